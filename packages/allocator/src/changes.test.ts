@@ -8,7 +8,7 @@ import { allocatorOf, answerOf, withAllocation } from "../test/engine.ts";
 import { type Question, referenceAllocate, variantOf } from "../test/reference.ts";
 import { allocatedBy } from "../test/world.ts";
 
-/** `DRAY_RUNS` asks for more runs. */
+/** `DRAY_RUNS` multiplies the number of runs. */
 const numRuns = 100 * Number(process.env["DRAY_RUNS"] ?? 1);
 
 type Step =
@@ -22,7 +22,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     kind: fc.constant("slice" as const),
     from: questions(),
     which: fc.nat(9),
-    // Under a name that is known, or under another one.
+    // An existing name or a new one.
     name: fc.nat(3),
   }),
   fc.record({ kind: fc.constantFrom("no-slice", "hold", "hold", "free", "free"), which: fc.nat(9) }),
@@ -35,7 +35,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant("no-rule" as const), name: fc.nat(1) }),
 );
 
-/** Then the slice that was given first decides: what that means after changes is left open. */
+/** Then the first slice decides, and which one that is after updates is undefined. */
 function countsDisagree(slices: readonly ResourceSlice[]): boolean {
   const pools = Map.groupBy(slices, ({ spec }) => `${spec.driver}/${spec.pool.name}/${spec.pool.generation}`);
   return [...pools.values()].some(
@@ -53,8 +53,8 @@ const ruleOf = ({ name, device, effect }: Extract<Step, { kind: "rule" }>): Devi
   },
 });
 
-/** A cluster that changes, told to an allocator step by step; the reference sees it as it is now. */
-class Changing {
+/** A cluster whose changes update one allocator, while the reference gets its current state. */
+class ChangingCluster {
   readonly #question: Question;
   readonly #allocator;
   readonly #slices: Map<string, ResourceSlice>;
@@ -109,7 +109,7 @@ class Changing {
     }
   }
 
-  /** Somebody else has a device that nobody had. */
+  /** Allocates a free device to another claim. */
   #hold(which: number): void {
     const devices = [...this.#slices.values()].flatMap(({ spec }) =>
       (spec.devices ?? []).map(({ name }) => ({ driver: spec.driver, pool: spec.pool.name, device: name })),
@@ -142,7 +142,7 @@ class Changing {
       assert.deepEqual(comparable(answer), comparable(wanted), `on ${node.metadata.name}`);
       if (candidates === undefined || candidates.has(node.metadata.name)) continue;
       const refused = "nodeError" in wanted || ("allocations" in wanted && wanted.allocations === null);
-      assert.ok(refused, `${node.metadata.name} is no candidate`);
+      assert.ok(refused, `${node.metadata.name} is not a candidate`);
     }
   }
 
@@ -162,11 +162,11 @@ class Changing {
   }
 }
 
-test("an allocator that was told of changes knows what a new one would know", () => {
+test("an allocator that was updated agrees with a new one", () => {
   const changing = questions().filter(({ features }) => variantOf(features) !== "stable");
   fc.assert(
     fc.property(changing, fc.array(step, { minLength: 1, maxLength: 10, size: "max" }), (question, steps) => {
-      const cluster = new Changing(question);
+      const cluster = new ChangingCluster(question);
       cluster.check();
       for (const step of steps) {
         cluster.play(step);

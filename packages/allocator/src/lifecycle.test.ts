@@ -9,7 +9,7 @@ import { allocatorOf, answerOf, finished, withAllocation } from "../test/engine.
 import { type Question, referenceAllocate, variantOf } from "../test/reference.ts";
 import { allocatedBy, checkWorld } from "../test/world.ts";
 
-/** `DRAY_RUNS` asks for more runs. */
+/** `DRAY_RUNS` multiplies the number of runs. */
 const numRuns = 150 * Number(process.env["DRAY_RUNS"] ?? 1);
 
 type Step =
@@ -43,7 +43,7 @@ interface Waiting {
   readonly reservation: Reservation;
 }
 
-/** Pools of which nothing can be given would make a dull world; counters are only known where no slice is missing. */
+/** Reports whether all pools are complete: nothing is allocated from others, and their counters are unknown. */
 function isWhole({ features, slices }: Question): boolean {
   const pools = Map.groupBy(slices, ({ spec }) => `${spec.driver}/${spec.pool.name}`);
   const stable = variantOf(features) === "stable";
@@ -55,7 +55,7 @@ function isWhole({ features, slices }: Question): boolean {
   );
 }
 
-/** Plays the steps on the allocator and on a plain list of allocations, and compares after each. */
+/** Applies steps to the allocator and to a plain list of allocations, and compares them after each. */
 class World {
   readonly #question: Question;
   readonly #allocator: Allocator;
@@ -122,7 +122,7 @@ class World {
   }
 }
 
-test("while claims come and go, nothing is given twice, and counters and capacities are never exceeded", () => {
+test("while claims come and go, no device is allocated twice and no counter or capacity is exceeded", () => {
   fc.assert(
     fc.property(
       questions().filter(isWhole),

@@ -6,11 +6,11 @@ import { comparable } from "../test/compare.ts";
 import { allocatorOf, answerOf, emptyAllocator, frozen } from "../test/engine.ts";
 import { type Question, referenceAllocate, variantOf } from "../test/reference.ts";
 
-/** `DRAY_RUNS` asks for more runs. */
+/** `DRAY_RUNS` multiplies the number of runs. */
 const times = Number(process.env["DRAY_RUNS"] ?? 1);
 const runs = (numRuns: number): fc.Parameters<unknown> => ({ numRuns: numRuns * times });
 
-/** Upstream takes pools in the order of a Go map: any order is right. */
+/** Upstream iterates over a Go map of pools: any order is right. */
 function hasRandomOrder({ features, slices }: Question): boolean {
   const pools = new Set(slices.map(({ spec }) => `${spec.driver}/${spec.pool.name}`));
   return variantOf(features) === "stable" && pools.size > 1;
@@ -18,13 +18,13 @@ function hasRandomOrder({ features, slices }: Question): boolean {
 
 const usual = questions().filter((question) => !hasRandomOrder(question));
 const hard: readonly (readonly [what: string, questions: fc.Arbitrary<Question>])[] = [
-  ["many devices are alike", hardQuestions()],
-  ["each request fits other devices", matchingQuestions()],
-  ["a claim can take too many devices", limitQuestions()],
+  ["many devices are interchangeable", hardQuestions()],
+  ["each request matches different devices", matchingQuestions()],
+  ["claims can exceed the maximum number of devices", limitQuestions()],
 ];
 const any = fc.oneof(usual, ...hard.map(([, arbitrary]) => arbitrary));
 
-test("answers as the reference does, and changes nothing it was given", () => {
+test("returns what the reference returns, and changes none of its inputs", () => {
   fc.assert(
     fc.property(usual, (question) => {
       const wanted = comparable(referenceAllocate(question));
@@ -37,7 +37,7 @@ test("answers as the reference does, and changes nothing it was given", () => {
 });
 
 for (const [what, arbitrary] of hard) {
-  test(`answers as the reference does where ${what}`, () => {
+  test(`returns what the reference returns where ${what}`, () => {
     fc.assert(
       fc.property(arbitrary, (question) => {
         const result = allocatorOf(question).allocate(question.node, question.claims);
@@ -48,7 +48,7 @@ for (const [what, arbitrary] of hard) {
   });
 }
 
-test("a search that is stopped again and again answers as one that is not", () => {
+test("a search that is stopped again and again returns the same result", () => {
   fc.assert(
     fc.property(any, fc.infiniteStream(fc.boolean()), (question, stops) => {
       const undisturbed = answerOf(allocatorOf(question).allocate(question.node, question.claims));
@@ -64,7 +64,7 @@ test("a search that is stopped again and again answers as one that is not", () =
   );
 });
 
-test("the order in which slices come does not matter where upstream sorts them", () => {
+test("the order of slices does not matter where upstream sorts them", () => {
   const sorted = questions().filter(({ features }) => variantOf(features) !== "stable");
   fc.assert(
     fc.property(sorted, fc.infiniteStream(fc.nat()), (question, numbers) => {
@@ -82,7 +82,7 @@ test("the order in which slices come does not matter where upstream sorts them",
   );
 });
 
-test("only nodes that would refuse the claims are no candidates for them", () => {
+test("the index rules out only nodes that refuse the claims", () => {
   fc.assert(
     fc.property(usual, (question) => {
       const names = allocatorOf(question).candidates(question.claims);
@@ -98,7 +98,7 @@ test("only nodes that would refuse the claims are no candidates for them", () =>
   );
 });
 
-test("an explanation says what the allocation says, and asking for it changes no answer", () => {
+test("explain agrees with allocate, and does not influence it", () => {
   fc.assert(
     fc.property(any, (question) => {
       const allocator = allocatorOf(question);
@@ -114,7 +114,7 @@ test("an explanation says what the allocation says, and asking for it changes no
   );
 });
 
-test("an explanation accounts for every device once, and is plain data", () => {
+test("an explanation counts every device once, and is plain data", () => {
   fc.assert(
     fc.property(any, (question) => {
       const explanation = allocatorOf(question).explain(question.node, question.claims);
@@ -122,11 +122,11 @@ test("an explanation accounts for every device once, and is plain data", () => {
       for (const request of explanation.claims.flatMap(({ requests }) => requests)) {
         const refused = request.refused.reduce((sum, { count }) => sum + count, 0);
         const chosen = new Set(request.chosen).size;
-        // The rest are suitable, but were not needed, or never met.
+        // The rest are suitable, but were not needed, or not reached.
         assert.ok(chosen + refused <= request.seen, JSON.stringify(request));
         assert.ok(chosen <= request.suitable && request.seen - refused <= request.suitable);
         assert.ok(request.chosen.length <= request.wanted);
-        // A pool may be invalid because two devices have one name.
+        // A pool may be invalid because two devices have the same name.
         const named = request.refused.flatMap(({ check, devices }) => (check === "pool" ? [] : devices));
         assert.equal(new Set(named).size, named.length);
         assert.ok(named.every((device) => !request.chosen.includes(device)));
@@ -137,7 +137,7 @@ test("an explanation accounts for every device once, and is plain data", () => {
   );
 });
 
-test("without slices nothing is given", () => {
+test("without slices, the result is that of the reference", () => {
   fc.assert(
     fc.property(questions(), (question) => {
       const bare = { ...question, slices: [], allocated: {} };

@@ -1,4 +1,4 @@
-/** Random small clusters with claims, for property tests: every feature, and enough contention for the search to turn back. */
+/** Random small clusters with claims: all features, and enough contention for the search to backtrack. */
 import type { ResourceSlice } from "@dray/api/resource/v1";
 import fc from "fast-check";
 import { claimOf, claimShape } from "./clusters/claims.ts";
@@ -23,7 +23,7 @@ export {
 } from "./clusters/objects.ts";
 export { allFeatures, defaultFeatures } from "./clusters/theme.ts";
 
-/** Devices that others hold, of those that exist: as a whole, or shares where that is possible. */
+/** Allocates some of the devices to other claims: as a whole, or as shares where the device allows that. */
 function allocatedOf(slices: readonly ResourceSlice[], held: readonly number[], shares: boolean): Allocated {
   const devices: string[] = [];
   const shared: string[] = [];
@@ -45,7 +45,7 @@ function allocatedOf(slices: readonly ResourceSlice[], held: readonly number[], 
 }
 
 /** A cluster, claims and a node, of a size that the reference can search. */
-export function questions(most = 20_000): fc.Arbitrary<Question> {
+export function questions(maxTries = 20_000): fc.Arbitrary<Question> {
   return fc
     .record({
       features,
@@ -71,5 +71,5 @@ export function questions(most = 20_000): fc.Arbitrary<Question> {
         allocated: allocatedOf(slices, held, features.includes("ConsumableCapacity")),
       };
     })
-    .filter((question) => tries(question) <= most);
+    .filter((question) => tries(question) <= maxTries);
 }

@@ -1,8 +1,8 @@
 import type { Answer } from "./reference.ts";
 
 /**
- * An answer in a form in which answers that mean the same are deeply equal: empty fields are as good as none, maps have
- * no order, and texts that other libraries word are cut off.
+ * Normalizes an answer, so that answers with the same meaning are deeply equal: empty fields are removed, and messages are
+ * cut where upstream takes the text from another library.
  */
 export function comparable(answer: Answer): unknown {
   if ("error" in answer) {

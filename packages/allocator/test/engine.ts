@@ -1,4 +1,4 @@
-/** The allocator under test, asked in the form of the reference. */
+/** Runs the allocator under test with the inputs of the reference. */
 import assert from "node:assert/strict";
 import { type AllocateResult, type Allocator, createAllocator, type Features } from "@dray/allocator";
 import type { AllocationResult, DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
@@ -26,7 +26,7 @@ export function featuresOf(names: readonly string[]): Features {
 /** Random problems use the same few selectors: each is compiled once. */
 const environment = deviceEnvironment({ stored: true });
 
-/** An allocator without anything in it, whose ids are UUIDs that count up. */
+/** An allocator for an empty cluster, whose ids are UUIDs that count up. */
 export function emptyAllocator(features: readonly string[]): Allocator {
   let ids = 0;
   return createAllocator({
@@ -36,7 +36,7 @@ export function emptyAllocator(features: readonly string[]): Allocator {
   });
 }
 
-/** An allocator that knows the cluster of a question. */
+/** An allocator for the cluster of a question. */
 export function allocatorOf({ features, slices, classes, allocated }: Question): Allocator {
   const allocator = emptyAllocator(features);
   for (const object of slices) allocator.update({ kind: "slice", object, deleted: false });
@@ -49,7 +49,7 @@ export function withAllocation(claim: ResourceClaim, allocation: AllocationResul
   return { ...claim, status: { allocation } };
 }
 
-/** Claims that hold what is said to be held. The sum that the shares of a device consume goes to one of them. */
+/** Claims that have the allocated devices. One share of a device gets what all its shares consume together. */
 function holdersOf({ devices = [], shared = [], capacity = {} }: Allocated = {}): ResourceClaim[] {
   const left = new Map(Object.entries(capacity));
   const results = [...devices, ...shared].map((id): DeviceRequestAllocationResult => {
@@ -72,17 +72,17 @@ function holdersOf({ devices = [], shared = [], capacity = {} }: Allocated = {})
   );
 }
 
-/** Goes on with a search until it ends, however often it is stopped. */
+/** Resumes a search until it ends. */
 export function finished(result: AllocateResult): Exclude<AllocateResult, { type: "stopped" }> {
   let last = result;
   for (let stops = 0; last.type === "stopped"; stops++) {
-    assert.ok(stops < 100_000, "a search that is resumed again and again does not come to an end");
+    assert.ok(stops < 100_000, "a search that is resumed again and again does not end");
     last = last.resume();
   }
   return last;
 }
 
-/** The answer in the form of the reference, shares named in the order in which they appear. */
+/** The result in the form of the reference, with shares named in order. */
 export function answerOf(result: AllocateResult): Answer {
   const { type, ...rest } = finished(result);
   if (type === "allocated")
@@ -101,7 +101,7 @@ function named(allocations: readonly AllocationResult[]): AllocationResult[] {
       results: (devices.results ?? []).map((result) => {
         if (result.shareID === undefined) return result;
         assert.match(result.shareID, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-        assert.ok(!seen.has(result.shareID), "a share has an id that another one has");
+        assert.ok(!seen.has(result.shareID), "two shares have the same id");
         const shareID = `share-${seen.size}`;
         seen.add(result.shareID);
         return { ...result, shareID };
@@ -110,7 +110,7 @@ function named(allocations: readonly AllocationResult[]): AllocationResult[] {
   }));
 }
 
-/** Makes every object in the value one that cannot be changed. */
+/** Freezes the value and all objects in it. */
 export function frozen<T>(value: T): T {
   if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);

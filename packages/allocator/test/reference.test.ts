@@ -6,11 +6,11 @@ import { gunzipSync } from "node:zlib";
 import { comparable } from "./compare.ts";
 import { type Answer, type Question, referenceAllocate } from "./reference.ts";
 
-/** Questions with the answers of Kubernetes' own library, 0.37.2. `slow` is left out: the reference prunes nothing. */
+/** Inputs with the results of dynamic-resource-allocation 0.37.2. Without `slow`: the reference does not prune. */
 const recorded = join(import.meta.dirname, "..", "..", "..", "conformance", "alloc");
 
 for (const file of readdirSync(recorded).filter((name) => name !== "slow.jsonl.gz")) {
-  test(`the reference agrees with the recorded answers in ${file}`, () => {
+  test(`the reference agrees with the recorded results in ${file}`, () => {
     for (const line of gunzipSync(readFileSync(join(recorded, file)))
       .toString()
       .trim()

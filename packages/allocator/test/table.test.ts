@@ -6,7 +6,7 @@ import { allocatorOf, answerOf } from "./engine.ts";
 import { referenceAllocate } from "./reference.ts";
 
 for (const { name, small } of rows) {
-  test(`what the benchmark ${name} asks is answered as by a plain search`, () => {
+  test(`the benchmark ${name} gets the result of a plain search`, () => {
     const question = { ...small, node: small.nodes[0]! };
     const result = allocatorOf(question).allocate(question.node, question.claims);
     assert.deepEqual(comparable(answerOf(result)), comparable(referenceAllocate(question)));

@@ -1,4 +1,4 @@
-/** A cluster whose claims come and go, and what must hold in it whatever happens. */
+/** The invariants of a cluster whose claims come and go. */
 import assert from "node:assert/strict";
 import { Quantity } from "@dray/api";
 import type {
@@ -9,7 +9,7 @@ import type {
 } from "@dray/api/resource/v1";
 import type { Allocated } from "./reference.ts";
 
-/** What the claims hold, as the reference wants to know it. Admin access holds nothing. */
+/** The allocated state that results from allocations, as an input of the reference. Admin access allocates nothing. */
 export function allocatedBy(allocations: Iterable<AllocationResult>): Allocated {
   const devices: string[] = [];
   const shared: string[] = [];
@@ -27,17 +27,21 @@ export function allocatedBy(allocations: Iterable<AllocationResult>): Allocated 
   return { devices, shared, capacity };
 }
 
-/** Nothing is given twice, no capacity and no counter is exceeded. Computed from the results and the slices alone. */
+/** Asserts that no device is allocated twice and no capacity or counter is exceeded, from results and slices alone. */
 export function checkWorld(slices: readonly ResourceSlice[], allocations: Iterable<AllocationResult>): void {
   const results = resultsOf(allocations);
   const whole = results.filter(({ shareID }) => shareID === undefined).map(idOf);
-  assert.equal(new Set(whole).size, whole.length, `a device is given twice: ${whole.toSorted().join(" ")}`);
+  assert.equal(
+    new Set(whole).size,
+    whole.length,
+    `a device is allocated twice: ${whole.toSorted().join(" ")}`,
+  );
   const shares = results.filter(({ shareID }) => shareID !== undefined);
   const ids = shares.map((result) => `${idOf(result)}/${result.shareID}`);
-  assert.equal(new Set(ids).size, ids.length, "two shares of a device have one id");
+  assert.equal(new Set(ids).size, ids.length, "two shares of a device have the same id");
   for (const { device, id } of devicesOf(slices)) {
     const own = shares.filter((result) => idOf(result) === id);
-    assert.ok(own.length === 0 || !whole.includes(id), `${id} is given as a whole and in shares`);
+    assert.ok(own.length === 0 || !whole.includes(id), `${id} is allocated as a whole and in shares`);
     const used = own.reduce<Record<string, string>>(
       (all, { consumedCapacity }) => sum(all, consumedCapacity ?? {}),
       {},

@@ -21,7 +21,7 @@ function allocatorWith(slices: readonly ResourceSlice[], corrections: Partial<Co
   return allocator;
 }
 
-/** Off the answer is upstream's, with a note in the explanation; on it is the better one. */
+/** Compares the result without the correction, which the explanation must note, with that with it. */
 function compare(
   correction: keyof Corrections,
   slices: readonly ResourceSlice[],
@@ -52,7 +52,7 @@ const request = (more: Partial<ExactDeviceRequest>): DeviceClaim => ({
   ],
 });
 
-test("admin access and counters (kubernetes#140729)", () => {
+test("adminAccessIgnoresCounters (kubernetes#140729)", () => {
   const two = { ...pool, resourceSliceCount: 2 };
   const counters = (value: string): { readonly c: { value: string } } => ({ c: { value } });
   const slices = [
@@ -70,7 +70,7 @@ test("admin access and counters (kubernetes#140729)", () => {
   compare("adminAccessIgnoresCounters", slices, request({ adminAccess: true }), "refused", "allocated");
 });
 
-test("what admin access takes is told apart when the search turns back", () => {
+test("the search distinguishes devices with admin access when it backtracks", () => {
   const counters = (value: number): { readonly c: { value: string } } => ({ c: { value: String(value) } });
   const two = { ...pool, resourceSliceCount: 2 };
   const consuming = (name: string, model: string, amount: number): Device => ({
@@ -91,11 +91,11 @@ test("what admin access takes is told apart when the search turns back", () => {
     const selectors = [{ cel: { expression } }];
     return { name, exactly: { ...request({ selectors, ...more }).requests![0]!.exactly! } };
   };
-  // So many alternatives in vain that the search remembers what fails.
-  const vain = Array.from({ length: 8 }, (_, i) => ({ name: `s${i}`, ...of("", "none").exactly! }));
+  // Enough dead ends for the search to start pruning.
+  const unmatched = Array.from({ length: 8 }, (_, i) => ({ name: `s${i}`, ...of("", "none").exactly! }));
   const claims = [
     makeClaim("first", {
-      requests: [{ name: "r", firstAvailable: [...vain, { name: "s9", ...of("", "z").exactly! }] }],
+      requests: [{ name: "r", firstAvailable: [...unmatched, { name: "s9", ...of("", "z").exactly! }] }],
     }),
     makeClaim("second", {
       requests: [of("admin", "x", { adminAccess: true }), of("own", "x"), of("other", "y")],
@@ -121,7 +121,7 @@ test("what admin access takes is told apart when the search turns back", () => {
   );
 });
 
-test("mode All and a pool that is being updated (kubernetes#141898)", () => {
+test("allModeRefusesNode: a pool that is being updated (kubernetes#141898)", () => {
   const slices = [
     makeSlice("a", { ...plain, pool: { ...pool, resourceSliceCount: 2 }, devices: [{ name: "d" }] }),
   ];
@@ -130,14 +130,14 @@ test("mode All and a pool that is being updated (kubernetes#141898)", () => {
   compare("allModeRefusesNode", slices, all, "error", "refused");
 });
 
-test("capacities by their full and their short names (kubernetes#142202)", () => {
+test("capacityNamesByDriver (kubernetes#142202)", () => {
   const capacity = { memory: { value: "8Gi" } };
   const slices = [makeSlice("a", { ...plain, devices: [{ name: "d", capacity }] })];
   const wanted = request({ capacity: { requests: { [`${driver}/memory`]: "1Gi" } } });
   compare("capacityNamesByDriver", slices, wanted, "refused", "allocated");
 });
 
-test("slices that disagree on their number (kubernetes#141117)", () => {
+test("sliceCountsMustAgree (kubernetes#141117)", () => {
   const disagreeing = ["a", "b"].map((name, i) =>
     makeSlice(name, {
       ...plain,

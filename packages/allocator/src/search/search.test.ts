@@ -19,7 +19,7 @@ const selected = (expression: string, count = 1, memory?: string): Body => ({
 const ofModel = (model: string, count = 1, memory?: string): Body =>
   selected(`${attributes}.model == "${model}"`, count, memory);
 
-/** Each request with its alternatives. */
+/** A claim whose requests have these alternatives. */
 function claim(name: string, requests: readonly (readonly Body[])[], ...constraints: DeviceConstraint[]) {
   return makeClaim(name, {
     requests: requests.map((bodies, r) => ({
@@ -30,18 +30,24 @@ function claim(name: string, requests: readonly (readonly Body[])[], ...constrai
   });
 }
 
-/** After so many alternatives in vain the search remembers what fails. */
-const patient = claim("patient", [[...new Array<Body>(8).fill(ofModel("none")), ofModel("spare")]]);
+/** Its dead ends make the search start pruning. */
+const deadEndClaim = claim("dead-ends", [[...new Array<Body>(8).fill(ofModel("none")), ofModel("spare")]]);
 const spare: Device = { name: "spare", attributes: { model: { string: "spare" } } };
 
 function question(devices: readonly Device[], claims: readonly ResourceClaim[]): Question {
   const pool = { name: "p", generation: 1, resourceSliceCount: 1 };
   const slice = makeSlice("devices", { driver, pool, nodeName: "node-1", devices: [spare, ...devices] });
-  return { features: allFeatures, node: nodes[0]!, classes, slices: [slice], claims: [patient, ...claims] };
+  return {
+    features: allFeatures,
+    node: nodes[0]!,
+    classes,
+    slices: [slice],
+    claims: [deadEndClaim, ...claims],
+  };
 }
 
-/** The devices of each claim but the patient one, as the reference gives them too. */
-function given(asked: Question): readonly string[][] | null {
+/** Returns the devices of each claim except the first, and compares with the reference. */
+function allocatedDevices(asked: Question): readonly string[][] | null {
   const answer = answerOf(allocatorOf(asked).allocate(asked.node, asked.claims));
   assert.deepEqual(comparable(answer), comparable(referenceAllocate(asked)));
   assert.ok("allocations" in answer);
@@ -51,7 +57,7 @@ function given(asked: Question): readonly string[][] | null {
   );
 }
 
-test("equal shares in other claims leave another room under the limit of a claim", () => {
+test("states with equal shares in different claims are not equal: the limit of a claim differs", () => {
   const shared = (name: string, memory: string): Device => ({
     name,
     attributes: { model: { string: name } },
@@ -70,7 +76,7 @@ test("equal shares in other claims leave another room under the limit of a claim
       claim("b", [[both, ofModel("x", 1, "6")], [ofModel("z", 31)]]),
     ],
   );
-  assert.deepEqual(given(asked), [
+  assert.deepEqual(allocatedDevices(asked), [
     ["x", "y"],
     ["x", ...many.map(({ name }) => name)],
   ]);
@@ -86,10 +92,10 @@ test("large integers that differ by one are different", () => {
     [device("a", large), device("b", large + 1n), device("c", large + 1n), device("d", large)],
     [claim("c", [[ofModel("a", 2)]], { matchAttribute: `${driver}/n` })],
   );
-  assert.deepEqual(given(asked), [["a", "d"]]);
+  assert.deepEqual(allocatedDevices(asked), [["a", "d"]]);
 });
 
-test("a list of texts is not the text that looks like it", () => {
+test("a list of strings differs from the string that looks like it", () => {
   const strings = (name: string, model: string, value: object, more: object = {}): Device => ({
     name,
     attributes: { model: { string: model }, n: value, ...more },
@@ -109,5 +115,5 @@ test("a list of texts is not the text that looks like it", () => {
       }),
     ],
   );
-  assert.deepEqual(given(asked), [["list", "joined", "one", "wanted"]]);
+  assert.deepEqual(allocatedDevices(asked), [["list", "joined", "one", "wanted"]]);
 });

@@ -31,7 +31,7 @@ const exact = fc.record({
 type ExactShape = typeof exact extends fc.Arbitrary<infer T> ? T : never;
 
 function requestOf(shape: ExactShape, theme: Theme): Omit<DeviceSubRequest, "name"> {
-  // A class that raises belongs into clusters where devices may lack what it reads.
+  // The class whose selector can fail is for clusters with errors only.
   return {
     deviceClassName: theme.errors ? shape.class : shape.class.replace("strict", "gpu"),
     ...(shape.selector === undefined ? {} : { selectors: [{ cel: { expression: shape.selector } }] }),

@@ -6,10 +6,10 @@ import { allFeatures, defaultFeatures, often } from "./theme.ts";
 import { tries } from "./tries.ts";
 
 /**
- * Inputs on which a plain search takes long for their size: a few kinds of devices, many of each, asked for in many
- * ways, mostly in vain, with devices on which selectors raise here and there. Of bounded size, for the reference.
+ * Inputs on which a plain search is slow for their size: few kinds of devices, many of each, in requests with many
+ * alternatives of which most do not match, and a few devices on which selectors fail. Bounded, for the reference.
  */
-export function hardQuestions(most = 2000): fc.Arbitrary<Question> {
+export function hardQuestions(maxTries = 2000): fc.Arbitrary<Question> {
   const kind = fc.record({
     model: fc.constantFrom("a", "a", "b", undefined),
     numa: often<number | undefined>(0, fc.constantFrom(1, 2, undefined), 1),
@@ -83,7 +83,7 @@ export function hardQuestions(most = 2000): fc.Arbitrary<Question> {
         ),
       };
     })
-    .filter((question) => tries(question) <= most);
+    .filter((question) => tries(question) <= maxTries);
 }
 
 interface Shape {

@@ -5,9 +5,8 @@ import { classes, driver, makeClaim, makeSlice, nodes } from "./objects.ts";
 import { allFeatures, defaultFeatures, often } from "./theme.ts";
 
 /**
- * Claims that can take more devices than a claim can hold: lists of alternatives that take all devices of a model or a
- * single one. Which alternatives were taken before decides what is left; a device that says nothing of its model is an
- * error, if the search comes to it.
+ * Claims that can exceed the maximum number of devices: alternatives that request all devices of a model or a few.
+ * Earlier choices decide what is left. A device without `single` is an error if the search reaches it.
  */
 export function limitQuestions(): fc.Arbitrary<Question> {
   const alternative = fc.record({
@@ -34,7 +33,7 @@ export function limitQuestions(): fc.Arbitrary<Question> {
         name: `d${i}`,
         attributes: {
           model: { int: model },
-          // Only requests for single devices read it.
+          // Only requests with a count read it.
           ...(i === silent ? {} : { single: { bool: nth < 2 } }),
         },
       }));

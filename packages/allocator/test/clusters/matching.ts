@@ -4,20 +4,20 @@ import type { Question } from "../reference.ts";
 import { classes, driver, makeClaim, makeSlice, nodes, numa } from "./objects.ts";
 import { allFeatures, defaultFeatures, often } from "./theme.ts";
 
-const most = { devices: 8, requests: 6 };
+const max = { devices: 8, requests: 6 };
 const selects = (request: number) => [
   { cel: { expression: `device.attributes["${driver}"].fits${request}` } },
 ];
 
 /**
- * Each request fits some devices, at random: the first solution is often found late, after many dead ends. Here and there
- * a device does not say whether it fits, which is an error if the search comes to it.
+ * Each request matches some devices at random: the first solution often comes after many dead ends. A few devices lack an
+ * attribute that a selector reads, which is an error if the search reaches them.
  */
 export function matchingQuestions(): fc.Arbitrary<Question> {
   const fits = fc.nat(99);
   const device = fc.record({
-    fits: fc.array(fits, { minLength: most.requests, maxLength: most.requests }),
-    silent: often<number | undefined>(undefined, fc.nat(most.requests - 1), 12),
+    fits: fc.array(fits, { minLength: max.requests, maxLength: max.requests }),
+    silent: often<number | undefined>(undefined, fc.nat(max.requests - 1), 12),
     numa: fc.nat(1),
     units: fc.nat(2),
     shared: often(false, fc.constant(true), 3),
@@ -27,11 +27,11 @@ export function matchingQuestions(): fc.Arbitrary<Question> {
       features: fc.constantFrom<readonly string[]>(defaultFeatures, allFeatures),
       /** Of a hundred. */
       density: fc.constantFrom(25, 35, 50, 70),
-      devices: fc.array(device, { minLength: 5, maxLength: most.devices }),
-      requests: fc.integer({ min: 3, max: most.requests }),
+      devices: fc.array(device, { minLength: 5, maxLength: max.devices }),
+      requests: fc.integer({ min: 3, max: max.requests }),
       claims: fc.integer({ min: 1, max: 2 }),
-      two: fc.option(fc.nat(most.requests), { freq: 2 }),
-      lists: fc.array(fc.tuple(fc.nat(most.requests - 1), fc.nat(most.requests - 1)), { maxLength: 2 }),
+      two: fc.option(fc.nat(max.requests), { freq: 2 }),
+      lists: fc.array(fc.tuple(fc.nat(max.requests - 1), fc.nat(max.requests - 1)), { maxLength: 2 }),
       units: fc.option(fc.integer({ min: 3, max: 8 })),
       constraint: fc.constantFrom<DeviceConstraint | undefined>(
         undefined,

@@ -3,7 +3,7 @@ import type { DeviceClaim, DeviceClass, ResourceClaim, ResourceSlice } from "@dr
 
 /** The driver of most devices. */
 export const driver = "gpu.test";
-/** What constraints ask for. */
+/** The attribute of constraints. */
 export const numa = `${driver}/numa`;
 
 export function makeNode(name: string, labels: Record<string, string> = {}): Node {
@@ -49,7 +49,7 @@ export function makeClaim(name: string, devices: DeviceClaim): ResourceClaim {
 export const classes: readonly DeviceClass[] = [
   makeClass("any", { config: [{ opaque: { driver, parameters: { class: "any" } } }] }),
   makeClass("gpu", { selectors: [{ cel: { expression: `device.driver == "${driver}"` } }] }),
-  // Raises on devices without the attribute, of any driver.
+  // Fails on devices without the attribute, of any driver.
   makeClass("strict", {
     selectors: [{ cel: { expression: `device.attributes["${driver}"].model != "z"` } }],
   }),

@@ -29,7 +29,7 @@ const taint: fc.Arbitrary<DeviceTaint> = fc.record({
   effect: fc.constantFrom("NoSchedule", "NoExecute", "None"),
 });
 
-/** Where a slice or a device can be used. */
+/** The nodes that a slice or a device is for. */
 interface Place {
   nodeName?: string;
   allNodes?: boolean;

@@ -14,7 +14,7 @@ export const allFeatures = [
   "PrioritizedList",
 ] as const;
 const stableFeatures = ["AdminAccess", "DeviceTaints", "PartitionableDevices", "PrioritizedList"];
-/** What a cluster of release 1.37 has by default. */
+/** The defaults of Kubernetes 1.37. */
 export const defaultFeatures = [
   ...stableFeatures,
   "ConsumableCapacity",
@@ -29,14 +29,14 @@ export const features: fc.Arbitrary<readonly string[]> = fc.oneof(
   { weight: 1, arbitrary: fc.subarray([...allFeatures]) },
 );
 
-/** Mostly the value, seldom the other. */
+/** The value, or with a probability of 1/(weight + 1) the other. */
 export const often = <T>(value: T, other: fc.Arbitrary<T>, weight = 4): fc.Arbitrary<T> =>
   fc.oneof({ weight, arbitrary: fc.constant(value) }, { weight: 1, arbitrary: other });
-/** Mostly nothing. */
+/** Undefined, or with a probability of 1/(weight + 1) the other. */
 export const seldom = <T>(arbitrary: fc.Arbitrary<T>, weight = 4): fc.Arbitrary<T | undefined> =>
   fc.oneof({ weight, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 
-/** What a cluster knows of: a cluster with everything seldom has a solution. */
+/** What a cluster uses: with everything at once, it would seldom have a solution. */
 export const theme = fc.record({
   lists: often(false, fc.constant(true), 2),
   capacity: often(false, fc.constant(true), 1),
@@ -52,7 +52,7 @@ export const theme = fc.record({
 });
 export type Theme = typeof theme extends fc.Arbitrary<infer T> ? T : never;
 
-/** The theme without what is off: otherwise nearly every question would end with the error that something is off. */
+/** The theme without disabled features, whose use is an error on nearly every input. */
 export function withinFeatures(theme: Theme, features: readonly string[]): Theme {
   const on = (feature: string): boolean => features.includes(feature);
   return {

@@ -1,6 +1,6 @@
 import type { Question } from "../reference.ts";
 
-/** How many ways there are to choose, if nothing stands in the way. */
+/** The number of combinations if every device matches. */
 export function tries({ slices, claims }: Question): number {
   const devices = slices.reduce((sum, { spec }) => sum + (spec.devices ?? []).length, 0);
   const ways = (count: number): number => {

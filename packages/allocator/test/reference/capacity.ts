@@ -10,10 +10,10 @@ import { AttemptError, entry, isOn, type Question } from "./model.ts";
 const maxInt64 = 2n ** 63n - 1n;
 const notRepresentable = "capacity request cannot be represented in the device's range arithmetic";
 
-/** The request cannot be served by any arithmetic: no device is skipped for it, the attempt ends. */
+/** Ends the attempt instead of skipping the device. */
 class CapacityError extends Error {}
 
-/** What one share consumes of each capacity of the device (KEP-5075). Throws AttemptError that begins with `where`. */
+/** Returns what one share consumes of each capacity of the device (KEP-5075). Throws AttemptError that begins with `where`. */
 export function consumption(
   question: Question,
   wanted: CapacityRequirements | undefined,
@@ -34,7 +34,7 @@ export function consumption(
   return amounts;
 }
 
-/** Whether the device has all capacities asked for, and enough is left beside what `others` consume of it. */
+/** Reports whether the device has all requested capacities, and enough beside what `others` consume. */
 export function fitsCapacity(
   question: Question,
   wanted: CapacityRequirements | undefined,
@@ -121,7 +121,7 @@ function breaksPolicy(
   return values.length > 0 && !values.some((value) => Quantity.parse(value).equals(amount));
 }
 
-/** Ranges are counted in thousandths where the feature allows it and all bounds can be. */
+/** Reports whether a range is computed in thousandths: the feature is on, and all bounds are exact. */
 function inThousandths(question: Question, { min, max, step }: CapacityRequestPolicyRange): boolean {
   if (!isOn(question, "FractionalCapacityRange")) return false;
   const bounds = [min, max, step].filter((text) => text !== undefined);
@@ -129,7 +129,7 @@ function inThousandths(question: Question, { min, max, step }: CapacityRequestPo
   return step === undefined || Quantity.parse(step).milliValue() >= 1n;
 }
 
-/** Exactly, or undefined where that is no int64. */
+/** Returns undefined if the value is inexact or exceeds an int64. */
 function thousandths(quantity: Quantity): bigint | undefined {
   const milli = quantity.milliValue();
   if (milli > maxInt64 || milli < -maxInt64 || !Quantity.ofMilli(milli).equals(quantity)) return undefined;

@@ -14,7 +14,7 @@ import { inputOf } from "./selectors.ts";
 
 const environment = deviceEnvironment({ stored: true });
 
-/** Whether a constraint still holds if the candidate joins the picks of its claim. Throws AttemptError. */
+/** Reports whether a constraint holds with the candidate in addition to the picks of its claim. Throws AttemptError. */
 export function holds(
   question: Question,
   constraint: DeviceConstraint,
@@ -48,7 +48,7 @@ function covers({ requests }: DeviceConstraint, alternative: Alternative): boole
   return requests.includes(alternative.request) || requests.includes(fullName(alternative));
 }
 
-/** Kind and value in one text, so that equal texts are equal values; undefined for lists. */
+/** Returns type and value as text; undefined for lists. */
 function scalarOf({ int, bool, string, version }: DeviceAttribute): string | undefined {
   if (string !== undefined) return `string ${string}`;
   if (int !== undefined) return `int ${int}`;
@@ -56,7 +56,7 @@ function scalarOf({ int, bool, string, version }: DeviceAttribute): string | und
   return version === undefined ? undefined : `version ${version}`;
 }
 
-/** The values of a list, or a scalar as a list of one; undefined where there is none. */
+/** Returns the values of a list, or a scalar as a list of one; undefined if there is no value. */
 function setOf(attribute: DeviceAttribute): Set<string> | undefined {
   const lists = [
     attribute.ints?.map((int) => ({ int })),
@@ -69,7 +69,7 @@ function setOf(attribute: DeviceAttribute): Set<string> | undefined {
   return values.length === 0 ? undefined : new Set(values);
 }
 
-/** A derived attribute of the request hides one of the device; a bare name is of the driver's domain. */
+/** A derived attribute of the request hides one of the device; a name without a domain is in that of the driver. */
 function attributeOf(
   question: Question,
   name: string,

@@ -2,19 +2,19 @@ import { Quantity } from "@dray/api";
 import type { Device } from "@dray/api/resource/v1";
 import { type Candidate, isOn, type Pick, type Pool, type Question, variantOf } from "./model.ts";
 
-/** Whether other claims hold the device, or a share of it. */
+/** Reports whether other claims have the device or a share of it. */
 export function isAllocated({ features, allocated }: Question, id: string): boolean {
   if (allocated?.devices?.includes(id)) return true;
   return variantOf(features) !== "stable" && isShared(allocated, id);
 }
 
-/** Whether other claims hold a share of the device. */
+/** Reports whether other claims have a share of the device. */
 export function isShared(allocated: Question["allocated"], id: string): boolean {
   const shares = allocated?.shared ?? [];
   return shares.some((share) => share.startsWith(`${id}/`)) || Object.hasOwn(allocated?.capacity ?? {}, id);
 }
 
-/** Devices whose counters are charged: those that other claims hold, wherever they are, and the picks. */
+/** Returns the devices that consume counters: the allocated ones of all nodes, and the picks. */
 function chargedDevices(question: Question, pool: Pool, picks: readonly Pick[]): Device[] {
   return [...allocatedDevices(question, pool), ...chargedPicks(pool, picks)];
 }
@@ -31,7 +31,7 @@ function chargedPicks(pool: Pool, picks: readonly Pick[]): Device[] {
     .map((pick) => pick.candidate.device);
 }
 
-/** Whether no counter of the pool is overdrawn if the candidate is charged (KEP-4815): also those it does not use. */
+/** Reports whether the candidate overdraws no counter of the pool (KEP-4815), also of those that it does not consume. */
 export function countersSuffice(question: Question, candidate: Candidate, picks: readonly Pick[]): boolean {
   const { pool, device } = candidate;
   const uses = [...chargedDevices(question, pool, picks), device].flatMap(
@@ -49,8 +49,8 @@ export function countersSuffice(question: Question, candidate: Candidate, picks:
 }
 
 /**
- * Whether the candidate may stand beside the devices on its counter sets: all of them share a group, or all have none
- * (KEP-5963). Devices that other claims hold are taken as they are.
+ * Reports whether the candidate is compatible with the devices on its counter sets: all have a group in common, or none
+ * has groups (KEP-5963). Whether the allocated ones agree is not checked.
  */
 export function groupsAgree(question: Question, candidate: Candidate, picks: readonly Pick[]): boolean {
   if (!isOn(question, "CompatibilityGroups")) return true;
@@ -65,7 +65,7 @@ export function groupsAgree(question: Question, candidate: Candidate, picks: rea
     const first = lists[0];
     if (first === undefined) return true;
     if (first.size === 0 || own.size === 0) return first.size === own.size;
-    // A device without groups cannot be beside the first one; where it is nevertheless, it counts for nothing.
+    // Without groups it is not compatible with the first one: if it is allocated all the same, it is ignored.
     return (
       lists.filter(({ size }) => size > 0).reduce((common, list) => common.intersection(list), own).size > 0
     );

@@ -10,7 +10,7 @@ import type {
   ResourceSlice,
 } from "@dray/api/resource/v1";
 
-/** What other claims hold. */
+/** What other claims have. */
 export interface Allocated {
   /** `driver/pool/device`, as a whole. */
   readonly devices?: readonly string[];
@@ -31,49 +31,49 @@ export interface Question {
   readonly allocated?: Allocated;
 }
 
-/** null: the claims do not fit on this node. An error ends the attempt on all nodes, a node error on this one. */
+/** null: the node refuses the claims. `error` fails the attempt on all nodes, `nodeError` on this one. */
 export type Answer =
   | { readonly allocations: readonly AllocationResult[] | null }
   | { readonly error: string }
   | { readonly nodeError: string };
 
-/** The whole attempt fails. */
+/** Fails the whole attempt. */
 export class AttemptError extends Error {}
 
-/** Upstream has three implementations whose answers differ, and takes the first that knows all features. */
+/** Upstream's implementations, whose results differ. It chooses the first that supports all features. */
 export type Variant = "stable" | "incubating" | "experimental";
 
-const known = {
+const supported = {
   stable: ["AdminAccess", "DeviceTaints", "PartitionableDevices", "PrioritizedList"],
   incubating: ["ConsumableCapacity", "DeviceBindingAndStatus", "FractionalCapacityRange"],
 };
 
 export function variantOf(features: readonly string[]): Variant {
-  const beyondStable = features.filter((name) => !known.stable.includes(name));
+  const beyondStable = features.filter((name) => !supported.stable.includes(name));
   if (beyondStable.length === 0) return "stable";
-  return beyondStable.every((name) => known.incubating.includes(name)) ? "incubating" : "experimental";
+  return beyondStable.every((name) => supported.incubating.includes(name)) ? "incubating" : "experimental";
 }
 
 export function isOn(question: Question, feature: string): boolean {
   return question.features.includes(feature);
 }
 
-/** Most devices of one claim (resource.k8s.io AllocationResultsMaxSize). */
-export const resultsLimit = 32;
+/** Maximum number of devices of a claim. Upstream: resource.k8s.io, AllocationResultsMaxSize. */
+export const maxResults = 32;
 
 export interface Pool {
   readonly driver: string;
   readonly name: string;
   readonly state: "usable" | "incomplete" | "invalid";
-  /** Slices with devices that the node reaches, in the order of the search. */
+  /** Slices for the node, in the order of the search. */
   readonly slices: readonly ResourceSlice[];
-  /** Slices of other nodes, where the pool could not be told to be complete without them. */
+  /** Slices for other nodes, if they are needed to complete the pool. */
   readonly elsewhere: readonly ResourceSlice[];
   /** Counter set, counter, amount. */
   readonly counters: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
-/** A device in its place. */
+/** A device with its slice and pool. */
 export interface Candidate {
   /** `driver/pool/device` */
   readonly id: string;
@@ -101,20 +101,20 @@ export interface Alternative {
   readonly spec: ExactDeviceRequest | DeviceSubRequest;
   readonly adminAccess: boolean;
   readonly deviceClass: DeviceClass;
-  /** Devices wanted. */
+  /** Number of requested devices. */
   readonly count: number;
-  /** Mode All: exactly these. */
+  /** Mode All: the devices. */
   readonly all: readonly Candidate[] | undefined;
 }
 
-/** The name that errors use. */
+/** The name in errors. */
 export const shortName = (alternative: Alternative): string => alternative.subrequest ?? alternative.request;
-/** The name that results use. */
+/** The name in results. */
 export const fullName = ({ request, subrequest }: Alternative): string =>
   subrequest === undefined ? request : `${request}/${subrequest}`;
 
 export interface PreparedRequest {
-  /** Whether it is a list of alternatives (firstAvailable). */
+  /** The request has `firstAvailable`. */
   readonly isList: boolean;
   readonly alternatives: readonly Alternative[];
 }
@@ -127,24 +127,24 @@ export interface PreparedClaim {
   readonly constraints: readonly DeviceConstraint[];
 }
 
-/** One device for one alternative. */
+/** A device picked for an alternative. */
 export interface Pick {
   readonly alternative: Alternative;
   readonly candidate: Candidate;
-  /** Whether its counters are charged to it: not for a further share of a device that is shared already. */
+  /** It consumes counters: only the first share of a device does. */
   readonly charged: boolean;
-  /** For a share of a device: what it takes of each capacity. */
+  /** For a share of a device, what it consumes of each capacity. */
   readonly share: ReadonlyMap<string, string> | undefined;
 }
 
-/** What the search has decided so far. */
+/** A partial solution. */
 export interface Partial {
   readonly picks: readonly Pick[];
-  /** The alternative taken for each request that is served. */
+  /** The chosen alternative of each request so far. */
   readonly chosen: readonly Alternative[];
 }
 
-/** The value of a key of an API map. A plain `[key]` would find `constructor`, which is a legal name. */
+/** Returns an entry of a map. `map[key]` would find `constructor`, too, which is a valid name. */
 export function entry<T>(map: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
   return map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
 }

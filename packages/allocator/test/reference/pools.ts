@@ -3,7 +3,7 @@ import type { Node, NodeSelector } from "@dray/api/core/v1";
 import type { ResourceSlice } from "@dray/api/resource/v1";
 import { AttemptError, isOn, type Pool, type Question, variantOf } from "./model.ts";
 
-/** The pools that the node reaches, in the order in which they are searched. Throws AttemptError. */
+/** Returns the pools of the node in the order of the search. Throws AttemptError. */
 export function gatherPools(question: Question): Pool[] {
   const relevant = Map.groupBy(
     inOrder(question).filter((slice) => isVisible(question, slice) && isRelevant(question, slice)),
@@ -16,14 +16,14 @@ export function gatherPools(question: Question): Pool[] {
   );
 }
 
-/** Slices that name this node come first; stable takes them as they are given. */
+/** Slices that name this node come first, except for stable, which keeps the given order. */
 function inOrder({ features, slices, node }: Question): readonly ResourceSlice[] {
   if (variantOf(features) === "stable") return slices;
   const named = slices.filter(({ spec }) => spec.nodeName === node.metadata.name);
   return [...named, ...slices.filter(({ spec }) => !spec.nodeName)];
 }
 
-/** Slices of features that are off are not looked at. */
+/** Slices that use a disabled feature are ignored. */
 function isVisible(question: Question, { spec }: ResourceSlice): boolean {
   const partitions = spec.perDeviceNodeSelection !== undefined || (spec.sharedCounters ?? []).length > 0;
   if (partitions && !isOn(question, "PartitionableDevices")) return false;
@@ -52,14 +52,14 @@ function isRelevant({ features, node }: Question, slice: ResourceSlice): boolean
   );
 }
 
-/** What says which nodes a slice or a device is for. */
+/** The fields that name nodes, of a slice or a device. */
 interface Target {
   readonly nodeName?: string;
   readonly allNodes?: boolean;
   readonly nodeSelector?: NodeSelector;
 }
 
-/** Whether a slice or device is for the node. Throws AttemptError; `where` begins its text while pools are gathered. */
+/** Reports whether a slice or device is for the node. Throws AttemptError that begins with `where`. */
 export function isForNode(target: Target, node: Node, where?: string): boolean {
   if (target.nodeName) return target.nodeName === node.metadata.name;
   if (target.allNodes === true) return true;
@@ -75,7 +75,7 @@ export function isForNode(target: Target, node: Node, where?: string): boolean {
 
 const generation = ({ spec }: ResourceSlice): bigint => BigInt(spec.pool.generation);
 
-/** undefined: the pool is obsolete, a newer generation is for other nodes. */
+/** Returns undefined for an obsolete pool: its newest generation is for other nodes. */
 function poolOf(question: Question, relevant: readonly ResourceSlice[]): Pool | undefined {
   const newest = relevant.map(generation).reduce((a, b) => (a > b ? a : b));
   let slices = relevant.filter((slice) => generation(slice) === newest);

@@ -7,31 +7,31 @@ import {
   type Candidate,
   candidatesOf,
   isOn,
+  maxResults,
   type Pool,
   type PreparedClaim,
   type PreparedRequest,
   type Question,
-  resultsLimit,
   variantOf,
 } from "./model.ts";
 import { isSelectable } from "./selectors.ts";
 
-/** Checks the claims in order and looks up what they name. Throws AttemptError with the first fault. */
+/** Checks the claims in order and resolves their classes. Throws AttemptError with the first fault. */
 export function prepareClaims(question: Question, pools: readonly Pool[]): PreparedClaim[] {
   return question.claims.map((claim, index) => {
     const { namespace, name: plain } = claim.metadata;
     const name = namespace ? `${namespace}/${plain}` : plain;
-    let least = 0;
+    let minTotal = 0;
     const requests: PreparedRequest[] = [];
     for (const request of claim.spec.devices?.requests ?? []) {
       const prepared = prepareRequest(question, pools, request, index, name);
       const count = Math.min(...prepared.alternatives.map((alternative) => alternative.count));
-      if (count > resultsLimit - least) {
+      if (count > maxResults - minTotal) {
         throw new AttemptError(
-          `claim ${name}, request ${request.name}: adding ${count} devices exceeds the claim limit of ${resultsLimit}, with ${least} already accounted for`,
+          `claim ${name}, request ${request.name}: adding ${count} devices exceeds the claim limit of ${maxResults}, with ${minTotal} already accounted for`,
         );
       }
-      least += count;
+      minTotal += count;
       requests.push(prepared);
     }
     const constraints = claim.spec.devices?.constraints ?? [];
@@ -66,7 +66,7 @@ function prepareRequest(
     for (const sub of list) if (sub.capacity !== undefined) fail(`subrequest ${sub.name}: ${disabled}`);
   }
   if (list.length === 0) {
-    // Upstream crashes on a request without either; the text of a request that cannot be understood fits.
+    // Upstream panics on a request without either; this is its error for a request of an unknown type.
     const exactly =
       request.exactly ??
       fail(`request ${request.name}: missing device class name (unsupported request type?)`);
@@ -126,7 +126,7 @@ function prepareAlternative(
     }
     for (const candidate of candidatesOf(pool)) {
       if (!isSelectable(question, candidate, alternative, claimName)) continue;
-      // Only what the device has at all: used up capacity makes the request fail later.
+      // Only the total capacity is checked here: the search refuses used-up capacity.
       if (
         isOn(question, "ConsumableCapacity") &&
         !fitsCapacity(

@@ -16,7 +16,7 @@ import {
   variantOf,
 } from "./model.ts";
 
-/** `status.allocation` of each claim; shares are called share-0, share-1, ... over all claims. */
+/** Returns `status.allocation` of each claim. The ids of shares are share-0, share-1, ... over all claims. */
 export function allocationsOf(
   question: Question,
   claims: readonly PreparedClaim[],
@@ -62,7 +62,7 @@ function deviceResult(question: Question, pick: Pick, shareID: string): DeviceRe
   };
 }
 
-/** Parameters of the classes, each once in the order of use, then those of the claim that concern what was chosen. */
+/** Returns the configuration of the classes, each once in the order of use, then that of the claim. */
 function configuration(
   { claim, requests }: PreparedClaim,
   chosen: readonly Alternative[],
@@ -86,7 +86,7 @@ function configuration(
   });
 }
 
-/** Where the devices can be used: on this node alone, where all their selectors hold, or anywhere (undefined). */
+/** Returns which nodes can use the devices: this one, those that all node selectors match, or any (undefined). */
 function selectorOf(
   { features, node }: Question,
   claim: PreparedClaim,

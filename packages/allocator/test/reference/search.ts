@@ -7,19 +7,19 @@ import {
   type Candidate,
   candidatesOf,
   isOn,
+  maxResults,
   type Partial,
   type Pick,
   type Pool,
   type PreparedClaim,
   type Question,
-  resultsLimit,
   shortName,
   variantOf,
 } from "./model.ts";
 import { isSelectable } from "./selectors.ts";
 import { toleratesAll } from "./taints.ts";
 
-/** "tooMany": more results than a claim can hold, whatever devices would be tried. */
+/** "tooMany": the claim exceeds the maximum number of devices, whichever devices are tried. */
 type Outcome = Partial | "failed" | "tooMany";
 
 /** Depth first: claims, requests, alternatives, devices. The first solution is the answer. */
@@ -34,7 +34,7 @@ export class Search {
     this.#candidates = pools.filter((pool) => pool.state === "usable").flatMap(candidatesOf);
   }
 
-  /** undefined: there is no solution. Throws AttemptError. */
+  /** Returns undefined if there is no solution. Throws AttemptError. */
   run(): Partial | undefined {
     const outcome = this.#serve(0, 0, { picks: [], chosen: [] });
     return typeof outcome === "string" ? undefined : outcome;
@@ -72,11 +72,11 @@ export class Search {
     if (all?.length === 0) return "failed";
     if (index >= count)
       return this.#serve(c, r + 1, { ...partial, chosen: [...partial.chosen, alternative] });
-    if (count - index > resultsLimit - partial.picks.filter((pick) => pick.alternative.claim === c).length) {
+    if (count - index > maxResults - partial.picks.filter((pick) => pick.alternative.claim === c).length) {
       return "tooMany";
     }
     if (all !== undefined) {
-      const pick = this.#take(all[index]!, alternative, partial.picks);
+      const pick = this.#tryPick(all[index]!, alternative, partial.picks);
       if (pick === undefined) return "failed";
       return this.#place(c, r, alternative, index + 1, 0, { ...partial, picks: [...partial.picks, pick] });
     }
@@ -85,9 +85,9 @@ export class Search {
       if (!this.#isFree(candidate, alternative, partial.picks)) continue;
       if (!isSelectable(this.#question, candidate, alternative, this.#claims[c]!.name)) continue;
       if (!this.#hasCapacity(candidate, alternative, partial.picks)) continue;
-      const pick = this.#take(candidate, alternative, partial.picks);
+      const pick = this.#tryPick(candidate, alternative, partial.picks);
       if (pick === undefined) continue;
-      // Devices of one request ascend: each set of them is tried once.
+      // Devices of one request are picked in ascending order: no combination is tried twice.
       const outcome = this.#place(c, r, alternative, index + 1, i + 1, {
         ...partial,
         picks: [...partial.picks, pick],
@@ -97,8 +97,8 @@ export class Search {
     return "failed";
   }
 
-  /** Checks in upstream's order. undefined: the device cannot be given. Throws AttemptError. */
-  #take(candidate: Candidate, alternative: Alternative, picks: readonly Pick[]): Pick | undefined {
+  /** Checks in upstream's order. Returns undefined if the device is refused. Throws AttemptError. */
+  #tryPick(candidate: Candidate, alternative: Alternative, picks: readonly Pick[]): Pick | undefined {
     const question = this.#question;
     const { device, slice } = candidate;
     const claim = this.#claims[alternative.claim]!;
@@ -128,11 +128,11 @@ export class Search {
     return { alternative, candidate, charged, share: this.#share(candidate, alternative) };
   }
 
-  /** Admin access shares with everyone but its own claim (KEP-5018); shares of devices are counted elsewhere. */
+  /** With admin access only the claim itself blocks a device (KEP-5018). Shares are checked by `#hasCapacity`. */
   #isFree(candidate: Candidate, alternative: Alternative, picks: readonly Pick[]): boolean {
-    const taken = picks.filter((pick) => pick.candidate.id === candidate.id && pick.share === undefined);
-    if (alternative.adminAccess) return taken.every((pick) => pick.alternative.claim !== alternative.claim);
-    return taken.length === 0 && !(this.#question.allocated?.devices ?? []).includes(candidate.id);
+    const same = picks.filter((pick) => pick.candidate.id === candidate.id && pick.share === undefined);
+    if (alternative.adminAccess) return same.every((pick) => pick.alternative.claim !== alternative.claim);
+    return same.length === 0 && !(this.#question.allocated?.devices ?? []).includes(candidate.id);
   }
 
   #isShareable({ device }: Candidate): boolean {

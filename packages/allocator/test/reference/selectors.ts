@@ -16,7 +16,7 @@ export function inputOf(question: Question, { device, pool }: Candidate): Device
   };
 }
 
-/** What does not depend on other picks. Throws AttemptError. */
+/** Does the checks that do not depend on other picks. Throws AttemptError. */
 export function isSelectable(
   question: Question,
   candidate: Candidate,

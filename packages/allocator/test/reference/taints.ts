@@ -1,6 +1,6 @@
 import type { DeviceTaint, DeviceToleration } from "@dray/api/resource/v1";
 
-/** Whether each taint that keeps claims away is tolerated (KEP-5055). Unknown effects and None keep nobody away. */
+/** Reports whether all taints are tolerated (KEP-5055). The effect None and unknown effects do not need to be. */
 export function toleratesAll(
   tolerations: readonly DeviceToleration[] | undefined,
   taints: readonly DeviceTaint[] | undefined,
