@@ -10,7 +10,7 @@ export interface StorageVersionMigration {
   status?: StorageVersionMigrationStatus;
 }
 
-export const StorageVersionMigration: Kind<StorageVersionMigration> = {"group":"storagemigration.k8s.io","version":"v1beta1","kind":"StorageVersionMigration","resource":"storageversionmigrations","namespaced":false};
+export const StorageVersionMigration: Kind<StorageVersionMigration> = {"group":"storagemigration.k8s.io","version":"v1","kind":"StorageVersionMigration","resource":"storageversionmigrations","namespaced":false};
 
 export interface StorageVersionMigrationList {
   metadata?: ListMeta;
