@@ -188,6 +188,25 @@ suite("custom resources", () => {
     assert.equal((await call("PATCH", `${path}/a`, { body: { spec: { size: 6 } } })).status, 200);
   });
 
+  test("a patch that changes nothing writes only objects of an older storage version", async () => {
+    const group = "migrated.example.com";
+    const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+    const versions = (storage: string): object[] =>
+      ["v1", "v2"].map((name) => ({ name, served: true, storage: name === storage, schema }));
+    const path = await define(group, { versions: versions("v1") });
+    await call("POST", path, { body: widget(group, { size: 1 }) });
+    const patched = async (): Promise<string> =>
+      (await call("PATCH", `${path}/a`, { body: {} })).body.metadata.resourceVersion;
+    const first = await patched();
+    assert.equal(await patched(), first);
+    await call("PATCH", `${definitions}/widgets.${group}`, { body: { spec: { versions: versions("v2") } } });
+    // The server takes up the new definition a moment later.
+    let migrated = first;
+    for (let attempt = 0; attempt < 100 && migrated === first; attempt++) migrated = await patched();
+    assert.notEqual(migrated, first, "written as v2");
+    assert.equal(await patched(), migrated);
+  });
+
   test("an object is in every version that is served", async () => {
     const group = "versions.example.com";
     const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };

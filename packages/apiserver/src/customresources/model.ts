@@ -86,6 +86,10 @@ export class CustomModel implements ResourceModel {
     };
   }
 
+  get storedAs(): string {
+    return this.#version.storedAs;
+  }
+
   get objectType(): ObjectType {
     return this.#version.objectType;
   }

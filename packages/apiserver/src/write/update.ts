@@ -5,6 +5,7 @@ import { conflict, notFound } from "../errors/status.ts";
 import { convert, converted } from "../kinds/conversion/index.ts";
 import { modelOf } from "../kinds/models.ts";
 import { inPieces } from "../request/pieces.ts";
+import type { ServedResource } from "../kinds/resources.ts";
 import type { Stored } from "../storage/cache.ts";
 import { deepFreeze } from "../storage/json.ts";
 import { tooLarge } from "../storage/size.ts";
@@ -88,7 +89,7 @@ async function updateOnce(
   if (!rules.unchecked) await validate(context, object, old, admitted);
   strategy.complete?.(object);
   await write.pause?.();
-  if (sameObject(object, old)) return old;
+  if (sameObject(object, old) && isInStoredVersion(served, current)) return old;
   return store(context, rules, object, current, { old, isRefused });
 }
 
@@ -172,4 +173,15 @@ function endsDeletion({ strategy }: WriteContext, object: KubeObject): boolean {
     deletionGracePeriodSeconds === 0 &&
     !strategy.heldBack?.(object)
   );
+}
+
+/**
+ * Reports whether the object would be written in the version in which it is stored. One of an older storage version is
+ * written even if nothing changes: that is how objects are migrated.
+ *
+ * Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go, GuaranteedUpdate
+ */
+function isInStoredVersion(served: ServedResource, { object }: Stored): boolean {
+  const { storedAs } = modelOf(served);
+  return storedAs === undefined || storedAs === object.apiVersion;
 }
