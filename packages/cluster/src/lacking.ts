@@ -31,11 +31,6 @@ const lacking: readonly Lack[] = [
     },
   },
   {
-    group: "storagemigration.k8s.io",
-    resource: "storageversionmigrations",
-    warning: () => "this cluster has no controller that migrates stored objects: this one stays as it is",
-  },
-  {
     group: "storage.k8s.io",
     resource: "csidrivers",
     warning: () => "the nodes of this cluster run no CSI drivers: volumes of this one are not mounted",

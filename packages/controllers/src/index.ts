@@ -40,6 +40,7 @@ export {
   startClaimProtection,
   startVolumeProtection,
 } from "./storage/volume-protection.ts";
+export { startStorageVersionMigrator } from "./storageversionmigrator/storage-version-migrator.ts";
 export { startCronJobController } from "./workloads/cron-job.ts";
 export { startDaemonSetController } from "./workloads/daemon-set.ts";
 export { startDeploymentController } from "./workloads/deployment.ts";

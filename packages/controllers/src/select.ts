@@ -34,6 +34,7 @@ const aliases: Readonly<Record<string, string>> = {
   serviceaccount: "serviceaccount-controller",
   "serviceaccount-token": "serviceaccount-token-controller",
   statefulset: "statefulset-controller",
+  svm: "storage-version-migrator-controller",
   tokencleaner: "token-cleaner-controller",
   "ttl-after-finished": "ttl-after-finished-controller",
 };

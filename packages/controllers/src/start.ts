@@ -40,6 +40,7 @@ import {
   startClaimProtection,
   startVolumeProtection,
 } from "./storage/volume-protection.ts";
+import { startStorageVersionMigrator } from "./storageversionmigrator/storage-version-migrator.ts";
 import { startCronJobController } from "./workloads/cron-job.ts";
 import { startDaemonSetController } from "./workloads/daemon-set.ts";
 import { startDeploymentController } from "./workloads/deployment.ts";
@@ -141,6 +142,8 @@ const controllers: Readonly<Record<string, Start>> = {
   "serviceaccount-token-controller": (context, { serviceAccountKey: key, rootCA }) =>
     key === undefined ? idle(context) : startTokenSecretController(context, { key, rootCA }),
   "statefulset-controller": startStatefulSetController,
+  "storage-version-migrator-controller": async (context, { served }) =>
+    startStorageVersionMigrator(context, await served),
   "taint-eviction-controller": startTaintEvictionController,
   "token-cleaner-controller": startTokenCleaner,
   "ttl-after-finished-controller": startJobExpiryController,

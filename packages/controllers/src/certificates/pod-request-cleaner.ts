@@ -3,8 +3,8 @@ import type { PodCertificateRequest } from "@dray/api/certificates/v1";
 import { keyOf, refOf } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "../context.ts";
 import type { ServedResources } from "../deletion/resources.ts";
+import { servedKind } from "../served-kind.ts";
 import { refTo } from "../status.ts";
-import { servedKind } from "./trust-bundle.ts";
 
 /** Milliseconds after which a request is of no use to its pod any more. */
 const maxAge = 15 * 60_000;
@@ -20,7 +20,7 @@ export async function startPodCertificateRequestCleaner(
 ): Promise<Controller> {
   const { client, clock, informers } = context;
   const queues = controllerQueues(context);
-  const kind = servedKind<PodCertificateRequest>(served, "podcertificaterequests");
+  const kind = servedKind<PodCertificateRequest>(served, "certificates.k8s.io", "podcertificaterequests");
   if (kind === undefined) return queues.controller;
   const requests = informers.of(kind);
   const resource = client.resource(kind);

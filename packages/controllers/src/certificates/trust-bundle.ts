@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { type Kind, type KubeObject, StatusError } from "@dray/api";
+import { StatusError } from "@dray/api";
 import type { ClusterTrustBundle } from "@dray/api/certificates/v1";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "../context.ts";
 import type { ServedResources } from "../deletion/resources.ts";
+import { servedKind } from "../served-kind.ts";
 
 const signerName = "kubernetes.io/kube-apiserver-serving";
 
@@ -19,7 +20,7 @@ export async function startTrustBundlePublisher(
 ): Promise<Controller> {
   const { client, informers } = context;
   const queues = controllerQueues(context);
-  const kind = servedKind<ClusterTrustBundle>(served, "clustertrustbundles");
+  const kind = servedKind<ClusterTrustBundle>(served, "certificates.k8s.io", "clustertrustbundles");
   if (kind === undefined || rootCA === "") return queues.controller;
   const bundles = informers.of(kind);
   const resource = client.resource(kind);
@@ -47,15 +48,6 @@ export async function startTrustBundlePublisher(
   }
 
   return queues.controller;
-}
-
-/** The kind in the version that the server prefers, if it has it. */
-export function servedKind<T extends KubeObject>(
-  { list }: Pick<ServedResources, "list">,
-  resource: string,
-): Kind<T> | undefined {
-  const found = list.find(({ kind }) => kind.group === "certificates.k8s.io" && kind.resource === resource);
-  return found?.kind as Kind<T> | undefined;
 }
 
 async function unlessDone(
