@@ -18,7 +18,7 @@ import {
 } from "@dray/api/core/v1";
 import { CSINode } from "@dray/api/storage/v1";
 import type { Client } from "@dray/client";
-import type { PluginArgs } from "../../packages/scheduler/src/plugin-args.ts";
+import type { PluginArgs } from "../../packages/scheduler/src/config/plugin-args.ts";
 import { randomFrom } from "../../packages/store/src/model.ts";
 import { connect, Users } from "../credentials.ts";
 import { eventually } from "../eventually.ts";

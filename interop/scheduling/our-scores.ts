@@ -1,12 +1,15 @@
 import { allocatorFeatures, createAllocator } from "@dray/allocator";
 import type { Features } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import { SchedulerCache } from "../../packages/scheduler/src/cache.ts";
-import { SchedulingCycle } from "../../packages/scheduler/src/cycle.ts";
-import { type ExtensionPoints, extensionPoints } from "../../packages/scheduler/src/extension-points.ts";
-import { diagnosisText } from "../../packages/scheduler/src/message.ts";
+import { SchedulerCache } from "../../packages/scheduler/src/cache/cache.ts";
+import { SchedulingCycle } from "../../packages/scheduler/src/cycle/scheduling-cycle.ts";
+import { diagnosisText } from "../../packages/scheduler/src/framework/diagnosis.ts";
+import {
+  type ExtensionPoints,
+  extensionPoints,
+} from "../../packages/scheduler/src/framework/extension-points.ts";
+import { MemoryClaims } from "../../packages/scheduler/src/plugins/dynamic-resources/memory-claims.ts";
 import { defaultPlugins, type PluginOptions } from "../../packages/scheduler/src/plugins/index.ts";
-import { MemoryClaims } from "../../packages/scheduler/src/plugins/memory-claims.ts";
 import type { Scores } from "./real-scores.ts";
 
 /** Result of our plugins for a pod: scores if several nodes fit, the message if no node does. */

@@ -7,7 +7,7 @@ import { type Client, createClient, silentLog, type Transport } from "@dray/clie
 import { startControllers } from "@dray/controllers";
 import { startScheduler } from "@dray/scheduler";
 import { memoryStore } from "@dray/store";
-import { handClock } from "../../packages/scheduler/src/testing.ts";
+import { handClock } from "../../packages/scheduler/src/testing/cluster.ts";
 import type { Random } from "../fuzz/random.ts";
 
 export const namespace = "races";

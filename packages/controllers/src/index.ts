@@ -1,52 +1,58 @@
+export { startBootstrapSigner } from "./bootstrap/signer.ts";
+export { startTokenCleaner } from "./bootstrap/token-cleaner.ts";
 export { startCertificateApprover } from "./certificates/approver.ts";
 export { startCertificateRequestCleaner } from "./certificates/cleaner.ts";
-export { startPodCertificateRequestCleaner } from "./certificates/pod-request-cleaner.ts";
+export { startTrustBundlePublisher } from "./certificates/clustertrustbundle-publisher.ts";
+export { startPodCertificateRequestCleaner } from "./certificates/podcertificaterequest-cleaner.ts";
 export { type ClusterSigning, startCertificateSigner } from "./certificates/signer.ts";
-export { startTrustBundlePublisher } from "./certificates/trust-bundle.ts";
-export type { Controller, ControllerContext } from "./context.ts";
-export { startGarbageCollector } from "./deletion/garbage-collector.ts";
-export { startNamespaceController } from "./deletion/namespace.ts";
-export { type ServedResource, type ServedResources, servedResources } from "./deletion/resources.ts";
-export { startPodGroupProtectionController } from "./devices/pod-group-protection.ts";
-export { startResourcePoolStatusController } from "./devices/pool-status/resource-pool-status.ts";
-export { startResourceClaimController } from "./devices/resource-claim.ts";
-export { startDeviceTaintEvictionController } from "./devices/taints/device-taint-eviction.ts";
-export { startBootstrapSigner } from "./identity/bootstrap-signer.ts";
-export { startClusterRoleAggregation } from "./identity/cluster-role-aggregation.ts";
-export { startLegacyTokenCleaner } from "./identity/legacy-token-cleaner.ts";
-export { startRootCertificatePublisher, startServiceAccountController } from "./identity/service-account.ts";
-export { startTokenCleaner } from "./identity/token-cleaner.ts";
-export { startTokenSecretController } from "./identity/token-secret.ts";
-export { createInformers, type Informers } from "./informers.ts";
-export { ControllerMetrics } from "./metrics.ts";
-export { startEndpointSliceController } from "./network/endpoint-slice.ts";
-export { startEndpointSliceMirroringController } from "./network/endpoint-slice-mirroring.ts";
-export { startEndpointsController } from "./network/endpoints.ts";
-export { startServiceCIDRController } from "./network/service-cidr.ts";
-export { type NodeIpamOptions, nodePools, startNodeIpam } from "./nodes/ipam.ts";
-export { startNodeLifecycleController } from "./nodes/node-lifecycle.ts";
-export { startPodGarbageCollector } from "./nodes/pod-gc.ts";
-export { startTaintEvictionController } from "./nodes/taint-eviction.ts";
-export { startResourceQuotaController } from "./quota/resource-quota.ts";
-export { selectControllers } from "./select.ts";
-export { type Controllers, type ControllersOptions, controllerNames, startControllers } from "./start.ts";
-export { startAttachDetachController } from "./storage/attach-detach.ts";
-export { startEphemeralVolumeController } from "./storage/ephemeral-volume.ts";
-export { startVolumeExpander } from "./storage/expander.ts";
-export { localPathStorageClass } from "./storage/local-path.ts";
-export { startPersistentVolumeController } from "./storage/persistent-volume.ts";
+export { startClusterRoleAggregation } from "./clusterroleaggregation/controller.ts";
+export { selectControllers } from "./controller-manager/select.ts";
+export {
+  type Controllers,
+  type ControllersOptions,
+  controllerNames,
+  startControllers,
+} from "./controller-manager/start.ts";
+export { startCronJobController } from "./cronjob/controller.ts";
+export { startDaemonSetController } from "./daemon/controller.ts";
+export { startDeploymentController } from "./deployment/controller.ts";
+export { startDeviceTaintEvictionController } from "./devicetainteviction/controller.ts";
+export { startDisruptionController } from "./disruption/controller.ts";
+export { startEndpointsController } from "./endpoint/controller.ts";
+export { startEndpointSliceController } from "./endpointslice/controller.ts";
+export { startEndpointSliceMirroringController } from "./endpointslicemirroring/controller.ts";
+export { startGarbageCollector } from "./garbagecollector/controller.ts";
+export { startJobController } from "./job/controller.ts";
+export { startNamespaceController } from "./namespace/controller.ts";
+export { type NodeIpamOptions, nodePools, startNodeIpam } from "./nodeipam/controller.ts";
+export { startNodeLifecycleController } from "./nodelifecycle/controller.ts";
+export { startHorizontalPodAutoscalerController } from "./podautoscaler/controller.ts";
+export { startPodGarbageCollector } from "./podgc/controller.ts";
+export { startPodGroupProtectionController } from "./podgroupprotection/controller.ts";
+export { startReplicaSetController, startReplicationController } from "./replicaset/controller.ts";
+export { startResourceClaimController } from "./resourceclaim/controller.ts";
+export { startResourcePoolStatusController } from "./resourcepoolstatusrequest/controller.ts";
+export { startResourceQuotaController } from "./resourcequota/controller.ts";
+export { startRootCertificatePublisher } from "./certificates/root-ca-cert-publisher.ts";
+export { startServiceAccountController } from "./serviceaccount/controller.ts";
+export { startLegacyTokenCleaner } from "./serviceaccount/legacy-token-cleaner.ts";
+export { startTokenSecretController } from "./serviceaccount/token-controller.ts";
+export { startServiceCIDRController } from "./servicecidrs/controller.ts";
+export type { Controller, ControllerContext } from "./shared/context.ts";
+export { createInformers, type Informers } from "./shared/informers.ts";
+export { ControllerMetrics } from "./shared/metrics.ts";
+export { type ServedResource, type ServedResources, servedResources } from "./shared/served-resources.ts";
+export { startStatefulSetController } from "./statefulset/controller.ts";
+export { startStorageVersionMigrator } from "./storageversionmigrator/controller.ts";
+export { startTaintEvictionController } from "./tainteviction/controller.ts";
+export { startJobExpiryController } from "./ttlafterfinished/controller.ts";
+export { startAttachDetachController } from "./volume/attachdetach/controller.ts";
+export { startEphemeralVolumeController } from "./volume/ephemeral/controller.ts";
+export { startVolumeExpander } from "./volume/expand/controller.ts";
+export { startPersistentVolumeController } from "./volume/persistentvolume/controller.ts";
+export { localPathStorageClass } from "./volume/persistentvolume/local-path.ts";
 export {
   startAttributesClassProtection,
   startClaimProtection,
   startVolumeProtection,
-} from "./storage/volume-protection.ts";
-export { startStorageVersionMigrator } from "./storageversionmigrator/storage-version-migrator.ts";
-export { startCronJobController } from "./workloads/cron-job.ts";
-export { startDaemonSetController } from "./workloads/daemon-set.ts";
-export { startDeploymentController } from "./workloads/deployment.ts";
-export { startDisruptionController } from "./workloads/disruption.ts";
-export { startHorizontalPodAutoscalerController } from "./workloads/horizontal-pod-autoscaler.ts";
-export { startJobController } from "./workloads/job.ts";
-export { startJobExpiryController } from "./workloads/job-expiry.ts";
-export { startReplicaSetController, startReplicationController } from "./workloads/replica-set.ts";
-export { startStatefulSetController } from "./workloads/stateful-set.ts";
+} from "./volume/protection/controller.ts";

@@ -1,19 +1,14 @@
-export { ProfileError } from "./choose-plugins.ts";
+export type { PluginHandle, SchedulerOptions } from "./component/options.ts";
+export { type Scheduler, startScheduler } from "./component/scheduler.ts";
 export {
   ConfigurationError,
   parseSchedulerConfiguration,
   readSchedulerConfiguration,
 } from "./config/read.ts";
 export type { SchedulerConfiguration } from "./config/types.ts";
-export type * from "./framework.ts";
-export type { NodeInfo } from "./node-info.ts";
-export {
-  createOfflineScheduler,
-  type OfflineObject,
-  type OfflineOptions,
-  type OfflineScheduler,
-  type Placement,
-} from "./offline.ts";
-export type { PluginHandle, SchedulerOptions } from "./options.ts";
-export { hasPodGroups } from "./pod-groups.ts";
-export { type Scheduler, startScheduler } from "./scheduler.ts";
+export type * from "./framework/framework.ts";
+export type { NodeInfo } from "./framework/node-info.ts";
+export { createOfflineScheduler } from "./offline/offline.ts";
+export type { OfflineObject, OfflineOptions, OfflineScheduler, Placement } from "./offline/types.ts";
+export { hasPodGroups } from "./podgroup/pod-groups.ts";
+export { ProfileError } from "./profile/choose-plugins.ts";

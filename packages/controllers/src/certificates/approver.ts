@@ -5,7 +5,7 @@ import { EndpointSlice } from "@dray/api/discovery/v1";
 import { addressText, parseSloppyAddress, unmapped } from "@dray/api/ip";
 import { type CertificateRequest, parseCertificateRequest } from "@dray/apiserver/pki";
 import { keyOf } from "@dray/client";
-import { type Controller, type ControllerContext, controllerQueues, synced } from "../context.ts";
+import { type Controller, type ControllerContext, controllerQueues, synced } from "../shared/context.ts";
 import { conditionOf, kubeletClientProblem, kubeletServingProblem, nodePrefix, signers } from "./requests.ts";
 
 /** A kind of request that is approved for who may create this subresource of certificatesigningrequests. */

@@ -11,7 +11,7 @@ import {
   startCertificateRequestCleaner,
   startCertificateSigner,
 } from "@dray/controllers";
-import { type TestCluster, withCluster } from "../testing.ts";
+import { type TestCluster, withCluster } from "../testing/cluster.ts";
 
 const authority = await createAuthority("ca", Date.parse("2026-01-01T00:00:00Z"));
 const hour = 60 * 60_000;

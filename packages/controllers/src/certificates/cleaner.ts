@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { StatusError } from "@dray/api";
 import { CertificateSigningRequest } from "@dray/api/certificates/v1";
-import { type Controller, type ControllerContext, controllerQueues, synced } from "../context.ts";
+import { type Controller, type ControllerContext, controllerQueues, synced } from "../shared/context.ts";
 import { conditionOf } from "./requests.ts";
 
 const hour = 60 * 60_000;

@@ -5,7 +5,7 @@ import {
   signCertificateRequest,
 } from "@dray/apiserver/pki";
 import { timeText } from "@dray/client";
-import { type Controller, type ControllerContext, controllerQueues, synced } from "../context.ts";
+import { type Controller, type ControllerContext, controllerQueues, synced } from "../shared/context.ts";
 import {
   clientUsageProblem,
   conditionOf,

@@ -1,7 +1,7 @@
 import type { StorageVersionMigration } from "@dray/api/storagemigration/v1";
 import type { DiscoveredKind, Informer } from "@dray/client";
-import type { ControllerContext } from "../context.ts";
-import { writeStatus } from "../status.ts";
+import type { ControllerContext } from "../shared/context.ts";
+import { writeStatus } from "../shared/status.ts";
 import { hasCondition, isFinished, setConditions } from "./conditions.ts";
 import { discoveryTimeout, findResource, type MigrationKind, requiredVerbs } from "./resource.ts";
 

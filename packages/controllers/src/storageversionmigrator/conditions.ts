@@ -1,8 +1,8 @@
 import type { Condition } from "@dray/api/meta/v1";
 import type { StorageVersionMigration } from "@dray/api/storagemigration/v1";
 import { timeText } from "@dray/client";
-import type { ControllerContext } from "../context.ts";
-import { withCondition, writeStatus } from "../status.ts";
+import type { ControllerContext } from "../shared/context.ts";
+import { withCondition, writeStatus } from "../shared/status.ts";
 import type { MigrationKind } from "./resource.ts";
 
 /** Upstream: staging/src/k8s.io/api/storagemigration/v1/types.go, MigrationConditionType */

@@ -3,8 +3,8 @@ import { CustomResourceDefinition } from "@dray/api/apiextensions/v1";
 import type { Condition, GroupResource } from "@dray/api/meta/v1";
 import type { StorageVersionMigration } from "@dray/api/storagemigration/v1";
 import { type Informer, timeText } from "@dray/client";
-import type { ControllerContext } from "../context.ts";
-import { withCondition, writeStatus } from "../status.ts";
+import type { ControllerContext } from "../shared/context.ts";
+import { withCondition, writeStatus } from "../shared/status.ts";
 import { hasCondition, isFinished, runningMessage, setConditions } from "./conditions.ts";
 import type { MigrationKind } from "./resource.ts";
 

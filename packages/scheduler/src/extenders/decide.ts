@@ -1,7 +1,7 @@
 import type { Pod } from "@dray/api/core/v1";
-import type { SchedulerCache } from "../cache.ts";
-import { type Decision, refused, type SchedulingCycle, type Search } from "../cycle.ts";
-import { type Turn, TurnIsOver } from "../turn.ts";
+import type { SchedulerCache } from "../cache/cache.ts";
+import { type Decision, refused, type SchedulingCycle, type Search } from "../cycle/scheduling-cycle.ts";
+import { type Turn, TurnIsOver } from "../framework/turn.ts";
 import { extenderName } from "./extender.ts";
 import type { Extenders } from "./extenders.ts";
 

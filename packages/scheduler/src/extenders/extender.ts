@@ -1,8 +1,8 @@
 import { encodeJSON } from "@dray/api";
 import type { Container, Pod } from "@dray/api/core/v1";
 import type { ExtenderConfiguration } from "../config/types.ts";
-import { maxScore, type Rejection } from "../framework.ts";
-import type { NodeInfo } from "../node-info.ts";
+import { maxScore, type Rejection } from "../framework/framework.ts";
+import type { NodeInfo } from "../framework/node-info.ts";
 import type { Candidate } from "../preemption/victims.ts";
 import type { PostToExtender } from "./http.ts";
 

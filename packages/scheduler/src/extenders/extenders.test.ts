@@ -6,7 +6,7 @@ import { featuresOf } from "@dray/api";
 import { Binding, Node, Pod } from "@dray/api/core/v1";
 import { PriorityClass } from "@dray/api/scheduling/v1";
 import { readSchedulerConfiguration, type SchedulerConfiguration } from "@dray/scheduler";
-import { type TestCluster, withCluster } from "../testing.ts";
+import { type TestCluster, withCluster } from "../testing/cluster.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 type Verb = (body: Body) => unknown;

@@ -1,7 +1,7 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { Log } from "@dray/client";
-import type { Rejection } from "../framework.ts";
-import type { NodeInfo } from "../node-info.ts";
+import type { Rejection } from "../framework/framework.ts";
+import type { NodeInfo } from "../framework/node-info.ts";
 import type { Candidate } from "../preemption/victims.ts";
 import type { Extender } from "./extender.ts";
 

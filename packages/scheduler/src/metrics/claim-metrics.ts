@@ -1,5 +1,5 @@
 import type { Features } from "@dray/api";
-import type { ClaimMetrics } from "../plugins/claim-binding.ts";
+import type { ClaimMetrics } from "../plugins/dynamic-resources/claim-binding.ts";
 import { exponentialBounds, type Registry } from "./registry.ts";
 
 /**

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Pod } from "@dray/api/core/v1";
 import { PriorityClass } from "@dray/api/scheduling/v1";
-import { withCluster } from "../testing.ts";
+import { withCluster } from "../testing/cluster.ts";
 
 const asks = (cpu: string, more: object = {}): object => ({
   containers: [{ name: "c", image: "i", resources: { requests: { cpu } } }],

@@ -1,5 +1,6 @@
-import type { SchedulerCache } from "../cache.ts";
-import type { QueuedPod, SchedulingQueue } from "../queue.ts";
+import type { SchedulerCache } from "../cache/cache.ts";
+import type { SchedulingQueue } from "../queue/queue.ts";
+import type { QueuedPod } from "../queue/queued-pod.ts";
 import { exponentialBounds, Registry } from "./registry.ts";
 
 export type ExtensionPoint =

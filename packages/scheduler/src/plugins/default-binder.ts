@@ -1,7 +1,7 @@
 import { Pod } from "@dray/api/core/v1";
 import type { Client } from "@dray/client";
-import type { UntilAnswered } from "../answered.ts";
-import type { Plugin } from "../framework.ts";
+import type { UntilAnswered } from "../framework/answered.ts";
+import type { Plugin } from "../framework/framework.ts";
 
 /** Binds pods with the Binding of the API. Upstream: plugins/defaultbinder/default_binder.go. */
 export function defaultBinder(client: Client, answered: UntilAnswered): Plugin {

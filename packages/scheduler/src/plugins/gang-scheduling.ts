@@ -1,9 +1,9 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
-import type { ClusterEvent, Plugin } from "../framework.ts";
-import { isReady } from "../group-hierarchy.ts";
-import type { GroupNode } from "../group-tree.ts";
-import { groupNameOf, type PodGroups } from "../pod-groups.ts";
+import type { ClusterEvent, Plugin } from "../framework/framework.ts";
+import type { GroupNode } from "../framework/group-tree.ts";
+import { isReady } from "../podgroup/hierarchy.ts";
+import { groupNameOf, type PodGroups } from "../podgroup/pod-groups.ts";
 
 const waitsForPods = "waiting for minCount pods from a gang to appear in scheduling queue";
 

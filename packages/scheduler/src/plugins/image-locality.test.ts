@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { imageLocality } from "./image-locality.ts";
-import { nodeInfo, nodeOf, podOf, preFilter, scores } from "./testing.ts";
+import { nodeInfo, nodeOf, podOf, preFilter, scores } from "./testing/plugins.ts";
 
 /** Upstream: imagelocality/image_locality.go: the formula. */
 test("ImageLocality: by size, and by the share of nodes that have the image", () => {

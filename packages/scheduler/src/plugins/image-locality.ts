@@ -1,6 +1,6 @@
 import type { Pod } from "@dray/api/core/v1";
-import { maxScore, type Plugin } from "../framework.ts";
-import { imagesVersion, type NodeInfo } from "../node-info.ts";
+import { maxScore, type Plugin } from "../framework/framework.ts";
+import { imagesVersion, type NodeInfo } from "../framework/node-info.ts";
 
 const name = "ImageLocality";
 const megabyte = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { type NodeTest, readNodeAffinity, readNodePreferences, readNodeSelector } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import { normalizeByHighest, type Plugin, type Rejection } from "../framework.ts";
-import type { PluginArgs } from "../plugin-args.ts";
+import type { PluginArgs } from "../config/plugin-args.ts";
+import { normalizeByHighest, type Plugin, type Rejection } from "../framework/framework.ts";
 
 const name = "NodeAffinity";
 const rejection = (reason: string): Rejection => ({ plugin: name, reasons: [reason], resolvable: false });

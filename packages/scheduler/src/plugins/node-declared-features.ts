@@ -1,7 +1,7 @@
 import type { Features } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import { differ } from "../changes.ts";
-import type { Plugin } from "../framework.ts";
+import { differ } from "../framework/changes.ts";
+import type { Plugin } from "../framework/framework.ts";
 
 const name = "NodeDeclaredFeatures";
 

@@ -1,4 +1,4 @@
-import type { Plugin } from "../framework.ts";
+import type { Plugin } from "../framework/framework.ts";
 
 const name = "NodeName";
 

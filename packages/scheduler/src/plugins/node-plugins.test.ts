@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { featuresOf } from "@dray/api";
-import type { Plugin } from "../framework.ts";
+import type { Plugin } from "../framework/framework.ts";
 import { nodeAffinity } from "./node-affinity.ts";
 import { nodeDeclaredFeatures } from "./node-declared-features.ts";
 import { nodeName } from "./node-name.ts";
@@ -9,7 +9,7 @@ import { nodePorts } from "./node-ports.ts";
 import { nodeUnschedulable } from "./node-unschedulable.ts";
 import { schedulingGates } from "./scheduling-gates.ts";
 import { taintToleration } from "./taint-toleration.ts";
-import { filter, nodeInfo, nodeOf, podOf, preFilter, scores } from "./testing.ts";
+import { filter, nodeInfo, nodeOf, podOf, preFilter, scores } from "./testing/plugins.ts";
 
 const nodeEvent = (node: ReturnType<typeof nodeOf>, old?: ReturnType<typeof nodeOf>) =>
   ({

@@ -1,5 +1,5 @@
-import type { Plugin } from "../framework.ts";
-import { HostPorts, hostPortsOf } from "../host-ports.ts";
+import type { Plugin } from "../framework/framework.ts";
+import { HostPorts, hostPortsOf } from "../framework/host-ports.ts";
 
 const name = "NodePorts";
 

@@ -1,6 +1,6 @@
 import { untolerated } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import type { Plugin, Rejection } from "../framework.ts";
+import type { Plugin, Rejection } from "../framework/framework.ts";
 
 const name = "NodeUnschedulable";
 const effects = ["NoSchedule"];

@@ -1,9 +1,9 @@
 import type { Features } from "@dray/api";
 import type { PersistentVolumeClaim, Pod } from "@dray/api/core/v1";
 import type { CSINode } from "@dray/api/storage/v1";
-import type { ClusterEvent, Plugin, Rejection } from "../framework.ts";
-import type { NodeInfo } from "../node-info.ts";
-import { classOf, isOwnClaim, podClaims, type VolumeLookup } from "./volume-lookup.ts";
+import type { ClusterEvent, Plugin, Rejection } from "../framework/framework.ts";
+import type { NodeInfo } from "../framework/node-info.ts";
+import { classOf, isOwnClaim, podClaims, type VolumeLookup } from "./helper/volume-lookup.ts";
 
 const name = "NodeVolumeLimits";
 

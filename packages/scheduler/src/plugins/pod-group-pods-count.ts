@@ -1,5 +1,5 @@
-import { maxScore, type Plugin } from "../framework.ts";
-import type { PodGroups } from "../pod-groups.ts";
+import { maxScore, type Plugin } from "../framework/framework.ts";
+import type { PodGroups } from "../podgroup/pod-groups.ts";
 import { scheduledPods } from "./topology-placement.ts";
 
 /**

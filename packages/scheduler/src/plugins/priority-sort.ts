@@ -1,5 +1,5 @@
-import { priorityOf } from "../cycle.ts";
-import type { Plugin } from "../framework.ts";
+import type { Plugin } from "../framework/framework.ts";
+import { priorityOf } from "../framework/priority.ts";
 
 /** The highest priority first, then the pod that waits longest. Upstream: plugins/queuesort/priority_sort.go. */
 export const prioritySort: Plugin = {

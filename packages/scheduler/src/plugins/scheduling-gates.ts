@@ -1,4 +1,4 @@
-import type { Plugin } from "../framework.ts";
+import type { Plugin } from "../framework/framework.ts";
 
 /** Pods with scheduling gates wait until the last gate is removed (KEP-3521). */
 export const schedulingGates: Plugin = {

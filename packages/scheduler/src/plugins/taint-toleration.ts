@@ -1,7 +1,7 @@
 import { untolerated } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
-import { differ } from "../changes.ts";
-import { normalizeByHighest, type Plugin, type Rejection } from "../framework.ts";
+import { differ } from "../framework/changes.ts";
+import { normalizeByHighest, type Plugin, type Rejection } from "../framework/framework.ts";
 
 const name = "TaintToleration";
 /** Effects that keep a pod off a node. */

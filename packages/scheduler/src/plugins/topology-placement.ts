@@ -1,8 +1,8 @@
 import type { Pod } from "@dray/api/core/v1";
-import type { GroupPlacement, Plugin } from "../framework.ts";
-import { type GroupNode, leavesOf, topologyKeyOf } from "../group-tree.ts";
-import type { NodeInfo } from "../node-info.ts";
-import type { PodGroups } from "../pod-groups.ts";
+import type { GroupPlacement, Plugin } from "../framework/framework.ts";
+import { type GroupNode, leavesOf, topologyKeyOf } from "../framework/group-tree.ts";
+import type { NodeInfo } from "../framework/node-info.ts";
+import type { PodGroups } from "../podgroup/pod-groups.ts";
 
 /**
  * Where a group says that all its pods have to be in one domain of a topology (a rack, a zone), each domain is a

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { featuresOf } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import { type ClusterEvent, type CycleState, cloneState } from "../framework.ts";
+import { type ClusterEvent, type CycleState, cloneState } from "../framework/framework.ts";
 import { nodeVolumeLimits } from "./node-volume-limits.ts";
-import { TestStorage, using } from "./test-volumes.ts";
-import { filter, nodeInfo, podOf, preFilter } from "./testing.ts";
+import { filter, nodeInfo, podOf, preFilter } from "./testing/plugins.ts";
+import { TestStorage, using } from "./testing/volumes.ts";
 import { volumeRestrictions } from "./volume-restrictions.ts";
 import { volumeZone } from "./volume-zone.ts";
 

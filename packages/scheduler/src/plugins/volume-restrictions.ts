@@ -1,6 +1,6 @@
 import type { Pod, Volume } from "@dray/api/core/v1";
-import type { CycleState, Plugin, Rejection } from "../framework.ts";
-import { isOwnClaim, namedClaims, type VolumeLookup } from "./volume-lookup.ts";
+import type { CycleState, Plugin, Rejection } from "../framework/framework.ts";
+import { isOwnClaim, namedClaims, type VolumeLookup } from "./helper/volume-lookup.ts";
 
 const name = "VolumeRestrictions";
 

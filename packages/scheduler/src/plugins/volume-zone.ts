@@ -1,8 +1,8 @@
 import type { Node, PersistentVolume, Pod } from "@dray/api/core/v1";
 import type { StorageClass } from "@dray/api/storage/v1";
-import { differ } from "../changes.ts";
-import type { Plugin, Rejection } from "../framework.ts";
-import { classOf, isOwnClaim, namedClaims, type VolumeLookup } from "./volume-lookup.ts";
+import { differ } from "../framework/changes.ts";
+import type { Plugin, Rejection } from "../framework/framework.ts";
+import { classOf, isOwnClaim, namedClaims, type VolumeLookup } from "./helper/volume-lookup.ts";
 
 const name = "VolumeZone";
 

@@ -1,5 +1,5 @@
 import type { Pod } from "@dray/api/core/v1";
-import { priorityOf } from "../cycle.ts";
+import { priorityOf } from "../framework/priority.ts";
 import { startTime } from "./units.ts";
 import type { Candidate } from "./victims.ts";
 

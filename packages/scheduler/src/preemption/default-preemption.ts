@@ -1,48 +1,24 @@
-import type { KubernetesVersion } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
-import type { EventRecorder } from "@dray/client";
-import type { SchedulerCache } from "../cache.ts";
-import { priorityOf } from "../cycle.ts";
-import type { Extenders } from "../extenders/extenders.ts";
-import type { CycleState, Plugin, PostFilterResult, RefusedGroup, Rejection } from "../framework.ts";
-import { counted } from "../message.ts";
-import type { SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
-import type { NodeInfo } from "../node-info.ts";
-import type { PluginArgs } from "../plugin-args.ts";
-import type { PodGroups } from "../pod-groups.ts";
-import { type Turn, TurnIsOver } from "../turn.ts";
+import { counted } from "../framework/diagnosis.ts";
+import type {
+  CycleState,
+  Plugin,
+  PostFilterResult,
+  RefusedGroup,
+  Rejection,
+} from "../framework/framework.ts";
+import type { NodeInfo } from "../framework/node-info.ts";
+import { priorityOf } from "../framework/priority.ts";
+import { TurnIsOver } from "../framework/turn.ts";
 import { leastDisruptive } from "./choose.ts";
-import { type PreemptionExecutor, podPreemptor } from "./executor.ts";
+import { podPreemptor } from "./executor.ts";
 import { preemptForGroup } from "./group-preemption.ts";
+import type { DefaultPreemptionOptions } from "./options.ts";
 import { groupUnits, singleUnits, terminatesByPreemption, type UnitsOf } from "./units.ts";
-import { type Candidate, selectVictims, type Trials } from "./victims.ts";
+import { type Candidate, selectVictims } from "./victims.ts";
 
 const name = "DefaultPreemption";
-
-export interface DefaultPreemptionOptions {
-  readonly args: PluginArgs["DefaultPreemption"];
-  /** Whose words are used. */
-  readonly release: KubernetesVersion;
-  readonly executor: Pick<PreemptionExecutor, "start" | "isPreempting">;
-  /** Of the profile. */
-  readonly trials: () => Trials;
-  readonly recorder: EventRecorder;
-  readonly cache: Pick<SchedulerCache, "node" | "nodes">;
-  /** Absent where pods are not scheduled in groups, or do not leave in groups. */
-  readonly groups?: PodGroups | undefined;
-  /** Whether groups have a preemption policy of their own (gate PodGroupPreemptionPolicy). */
-  readonly hasGroupPolicies: boolean;
-  /** The node that the pod is nominated to, also before its status says so. */
-  readonly nomination: (pod: Pod) => string | undefined;
-  readonly budgets: () => readonly PodDisruptionBudget[];
-  readonly turn: Turn;
-  readonly extenders: Pick<Extenders, "preemptsFor" | "preempt">;
-  readonly metrics: SchedulerMetrics;
-  readonly now: () => number;
-  /** Between 0 and 1: where the search for candidates begins. */
-  readonly random: () => number;
-}
 
 /**
  * Makes room for a pod that fits nowhere by evicting pods of lower priority. Devices are not preempted: their plugin

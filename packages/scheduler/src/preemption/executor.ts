@@ -1,13 +1,13 @@
 import { StatusError } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
 import { type Client, type Clock, type EventRecorder, type Log, timeText } from "@dray/client";
-import type { UntilAnswered } from "../answered.ts";
-import { priorityOf } from "../cycle.ts";
+import type { PodStatusWriter } from "../cycle/pod-status.ts";
+import type { UntilAnswered } from "../framework/answered.ts";
+import { priorityOf } from "../framework/priority.ts";
+import type { WaitingPods } from "../framework/waiting-pods.ts";
 import type { PreemptorType, SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
-import type { Nominator } from "../nominator.ts";
-import type { PodStatusWriter } from "../pod-status.ts";
-import type { SchedulingQueue } from "../queue.ts";
-import type { WaitingPods } from "../waiting-pods.ts";
+import type { Nominator } from "../queue/nominator.ts";
+import type { SchedulingQueue } from "../queue/queue.ts";
 
 export interface PreemptionExecutorOptions {
   readonly client: Client;

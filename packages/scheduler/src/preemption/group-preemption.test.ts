@@ -6,7 +6,7 @@ import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { ResourceClaim } from "@dray/api/resource/v1";
 import { PriorityClass } from "@dray/api/scheduling/v1";
 import { PodGroup } from "@dray/api/scheduling/v1beta1";
-import { devicesOf, type TestCluster, uses, withCluster } from "../testing.ts";
+import { devicesOf, type TestCluster, uses, withCluster } from "../testing/cluster.ts";
 
 const options = {
   gates: "GenericWorkload=true,DRAWorkloadResourceClaims=true",

@@ -1,11 +1,11 @@
 import type { Pod } from "@dray/api/core/v1";
-import type { Assignment, GroupPostFilterResult, RefusedGroup } from "../framework.ts";
-import { groupPriority } from "../group-tree.ts";
-import type { NodeInfo } from "../node-info.ts";
-import type { PodGroups } from "../pod-groups.ts";
-import { TurnIsOver } from "../turn.ts";
+import type { Assignment, GroupPostFilterResult, RefusedGroup } from "../framework/framework.ts";
+import { groupPriority } from "../framework/group-tree.ts";
+import type { NodeInfo } from "../framework/node-info.ts";
+import { TurnIsOver } from "../framework/turn.ts";
+import type { PodGroups } from "../podgroup/pod-groups.ts";
 import { byBudgets } from "./budgets.ts";
-import type { DefaultPreemptionOptions } from "./default-preemption.ts";
+import type { DefaultPreemptionOptions } from "./options.ts";
 import { byImportance, ranks, terminatesByPreemption, type UnitsOf, type VictimUnit } from "./units.ts";
 import type { Trials } from "./victims.ts";
 

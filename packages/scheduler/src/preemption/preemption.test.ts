@@ -4,7 +4,7 @@ import { featuresOf } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { PriorityClass } from "@dray/api/scheduling/v1";
-import { type TestCluster, uses, withCluster } from "../testing.ts";
+import { type TestCluster, uses, withCluster } from "../testing/cluster.ts";
 
 const asks = (cpu: string, more: object = {}): object => ({
   containers: [{ name: "c", image: "i", resources: { requests: { cpu } } }],

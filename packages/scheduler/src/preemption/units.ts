@@ -1,8 +1,8 @@
 import type { Pod } from "@dray/api/core/v1";
-import { priorityOf } from "../cycle.ts";
-import { isLeaf } from "../group-hierarchy.ts";
-import type { NodeInfo } from "../node-info.ts";
-import { groupNameOf, type PodGroups } from "../pod-groups.ts";
+import type { NodeInfo } from "../framework/node-info.ts";
+import { priorityOf } from "../framework/priority.ts";
+import { isLeaf } from "../podgroup/hierarchy.ts";
+import { groupNameOf, type PodGroups } from "../podgroup/pod-groups.ts";
 
 export interface PlacedPod {
   readonly pod: Pod;

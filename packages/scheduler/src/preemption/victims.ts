@@ -1,8 +1,9 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
-import { priorityOf, type SchedulingCycle } from "../cycle.ts";
-import { type CycleState, cloneState, type Rejection } from "../framework.ts";
-import type { NodeInfo } from "../node-info.ts";
+import type { SchedulingCycle } from "../cycle/scheduling-cycle.ts";
+import { type CycleState, cloneState, type Rejection } from "../framework/framework.ts";
+import type { NodeInfo } from "../framework/node-info.ts";
+import { priorityOf } from "../framework/priority.ts";
 import { byBudgets } from "./budgets.ts";
 import { byImportance, type VictimUnit } from "./units.ts";
 

@@ -1,0 +1,18 @@
+import { StatusError } from "@dray/api";
+import type { Namespace } from "@dray/api/core/v1";
+import { isNamespaceTerminating } from "@dray/client";
+
+/** Whether the namespace exists and is not being deleted. */
+export function isActive(namespace: Namespace | undefined): boolean {
+  return namespace !== undefined && namespace.metadata.deletionTimestamp === undefined;
+}
+
+/** Calls `create`; an object that exists already and a namespace that is being deleted are no errors. */
+export async function createUnlessPresent(create: () => Promise<unknown>): Promise<void> {
+  try {
+    await create();
+  } catch (error) {
+    if (StatusError.is(error, "AlreadyExists") || StatusError.is(error, "NotFound")) return;
+    if (!isNamespaceTerminating(error)) throw error;
+  }
+}

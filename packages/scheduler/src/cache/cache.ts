@@ -1,0 +1,128 @@
+import type { KubernetesVersion } from "@dray/api";
+import type { Node, Pod } from "@dray/api/core/v1";
+import { isPodTerminal } from "@dray/api/pod";
+import { NodeInfo } from "../framework/node-info.ts";
+import { interleaveZones, zoneOf } from "./node-tree.ts";
+
+/** A pod takes room on its node until it has ended. */
+export function takesRoom(pod: Pod): boolean {
+  return (pod.spec.nodeName ?? "") !== "" && !isPodTerminal(pod);
+}
+
+/**
+ * What the scheduler knows of nodes and the pods on them, kept up to date by single changes. Pods that have been
+ * given a node but are not bound yet are assumed to be there.
+ */
+export class SchedulerCache {
+  readonly #release: KubernetesVersion;
+  readonly #nodes = new Map<string, NodeInfo>();
+  /** The same, as long as no node comes or goes. */
+  #list: readonly NodeInfo[] | undefined;
+  /** Where each pod is counted. */
+  readonly #places = new Map<string, string>();
+  readonly #assumed = new Set<string>();
+  /** Pods whose node is not known (yet). */
+  readonly #homeless = new Map<string, Map<string, Pod>>();
+
+  constructor(release: KubernetesVersion) {
+    this.#release = release;
+  }
+
+  /** One of each zone in turn. */
+  get nodes(): readonly NodeInfo[] {
+    this.#list ??= interleaveZones(this.#nodes.values());
+    return this.#list;
+  }
+
+  /** How many there are of each. */
+  counts(): Record<"nodes" | "pods" | "assumed_pods", number> {
+    return { nodes: this.#nodes.size, pods: this.#places.size, assumed_pods: this.#assumed.size };
+  }
+
+  node(name: string): NodeInfo | undefined {
+    return this.#nodes.get(name);
+  }
+
+  /** The node that the pod is on, or is assumed to be. */
+  nodeOf(uid: string): NodeInfo | undefined {
+    const name = this.#places.get(uid);
+    return name === undefined ? undefined : this.#nodes.get(name);
+  }
+
+  /** Whether the pod is on a node, or assumed to be. */
+  isPlaced(uid: string): boolean {
+    return this.#places.has(uid);
+  }
+
+  setNode(node: Node): void {
+    const { name } = node.metadata;
+    const known = this.#nodes.get(name);
+    if (known !== undefined) {
+      if (zoneOf(known.node) !== zoneOf(node)) this.#list = undefined;
+      known.node = node;
+      return;
+    }
+    const info = new NodeInfo(node, this.#release);
+    this.#nodes.set(name, info);
+    this.#list = undefined;
+    for (const pod of this.#homeless.get(name)?.values() ?? []) info.add(pod);
+    this.#homeless.delete(name);
+  }
+
+  removeNode(name: string): void {
+    const info = this.#nodes.get(name);
+    if (info === undefined) return;
+    this.#nodes.delete(name);
+    this.#list = undefined;
+    if (info.pods.size > 0) this.#homeless.set(name, new Map(info.pods));
+  }
+
+  /** The pod as the server has it; it counts if it is on a node and has not ended. */
+  setPod(pod: Pod): void {
+    const { uid } = pod.metadata;
+    if ((pod.spec.nodeName ?? "") === "") {
+      // A pod that is assumed stays where it was put until its binding succeeds or fails.
+      if (!this.#assumed.has(uid)) this.#forget(uid);
+      return;
+    }
+    this.#assumed.delete(uid);
+    if (takesRoom(pod)) this.#put(pod, pod.spec.nodeName!);
+    else this.#forget(uid);
+  }
+
+  removePod(uid: string): void {
+    this.#assumed.delete(uid);
+    this.#forget(uid);
+  }
+
+  assume(pod: Pod, node: string): void {
+    this.#assumed.add(pod.metadata.uid);
+    this.#put(pod, node);
+  }
+
+  /** The binding of an assumed pod failed. */
+  unassume(uid: string): void {
+    if (this.#assumed.delete(uid)) this.#forget(uid);
+  }
+
+  #put(pod: Pod, node: string): void {
+    const { uid } = pod.metadata;
+    if (this.#places.get(uid) !== node) this.#forget(uid);
+    this.#places.set(uid, node);
+    const info = this.#nodes.get(node);
+    if (info !== undefined) info.add(pod);
+    else {
+      const waiting = this.#homeless.get(node) ?? new Map<string, Pod>();
+      this.#homeless.set(node, waiting.set(uid, pod));
+    }
+  }
+
+  #forget(uid: string): void {
+    const place = this.#places.get(uid);
+    if (place === undefined) return;
+    this.#places.delete(uid);
+    this.#nodes.get(place)?.remove(uid);
+    const homeless = this.#homeless.get(place);
+    if (homeless?.delete(uid) && homeless.size === 0) this.#homeless.delete(place);
+  }
+}

@@ -1,0 +1,141 @@
+import type { Pod } from "@dray/api/core/v1";
+import { isPodActive } from "@dray/api/pod";
+import { defaultSchedulerConfiguration } from "../config/read.ts";
+import type { SchedulerConfiguration } from "../config/types.ts";
+import { BindingCycle } from "../cycle/binding-cycle.ts";
+import { AlikePods } from "../cycle/equivalent-pods.ts";
+import { FailureHandler } from "../cycle/failure-handler.ts";
+import { SchedulingLoop } from "../cycle/loop.ts";
+import { PodStatusWriter } from "../cycle/pod-status.ts";
+import type { ClusterEvent } from "../framework/framework.ts";
+import { GroupCycle } from "../podgroup/cycle.ts";
+import { GroupPlacer } from "../podgroup/placement.ts";
+import { GroupStatusWriter } from "../podgroup/status.ts";
+import { PreemptionExecutor } from "../preemption/executor.ts";
+import { createProfile } from "../profile/create-profile.ts";
+import type { Profile } from "../profile/profile.ts";
+import { SchedulingQueue } from "../queue/queue.ts";
+import { handleEvents } from "./event-handlers.ts";
+import { startInformers } from "./informers.ts";
+import type { SchedulerOptions } from "./options.ts";
+import { createShared } from "./shared.ts";
+
+export interface Scheduler {
+  /** Resolves when the signal has aborted and the bindings begun are done. */
+  readonly stopped: Promise<void>;
+  /** How many pods wait, by the reason why (metric scheduler_pending_pods). */
+  pending(): Record<string, number>;
+  /** In the text format of Prometheus, under the names of kube-scheduler. */
+  metrics(): string;
+}
+
+/** Starts to schedule; resolves when all caches are complete and the first pods are being tried. */
+export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {
+  const { client, clock, log, features, signal } = options;
+  const configuration = configurationOf(options);
+  const shared = await createShared(options, configuration, {
+    start: (...args) => executor.start(...args),
+    isPreempting: (uid) => executor.isPreempting(uid),
+  });
+  const { kinds, informers, groups, allocator, answered, cache, nominator, waiting, turn } = shared;
+  const { metrics, extenders } = shared;
+  const profiles = new Map(
+    configuration.profiles.map((each) => [each.schedulerName, createProfile(options, each, shared)]),
+  );
+  const isOurs = (pod: Pod): boolean =>
+    (pod.spec.nodeName ?? "") === "" && profiles.has(pod.spec.schedulerName ?? "") && isPodActive(pod);
+  const profileOf = (pod: Pod): Profile => profiles.get(pod.spec.schedulerName ?? "")!;
+
+  const queue = new SchedulingQueue({
+    points: (pod) => profileOf(pod).points,
+    clock,
+    ready: () => loop.wake(),
+    initialBackoff: configuration.podInitialBackoff,
+    maxBackoff: configuration.podMaxBackoff,
+    moved: (place, event) => metrics.moved(place, event),
+  });
+  let synced = false;
+  const alike = new AlikePods({
+    cache,
+    claim: (namespace, claim) => shared.claims.get(namespace, claim),
+    isNominated: (pod) => shared.nominator.nodeOf(pod.metadata.uid) !== undefined,
+    hasExtendedClaim: (pod) => shared.claims.extended(pod) !== undefined,
+  });
+  const notify = (event: ClusterEvent): void => {
+    if (event.kind === "released") alike.clear();
+    if (synced) queue.notify(event);
+  };
+  const status = new PodStatusWriter({ client, clock, answered, isOurs });
+  const failures = new FailureHandler({ queue, nominator, status, metrics, clock, log, signal });
+  const parts = {
+    signal,
+    cache,
+    queue,
+    nominator,
+    waiting,
+    status,
+    failures,
+    notify,
+    metrics,
+    extenders,
+    clock,
+    log,
+  };
+  const bindings = new BindingCycle(parts);
+  // What other people's plugins and extenders look at is not known here.
+  const known = options.plugins === undefined && configuration.extenders.length === 0 ? alike : undefined;
+  const groupStatus = kinds.groups && new GroupStatusWriter({ kind: kinds.groups, client, clock, answered });
+  const placer = new GroupPlacer({
+    ...parts,
+    groups,
+    bindings,
+    hasTopology: features.enabled("TopologyAwareWorkloadScheduling"),
+    random: options.random,
+  });
+  const groupCycle =
+    groupStatus &&
+    new GroupCycle({
+      ...parts,
+      alike: known,
+      groups,
+      bindings,
+      placer,
+      status: groupStatus,
+      hasPolicies: features.enabled("PodGroupPreemptionPolicy"),
+    });
+  const together = groupCycle && { groups: groupCycle };
+  const loop = new SchedulingLoop({ ...parts, ...together, alike: known, bindings, profileOf, turn, signal });
+  const track = (work: Promise<void>): void => loop.track(work);
+  const executor = new PreemptionExecutor({ ...parts, client, answered, track });
+  handleEvents({ informers, allocator, cache, queue, nominator, groups, waiting, isOurs, notify, log });
+  alike.follow(informers);
+  await startInformers(informers, signal);
+  synced = true;
+  // Pods that came before what they wait for.
+  notify({ kind: "released" });
+  loop.start();
+
+  const stopped = aborted(signal).then(async () => {
+    queue.close();
+    waiting.close();
+    await loop.settled();
+    await Promise.all([...profiles.values()].map(({ recorder }) => recorder.flush()));
+  });
+  metrics.watch(queue, cache);
+  return { stopped, pending: () => queue.counts(), metrics: () => metrics.registry.text() };
+}
+
+/** One profile of that name. */
+function configurationOf({ configuration, name, features }: SchedulerOptions): SchedulerConfiguration {
+  if (configuration !== undefined) return configuration;
+  const defaults = defaultSchedulerConfiguration(features);
+  const profiles = defaults.profiles.map((profile) => (name ? { ...profile, schedulerName: name } : profile));
+  return { ...defaults, profiles };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

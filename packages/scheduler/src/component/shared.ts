@@ -1,0 +1,119 @@
+import { type Allocator, allocatorFeatures, createAllocator } from "@dray/allocator";
+import type { Features } from "@dray/api";
+import { keyOf } from "@dray/client";
+import { SchedulerCache } from "../cache/cache.ts";
+import type { SchedulerConfiguration } from "../config/types.ts";
+import { Extender } from "../extenders/extender.ts";
+import { Extenders } from "../extenders/extenders.ts";
+import { httpExtender } from "../extenders/http.ts";
+import { type UntilAnswered, untilAnswered } from "../framework/answered.ts";
+import { Turn } from "../framework/turn.ts";
+import { WaitingPods } from "../framework/waiting-pods.ts";
+import { claimMetrics } from "../metrics/claim-metrics.ts";
+import { SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
+import type { ClaimMetrics } from "../plugins/dynamic-resources/claim-binding.ts";
+import { ClaimWriter } from "../plugins/dynamic-resources/claim-writer.ts";
+import { type ExtendedClass, preferredClass } from "../plugins/dynamic-resources/extended-resources.ts";
+import { PendingAllocations } from "../plugins/dynamic-resources/pending-allocations.ts";
+import type { CompositeLookup } from "../podgroup/hierarchy.ts";
+import { PodGroups } from "../podgroup/pod-groups.ts";
+import type { PreemptionExecutor } from "../preemption/executor.ts";
+import { Nominator } from "../queue/nominator.ts";
+import { createInformers, type Informers, servedKinds } from "./informers.ts";
+import type { SchedulerOptions } from "./options.ts";
+
+/** What all profiles share. */
+export interface Shared {
+  readonly configuration: SchedulerConfiguration;
+  readonly metrics: SchedulerMetrics;
+  readonly extenders: Extenders;
+  readonly claims: ClaimWriter;
+  readonly kinds: Awaited<ReturnType<typeof servedKinds>>;
+  readonly informers: Informers;
+  readonly groups: PodGroups;
+  readonly pending: PendingAllocations;
+  /** By profile. */
+  readonly claimMetricsOf: (profile: string) => ClaimMetrics;
+  readonly allocator: Allocator;
+  readonly answered: UntilAnswered;
+  readonly cache: SchedulerCache;
+  readonly nominator: Nominator;
+  readonly waiting: WaitingPods;
+  readonly turn: Turn;
+  readonly executor: Pick<PreemptionExecutor, "start" | "isPreempting">;
+}
+
+/** Asks the server which kinds it has. `executor` evicts the victims of preemption. */
+export async function createShared(
+  options: SchedulerOptions,
+  configuration: SchedulerConfiguration,
+  executor: Shared["executor"],
+): Promise<Shared> {
+  const { client, clock, log, features, signal } = options;
+  const answered = untilAnswered(clock, signal);
+  const kinds = await answered(() => servedKinds(client, features, log));
+  const informers = createInformers(client, kinds);
+  const turn = new Turn();
+  const allocator = createAllocator({
+    newId: options.newId,
+    evaluated: (cost) => turn.spend(cost),
+    features: allocatorFeatures(features),
+  });
+  const cache = new SchedulerCache(features.version);
+  const waiting = new WaitingPods(clock);
+  const nominator = new Nominator((node) => cache.node(node)?.changed());
+  const metrics = new SchedulerMetrics(options.elapsed);
+  const extenders = new Extenders(
+    configuration.extenders.map((each) => new Extender(each, httpExtender(each))),
+    log,
+  );
+  const groups = createGroups(informers, cache, features);
+  return {
+    configuration,
+    metrics,
+    extenders,
+    claims: new ClaimWriter({
+      client,
+      claims: informers.claims,
+      untilAnswered: answered,
+      clock,
+      learned: (object) => allocator.update({ kind: "claim", object, deleted: false }),
+      overdrawn: (claim) => allocator.overdrawn(claim),
+    }),
+    kinds,
+    informers,
+    groups,
+    pending: new PendingAllocations(allocator),
+    claimMetricsOf: claimMetrics(metrics.registry, features),
+    allocator,
+    answered,
+    cache,
+    nominator,
+    waiting,
+    turn,
+    executor,
+  };
+}
+
+function createGroups(informers: Informers, cache: SchedulerCache, features: Features): PodGroups {
+  return new PodGroups(
+    (namespace, name) => informers.groups?.get({ namespace, name }),
+    cache,
+    features.version >= "1.37" || features.enabled("GangScheduling"),
+    compositeLookup(informers),
+  );
+}
+
+function compositeLookup({ groups, composites }: Informers): CompositeLookup | undefined {
+  if (groups === undefined || composites === undefined) return undefined;
+  return {
+    composite: (namespace, name) => composites.get({ namespace, name }),
+    groupsIn: (namespace, name) => groups.byIndex("parent", keyOf({ namespace, name })),
+    compositesIn: (namespace, name) => composites.byIndex("parent", keyOf({ namespace, name })),
+  };
+}
+
+export const extendedClasses =
+  ({ classes }: Informers): ExtendedClass =>
+  (resource) =>
+    preferredClass(classes.byIndex("resource", resource));

@@ -1,0 +1,169 @@
+import type { Explanation } from "@dray/allocator";
+import type { Features } from "@dray/api";
+import type { Pod } from "@dray/api/core/v1";
+import { assumed } from "../cycle/binding-cycle.ts";
+import { type Decision, SchedulingCycle } from "../cycle/scheduling-cycle.ts";
+import { extensionPoints } from "../framework/extension-points.ts";
+import {
+  extendedClaim,
+  extendedRequests,
+  servedResources,
+} from "../plugins/dynamic-resources/extended-resources.ts";
+import { claimsOf } from "../plugins/dynamic-resources/pod-claims.ts";
+import { defaultPlugins } from "../plugins/index.ts";
+import type { Reserving } from "../podgroup/placement.ts";
+import { hasPodGroups } from "../podgroup/pod-groups.ts";
+import { OfflineObjects } from "./objects.ts";
+import { offlineGroups, refusedPlacement } from "./pod-groups.ts";
+import type { OfflineOptions, OfflineScheduler, Placement } from "./types.ts";
+
+export function createOfflineScheduler(options: OfflineOptions): OfflineScheduler {
+  const { features, newId, now } = options;
+  const objects = new OfflineObjects(options);
+  const { allocator, alike, cache, claims, groups, pending } = objects;
+  const first = (): number => 0;
+  const plugins = defaultPlugins({
+    features,
+    allocator,
+    claims,
+    pending,
+    ...(hasPodGroups(features) && { groups }),
+    deviceClass: (name) => objects.classes.get(name),
+    ...(features.enabled("DRAExtendedResource") && { extendedClass: objects.extendedClass }),
+    newId,
+    namespaceLabels: (name) => objects.namespaces.get(name)?.metadata.labels,
+    now,
+    random: first,
+  });
+  const points = extensionPoints(plugins);
+  const cycle = new SchedulingCycle(points, {
+    random: first,
+    enough: (nodes) => nodes,
+  });
+
+  async function decide(pod: Pod): Promise<Decision> {
+    for (;;) {
+      const decision = cycle.decide(pod, objects.nodes, alike.answersTo(pod));
+      if (decision.type === "placed") return decision;
+      const { deallocated } = claims;
+      for (const plugin of plugins)
+        await plugin.postFilter?.(decision.state, pod, decision.diagnosis.rejections);
+      // An idle claim gave its devices back: the pod is tried again.
+      if (claims.deallocated === deallocated) return decision;
+      alike.clear();
+    }
+  }
+
+  type Attempt = Extract<Decision, { type: "placed" }> | Exclude<Placement, { type: "placed" }>;
+
+  /** Pods of a group that are asked about one by one do not wait for the others. */
+  function gateOf(pod: Pod, inGroup: boolean): string | undefined {
+    for (const plugin of plugins) {
+      const message = inGroup || plugin.name !== "GangScheduling" ? plugin.preEnqueue?.(pod) : undefined;
+      if (message !== undefined) return message;
+    }
+    return undefined;
+  }
+
+  async function attempt(pod: Pod): Promise<Attempt> {
+    const gate = gateOf(pod, false);
+    if (gate !== undefined) return { type: "gated", message: gate };
+    let decision: Decision;
+    try {
+      decision = await decide(pod);
+    } catch (error) {
+      return { type: "error", message: (error as Error).message };
+    }
+    if (decision.type === "placed") return decision;
+    return refusedPlacement(decision.diagnosis);
+  }
+
+  const reserving: Reserving = {
+    take(_profile, { pod }, { node, state }) {
+      cache.assume(assumed(points, state, pod, node), node.name);
+      for (const plugin of plugins) {
+        const rejection = plugin.reserve?.(state, pod, node);
+        if (rejection !== undefined) return rejection;
+      }
+      return undefined;
+    },
+    undo(_profile, pod, node, state) {
+      cache.unassume(pod.metadata.uid);
+      for (const plugin of plugins.toReversed()) plugin.undo?.(state, pod, node);
+    },
+  };
+
+  /** Writes what is reserved, and puts the pod on its node for good. */
+  async function settle(pod: Pod, { node, state }: Decision & { type: "placed" }): Promise<Placement> {
+    alike.devicesTaken();
+    for (const plugin of plugins) await plugin.preBind?.(state, pod, node);
+    const known = assumed(points, state, pod, node);
+    cache.setPod({ ...known, spec: { ...pod.spec, nodeName: node.name } });
+    return { type: "placed", node: node.name };
+  }
+
+  const placeGroup = offlineGroups({
+    groups,
+    reserving,
+    profile: { name: "", points, cycle },
+    features,
+    nodes: () => objects.nodes,
+    gateOf: (pod) => gateOf(pod, true),
+    settle,
+    freed: () => {
+      const before = claims.deallocated;
+      return () => {
+        const isFreed = claims.deallocated !== before;
+        if (isFreed) alike.clear();
+        return isFreed;
+      };
+    },
+  });
+
+  return {
+    add: (object) => objects.add(object),
+    async schedule(pod) {
+      const decision = await attempt(pod);
+      if (decision.type !== "placed") return decision;
+      reserving.take({ name: "", points, cycle }, { pod }, decision);
+      return settle(pod, decision);
+    },
+    scheduleGroup: placeGroup,
+    async preview(pod) {
+      const decision = await attempt(pod);
+      return decision.type === "placed" ? { type: "placed", node: decision.node.name } : decision;
+    },
+    claim: (namespace, name) => claims.get(namespace, name),
+    explain: (pod, node) => explainClaims(objects, features, pod, node),
+  };
+}
+
+/** As `OfflineScheduler.explain`. */
+function explainClaims(
+  objects: OfflineObjects,
+  features: Features,
+  pod: Pod,
+  name: string,
+): Explanation | undefined {
+  const { allocator, cache, claims, pending } = objects;
+  const node = cache.node(name);
+  const find = (claim: string) => claims.get(pod.metadata.namespace, claim);
+  const found = claimsOf(pod, find, features.enabled("DRAWorkloadResourceClaims"));
+  if (node === undefined || "problem" in found) return undefined;
+  const open = found.claims.flatMap(({ claim }) =>
+    claim.status?.allocation || pending.get(claim.metadata.uid) ? [] : [claim],
+  );
+  const served = servedResources(
+    pod,
+    node.allocatable,
+    features.enabled("DRAExtendedResource") ? objects.extendedClass : undefined,
+  );
+  if (served.size > 0) {
+    const { requests } = extendedRequests(pod, served);
+    open.push({
+      ...extendedClaim(pod, pod.metadata.uid),
+      spec: { devices: { requests: [...requests] } },
+    });
+  }
+  return open.length === 0 ? undefined : allocator.explain(node.node, open);
+}

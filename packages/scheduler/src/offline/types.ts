@@ -1,0 +1,70 @@
+import type { AllocatorOptions, Explanation } from "@dray/allocator";
+import type { Features } from "@dray/api";
+import type { Namespace, Node, Pod } from "@dray/api/core/v1";
+import type { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import type { PodGroup } from "@dray/api/scheduling/v1beta1";
+import type { Rejection } from "../framework/framework.ts";
+
+export interface OfflineOptions {
+  readonly features: Features;
+  /** Lowercase UUIDs, for shares of devices. */
+  readonly newId: () => string;
+  /** Milliseconds since the epoch, for the limit of the search on one node and for binding conditions. */
+  readonly now: () => number;
+  /** Compiled selectors, to share with other schedulers and allocators. */
+  readonly environment?: AllocatorOptions["environment"];
+}
+
+/** What became of a pod. */
+export type Placement =
+  | { readonly type: "placed"; readonly node: string }
+  /** `rejections` by node; `upfront`: all nodes at once. */
+  | {
+      readonly type: "refused";
+      /** In kube-scheduler's words. */
+      readonly message: string;
+      readonly rejections: ReadonlyMap<string, Rejection>;
+      readonly upfront?: Rejection;
+    }
+  /** The attempt failed, whatever the nodes have (a selector in error): kube-scheduler would try again and again. */
+  | { readonly type: "error"; readonly message: string }
+  /** Too few pods of its group can be placed, whether or not a node takes this one. */
+  | { readonly type: "held"; readonly message: string }
+  /** Held back before it is tried: scheduling gates. */
+  | { readonly type: "gated"; readonly message: string };
+
+/** What can be added; `apiVersion` is v1 of its group, v1beta1 of groups of pods. */
+export type OfflineObject =
+  | Node
+  | Pod
+  | PodGroup
+  | Namespace
+  | DeviceClass
+  | DeviceTaintRule
+  | ResourceClaim
+  | ResourceSlice;
+
+/**
+ * The scheduler without a cluster: the same plugins, asked for one pod after the other. All nodes are looked at, in
+ * the order of their names; of equally good ones the first is taken. Nothing is preempted.
+ */
+export interface OfflineScheduler {
+  /** An object of the cluster, new or changed; pods that are bound take their room. */
+  add(object: OfflineObject): void;
+  /** Decides about a pod; where it fits, it and the devices of its claims count from then on. */
+  schedule(pod: Pod): Promise<Placement>;
+  /**
+   * Decides about the pods of one group together, in their order: where fewer than its minimum can be placed, none is.
+   * `refused` is called for each pod that no node takes, while those before it hold their nodes and devices.
+   */
+  scheduleGroup(
+    pods: readonly Pod[],
+    refused?: (pod: Pod, placement: Placement & { readonly type: "refused" }) => void,
+  ): Promise<readonly Placement[]>;
+  /** Decides about a pod as `schedule` does, and takes nothing. */
+  preview(pod: Pod): Promise<Placement>;
+  /** The newest state of a claim. */
+  claim(namespace: string, name: string): ResourceClaim | undefined;
+  /** Why the node can or cannot serve the claims of the pod that have no devices yet; undefined: it has none such. */
+  explain(pod: Pod, node: string): Explanation | undefined;
+}

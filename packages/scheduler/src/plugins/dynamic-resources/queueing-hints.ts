@@ -1,0 +1,47 @@
+import { encodeJSON } from "@dray/api";
+import type { Node, Pod } from "@dray/api/core/v1";
+import { podClaimName } from "@dray/api/pod";
+import type { ClusterEvent } from "../../framework/framework.ts";
+
+/**
+ * Whether an event may help a pod that DynamicResources has rejected or gated. A claim that is freed helps every pod,
+ * another change of a claim only the pods that use it; neither helps a pod whose own claims are not complete
+ * (`isComplete`).
+ * Upstream: dynamicresources.go, EventsToRegister, isSchedulableAfterClaimChange, isSchedulableAfterTargetPodUpdate.
+ */
+export function mayHelpClaims(pod: Pod, event: ClusterEvent, isComplete: (pod: Pod) => boolean): boolean {
+  switch (event.kind) {
+    case "class":
+    case "slice":
+    case "released":
+      return true;
+    case "node":
+      if (event.change !== "update" || event.old === undefined) return event.change === "add";
+      return differ(devicesMayDiffer(event.old), devicesMayDiffer(event.node));
+    case "own-pod": {
+      const named = (one: Pod | undefined) => one?.status?.resourceClaimStatuses;
+      if (event.old !== undefined && !differ(named(event.old), named(event.pod))) return false;
+      return isComplete(event.pod);
+    }
+    case "claim": {
+      const { namespace, name, freed } = event;
+      const uses =
+        pod.metadata.namespace === namespace &&
+        (pod.spec.resourceClaims ?? []).some((entry) => podClaimName(pod, entry) === name);
+      return (freed || uses) && isComplete(pod);
+    }
+    default:
+      return false;
+  }
+}
+
+/** What of a node decides about the devices that it reaches. */
+const devicesMayDiffer = ({ metadata, status }: Node): unknown => [
+  metadata.labels,
+  status?.allocatable,
+  status?.declaredFeatures,
+];
+
+function differ(a: unknown, b: unknown): boolean {
+  return a !== b && encodeJSON(a ?? null) !== encodeJSON(b ?? null);
+}

@@ -1,0 +1,92 @@
+import { diagnosisText } from "../framework/diagnosis.ts";
+import { type GroupNode, type LeafGroup, leavesOf } from "../framework/group-tree.ts";
+import { anyEvent } from "../queue/queued-pod.ts";
+import { type GroupResult, type GroupVerdict, groupIsUnschedulable, type MemberResult } from "./placement.ts";
+
+/** What becomes of a group of pods. */
+export interface LeafOutcome {
+  readonly leaf: LeafGroup;
+  readonly verdict: GroupVerdict;
+  /** By uid; a pod without a result was not tried. */
+  readonly members: ReadonlyMap<string, MemberResult>;
+  /** The pod whose attempt has failed; the others fail for that reason. */
+  readonly failed: GroupResult["failed"];
+}
+
+/**
+ * A group in one that has not its minimum does not have it either.
+ * Upstream: completeCompositePodGroupAlgorithmResultMap.
+ */
+export function outcomesOf(
+  group: GroupNode,
+  result: GroupResult | undefined,
+  parent: GroupVerdict = { type: "met" },
+): LeafOutcome[] {
+  const isOwn = result !== undefined && (parent.type === "met" || result.verdict.type !== "met");
+  const verdict = isOwn ? result.verdict : parent;
+  if (group.type === "compositepodgroup") {
+    const known = new Map(result?.children.map((child) => [child.group, child]));
+    return group.children.flatMap((child) => outcomesOf(child, known.get(child), verdict));
+  }
+  const members = isOwn ? result.members : [];
+  return [
+    {
+      leaf: group,
+      verdict,
+      members: new Map(members.map((member) => [member.pod.metadata.uid, member])),
+      failed: isOwn ? result.failed : undefined,
+    },
+  ];
+}
+
+export function allFailed(root: GroupNode, message: string): LeafOutcome[] {
+  return outcomesOf(root, undefined, { type: "failed", message });
+}
+
+/** What a refused group is told beside what its own verdict says. */
+export interface Afterwards {
+  /** What plugins have done or found. */
+  readonly reasons: readonly string[];
+  /** The node of each pod, by uid, once others have left; undefined: nobody leaves for the group. */
+  readonly nominated: ReadonlyMap<string, string> | undefined;
+}
+
+export const nothingDone: Afterwards = { reasons: [], nominated: undefined };
+
+/** Why a pod has no node, for its condition. */
+export interface PodRefusal {
+  readonly message: string;
+  /** "" clears an earlier nomination, undefined leaves it as it is. */
+  readonly nominatedNode: string | undefined;
+}
+
+/** Of a group that has not its minimum. Upstream: submitPodGroupAlgorithmResult. */
+export function refusalOf(
+  uid: string,
+  member: MemberResult | undefined,
+  reason: string,
+  { reasons, nominated }: Afterwards,
+): PodRefusal {
+  const node = nominated?.get(uid);
+  if (member?.type === "refused")
+    return { message: diagnosisText(member.diagnosis, []), nominatedNode: node ?? member.nominatedNode };
+  if (member === undefined) return { message: reason, nominatedNode: node };
+  const told = [reason, ...reasons].join(", ");
+  return nominated === undefined
+    ? { message: `${groupIsUnschedulable}, ${told}`, nominatedNode: "" }
+    : { message: told, nominatedNode: node };
+}
+
+/** What wakes a group: what helps one of its pods, and any event where one was not refused itself. */
+export function rejectedBy(root: GroupNode, outcomes: readonly LeafOutcome[]): readonly string[] {
+  const plugins = new Set<string>();
+  let refused = 0;
+  for (const { members } of outcomes)
+    for (const member of members.values())
+      if (member.type === "refused") {
+        refused++;
+        for (const plugin of member.plugins) plugins.add(plugin);
+      }
+  const all = leavesOf(root).reduce((sum, { pods }) => sum + pods.length, 0);
+  return [...plugins, ...(refused < all ? [anyEvent] : [])];
+}

@@ -1,0 +1,150 @@
+import type { Pod } from "@dray/api/core/v1";
+import { createEventRecorder, type EventRecorder } from "@dray/client";
+import { volumeLookup } from "../component/informers.ts";
+import type { SchedulerOptions } from "../component/options.ts";
+import { extendedClasses, type Shared } from "../component/shared.ts";
+import type { PluginArgs } from "../config/plugin-args.ts";
+import type {
+  EnabledPlugin,
+  ProfileConfiguration,
+  ProfilePlugins,
+  SchedulerConfiguration,
+} from "../config/types.ts";
+import { feasibleNodesToFind, SchedulingCycle } from "../cycle/scheduling-cycle.ts";
+import type { Plugin } from "../framework/framework.ts";
+import { defaultBinder } from "../plugins/default-binder.ts";
+import { defaultPlugins } from "../plugins/index.ts";
+import { prioritySort } from "../plugins/priority-sort.ts";
+import { volumeWriter } from "../plugins/volume-binding/writer.ts";
+import { defaultPreemption } from "../preemption/default-preemption.ts";
+import { choosePlugins } from "./choose-plugins.ts";
+import type { Profile } from "./profile.ts";
+
+/** The plugins of a profile, with its arguments, and the cycle that asks them. Throws ProfileError. */
+export function createProfile(
+  options: SchedulerOptions,
+  configured: ProfileConfiguration,
+  shared: Shared,
+): Profile {
+  const { client, clock, log, random } = options;
+  const { schedulerName: name } = configured;
+  const {
+    configuration,
+    cache,
+    nominator,
+    waiting,
+    turn,
+    executor,
+    answered,
+    informers,
+    metrics,
+    extenders,
+    groups,
+  } = shared;
+  const args = withoutManagedResources(configured.args, configuration);
+  const nomination = (pod: Pod): string | undefined => nominator.nodeOf(pod.metadata.uid);
+  const recorder = createEventRecorder({ client, clock, log, random, component: name });
+  const preemption = defaultPreemption({
+    args: args.DefaultPreemption,
+    release: options.features.version,
+    executor,
+    trials: () => cycle,
+    recorder,
+    cache,
+    hasGroupPolicies: options.features.enabled("PodGroupPreemptionPolicy"),
+    // In 1.36 pods of groups leave one by one.
+    groups: informers.groups && options.features.version >= "1.37" ? groups : undefined,
+    nomination,
+    budgets: () => informers.budgets.list(),
+    turn,
+    metrics,
+    extenders,
+    now: () => clock.now(),
+    random,
+  });
+  const own = options.plugins?.({ client, clock, log, waiting }) ?? [];
+  const available = [
+    prioritySort,
+    ...createDefaultPlugins(options, args, shared, recorder, name),
+    preemption,
+    ...own,
+    defaultBinder(client, answered),
+  ];
+  const plugins =
+    options.configuration === undefined ? withPlugins(configured.plugins, own) : configured.plugins;
+  const points = choosePlugins(name, available, plugins);
+  const percentage = configured.percentageOfNodesToScore ?? configuration.percentageOfNodesToScore;
+  const cycle = new SchedulingCycle(points, {
+    random,
+    enough: feasibleNodesToFind(percentage),
+    nominated: (node) => nominator.on(node),
+    nomination,
+    metrics,
+    profile: name,
+    extended: configuration.extenders.length > 0,
+  });
+  return { name, points, cycle, recorder };
+}
+
+/** Resources that extenders manage alone are not counted. Upstream: scheduler.go, buildExtenders. */
+function withoutManagedResources(args: PluginArgs, { extenders }: SchedulerConfiguration): PluginArgs {
+  const managed = extenders.flatMap(({ managedResources }) =>
+    managedResources.flatMap(({ name, ignoredByScheduler }) => (ignoredByScheduler ? [name] : [])),
+  );
+  const { ignoredResources, ...fit } = args.NodeResourcesFit;
+  return { ...args, NodeResourcesFit: { ...fit, ignoredResources: [...ignoredResources, ...managed] } };
+}
+
+/** The caller's own plugins after the default ones, but before the one that binds any pod. */
+function withPlugins(plugins: ProfilePlugins, own: readonly Plugin[]): ProfilePlugins {
+  const { enabled, disabled } = plugins.multiPoint;
+  const last = ({ name }: EnabledPlugin): boolean => name === "DefaultBinder";
+  const all = [...enabled.filter((each) => !last(each)), ...own, ...enabled.filter(last)];
+  return { ...plugins, multiPoint: { enabled: all, disabled } };
+}
+
+function createDefaultPlugins(
+  { client, clock, random, features, newId, signal }: SchedulerOptions,
+  args: PluginArgs,
+  { informers, allocator, groups, claims, pending, claimMetricsOf, answered }: Shared,
+  recorder: EventRecorder,
+  profile: string,
+): readonly Plugin[] {
+  const { classes, namespaces } = informers;
+  return defaultPlugins({
+    features,
+    metrics: claimMetricsOf(profile),
+    event: (pod, reason, message) => recorder.event(pod, "Normal", reason, message),
+    allocator,
+    claims,
+    pending,
+    ...(informers.groups && { groups }),
+    deviceClass: (className) => classes.get({ name: className }),
+    ...(features.enabled("DRAExtendedResource") && { extendedClass: extendedClasses(informers) }),
+    newId,
+    volumes: {
+      lookup: volumeLookup(informers),
+      writer: volumeWriter({
+        client,
+        clock,
+        untilAnswered: answered,
+        volumes: informers.volumes,
+        claims: informers.volumeClaims,
+        pods: informers.pods,
+        signal,
+      }),
+    },
+    args,
+    ...args.DynamicResources,
+    workloads: {
+      services: (namespace) => informers.services.byIndex("namespace", namespace),
+      replicationController: (namespace, owner) =>
+        informers.replicationControllers.get({ namespace, name: owner }),
+      replicaSet: (namespace, owner) => informers.replicaSets.get({ namespace, name: owner }),
+      statefulSet: (namespace, owner) => informers.statefulSets.get({ namespace, name: owner }),
+    },
+    namespaceLabels: (namespace) => namespaces.get({ name: namespace })?.metadata.labels,
+    now: () => clock.now(),
+    random,
+  });
+}

@@ -1,0 +1,12 @@
+import type { EventRecorder } from "@dray/client";
+import type { SchedulingCycle } from "../cycle/scheduling-cycle.ts";
+import type { ExtensionPoints } from "../framework/extension-points.ts";
+
+/** How pods of one `spec.schedulerName` are scheduled. */
+export interface Profile {
+  readonly name: string;
+  readonly points: ExtensionPoints;
+  readonly cycle: SchedulingCycle;
+  /** Reports as the profile. */
+  readonly recorder: EventRecorder;
+}
