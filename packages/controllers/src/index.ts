@@ -4,6 +4,7 @@ export { startCertificateApprover } from "./certificates/approver.ts";
 export { startCertificateRequestCleaner } from "./certificates/cleaner.ts";
 export { startTrustBundlePublisher } from "./certificates/clustertrustbundle-publisher.ts";
 export { startPodCertificateRequestCleaner } from "./certificates/podcertificaterequest-cleaner.ts";
+export { startRootCertificatePublisher } from "./certificates/root-ca-cert-publisher.ts";
 export { type ClusterSigning, startCertificateSigner } from "./certificates/signer.ts";
 export { startClusterRoleAggregation } from "./clusterroleaggregation/controller.ts";
 export { selectControllers } from "./controller-manager/select.ts";
@@ -33,7 +34,6 @@ export { startReplicaSetController, startReplicationController } from "./replica
 export { startResourceClaimController } from "./resourceclaim/controller.ts";
 export { startResourcePoolStatusController } from "./resourcepoolstatusrequest/controller.ts";
 export { startResourceQuotaController } from "./resourcequota/controller.ts";
-export { startRootCertificatePublisher } from "./certificates/root-ca-cert-publisher.ts";
 export { startServiceAccountController } from "./serviceaccount/controller.ts";
 export { startLegacyTokenCleaner } from "./serviceaccount/legacy-token-cleaner.ts";
 export { startTokenSecretController } from "./serviceaccount/token-controller.ts";

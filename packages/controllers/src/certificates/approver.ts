@@ -6,6 +6,7 @@ import { addressText, parseSloppyAddress, unmapped } from "@dray/api/ip";
 import { type CertificateRequest, parseCertificateRequest } from "@dray/apiserver/pki";
 import { keyOf } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "../shared/context.ts";
+import type { Informers } from "../shared/informers.ts";
 import { conditionOf, kubeletClientProblem, kubeletServingProblem, nodePrefix, signers } from "./requests.ts";
 
 /** A kind of request that is approved for who may create this subresource of certificatesigningrequests. */
@@ -30,24 +31,7 @@ export async function startCertificateApprover(context: ControllerContext): Prom
   const { client, informers } = context;
   const requests = informers.of(CertificateSigningRequest);
   const nodes = informers.of(Node);
-  const services = informers.of(Service);
-  const slices = informers.of(EndpointSlice);
-  await synced(context, [requests, nodes, services, slices]);
-  /**
-   * A node writes its name and addresses itself, and all clients of the cluster believe the authority: none gets a
-   * certificate for what is another node's, a Service's or the API server's. On a loopback address there is but one machine.
-   */
-  const isForeign = (text: string, own: string): boolean => {
-    if (/^(localhost|kubernetes|.*\.svc|.*\.svc\..*|kubernetes\..*|.*\.cluster\.local)$/i.test(text))
-      return true;
-    if (/^(127\.|::1$)/.test(text)) return false;
-    const servers = slices.byIndex("service", keyOf({ namespace: "default", name: "kubernetes" }));
-    return (
-      nodes.list().some((node) => node.metadata.name !== own && addressesOf(node).includes(text)) ||
-      services.list().some(({ spec }) => [spec?.clusterIP, ...(spec?.clusterIPs ?? [])].includes(text)) ||
-      servers.some(({ endpoints }) => (endpoints ?? []).some(({ addresses }) => addresses.includes(text)))
-    );
-  };
+  await synced(context, [requests, nodes, informers.of(Service), informers.of(EndpointSlice)]);
   const recognizers: readonly Recognizer[] = [
     {
       subresource: "selfnodeclient",
@@ -66,7 +50,9 @@ export async function startCertificateApprover(context: ControllerContext): Prom
         isOwn(request, parsed) &&
         request.spec.signerName === signers.kubeletServing &&
         kubeletServingProblem(parsed, request.spec.usages ?? []) === undefined &&
-        hasNamesOf(nodes.get({ name: parsed.commonName.slice(nodePrefix.length) }), parsed, isForeign),
+        hasNamesOf(nodes.get({ name: parsed.commonName.slice(nodePrefix.length) }), parsed, (text, own) =>
+          isForeign(informers, text, own),
+        ),
     },
   ];
   const queues = controllerQueues(context);
@@ -128,6 +114,30 @@ export async function startCertificateApprover(context: ControllerContext): Prom
   }
 
   return queues.controller;
+}
+
+/**
+ * Whether a name or address is another node's, a Service's or the API server's: a node writes its own names and
+ * addresses, and all clients of the cluster trust the authority. A loopback address has no other owner.
+ */
+function isForeign(informers: Informers, text: string, own: string): boolean {
+  if (/^(localhost|kubernetes|.*\.svc|.*\.svc\..*|kubernetes\..*|.*\.cluster\.local)$/i.test(text))
+    return true;
+  if (/^(127\.|::1$)/.test(text)) return false;
+  const servers = informers
+    .of(EndpointSlice)
+    .byIndex("service", keyOf({ namespace: "default", name: "kubernetes" }));
+  return (
+    informers
+      .of(Node)
+      .list()
+      .some((node) => node.metadata.name !== own && addressesOf(node).includes(text)) ||
+    informers
+      .of(Service)
+      .list()
+      .some(({ spec }) => [spec?.clusterIP, ...(spec?.clusterIPs ?? [])].includes(text)) ||
+    servers.some(({ endpoints }) => (endpoints ?? []).some(({ addresses }) => addresses.includes(text)))
+  );
 }
 
 function isPending(request: CertificateSigningRequest): boolean {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { StatusError } from "@dray/api";
 import type { ClusterTrustBundle } from "@dray/api/certificates/v1";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "../shared/context.ts";
-import { servedKind } from "../shared/served-versions.ts";
+import { servedKind } from "../shared/served-kinds.ts";
 import type { ServedResources } from "../shared/served-resources.ts";
 
 const signerName = "kubernetes.io/kube-apiserver-serving";

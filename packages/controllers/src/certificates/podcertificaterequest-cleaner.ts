@@ -2,7 +2,7 @@ import { StatusError } from "@dray/api";
 import type { PodCertificateRequest } from "@dray/api/certificates/v1";
 import { keyOf, refOf } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "../shared/context.ts";
-import { servedKind } from "../shared/served-versions.ts";
+import { servedKind } from "../shared/served-kinds.ts";
 import type { ServedResources } from "../shared/served-resources.ts";
 import { refTo } from "../shared/status.ts";
 

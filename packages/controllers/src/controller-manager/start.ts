@@ -6,6 +6,7 @@ import { startCertificateApprover } from "../certificates/approver.ts";
 import { startCertificateRequestCleaner } from "../certificates/cleaner.ts";
 import { startTrustBundlePublisher } from "../certificates/clustertrustbundle-publisher.ts";
 import { startPodCertificateRequestCleaner } from "../certificates/podcertificaterequest-cleaner.ts";
+import { startRootCertificatePublisher } from "../certificates/root-ca-cert-publisher.ts";
 import { type ClusterSigning, startCertificateSigner } from "../certificates/signer.ts";
 import { startClusterRoleAggregation } from "../clusterroleaggregation/controller.ts";
 import { startCronJobController } from "../cronjob/controller.ts";
@@ -28,10 +29,7 @@ import { startReplicaSetController, startReplicationController } from "../replic
 import { startResourceClaimController } from "../resourceclaim/controller.ts";
 import { startResourcePoolStatusController } from "../resourcepoolstatusrequest/controller.ts";
 import { startResourceQuotaController } from "../resourcequota/controller.ts";
-import {
-  startRootCertificatePublisher,
-  startServiceAccountController,
-} from "../serviceaccount/controller.ts";
+import { startServiceAccountController } from "../serviceaccount/controller.ts";
 import { startLegacyTokenCleaner } from "../serviceaccount/legacy-token-cleaner.ts";
 import { startTokenSecretController } from "../serviceaccount/token-controller.ts";
 import { startServiceCIDRController } from "../servicecidrs/controller.ts";

@@ -1,10 +1,10 @@
-import { nonZeroCounts } from "../shared/status.ts";
 import type { DaemonSet, DaemonSetStatus } from "@dray/api/apps/v1";
 import type { Node, Pod } from "@dray/api/core/v1";
 import { isPodReady } from "@dray/api/pod";
 import { revisionHash } from "../history/revisions.ts";
 import { ofTotal } from "../shared/int-or-percent.ts";
 import { isAvailable, untilAvailable } from "../shared/pods.ts";
+import { nonZeroCounts } from "../shared/status.ts";
 import { judgeNode, type NodeVerdict, targetNode } from "./nodes.ts";
 
 interface NodePods {

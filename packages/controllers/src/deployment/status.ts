@@ -1,6 +1,6 @@
-import { nonZeroCounts } from "../shared/status.ts";
 import type { Deployment, DeploymentCondition, DeploymentStatus, ReplicaSet } from "@dray/api/apps/v1";
 import { timeText } from "@dray/client";
+import { nonZeroCounts } from "../shared/status.ts";
 import { maxUnavailable, sizeOf, sum, wantedReplicas } from "./plan.ts";
 
 /** A deadline that means none. */

@@ -12,8 +12,8 @@ import {
 } from "../shared/context.ts";
 import { evict } from "../shared/evict.ts";
 import { poolKey } from "../shared/pools.ts";
+import { servedTaintRules } from "../shared/served-kinds.ts";
 import type { ServedResources } from "../shared/served-resources.ts";
-import { servedTaintRules } from "../shared/served-versions.ts";
 import { refTo } from "../shared/status.ts";
 import { type Eviction, selects, selectsByExpression } from "./evictions.ts";
 import { type EvictedPods, followRules, statusPeriod } from "./rule-status.ts";

@@ -1,10 +1,22 @@
 import { isDeepStrictEqual } from "node:util";
 import { Service } from "@dray/api/core/v1";
 import type { Endpoint, EndpointPort, EndpointSlice } from "@dray/api/discovery/v1";
+import { serviceNameLabel } from "../shared/labels.ts";
 import { controllerReference } from "../shared/owners.ts";
 import { headlessLabel, isHeadless } from "./pod-endpoint.ts";
-import { type AddressType, endpointKey, endpointsByKey, isOwnedBy, managedByLabel, portsKey, recycle, type SliceChanges, sameEndpoint, slicePrefix, type WantedSlice } from "./slices.ts";
-import { serviceNameLabel } from "../shared/labels.ts";
+import {
+  type AddressType,
+  endpointKey,
+  endpointsByKey,
+  isOwnedBy,
+  managedByLabel,
+  portsKey,
+  recycle,
+  type SliceChanges,
+  sameEndpoint,
+  slicePrefix,
+  type WantedSlice,
+} from "./slices.ts";
 import { withHints } from "./traffic-distribution.ts";
 
 /** Value of the label that says who manages a slice. */

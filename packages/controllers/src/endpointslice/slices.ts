@@ -1,8 +1,8 @@
-import { serviceNameLabel } from "../shared/labels.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { KubeObject, NamespacedMeta } from "@dray/api";
 import type { Endpoint, EndpointPort, EndpointSlice } from "@dray/api/discovery/v1";
 import { type InformerHandler, keyOf } from "@dray/client";
+import { serviceNameLabel } from "../shared/labels.ts";
 
 export const managedByLabel = "endpointslice.kubernetes.io/managed-by";
 

@@ -5,8 +5,19 @@ import { addressText, parseSloppyAddress, unmapped } from "@dray/api/ip";
 import { keyOf, refOf } from "@dray/client";
 import { maxAddresses, repackSubsets } from "../endpoint/subsets.ts";
 import { leaderAnnotation, triggerTimeAnnotation } from "../endpointslice/pod-endpoint.ts";
-import { type AddressType, endpointsByKey, isOwnedBy, managedByLabel, portsKey, recycle, type SliceChanges, sameEndpoint, serviceOfSlice, slicePrefix, type WantedSlice } from "../endpointslice/slices.ts";
-import { serviceNameLabel } from "../shared/labels.ts";
+import {
+  type AddressType,
+  endpointsByKey,
+  isOwnedBy,
+  managedByLabel,
+  portsKey,
+  recycle,
+  type SliceChanges,
+  sameEndpoint,
+  serviceOfSlice,
+  slicePrefix,
+  type WantedSlice,
+} from "../endpointslice/slices.ts";
 import { deleteSlices, writeSlices } from "../endpointslice/writes.ts";
 import {
   type Controller,
@@ -15,6 +26,7 @@ import {
   recorderOf,
   synced,
 } from "../shared/context.ts";
+import { serviceNameLabel } from "../shared/labels.ts";
 import { controllerReference } from "../shared/owners.ts";
 
 const mirrorController = "endpointslicemirroring-controller.k8s.io";

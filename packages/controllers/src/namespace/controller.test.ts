@@ -14,9 +14,6 @@ async function owner(cluster: TestCluster, name: string, metadata: object = {}):
   return cluster.create(ConfigMap, { metadata: { name, ...metadata } });
 }
 
-const gone = (cluster: TestCluster, name: string): Promise<true> =>
-  cluster.until(`${name} is gone`, async () => (await cluster.find(ConfigMap, name)) === undefined && true);
-
 test("namespace: emptied, the pods first, with conditions that say what is left, then gone", () =>
   withCluster(
     async (context) => startNamespaceController(context, await servedResources(context)),

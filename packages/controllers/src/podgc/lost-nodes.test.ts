@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConfigMap, Node, Pod } from "@dray/api/core/v1";
+import { Node, Pod } from "@dray/api/core/v1";
 import { startPodGarbageCollector } from "@dray/controllers";
-import { type TestCluster, withCluster } from "../testing/cluster.ts";
+import { withCluster } from "../testing/cluster.ts";
 
 const pod = (name: string, spec: object = {}, metadata: object = {}): object => ({
   metadata: { name, ...metadata },
   spec: { containers: [{ name: "c", image: "i" }], ...spec },
 });
-
-const gone = (cluster: TestCluster, name: string): Promise<true> =>
-  cluster.until(`${name} is gone`, async () => (await cluster.find(ConfigMap, name)) === undefined && true);
 
 test("pods of a node that is gone, and deleted ones that never had one, are removed", () =>
   withCluster(startPodGarbageCollector, async (cluster) => {

@@ -5,8 +5,8 @@ import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { keyOf, refOf } from "@dray/client";
 import { podGroupName } from "../shared/claim-consumers.ts";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "../shared/context.ts";
+import { servedPodGroups } from "../shared/served-kinds.ts";
 import type { ServedResources } from "../shared/served-resources.ts";
-import { servedPodGroups } from "../shared/served-versions.ts";
 
 /** Set by the admission plugin PodGroupProtection. */
 const finalizer = "scheduling.k8s.io/podgroup-protection";

@@ -16,7 +16,7 @@ import { controllerOf } from "../shared/owners.ts";
 import { podControl } from "../shared/pod-control.ts";
 import { leastNeeded } from "../shared/pod-ranking.ts";
 import { isAvailable, untilAvailable } from "../shared/pods.ts";
-import { withCondition, writeStatus, nonZeroCounts } from "../shared/status.ts";
+import { nonZeroCounts, withCondition, writeStatus } from "../shared/status.ts";
 import { isRejected, Rejections } from "./rejection-back-off.ts";
 
 /** Pods made or deleted in one go. */

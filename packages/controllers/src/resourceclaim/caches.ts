@@ -4,8 +4,8 @@ import { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import type { Informer } from "@dray/client";
 import type { ControllerContext } from "../shared/context.ts";
+import { servedPodGroups } from "../shared/served-kinds.ts";
 import type { ServedResources } from "../shared/served-resources.ts";
-import { servedPodGroups } from "../shared/served-versions.ts";
 
 /** What the claim controller reads. */
 export interface ClaimCaches {

@@ -3,8 +3,8 @@ import { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { ResourcePoolStatusRequest } from "@dray/api/resource/v1alpha3";
 import { hasReached, timeText } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "../shared/context.ts";
+import { servedTaintRules } from "../shared/served-kinds.ts";
 import type { ServedResources } from "../shared/served-resources.ts";
-import { servedTaintRules } from "../shared/served-versions.ts";
 import { calculatePoolStatus, failedStatus, type PoolInventory } from "./pool-status.ts";
 
 /** Milliseconds until a request with a status, and one without, is deleted. Upstream: completedRequestTTL, pendingRequestTTL. */

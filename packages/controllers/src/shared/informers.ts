@@ -18,8 +18,8 @@ import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import { PodGroup, Workload } from "@dray/api/scheduling/v1beta1";
 import { type Client, type Informer, type InformerOptions, keyOf } from "@dray/client";
-import { serviceNameLabel } from "./labels.ts";
 import { podGroupName } from "./claim-consumers.ts";
+import { serviceNameLabel } from "./labels.ts";
 import { controllerOf } from "./owners.ts";
 import { poolKey } from "./pools.ts";
 

@@ -3,12 +3,12 @@ import { apiVersionOf } from "@dray/api";
 import { createRestMapper, type DiscoveredKind, type Informer } from "@dray/client";
 import type { ControllerContext } from "./context.ts";
 
-/** Milliseconds between two looks at discovery, which cannot be watched (as upstream's garbage collector has it). */
-const resync = 30_000;
-/** Milliseconds after which controllers begin although a cache is not complete: its kind may be out of order. */
-const longestSync = 30_000;
-/** Resources whose objects make other resources. */
-const defining = new Set([
+/** Milliseconds between two reads of discovery, which cannot be watched; upstream's garbage collector has the same. */
+const resyncInterval = 30_000;
+/** Milliseconds after which controllers begin although a cache is incomplete: its server may be away. */
+const syncTimeout = 30_000;
+/** Resources whose objects define other resources. */
+const definingResources = new Set([
   "apiextensions.k8s.io/customresourcedefinitions",
   "apiregistration.k8s.io/apiservices",
 ]);
@@ -54,33 +54,109 @@ interface Followed {
 
 /** Follows discovery until the context ends. Rejects as requests do if the server cannot say what it serves. */
 export async function servedResources(context: ControllerContext): Promise<ServedResources> {
-  const { client, clock, informers, log, signal } = context;
-  const followed = new Map<string, Followed>();
-  const followers = new Set<ResourceFollower>();
-  const handlers = new Set<() => void>();
-  let kinds = new Map<string, Kind>();
-  let list: readonly ServedResource[] = [];
-  let unread: readonly string[] = [];
-  let reading: Promise<void> | undefined;
-  let following: Promise<void> | undefined;
+  const resources = new DiscoveredResources(context);
+  await resources.start();
+  return resources;
+}
 
-  async function read(): Promise<void> {
-    const mapper = createRestMapper(client);
-    const discovered = await mapper.kinds();
-    const notRead = await mapper.unread();
-    if (signal.aborted) return;
-    unread = notRead;
-    const before = [...kinds.keys(), ...list.map(identity)].join();
-    kinds = new Map(discovered.map((kind) => [`${apiVersionOf(kind)}/${kind.kind}`, kind]));
-    list = deletable(discovered);
-    if ([...kinds.keys(), ...list.map(identity)].join() === before) return;
-    const wanted = new Map(list.filter(isCached).map((resource) => [identity(resource), resource]));
-    for (const [key, entry] of followed) if (!wanted.has(key)) drop(key, entry);
-    for (const [key, resource] of wanted) if (!followed.has(key)) begin(key, resource);
-    for (const handler of handlers) handler();
+class DiscoveredResources implements ServedResources {
+  list: readonly ServedResource[] = [];
+  unread: readonly string[] = [];
+  readonly #context: ControllerContext;
+  /** By group, version, resource and scope. */
+  readonly #followed = new Map<string, Followed>();
+  readonly #followers = new Set<ResourceFollower>();
+  readonly #handlers = new Set<() => void>();
+  /** By apiVersion and kind. */
+  #kinds = new Map<string, Kind>();
+  #reading: Promise<void> | undefined;
+  /** The read that begins after the one in progress. */
+  #next: Promise<void> | undefined;
+  #cancelResync = (): void => {};
+
+  constructor(context: ControllerContext) {
+    this.#context = context;
   }
 
-  function begin(key: string, resource: ServedResource): void {
+  async start(): Promise<void> {
+    const { signal } = this.#context;
+    const changed = (): void => this.#refreshLater();
+    this.#followers.add(({ kind }, informer) =>
+      definingResources.has(`${kind.group}/${kind.resource}`)
+        ? informer.handle({ add: changed, update: changed, delete: changed })
+        : () => {},
+    );
+    await this.refresh();
+    if (!signal.aborted) this.#resync();
+    signal.addEventListener("abort", () => this.#cancelResync(), { once: true });
+  }
+
+  find(apiVersion: string, kind: string): Kind | undefined {
+    return this.#kinds.get(`${apiVersion}/${kind}`);
+  }
+
+  onChange(handler: () => void): void {
+    this.#handlers.add(handler);
+  }
+
+  refresh(): Promise<void> {
+    if (this.#reading === undefined) {
+      this.#reading = this.#read().finally(() => {
+        this.#reading = undefined;
+      });
+      return this.#reading;
+    }
+    // The result of the read in progress may be older than this call.
+    this.#next ??= this.#reading
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined;
+        return this.refresh();
+      });
+    return this.#next;
+  }
+
+  async follow(follower: ResourceFollower): Promise<void> {
+    const { clock, log } = this.#context;
+    this.#followers.add(follower);
+    const entries = [...this.#followed.values()];
+    for (const { ready, resource, informer, leave } of entries)
+      if (ready) leave.push(follower(resource, informer));
+    let cancel = (): void => {};
+    const timeout = new Promise<void>((resolve) => {
+      cancel = clock.after(syncTimeout, () => {
+        log.warn({}, "not every cache is complete: going on without");
+        resolve();
+      });
+    });
+    await Promise.race([Promise.all(entries.map(({ complete }) => complete)), timeout]);
+    cancel();
+  }
+
+  async #read(): Promise<void> {
+    const { client, signal } = this.#context;
+    const mapper = createRestMapper(client);
+    const discovered = await mapper.kinds();
+    const unread = await mapper.unread();
+    if (signal.aborted) return;
+    this.unread = unread;
+    const before = this.#identity();
+    this.#kinds = new Map(discovered.map((kind) => [`${apiVersionOf(kind)}/${kind.kind}`, kind]));
+    this.list = deletable(discovered);
+    if (this.#identity() === before) return;
+    const wanted = new Map(this.list.filter(isCached).map((resource) => [identity(resource), resource]));
+    for (const [key, entry] of this.#followed) if (!wanted.has(key)) this.#end(key, entry);
+    for (const [key, resource] of wanted) if (!this.#followed.has(key)) this.#begin(key, resource);
+    for (const handler of this.#handlers) handler();
+  }
+
+  /** Equal as long as discovery has the same kinds and resources. */
+  #identity(): string {
+    return [...this.#kinds.keys(), ...this.list.map(identity)].join();
+  }
+
+  #begin(key: string, resource: ServedResource): void {
+    const { informers, signal } = this.#context;
     const stop = new AbortController();
     const informer = informers.of(resource.kind);
     const entry: Followed = {
@@ -91,90 +167,36 @@ export async function servedResources(context: ControllerContext): Promise<Serve
       ready: false,
       complete: Promise.resolve(),
     };
-    followed.set(key, entry);
+    this.#followed.set(key, entry);
     entry.complete = informer.start(AbortSignal.any([signal, stop.signal])).then(() => {
       if (signal.aborted || stop.signal.aborted) return;
       entry.ready = true;
-      for (const follower of followers) entry.leave.push(follower(resource, informer));
+      for (const follower of this.#followers) entry.leave.push(follower(resource, informer));
     });
   }
 
-  function drop(key: string, { resource, stop, leave }: Followed): void {
-    followed.delete(key);
+  #end(key: string, { resource, stop, leave }: Followed): void {
+    this.#followed.delete(key);
     stop.abort();
-    informers.forget(resource.kind);
+    this.#context.informers.forget(resource.kind);
     for (const left of leave) left();
   }
 
-  function refresh(): Promise<void> {
-    if (reading === undefined) {
-      reading = read().finally(() => {
-        reading = undefined;
-      });
-      return reading;
-    }
-    // What is being read may be older than the question.
-    following ??= reading
-      .catch(() => {})
-      .then(() => {
-        following = undefined;
-        return refresh();
-      });
-    return following;
-  }
-
-  function look(): void {
+  /** Reads discovery anew, and logs a failure: the next resync tries again. */
+  #refreshLater(): void {
+    const { log, signal } = this.#context;
     if (signal.aborted) return;
-    refresh().catch((err) => {
+    this.refresh().catch((err) => {
       if (!signal.aborted) log.warn({ err }, "cannot read what the server serves: trying again");
     });
   }
 
-  let cancel = (): void => {};
-  const lookAgain = (): void => {
-    cancel = clock.after(resync, () => {
-      look();
-      lookAgain();
+  #resync(): void {
+    this.#cancelResync = this.#context.clock.after(resyncInterval, () => {
+      this.#refreshLater();
+      this.#resync();
     });
-  };
-
-  followers.add(({ kind }, informer) =>
-    defining.has(`${kind.group}/${kind.resource}`)
-      ? informer.handle({ add: look, update: look, delete: look })
-      : () => {},
-  );
-  await refresh();
-  if (!signal.aborted) lookAgain();
-  signal.addEventListener("abort", () => cancel(), { once: true });
-
-  return {
-    get list() {
-      return list;
-    },
-    get unread() {
-      return unread;
-    },
-    find: (apiVersion, kind) => kinds.get(`${apiVersion}/${kind}`),
-    refresh,
-    async follow(follower) {
-      followers.add(follower);
-      const entries = [...followed.values()];
-      for (const { ready, resource, informer, leave } of entries)
-        if (ready) leave.push(follower(resource, informer));
-      let enough = (): void => {};
-      const late = new Promise<void>((resolve) => {
-        enough = clock.after(longestSync, () => {
-          log.warn({}, "not every cache is complete: going on without");
-          resolve();
-        });
-      });
-      await Promise.race([Promise.all(entries.map(({ complete }) => complete)), late]);
-      enough();
-    },
-    onChange: (handler) => {
-      handlers.add(handler);
-    },
-  };
+  }
 }
 
 /** Of each resource whose objects can be listed, watched and deleted the version that the server prefers. */

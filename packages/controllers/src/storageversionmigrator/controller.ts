@@ -1,6 +1,6 @@
 import type { StorageVersionMigration } from "@dray/api/storagemigration/v1";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "../shared/context.ts";
-import { servedKind } from "../shared/served-versions.ts";
+import { servedKind } from "../shared/served-kinds.ts";
 import type { ServedResources } from "../shared/served-resources.ts";
 import { Checkpoint } from "./checkpoint.ts";
 import { MigrationRunner, resourceKey } from "./migration-runner.ts";
