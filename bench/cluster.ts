@@ -11,7 +11,7 @@ import { Namespace, Pod } from "@dray/api/core/v1";
 import { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { type Client, createClient, httpsTransport, loadKubeconfig } from "@dray/client";
 import { parseAllDocuments } from "yaml";
-import { kindByApiVersion } from "../packages/dray/src/kubectl/kinds.ts";
+import { kindByApiVersion } from "../packages/dray/src/manifests/kinds.ts";
 import { machine, median } from "./allocator/clock.ts";
 
 const repository = join(import.meta.dirname, "..");

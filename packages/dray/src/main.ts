@@ -1,8 +1,8 @@
-import { commandLine } from "./commands.ts";
-import { DrayCommand } from "./dray-command.ts";
-import { reportFailure } from "./failure.ts";
-import { guardOutput } from "./guard-output.ts";
-import { hideExperimentalWarnings } from "./warnings.ts";
+import { DrayCommand } from "./commands/dray-command.ts";
+import { commandLine } from "./commands/index.ts";
+import { reportFailure } from "./terminal/failure.ts";
+import { guardOutput } from "./terminal/guard-output.ts";
+import { hideExperimentalWarnings } from "./terminal/warnings.ts";
 
 hideExperimentalWarnings();
 // The processes that we start are of the same bundle as this one, whatever a later build has put beside it.

@@ -1,11 +1,11 @@
 import type { Features } from "@dray/api";
 import { kindOf } from "@dray/api/codec";
 import type { KindRow } from "@dray/api/schema";
-import type { ServerRules, TrialServer } from "../lint/server.ts";
-import { trialObject } from "../lint/trial-object.ts";
-import { writtenPath } from "../lint/written-path.ts";
 import { groupOf, versionOf } from "../manifests/decode.ts";
 import type { Draft } from "../manifests/documents.ts";
+import type { ServerRules, TrialServer } from "../trial-server/server.ts";
+import { trialObject } from "../trial-server/trial-object.ts";
+import { writtenPath } from "../trial-server/written-path.ts";
 import type { FoundExpression } from "./expressions.ts";
 import { type Accepted, judge, type Rejected } from "./judge.ts";
 
@@ -38,7 +38,9 @@ export async function judgeFound(
 ): Promise<Judged[]> {
   const needed = expressions.some(({ kind }) => kind === "policy" || kind === "rule");
   // Most manifests need none, and it takes a while to load.
-  const server = needed ? await (await import("../lint/server.ts")).TrialServer.start(rules) : undefined;
+  const server = needed
+    ? await (await import("../trial-server/server.ts")).TrialServer.start(rules)
+    : undefined;
   const answers = new Map<Draft, ObjectAnswer>();
   const judged: Judged[] = [];
   try {

@@ -13,7 +13,7 @@ import { type DeviceEnvironment, deviceEnvironment } from "@dray/cel";
 import { currentSlices, deviceId, idOf, resultsOf } from "../inventory/devices.ts";
 import { mergeClaims } from "../plan/explain.ts";
 import { requestLines } from "../plan/reason.ts";
-import { counted, names } from "../words.ts";
+import { counted, names } from "../text/words.ts";
 import { deletePods } from "./devices.ts";
 import { type Finding, finding, type Snapshot } from "./finding.ts";
 

@@ -2,7 +2,7 @@ import type { ResourceClaim, ResourceClaimConsumerReference } from "@dray/api/re
 import { controllerOf, isDone } from "@dray/controllers/objects";
 import { idOf, resultsOf } from "../inventory/devices.ts";
 import type { World } from "../manifests/world.ts";
-import { counted, names } from "../words.ts";
+import { counted, names } from "../text/words.ts";
 import { type Finding, finding, jsonPatch, kubectl, type Snapshot } from "./finding.ts";
 import { isLongAgo } from "./times.ts";
 

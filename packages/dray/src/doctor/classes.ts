@@ -4,8 +4,8 @@ import { deviceEnvironment } from "@dray/cel";
 import { currentSlices } from "../inventory/devices.ts";
 import { claimSpecOf, requestsOf } from "../lint/requests.ts";
 import { resourcesOfClass } from "../migrate/extended-resources.ts";
-import { didYouMean } from "../similar.ts";
-import { counted, names } from "../words.ts";
+import { didYouMean } from "../text/similar.ts";
+import { counted, names } from "../text/words.ts";
 import { type Finding, finding, kubectl, type Snapshot } from "./finding.ts";
 
 /** A device, and the node that only sees it. */

@@ -10,7 +10,7 @@ import {
 } from "../inventory/devices.ts";
 import { checkPools } from "../manifests/pools.ts";
 import type { World } from "../manifests/world.ts";
-import { names } from "../words.ts";
+import { names } from "../text/words.ts";
 import { type Finding, finding, kubectl, type Snapshot } from "./finding.ts";
 
 /** A device, and the claims that have it. Admin access takes nothing (KEP-5018). */

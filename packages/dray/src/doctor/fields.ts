@@ -1,7 +1,7 @@
 import type { KubeObject } from "@dray/api";
 import { typeRows } from "@dray/api/schema";
 import type { Located } from "../manifests/place.ts";
-import { names } from "../words.ts";
+import { names } from "../text/words.ts";
 import { type Finding, finding, kubectl, type Snapshot } from "./finding.ts";
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";

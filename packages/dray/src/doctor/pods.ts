@@ -5,7 +5,7 @@ import { isDone, isReservedForPod } from "@dray/controllers/objects";
 import { resultsOf } from "../inventory/devices.ts";
 import type { World } from "../manifests/world.ts";
 import { claimNames } from "../plan/claims.ts";
-import { counted } from "../words.ts";
+import { counted } from "../text/words.ts";
 import { type Finding, finding, kubectl, type Snapshot } from "./finding.ts";
 import { isLongAgo } from "./times.ts";
 

@@ -1,5 +1,5 @@
 import type { Rights } from "../observe/rights.ts";
-import { counted } from "../words.ts";
+import { counted } from "../text/words.ts";
 import type { Diagnosis } from "./doctor.ts";
 import { type Finding, labelOfName } from "./finding.ts";
 import { type RuleId, rules } from "./rules.ts";

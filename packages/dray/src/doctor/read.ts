@@ -1,7 +1,7 @@
 import { StatusError } from "@dray/api";
 import { Event } from "@dray/api/core/v1";
 import { listAll } from "@dray/client";
-import type { Connection } from "../connect.ts";
+import type { Connection } from "../connection/connect.ts";
 import { liveVersion, type MissingRight } from "../manifests/live.ts";
 import { type Observed, type ObserveFlags, observe } from "../observe/read.ts";
 import type { ServerVersions, Snapshot } from "./finding.ts";

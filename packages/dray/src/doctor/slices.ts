@@ -4,7 +4,7 @@ import { controllerOf, isDone } from "@dray/controllers/objects";
 import { currentSlices } from "../inventory/devices.ts";
 import { nameOf } from "../manifests/place.ts";
 import { checkPools } from "../manifests/pools.ts";
-import { counted, names } from "../words.ts";
+import { counted, names } from "../text/words.ts";
 import { type Finding, finding, kubectl, type Snapshot, word } from "./finding.ts";
 import { isRecent } from "./times.ts";
 

@@ -1,5 +1,5 @@
 import type { Node } from "@dray/api/core/v1";
-import { counted } from "../words.ts";
+import { counted } from "../text/words.ts";
 import { type Finding, finding, type ServerVersions, type Snapshot } from "./finding.ts";
 
 /** How many minor versions a kubelet may be older than the API server (Kubernetes' version skew policy). */

@@ -7,10 +7,10 @@ import { featuresOf, type KubeObject, parseKubernetesVersion } from "@dray/api";
 import type { DaemonSet } from "@dray/api/apps/v1";
 import { DeviceClass } from "@dray/api/resource/v1";
 import { parse } from "yaml";
-import { connect } from "../connect.ts";
-import { examplesFolder } from "../examples.ts";
-import { dray, inFolder, type Output } from "../testing.ts";
+import { connect } from "../connection/connect.ts";
+import { dray, inFolder, type Output } from "../testing/program.ts";
 import { driversOption as readDrivers } from "./drivers.ts";
+import { examplesFolder } from "./examples.ts";
 
 const driversOption = (texts: readonly string[], kubernetesVersion?: string) =>
   readDrivers(texts, featuresOf(parseKubernetesVersion(kubernetesVersion)));

@@ -1,6 +1,6 @@
 import type { Features } from "@dray/api";
-import { UsageError } from "../failure.ts";
-import { didYouMean } from "../similar.ts";
+import { UsageError } from "../terminal/failure.ts";
+import { didYouMean } from "../text/similar.ts";
 import { devicePluginExample } from "./device-plugin.ts";
 import { exampleDriver } from "./example.ts";
 import type { Installation, KnownDriver } from "./known.ts";

@@ -1,9 +1,9 @@
 import { StatusError } from "@dray/api";
 import { DeviceClass } from "@dray/api/resource/v1";
 import { contextName, type Layout, readConfig } from "@dray/cluster";
-import { connect } from "../connect.ts";
-import { withProgress } from "../progress.ts";
-import { ociImagesDir } from "../runtimes.ts";
+import { connect } from "../connection/connect.ts";
+import { ociImagesDir } from "../options/runtime.ts";
+import { withProgress } from "../terminal/progress.ts";
 import type { ChosenDriver } from "./drivers.ts";
 
 /** Installs drivers into a cluster that runs, one after the other, as its administrator. */

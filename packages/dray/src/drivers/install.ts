@@ -9,9 +9,9 @@ import type { Client } from "@dray/client";
 import { namesText } from "@dray/cluster";
 import { simulatedLabel } from "@dray/kubelet/simulated";
 import { parseAllDocuments } from "yaml";
-import { examplesFolder } from "../examples.ts";
-import { kindByApiVersion } from "../kubectl/kinds.ts";
+import { kindByApiVersion } from "../manifests/kinds.ts";
 import type { ChosenDriver } from "./drivers.ts";
+import { examplesFolder } from "./examples.ts";
 import type { Installation } from "./known.ts";
 
 /** Milliseconds that the next node may take until it has the driver's devices. */

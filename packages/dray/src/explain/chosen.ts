@@ -1,7 +1,7 @@
 import type { Check } from "@dray/allocator";
 import type { Inventory } from "../inventory/inventory.ts";
 import { claimOf, classShape } from "../inventory/shapes.ts";
-import { counted, names } from "../words.ts";
+import { counted, names } from "../text/words.ts";
 import type { Fact } from "./data.ts";
 
 /** The devices that a class chooses, whether they are free or not. */

@@ -4,7 +4,7 @@ import { idOf, isRepelling, resultsOf, taintText } from "../inventory/devices.ts
 import type { Inventory } from "../inventory/inventory.ts";
 import { nameOf } from "../manifests/place.ts";
 import { stateOfClaim } from "../top/rows.ts";
-import { bodyOf } from "./claim-edits.ts";
+import { bodyOf } from "./changes/claim-edits.ts";
 import type { AllocatedDevice, ClaimData, ConfigurationData, PreparedData } from "./data.ts";
 import { conditionsOf } from "./waits.ts";
 

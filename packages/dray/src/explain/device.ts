@@ -4,8 +4,8 @@ import { isRepelling, taintText } from "../inventory/devices.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { type JudgedDevice, takers } from "../inventory/units.ts";
 import { shapeKey } from "../inventory/usable.ts";
+import { names } from "../text/words.ts";
 import { countsOf, deviceRow } from "../top/rows.ts";
-import { names } from "../words.ts";
 import type { Explained, Fact, Wait } from "./data.ts";
 import { wait } from "./waits.ts";
 

@@ -19,7 +19,7 @@ import {
   usesClaim,
   usesTemplate,
 } from "../plan/testing.ts";
-import { dray, type Output, output, start } from "../testing.ts";
+import { dray, type Output, output, start } from "../testing/program.ts";
 import type { Explained } from "./data.ts";
 
 /** An API server of its own: nobody schedules, so that what is there stays as it is. */

@@ -2,7 +2,7 @@ import type { Explanation } from "@dray/allocator";
 import type { Placement } from "@dray/scheduler";
 import type { World } from "../manifests/world.ts";
 import { explainError, explainRefusal } from "../plan/explain.ts";
-import { changesFor } from "./changes.ts";
+import { changesFor } from "./changes/search.ts";
 import type { NodeData, PlacementData } from "./data.ts";
 import type { Trial } from "./trial.ts";
 

@@ -1,7 +1,7 @@
 import { humanDuration } from "@dray/api";
-import { columns } from "../columns.ts";
 import { reasonLines, requestLines } from "../plan/reason.ts";
-import { counted, names } from "../words.ts";
+import { columns } from "../text/columns.ts";
+import { counted, names } from "../text/words.ts";
 import type { AllocatedDevice, ClaimData, Explained, NodeData, PlacementData, Wait } from "./data.ts";
 
 /** Maximum number of changes, and of devices, that people are shown. */

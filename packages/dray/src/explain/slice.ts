@@ -2,8 +2,8 @@ import type { ResourceSlice } from "@dray/api/resource/v1";
 import { currentSlices } from "../inventory/devices.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { checkPools } from "../manifests/pools.ts";
+import { counted } from "../text/words.ts";
 import { countsOf, deviceRow } from "../top/rows.ts";
-import { counted } from "../words.ts";
 import type { Explained, Fact, Wait } from "./data.ts";
 import { wait } from "./waits.ts";
 

@@ -1,10 +1,10 @@
-import { UsageError } from "../failure.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import type { JudgedDevice } from "../inventory/units.ts";
 import type { World } from "../manifests/world.ts";
 import { resourceOf } from "../observe/rights.ts";
-import { didYouMean } from "../similar.ts";
-import { names } from "../words.ts";
+import { UsageError } from "../terminal/failure.ts";
+import { didYouMean } from "../text/similar.ts";
+import { names } from "../text/words.ts";
 import type { SubjectKind } from "./data.ts";
 import { kindWords } from "./kinds.ts";
 

@@ -3,7 +3,7 @@ import { kindOf } from "@dray/api/codec";
 import { Event, ResourceQuota } from "@dray/api/core/v1";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { listAll } from "@dray/client";
-import type { Connection } from "../connect.ts";
+import type { Connection } from "../connection/connect.ts";
 import type { MissingRight } from "../manifests/live.ts";
 import { resourceOf } from "../observe/rights.ts";
 

@@ -7,8 +7,8 @@ import { idOf, resultsOf } from "../inventory/devices.ts";
 import { missingText } from "../manifests/missing.ts";
 import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
+import { counted, names } from "../text/words.ts";
 import { requestedClasses } from "../top/rows.ts";
-import { counted, names } from "../words.ts";
 import type { Wait, WaitFor } from "./data.ts";
 import { type Surroundings, sinceOf } from "./surroundings.ts";
 

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
 import type { ClusterConfig, Layout } from "@dray/cluster";
 import { type Fleet, type ReadFleetOptions, readFleet } from "@dray/driver-simulated";
-import { UsageError } from "../failure.ts";
+import { UsageError } from "../terminal/failure.ts";
 import { simulationOf } from "./simulated-nodes.ts";
 
 /** A fleet file as `--fleet` names it. */

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import type { Log } from "@dray/client";
 import { AgentsFile, type Layout, type NodeFiles, removeProcessFile } from "@dray/cluster";
-import { ourselves } from "../ourselves.ts";
+import { ourselves } from "../process/ourselves.ts";
 
 /** What the process of all that is simulated is told, over IPC. */
 export type SimulationOrder =

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ResourceSlice } from "@dray/api/resource/v1";
 import { contextName, type Layout, namesText } from "@dray/cluster";
 import type { Fleet } from "@dray/driver-simulated";
-import { connect } from "../connect.ts";
-import { withProgress } from "../progress.ts";
-import { commandText } from "../target.ts";
+import { connect } from "../connection/connect.ts";
+import { commandText } from "../options/target.ts";
+import { withProgress } from "../terminal/progress.ts";
 
 /** Milliseconds that the next pool may take. */
 const timeout = 60_000;

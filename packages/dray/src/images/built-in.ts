@@ -1,5 +1,5 @@
 import { anyRegistry, type ImageMapping, imagePattern } from "@dray/kubelet";
-import { ourFiles, ourselves } from "../ourselves.ts";
+import { ourFiles, ourselves } from "../process/ourselves.ts";
 
 /** Our servers do little: a small young generation and no helper threads save 12 MiB in each of them. */
 export const smallHeap = ["--max-semi-space-size=1", "--v8-pool-size=0"];

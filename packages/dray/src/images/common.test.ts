@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { type Container, Pod } from "@dray/api/core/v1";
 import { layoutOf } from "@dray/cluster";
-import { connect } from "../connect.ts";
-import { dray, eventually, inFolder } from "../testing.ts";
+import { connect } from "../connection/connect.ts";
+import { dray, eventually, inFolder } from "../testing/program.ts";
 
 const containers: readonly Container[] = [
   { name: "busybox", image: "busybox:1.36", args: ["true"] },

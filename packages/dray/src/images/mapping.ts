@@ -1,5 +1,5 @@
 import type { ImageMapping } from "@dray/kubelet";
-import { UsageError } from "../failure.ts";
+import { UsageError } from "../terminal/failure.ts";
 
 /** One word: pieces without blanks, in quotes or not, in any mixture. */
 const word = /(?:"[^"]*"|'[^']*'|[^\s"'])+/g;

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { makeFolderSync } from "@dray/files";
-import { ourFiles, ourselves } from "../ourselves.ts";
+import { ourFiles, ourselves } from "../process/ourselves.ts";
 import { ownImageOf, smallHeap } from "./built-in.ts";
 
 /**

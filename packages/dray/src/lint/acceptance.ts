@@ -3,13 +3,13 @@ import { expressionsOf } from "../cel/expressions.ts";
 import { judge } from "../cel/judge.ts";
 import { claimNameHints, groupOf, versionOf } from "../manifests/decode.ts";
 import { valueAt } from "../manifests/selectors.ts";
+import type { Answer, TrialServer } from "../trial-server/server.ts";
+import { trialObject } from "../trial-server/trial-object.ts";
+import { writtenPath } from "../trial-server/written-path.ts";
 import { type Finding, finding } from "./finding.ts";
 import { podSpecsOf } from "./pod-specs.ts";
 import type { RuleId } from "./rules.ts";
-import type { Answer, TrialServer } from "./server.ts";
 import type { LintContext, Subject } from "./subjects.ts";
-import { trialObject } from "./trial-object.ts";
-import { writtenPath } from "./written-path.ts";
 
 /** What others depend on comes first; then the order of the files. */
 const first = ["Namespace", "CustomResourceDefinition", "PriorityClass"];

@@ -6,7 +6,7 @@ import { uidOf } from "../manifests/decode.ts";
 import { jsonText } from "../manifests/json-text.ts";
 import { type ClaimRefusal, mergeClaims, type RequestRefusal } from "../plan/explain.ts";
 import { requestLines } from "../plan/reason.ts";
-import { counted } from "../words.ts";
+import { counted } from "../text/words.ts";
 import { type Finding, finding } from "./finding.ts";
 import { claimSpecOf, type PlacedRequest, requestsOf } from "./requests.ts";
 import { type LintContext, objectOf, type Subject } from "./subjects.ts";

@@ -9,6 +9,7 @@ import { positionOf, positionText } from "../manifests/place.ts";
 import { type Existing, inOrder } from "../manifests/read.ts";
 import { updateProblems } from "../manifests/update.ts";
 import { World, worldKind } from "../manifests/world.ts";
+import type { TrialServer } from "../trial-server/server.ts";
 import { checkAcceptance } from "./acceptance.ts";
 import { checkDevices } from "./devices.ts";
 import { type Finding, finding, fromProblem } from "./finding.ts";
@@ -16,7 +17,6 @@ import { checkPods } from "./pods.ts";
 import { checkSlices } from "./pools.ts";
 import { checkReferences } from "./references.ts";
 import { checkServed, definedKinds, type Served } from "./served.ts";
-import type { TrialServer } from "./server.ts";
 import { type LintContext, type Subject, subjectOf, worldOf } from "./subjects.ts";
 
 export interface LintInput {

@@ -1,5 +1,5 @@
 import { problemMessage } from "../manifests/problem.ts";
-import { counted } from "../words.ts";
+import { counted } from "../text/words.ts";
 import type { Finding } from "./finding.ts";
 
 /** `file:12: error: Pod default/a: spec.x: what is wrong [rule]`, and a line for each detail and hint. */

@@ -1,8 +1,8 @@
 import type { PodResourceClaim, PodSpec, ServiceAccount } from "@dray/api/core/v1";
 import { systemPriorityClasses } from "@dray/apiserver/objects";
 import { missingText } from "../manifests/missing.ts";
-import { didYouMean } from "../similar.ts";
-import { names } from "../words.ts";
+import { didYouMean } from "../text/similar.ts";
+import { names } from "../text/words.ts";
 import { type Finding, finding } from "./finding.ts";
 import { type PlacedPodSpec, podSpecsOf } from "./pod-specs.ts";
 import { claimSpecOf, requestsOf } from "./requests.ts";

@@ -2,7 +2,7 @@ import { apiVersionOf, type Features, isInRelease } from "@dray/api";
 import { kindRows } from "@dray/api/schema";
 import { servedResources } from "@dray/apiserver/objects";
 import { groupOf, versionOf } from "../manifests/decode.ts";
-import { didYouMean } from "../similar.ts";
+import { didYouMean } from "../text/similar.ts";
 import { type Finding, finding } from "./finding.ts";
 import type { Subject } from "./subjects.ts";
 

@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { type Log, withFields } from "@dray/client";
-import { UsageError } from "../failure.ts";
+import { UsageError } from "../terminal/failure.ts";
 import { boundedLine } from "./bounded-line.ts";
 import { type Destination, type DroppedLine, errorOutput, logFile } from "./destination.ts";
 import { serializers } from "./serializers.ts";

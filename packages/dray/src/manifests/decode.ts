@@ -21,7 +21,7 @@ import {
   validateStatusUpdate,
 } from "@dray/api/validation";
 import { convert, selectOwnPods } from "@dray/apiserver/objects";
-import type { Progress } from "../progress.ts";
+import type { Progress } from "../terminal/progress.ts";
 import { type Draft, duplicateProblem } from "./documents.ts";
 import { fieldHints } from "./field-hints.ts";
 import { type Located, labelOfObject, type Place, positionOf } from "./place.ts";

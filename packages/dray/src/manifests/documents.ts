@@ -1,6 +1,6 @@
 import { JSONError, parseJSON } from "@dray/api/codec";
 import { parseYAMLDocuments, YAMLError, type YAMLTree } from "@dray/api/yaml";
-import type { Progress } from "../progress.ts";
+import type { Progress } from "../terminal/progress.ts";
 import { jsonText } from "./json-text.ts";
 import { type Place, positionOf } from "./place.ts";
 import type { Problem } from "./problem.ts";

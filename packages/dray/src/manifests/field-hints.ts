@@ -1,7 +1,7 @@
 import { kubernetesVersions } from "@dray/api";
 import { decodeBody, type Field, type FieldType, type StructType, structType } from "@dray/api/codec";
 import type { KindRow } from "@dray/api/schema";
-import { didYouMean } from "../similar.ts";
+import { didYouMean } from "../text/similar.ts";
 
 /** What may be meant by a field that the release does not know: another release's field, or a mistyped one. */
 export function fieldHints(

@@ -1,7 +1,7 @@
 import { type Dirent, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
-import { UsageError } from "../failure.ts";
+import { UsageError } from "../terminal/failure.ts";
 import type { Problem } from "./problem.ts";
 import { type Source, sourceOf } from "./source.ts";
 

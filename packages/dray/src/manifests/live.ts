@@ -12,7 +12,7 @@ import type { KindRow } from "@dray/api/schema";
 import { convert } from "@dray/apiserver/objects";
 import { listAll } from "@dray/client";
 import { hasPodGroups } from "@dray/scheduler";
-import type { Connection } from "../connect.ts";
+import type { Connection } from "../connection/connect.ts";
 import type { Located, Place } from "./place.ts";
 import type { Existing } from "./read.ts";
 import { worldKind } from "./world.ts";

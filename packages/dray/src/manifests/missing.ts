@@ -1,5 +1,5 @@
-import { didYouMean } from "../similar.ts";
-import { names } from "../words.ts";
+import { didYouMean } from "../text/similar.ts";
+import { names } from "../text/words.ts";
 import type { World } from "./world.ts";
 
 /** Maximum number of names that a missing one is compared with. */

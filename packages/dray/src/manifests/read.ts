@@ -1,5 +1,5 @@
 import { kindRows } from "@dray/api/schema";
-import { didYouMean } from "../similar.ts";
+import { didYouMean } from "../text/similar.ts";
 import {
   type Decoded,
   type DecodeOptions,

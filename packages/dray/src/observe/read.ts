@@ -3,16 +3,16 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Features } from "@dray/api";
 import { timeText } from "@dray/client";
-import { withCluster } from "../commands/cluster.ts";
-import type { Connection } from "../connect.ts";
+import type { Connection } from "../connection/connect.ts";
 import { readSources } from "../manifests/files.ts";
 import { type MissingRight, readLive } from "../manifests/live.ts";
 import { problemTexts } from "../manifests/problem.ts";
 import { type Reading, readObjects } from "../manifests/read.ts";
 import { Selectors } from "../manifests/selectors.ts";
 import type { World } from "../manifests/world.ts";
-import { featuresOption } from "../options.ts";
-import { noCluster, type TargetFlags, target } from "../target.ts";
+import { noCluster, type TargetFlags, target } from "../options/target.ts";
+import { featuresOption } from "../options/values.ts";
+import { withCluster } from "./cluster.ts";
 
 /** The flags that say what `explain` and `top` look at. */
 export interface ObserveFlags extends TargetFlags {

@@ -9,7 +9,7 @@ import {
   tolerateOutages,
 } from "@dray/apiserver/objects";
 import type { World } from "../manifests/world.ts";
-import { names } from "../words.ts";
+import { names } from "../text/words.ts";
 import type { OriginPod } from "./workloads.ts";
 
 /** The priority classes that were given, and those that every cluster has. */

@@ -4,7 +4,7 @@ import { closeSync, constants, mkdirSync, openSync, writeFileSync, writeSync } f
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { dray, inFolder, type Output, output, start } from "../testing.ts";
+import { dray, inFolder, type Output, output, start } from "../testing/program.ts";
 import {
   allocation,
   claim,

@@ -7,7 +7,7 @@ import { kindOf } from "@dray/api/codec";
 import { type ApiServer, createAuthority, createServer, issueCertificate } from "@dray/apiserver";
 import { type Client, createClient, systemClock } from "@dray/client";
 import { memoryStore } from "@dray/store";
-import { dray, type Output } from "../testing.ts";
+import { dray, type Output } from "../testing/program.ts";
 import {
   allocation,
   claim,

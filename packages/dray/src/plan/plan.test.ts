@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parse } from "yaml";
-import { dray, inFolder, output, start } from "../testing.ts";
+import { dray, inFolder, output, start } from "../testing/program.ts";
 import {
   allocation,
   claim,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { dray, inFolder } from "../testing.ts";
+import { dray, inFolder } from "../testing/program.ts";
 import {
   claim,
   gpuClass,

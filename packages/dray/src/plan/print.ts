@@ -1,9 +1,9 @@
 import { controllerOf } from "@dray/controllers/objects";
-import { columns } from "../columns.ts";
 import { jsonText } from "../manifests/json-text.ts";
 import { nameOf } from "../manifests/place.ts";
 import type { LeftOut } from "../manifests/read.ts";
-import { counted, names } from "../words.ts";
+import { columns } from "../text/columns.ts";
+import { counted, names } from "../text/words.ts";
 import type { NotHelped } from "./grow.ts";
 import type { PlannedClaim, PlannedPod } from "./plan.ts";
 import { reasonLines } from "./reason.ts";

@@ -1,6 +1,6 @@
 import type { Check } from "@dray/allocator";
 import { jsonText } from "../manifests/json-text.ts";
-import { counted, names } from "../words.ts";
+import { counted, names } from "../text/words.ts";
 import {
   type DeviceRefusal,
   mostNames as mostGroupNames,

@@ -7,7 +7,7 @@ import type { ResourceClaim } from "@dray/api/resource/v1";
 import { controllerOf, maxSurge } from "@dray/controllers/objects";
 import { type Located, labelOfObject, placeText } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
-import { counted } from "../words.ts";
+import { counted } from "../text/words.ts";
 import { Managed } from "./managed.ts";
 
 type Rolling = DaemonSet | Deployment | StatefulSet;

@@ -1,7 +1,7 @@
 /** Objects to plan with, and the command that plans. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { dray, inFolder, type Output } from "../testing.ts";
+import { dray, inFolder, type Output } from "../testing/program.ts";
 
 export type Manifest = Readonly<Record<string, unknown>>;
 

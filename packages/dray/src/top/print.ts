@@ -1,6 +1,6 @@
 import { humanDuration } from "@dray/api";
-import { columns } from "../columns.ts";
-import { names } from "../words.ts";
+import { columns } from "../text/columns.ts";
+import { names } from "../text/words.ts";
 import type { TopData } from "./data.ts";
 import type { Counts, HeadroomData } from "./rows.ts";
 

@@ -1,0 +1,115 @@
+import type { Command } from "commander";
+import {
+  clusterName,
+  dataDir,
+  enableAdmissionPlugins,
+  example,
+  featureGates,
+  kubernetesVersion,
+  repeated,
+  runtimeConfig,
+} from "../../options/declarations.ts";
+
+/** `dray apiserver` */
+export function declareApiserver(program: Command): void {
+  program
+    .command("apiserver")
+    .description("run the API server alone")
+    .addOption(clusterName())
+    .addOption(dataDir())
+    .option("--port <port>", "port to listen on; 0: a free one", "6443")
+    .option("--bind-address <address>", "address to listen on", "127.0.0.1")
+    .option(
+      "--kubeconfig <file>",
+      "add the server to this kubeconfig, and make it the current context (default: in the data directory)",
+    )
+    .option("--store <store>", "sqlite:PATH, etcd:URL or memory (default: sqlite in the data directory)")
+    .addOption(enableAdmissionPlugins())
+    .option("--disable-admission-plugins <names>", "comma-separated names of admission plugins to leave out")
+    .option(
+      "--enable-bootstrap-token-auth [boolean]",
+      "believe the bootstrap tokens in Secrets of kube-system (default: false)",
+    )
+    .option("--anonymous-auth [bool]", "let who has no credentials be system:anonymous (default: true)")
+    .option("--token-auth-file <file>", 'lines of token,user,uid,"group1,group2": static tokens')
+    .option("--client-ca-file <file>", "authorities whose client certificates are believed, beside our own")
+    .option("--tls-cert-file <file>", "serving certificate, with --tls-private-key-file (default: our own)")
+    .option("--tls-private-key-file <file>", "its key")
+    .option("--service-account-issuer <issuer>", "who service-account tokens say that they are from")
+    .option(
+      "--service-account-jwks-uri <url>",
+      "where others read the keys of tokens (default: at this server)",
+    )
+    .option(
+      "--service-account-signing-key-file <file>",
+      "private key that signs service-account tokens (default: our own)",
+    )
+    .addOption(
+      repeated(
+        "--service-account-key-file <file>",
+        "keys whose service-account tokens are believed; may be repeated",
+        "the one that signs",
+      ),
+    )
+    .option(
+      "--service-cluster-ip-range <cidrs>",
+      "CIDR of the services' addresses, or one of each family (default: 10.0.0.0/24)",
+    )
+    .option(
+      "--service-node-port-range <ports>",
+      "ports that services may have on the nodes (default: 30000-32767)",
+    )
+    .option(
+      "--advertise-address <address>",
+      "where the service kubernetes finds the server (default: the bind address, or that of this machine)",
+    )
+    .option(
+      "--kubelet-certificate-authority <file>",
+      "authorities of the kubelets' serving certificates (default: these are not verified)",
+    )
+    .option(
+      "--kubelet-client-certificate <file>",
+      "client certificate for kubelets, with --kubelet-client-key (default: our own)",
+    )
+    .option("--kubelet-client-key <file>", "its key")
+    .option(
+      "--kubelet-preferred-address-types <types>",
+      "order in which a node's addresses are tried (default: InternalIP,ExternalIP,Hostname,InternalDNS,ExternalDNS)",
+    )
+    .option(
+      "--proxy-client-cert-file <file>",
+      "what API servers behind this one know it by, with --proxy-client-key-file (default: our own)",
+    )
+    .option("--proxy-client-key-file <file>", "its key")
+    .option(
+      "--requestheader-client-ca-file <file>",
+      "authorities of front proxies, which name the user in headers; beside our own",
+    )
+    .option("--requestheader-allowed-names <names>", "common names of front proxies (default: any)")
+    .option("--requestheader-username-headers <names>", "headers of the user's name (default: X-Remote-User)")
+    .option("--requestheader-uid-headers <names>", "headers of the user's uid (default: X-Remote-Uid)")
+    .option("--requestheader-group-headers <names>", "headers of its groups (default: X-Remote-Group)")
+    .option(
+      "--requestheader-extra-headers-prefix <prefixes>",
+      "beginning of headers of more about it (default: X-Remote-Extra-)",
+    )
+    .option("--kubelet-timeout <duration>", "accepted, and without effect, as in kube-apiserver")
+    .option("--request-timeout <duration>", "what a request may take: 1m0s, 90s, ... (default: 1m0s)")
+    .option(
+      "--enable-priority-and-fairness [boolean]",
+      "limit requests by FlowSchemas and priority levels (default: true)",
+    )
+    .option(
+      "--max-requests-inflight <count>",
+      "with --max-mutating-requests-inflight: the seats that priority levels share; without priority and fairness: reads worked on at a time, 0: any number (default: 400)",
+    )
+    .option(
+      "--max-mutating-requests-inflight <count>",
+      "see --max-requests-inflight; without priority and fairness: other requests worked on at a time (default: 200)",
+    )
+    .addOption(runtimeConfig())
+    .addOption(kubernetesVersion())
+    .addOption(featureGates())
+    .addHelpText("after", example("dray apiserver --data-dir ./state --port 6443"))
+    .action(async (options) => (await import("./run.ts")).apiserver(options));
+}

@@ -1,0 +1,203 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { createInterface, type Interface } from "node:readline/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { styleText } from "node:util";
+import type { Client } from "@dray/client";
+import { layoutOf, readConfig } from "@dray/cluster";
+import { connect } from "../../connection/connect.ts";
+import { examplesFolder } from "../../drivers/examples.ts";
+import { ourselves } from "../../process/ourselves.ts";
+import { outliveReader } from "../../terminal/guard-output.ts";
+import { withProgress } from "../../terminal/progress.ts";
+import { shellWord } from "../../text/shell.ts";
+import { type Step, tutorial } from "./steps.ts";
+
+const nodes = 2;
+/** How long the effect of one step may take. */
+const patience = 60_000;
+/** kubectl before this minor version lacks things that the tutorial uses. */
+const oldestKubectl = 27;
+
+/** Runs the tutorial on a cluster of its own, shows commands and their real output, and leaves nothing behind. */
+export async function demo(options: { pause?: boolean }): Promise<void> {
+  const started = performance.now();
+  const interruption = new Interruption();
+  const folder = mkdtempSync(join(tmpdir(), "dray-demo-"));
+  try {
+    await play(folder, interruption, options.pause === true);
+  } catch (error) {
+    // Ctrl-C ends the command of the step too.
+    if (!interruption.signal.aborted) throw error;
+  } finally {
+    interruption.ignoreFurther();
+    try {
+      say(`\n${styleText("bold", "Stop the cluster")}\n\n`);
+      // Away from the terminal, so that another Ctrl-C does not end it.
+      await withProgress("Stopping the pods and the cluster", () =>
+        dray(["down", "--quiet", "--data-dir", join(folder, "data"), "--delete-data"], { detached: true }),
+      );
+      say("It has stopped, and its data is deleted.\n");
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+  if (interruption.signal.aborted) process.exitCode = 130;
+  else
+    say(
+      `\nThat was the tutorial in ${((performance.now() - started) / 1000).toFixed(1)} s. \`npx dray up\` starts a cluster that stays.\n`,
+    );
+}
+
+const say = (text: string): void => void process.stdout.write(text);
+
+/** Ends what runs when the person has had enough: a signal, or nobody who reads the output. */
+class Interruption {
+  readonly #stop = new AbortController();
+  #child: ChildProcess | undefined;
+
+  constructor() {
+    // The end of a reader (`dray demo | head`) must not end this process, which has a cluster to stop.
+    outliveReader();
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => this.interrupt());
+    process.stdout.on("error", () => this.interrupt());
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  interrupt(): void {
+    this.#stop.abort();
+    this.#child?.kill("SIGTERM");
+  }
+
+  /** The child of now: of a Ctrl-C it hears from the terminal, of other signals from here. */
+  runs(child: ChildProcess): void {
+    this.#child = child;
+    if (this.signal.aborted) child.kill("SIGTERM");
+  }
+
+  ignoreFurther(): void {
+    this.#child = undefined;
+  }
+}
+
+async function play(folder: string, interruption: Interruption, pause: boolean): Promise<void> {
+  const dataDir = join(folder, "data");
+  let client: Client | undefined;
+  let reader: Interface | undefined;
+  try {
+    say(`${styleText("bold", "Start a cluster of one control plane and two worker nodes")}\n\n`);
+    await withProgress("Starting the cluster", () =>
+      dray(["up", "--quiet", "--detach", "--data-dir", dataDir, "--nodes", `${nodes}`], { interruption }),
+    );
+    const layout = layoutOf(dataDir);
+    const env = { ...process.env, KUBECONFIG: layout.kubeconfig, HOME: folder, PATH: kubectlPath(folder) };
+    const connection = await connect({ kubeconfig: layout.kubeconfig }, "dray-demo");
+    client = connection.client;
+    const config = readConfig(layout);
+    say(
+      `Kubernetes ${config?.kubernetesVersion} is ready at ${connection.server}, with ${config?.nodes.join(" and ")}.\n`,
+    );
+    if (pause) {
+      reader = createInterface({ input: process.stdin, output: process.stdout });
+      // It takes Ctrl-C and Ctrl-D from the terminal.
+      reader.on("SIGINT", () => interruption.interrupt());
+      reader.on("close", () => interruption.interrupt());
+    }
+    for (const step of tutorial(manifests(), nodes)) {
+      await run(step, client, env, interruption);
+      const { signal } = interruption;
+      signal.throwIfAborted();
+      await reader?.question(styleText("dim", "Enter goes on "), { signal });
+    }
+    reader?.removeAllListeners("close");
+  } finally {
+    // Each of them would keep this process alive.
+    reader?.close();
+    client?.close();
+  }
+}
+
+async function run(
+  step: Step,
+  client: Client,
+  env: NodeJS.ProcessEnv,
+  interruption: Interruption,
+): Promise<void> {
+  if (step.heading !== undefined) say(`\n${styleText("bold", step.heading)}\n`);
+  if (step.words !== "") say(`\n${step.words}\n`);
+  say(`${styleText("cyan", `$ ${step.command}`)}\n`);
+  const child = spawn("sh", ["-c", step.command], { env, stdio: ["ignore", "inherit", "inherit"] });
+  interruption.runs(child);
+  const code = await exitCode(child);
+  // Ctrl-C is for the command and for this process, which may hear of it later.
+  if (code === null) await sleep(signalDelay, undefined, { signal: interruption.signal }).catch(() => {});
+  interruption.signal.throwIfAborted();
+  if (code !== 0) throw new Error(`the command ended with exit code ${code}: ${step.command}`);
+  const { until } = step;
+  if (until === undefined) return;
+  await withProgress("Waiting for its effect", async () => {
+    const deadline = performance.now() + patience;
+    while (!(await until(client))) {
+      if (performance.now() > deadline)
+        throw new Error(`its effect did not come within ${patience / 1000} s: ${step.command}`);
+      await sleep(25, undefined, { signal: interruption.signal });
+    }
+  });
+}
+
+const exitCode = (child: ChildProcess): Promise<number | null> =>
+  new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", resolve);
+  });
+
+/** Milliseconds in which a signal for the whole terminal has reached this process too. */
+const signalDelay = 1000;
+
+/** How often what must not be interrupted is begun. */
+const maxTries = 5;
+
+/** Runs `dray` in a process of its own, as a person would. */
+async function dray(
+  args: readonly string[],
+  { interruption, detached = false }: { interruption?: Interruption; detached?: boolean },
+): Promise<void> {
+  const [command, all] = ourselves(args);
+  // The person's own kubeconfig is not for clusters that end with the demo.
+  const env = { ...process.env, KUBECONFIG: "" };
+  let code: number | null;
+  let tries = 0;
+  do {
+    const child = spawn(command, all, { env, detached, stdio: ["ignore", "inherit", "inherit"] });
+    interruption?.runs(child);
+    code = await exitCode(child);
+    // A Ctrl-C between the fork of a process and its leaving of the terminal ends it all the same.
+  } while (code === null && detached && ++tries < maxTries);
+  if (code !== 0) throw new Error(`dray ${args[0]} ended with exit code ${code}`);
+}
+
+/** A PATH on which `kubectl` is found: the real one if it is new enough, else ours. */
+function kubectlPath(folder: string): string {
+  const path = process.env["PATH"] ?? "";
+  const found = spawnSync("kubectl", ["version", "--client", "-o", "json"], { encoding: "utf8" });
+  const minor = /"minor": "(\d+)/.exec(found.stdout ?? "")?.[1];
+  if (found.status === 0 && Number(minor) >= oldestKubectl) return path;
+  const bin = mkdtempSync(join(folder, "bin-"));
+  const [command, args] = ourselves(["kubectl"]);
+  const quoted = [command, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
+  writeFileSync(join(bin, "kubectl"), `#!/bin/sh\nexec ${quoted} "$@"\n`);
+  chmodSync(join(bin, "kubectl"), 0o755);
+  return `${bin}:${path}`;
+}
+
+/** The tutorial's manifests, as a path that is short to read. */
+function manifests(): string {
+  const found = join(examplesFolder(), "dra", "driver-install");
+  const short = relative(process.cwd(), found);
+  return shellWord(short.startsWith("..") ? found : short);
+}

@@ -1,0 +1,93 @@
+import { existsSync } from "node:fs";
+import { type Client, systemClock } from "@dray/client";
+import { connect } from "../../connection/connect.ts";
+import { noCluster, type TargetFlags, target } from "../../options/target.ts";
+import { UsageError } from "../../terminal/failure.ts";
+import { printData } from "../../terminal/print-data.ts";
+import { say } from "../../terminal/verbosity.ts";
+import { columns } from "../../text/columns.ts";
+import { findDevice, type ListedDevice, listDevices, namesOf } from "./devices.ts";
+import { setHealth } from "./health.ts";
+
+export interface DeviceFlags extends TargetFlags {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+}
+
+/** Prints the devices of a cluster and how they are. */
+export async function deviceList(flags: DeviceFlags & { readonly output?: "json" | "yaml" }): Promise<void> {
+  const devices = await withClient(flags, listDevices);
+  if (flags.output !== undefined) return printData(devices, flags.output);
+  if (devices.length === 0) return say("There are no devices: no driver publishes ResourceSlices.\n");
+  const rows = devices.map(({ node, driver, pool, device, health, message, taints }) => [
+    node ?? "-",
+    driver,
+    pool,
+    device,
+    health,
+    taints.join(","),
+    message ?? "",
+  ]);
+  process.stdout.write(
+    columns([["NODE", "DRIVER", "POOL", "DEVICE", "HEALTH", "TAINTS", "MESSAGE"], ...rows]),
+  );
+}
+
+export interface BreakFlags extends DeviceFlags {
+  readonly message?: string;
+  readonly effect?: string;
+}
+
+/** Breaks a simulated device: its slice gets a taint, and the kubelet hears that it is unhealthy. */
+export async function deviceBreak(name: string, flags: BreakFlags): Promise<void> {
+  const { message, effect } = flags;
+  if (message !== undefined && message.length > maxMessage)
+    throw new UsageError(`--message: has ${message.length} characters, and may have ${maxMessage}`);
+  await withClient(flags, async (client) => {
+    const device = findDevice(await listDevices(client), name);
+    await setHealth(client, device, {
+      ...refOf(device),
+      health: "Unhealthy",
+      since: systemClock.now(),
+      ...(message && { message }),
+      ...(effect && { effect }),
+    });
+    say(`${namesOf(device)[0]} is broken\n`);
+  });
+}
+
+/** Heals a device, whether a person has broken it or its fleet file. */
+export async function deviceHeal(name: string, flags: DeviceFlags): Promise<void> {
+  await withClient(flags, async (client) => {
+    const device = findDevice(await listDevices(client), name);
+    await setHealth(client, device, { ...refOf(device), health: "Healthy", since: systemClock.now() });
+    say(`${namesOf(device)[0]} is healthy\n`);
+  });
+}
+
+/** Maximum length of a message that the kubelet keeps (KEP-4680), in characters. */
+const maxMessage = 1024;
+
+const refOf = ({ driver, pool, device }: ListedDevice) => ({ driver, pool, device });
+
+/** With the cluster of the kubeconfig's flags, otherwise with the local one that the others name. */
+async function withClient<T>(flags: DeviceFlags, work: (client: Client) => Promise<T>): Promise<T> {
+  let file = flags.kubeconfig;
+  if (file === undefined && flags.context === undefined) {
+    const { layout } = target(flags);
+    if (!existsSync(layout.kubeconfig)) throw noCluster(layout);
+    file = layout.kubeconfig;
+  }
+  const { client } = await connect(
+    {
+      ...(file !== undefined && { kubeconfig: file }),
+      ...(flags.context !== undefined && { context: flags.context }),
+    },
+    "dray-device",
+  );
+  try {
+    return await work(client);
+  } finally {
+    client.close();
+  }
+}

@@ -1,0 +1,40 @@
+import { type Command, Option } from "commander";
+import { observeOptions } from "../../observe/options.ts";
+import { example, repeated } from "../../options/declarations.ts";
+
+/** `dray doctor` */
+export function declareDoctor(program: Command): void {
+  observeOptions(
+    program
+      .command("doctor")
+      .description("say what is wrong with the devices, claims and drivers of a cluster, and how to fix it"),
+  )
+    .addOption(repeated("--rule <rules>", "comma-separated rules to judge; may be repeated", "all"))
+    .addOption(repeated("--skip <rules>", "comma-separated rules to leave out; may be repeated", "none"))
+    .addOption(
+      new Option("--severity <severity>", "the least that is judged")
+        .choices(["error", "warning"])
+        .default("warning"),
+    )
+    .option(
+      "--settle <duration>",
+      "what is found counts if it is there after this time, too; 0: at once (default: 5s; of manifests always at once)",
+    )
+    .addOption(
+      new Option("-o, --output <format>", "output format; junit: a test for each finding").choices([
+        "json",
+        "yaml",
+        "junit",
+      ]),
+    )
+    .addHelpText(
+      "after",
+      `${example("dray doctor\ndray doctor --context production --severity error\ndray doctor --rule leaked-reservation,stale-slice -o json | jq -r '.findings[].fix[]'\ndray doctor -o junit > doctor.xml")}
+It only lists, and changes nothing; docs/doctor.md describes the rules. What may not be read is said, with the rules
+that nothing can be said about then; --rights prints the commands that grant it.
+
+Exit codes: 0 nothing found; 1 something found; 2 wrong usage, or a file or the cluster cannot be read.
+`,
+    )
+    .action(async (options) => (await import("./run.ts")).doctor(options));
+}

@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { systemClock } from "@dray/client";
+import { confirmed, type Diagnosis, diagnose } from "../../doctor/doctor.ts";
+import { type DoctorData, doctorText, junitText } from "../../doctor/print.ts";
+import { doctorKinds, type Examination, readSnapshot } from "../../doctor/read.ts";
+import { type RuleId, ruleIds, rules } from "../../doctor/rules.ts";
+import type { ObserveFlags } from "../../observe/read.ts";
+import { grantText, lackingLines, rightsOf } from "../../observe/rights.ts";
+import { durationOption } from "../../options/values.ts";
+import { reportFailure, UsageError } from "../../terminal/failure.ts";
+import { printData } from "../../terminal/print-data.ts";
+import { withProgress } from "../../terminal/progress.ts";
+import { remark } from "../../terminal/verbosity.ts";
+import { didYouMean } from "../../text/similar.ts";
+
+export interface DoctorFlags extends ObserveFlags {
+  readonly rule: readonly string[];
+  readonly skip: readonly string[];
+  readonly severity: "error" | "warning";
+  readonly settle?: string;
+  readonly rights?: boolean;
+  readonly output?: "json" | "yaml" | "junit";
+}
+
+/** Nothing can be said: a file, or the cluster, cannot be read. */
+const notExamined = 2;
+
+/** Says what is wrong with a cluster. Its exit code is 1 if anything is. */
+export async function doctor(flags: DoctorFlags): Promise<void> {
+  const wanted = wantedRules(flags);
+  const settle = /^0+(?:[a-z]+)?$/.test(flags.settle ?? "")
+    ? 0
+    : durationOption("--settle", flags.settle ?? "5s");
+  if (flags.rights === true) return void process.stdout.write(grantText("doctor", rightsOf(doctorKinds, [])));
+  let examined: Examination;
+  let diagnosis: Diagnosis;
+  try {
+    [examined, diagnosis] = await withProgress("Reading the objects", async (progress) => {
+      const first = await readSnapshot(flags, systemClock.now());
+      progress.update("Looking for what is wrong");
+      const found = diagnose(first.snapshot, new Set(wanted));
+      if (found.findings.length === 0 || !first.isLive || settle === 0) return [first, found];
+      // A cluster that works changes, and lists are read one after the other: what is wrong stays.
+      progress.update("Looking again");
+      await sleep(settle);
+      const second = await readSnapshot(flags, systemClock.now());
+      return [second, confirmed(found, diagnose(second.snapshot, new Set(wanted)))];
+    });
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    process.exitCode = Math.max(notExamined, reportFailure(error, process.stderr, "dray doctor"));
+    return;
+  }
+  await report(examined, diagnosis, wanted, flags);
+}
+
+async function report(
+  { snapshot, source, notes, missing }: Examination,
+  diagnosis: Diagnosis,
+  wanted: readonly RuleId[],
+  { severity, output }: DoctorFlags,
+): Promise<void> {
+  const findings = diagnosis.findings.filter((each) => severity === "warning" || each.severity === severity);
+  const data: DoctorData = {
+    source,
+    kubernetesVersion: snapshot.features.version,
+    objects: diagnosis.objects,
+    findings,
+    notJudged: diagnosis.notJudged,
+    rights: rightsOf(doctorKinds, missing),
+  };
+  for (const line of [...lackingLines(source, data.rights), ...notes]) remark(`warning: ${line}\n`);
+  if (missing.length > 0)
+    remark(`note: \`dray doctor --rights\` prints the commands that grant what is missing\n`);
+  if (findings.length > 0) process.exitCode = 1;
+  if (output === "junit") process.stdout.write(junitText(data, wanted));
+  else if (output !== undefined) await printData(data, output);
+  else process.stdout.write(doctorText(data));
+}
+
+function wantedRules({ rule, skip, severity }: DoctorFlags): RuleId[] {
+  const only = new Set(named("--rule", rule));
+  const without = new Set(named("--skip", skip));
+  return ruleIds.filter(
+    (id) =>
+      (only.size === 0 || only.has(id)) &&
+      !without.has(id) &&
+      (severity === "warning" || rules[id].severity === severity),
+  );
+}
+
+function named(flag: string, lists: readonly string[]): RuleId[] {
+  return lists
+    .flatMap((list) => list.split(","))
+    .map((text) => {
+      const id = ruleIds.find((one) => one === text.trim());
+      if (id !== undefined) return id;
+      const meant = didYouMean(text, ruleIds) ?? `must be one of ${ruleIds.join(", ")}`;
+      throw new UsageError(`${flag} ${text}: no such rule: ${meant}`);
+    });
+}

@@ -1,0 +1,26 @@
+import type { Command } from "commander";
+import { observeOptions } from "../../observe/options.ts";
+import { dataOutput, example } from "../../options/declarations.ts";
+
+/** `dray explain` */
+export function declareExplain(program: Command): void {
+  observeOptions(
+    program
+      .command("explain")
+      .description("say why a pod waits, what it has, who has a device, and what would help")
+      .argument("[kind]", "pod, claim, node, device, class or slice; or KIND/NAME")
+      .argument("[name]", "its name; of a device DRIVER/POOL/DEVICE, or as much of it as says which"),
+  )
+    .addOption(dataOutput())
+    .addHelpText(
+      "after",
+      `${example("dray explain pod train-0 -n team\ndray explain class gpu.example.com\ndray explain pod train-0 -f cluster.yaml -o json | jq '.placement.changes'")}
+Lists only: --rights prints what is listed, and how to grant it. What may not be listed is named, and left out of the
+answer. What would help is found by changing one thing and asking the scheduler again. The schema of -o json is
+schema/explain.json of this package.
+
+Exit codes: 0 there is an answer; 1 there is no such object, or the cluster cannot be read; 2 wrong usage.
+`,
+    )
+    .action(async (kind, name, options) => (await import("./run.ts")).explain(kind, name, options));
+}

@@ -1,0 +1,146 @@
+import { type ClusterConfig, type Layout, readConfig } from "@dray/cluster";
+import { builtInImages } from "../../images/built-in.ts";
+import { readMappedImages, writeMappedImages } from "../../images/mapped.ts";
+import { checkFolder, parseCommand, parseImageMapping } from "../../images/mapping.ts";
+import { ociImagesDir } from "../../options/runtime.ts";
+import { noCluster, type TargetFlags, target } from "../../options/target.ts";
+import { UsageError } from "../../terminal/failure.ts";
+import { printData } from "../../terminal/print-data.ts";
+import { say } from "../../terminal/verbosity.ts";
+import { columns } from "../../text/columns.ts";
+import { shellWord } from "../../text/shell.ts";
+
+/** Where a row of the table comes from. */
+type Source = "image map" | "--image" | "built in";
+
+/** A row as `image list` prints it. */
+interface Row {
+  readonly pattern: string;
+  /** Replaces the program of the image and the pod's `command`. */
+  readonly command?: readonly string[];
+  readonly entrypoint?: readonly string[];
+  readonly cmd?: readonly string[];
+  readonly source: Source;
+}
+
+/** Has containers of images that match `pattern` run `command` from now on. */
+export function imageMap(pattern: string, command: string, flags: TargetFlags): void {
+  checkPattern(pattern);
+  const words = parseCommand(command);
+  if (words === undefined)
+    throw new UsageError(
+      `${JSON.stringify(command)}: must be a command with closed quotes, as in '/usr/bin/tool --flag'`,
+    );
+  checkFolder(words);
+  const { imagesFile } = mapping(flags);
+  const others = readMappedImages(imagesFile).filter((row) => row.pattern !== pattern);
+  writeMappedImages(imagesFile, [{ pattern, command: words }, ...others]);
+  say(`images that match ${pattern} run ${words.map(shellWord).join(" ")}\n`);
+}
+
+/** Takes back what `image map` has done for `pattern`. */
+export function imageUnmap(pattern: string, flags: TargetFlags): void {
+  const { imagesFile } = mapping(flags);
+  const rows = readMappedImages(imagesFile);
+  const others = rows.filter((row) => row.pattern !== pattern);
+  if (others.length === rows.length) {
+    const known = rows.map((row) => row.pattern);
+    const which = known.length === 0 ? "no image is mapped" : `mapped are ${known.join(", ")}`;
+    throw new Error(`no row for ${pattern}: ${which}; \`dray image list\` shows the whole table`);
+  }
+  writeMappedImages(imagesFile, others);
+  say(`${pattern} is not mapped any more\n`);
+}
+
+/** Prints the table, in the order in which it is searched, or the images that are there. */
+export async function imageList(flags: TargetFlags & { readonly output?: "json" | "yaml" }): Promise<void> {
+  const { layout, config } = existing(flags);
+  if (config.runtime === "oci") return listStored(layout.ociDir, flags.output);
+  const { imagesFile, images } = mapping(flags);
+  const from =
+    (source: Source) =>
+    ({ needs: _, ...row }: ReturnType<typeof parseImageMapping>): Row => ({ ...row, source });
+  const rows = [
+    ...readMappedImages(imagesFile).map(from("image map")),
+    ...images.map(parseImageMapping).map(from("--image")),
+    ...builtInImages().map(from("built in")),
+  ];
+  if (flags.output !== undefined) return printData(rows, flags.output);
+  const lines = rows.map(({ pattern, command, entrypoint = [], cmd = [], source }) => {
+    const words = (command ?? [...entrypoint, ...cmd]).map(shellWord).join(" ");
+    return [pattern, source, words];
+  });
+  process.stdout.write(columns([["PATTERN", "SOURCE", "COMMAND"], ...lines]));
+}
+
+async function listStored(ociDir: string, output: "json" | "yaml" | undefined): Promise<void> {
+  const { OciImages } = await import("@dray/kubelet");
+  const store = await OciImages.open({ directory: ociImagesDir(ociDir), now: Date.now });
+  try {
+    const images = await store.listImages();
+    if (output !== undefined) return printData(images, output);
+    const lines = images.flatMap(({ tags, digests, ref, sizeBytes }) =>
+      (tags.length > 0 ? tags : digests.length > 0 ? digests : [ref]).map((name) => [
+        name,
+        `${(sizeBytes / 2 ** 20).toFixed(1)} MiB`,
+      ]),
+    );
+    process.stdout.write(columns([["IMAGE", "SIZE"], ...lines.sort()]));
+  } finally {
+    store.close();
+  }
+}
+
+export interface ImageLoadOptions extends TargetFlags {
+  readonly as?: string;
+  readonly ociDir?: string;
+}
+
+/** Takes the images of a file or folder in for nodes that run real containers. */
+export async function imageLoad(path: string, options: ImageLoadOptions): Promise<void> {
+  const { OciImages } = await import("@dray/kubelet");
+  const directory = ociImagesDir(options.ociDir ?? clusterOciDir(options));
+  const images = await OciImages.open({ directory, now: Date.now });
+  try {
+    const name = options.as === undefined ? {} : { name: options.as };
+    for (const { digest, references } of await images.importImages(path, name))
+      say(`${references.length === 0 ? "an image without a name" : references.join(", ")}: ${digest}\n`);
+  } finally {
+    images.close();
+  }
+}
+
+/** Throws for a cluster that takes no images. */
+function clusterOciDir(flags: TargetFlags): string {
+  const { layout, config } = existing(flags);
+  if (config.runtime === "oci") return layout.ociDir;
+  throw new Error(
+    config.runtime === "host"
+      ? `the nodes of the cluster in ${layout.dataDir} run commands of this machine (--runtime host) and take no images: \`dray image map\` says which command stands for an image`
+      : `the nodes of the cluster in ${layout.dataDir} take images from ${config.runtime}: load the image there, as with \`ctr -n k8s.io images import\``,
+  );
+}
+
+function checkPattern(pattern: string): void {
+  if (pattern === "" || /[\s=]/.test(pattern))
+    throw new UsageError(
+      `${JSON.stringify(pattern)}: must be an image reference without blanks and "=", in which * stands for any ` +
+        "characters, as in 'example.com/tool:*'",
+    );
+}
+
+/** The table of a cluster. Throws for one whose nodes run the programs of images. */
+function mapping(flags: TargetFlags): { readonly imagesFile: string; readonly images: readonly string[] } {
+  const { layout, config } = existing(flags);
+  if (config.runtime === "host") return { imagesFile: layout.imagesFile, images: config.images };
+  throw new Error(
+    `the nodes of the cluster in ${layout.dataDir} run the programs of images (--runtime ${config.runtime}): commands stand for images only with --runtime host`,
+  );
+}
+
+function existing(flags: TargetFlags): { readonly layout: Layout; readonly config: ClusterConfig } {
+  const { layout } = target(flags);
+  const config = readConfig(layout);
+  if (config === undefined) throw noCluster(layout);
+  return { layout, config };
+}

@@ -1,0 +1,114 @@
+import { readFileSync } from "node:fs";
+import type { Features } from "@dray/api";
+import { type Client, type Log, systemClock } from "@dray/client";
+import type { KubeletOptions, Serving } from "@dray/kubelet";
+import { connect } from "../../connection/connect.ts";
+import type { OpenRuntime } from "../../options/runtime.ts";
+import type { NodeSettings } from "./node-settings.ts";
+import type { StatesFile } from "./states-file.ts";
+
+/** A node, and where its agent finds what it needs. */
+export interface AgentOptions {
+  readonly name: string;
+  readonly kubeconfig: string;
+  /** The folder that is the node's `/`. */
+  readonly rootDir: string;
+  /** The certificate of the node's endpoints; one that the node signs itself if absent. */
+  readonly tlsCertFile?: string | undefined;
+  readonly tlsPrivateKeyFile?: string | undefined;
+  /** A folder of manifests of static pods; one below the root if absent. */
+  readonly staticPodPath?: string | undefined;
+  /** 127.0.0.1 if absent. */
+  readonly nodeAddress?: string | undefined;
+  /** Where its endpoints listen; the address of the node if absent. */
+  readonly address?: string | undefined;
+  /** Of its endpoints: HTTPS, health over HTTP on 127.0.0.1, and what anybody may read over HTTP. */
+  readonly port?: number | undefined;
+  readonly healthzPort?: number | undefined;
+  readonly readOnlyPort?: number | undefined;
+  /** Replaces what the machine has, by resource. */
+  readonly capacity?: Readonly<Record<string, string>> | undefined;
+}
+
+/** What all agents of a process have in common. */
+export interface SharedOptions {
+  readonly features: Features;
+  readonly runtime: OpenRuntime;
+  /** Nodes without a serving certificate ask the cluster for one. */
+  readonly rotateServerCertificates?: boolean;
+  /** PEM of the authority of clients that may call the agents; that of the kubeconfig if absent. */
+  readonly clientCA: string | undefined;
+  /** Of `system:kube-proxy`; undefined where the runtime does not make the network of pods. */
+  readonly proxyKubeconfig: string | undefined;
+  readonly log: Log;
+  /** What flags say of every node. */
+  readonly settings?: NodeSettings;
+  /** Where the states of the agents are written. */
+  readonly states: StatesFile | undefined;
+}
+
+/** What the agent of a node is started with, a connection of its own among it. */
+export async function agentOptions(node: AgentOptions, shared: SharedOptions): Promise<KubeletOptions> {
+  const { log } = shared;
+  const { client, server, ca } = await connect({ kubeconfig: node.kubeconfig }, "kubelet/dray", log);
+  let servicesClient: Client | undefined;
+  try {
+    const url = new URL(server);
+    const { proxyKubeconfig } = shared;
+    if (proxyKubeconfig !== undefined)
+      servicesClient = (await connect({ kubeconfig: proxyKubeconfig }, "kube-proxy/dray", log)).client;
+    return {
+      client,
+      ...(servicesClient && { servicesClient }),
+      nodeName: node.name,
+      rootDir: node.rootDir,
+      ...(node.capacity && { capacity: node.capacity }),
+      ...(node.staticPodPath !== undefined && { staticPodPath: node.staticPodPath }),
+      ...(node.nodeAddress !== undefined && { nodeAddress: node.nodeAddress }),
+      ...(node.address !== undefined && { address: node.address }),
+      ...(node.port !== undefined && { port: node.port }),
+      ...(node.healthzPort !== undefined && { healthzPort: node.healthzPort }),
+      ...(node.readOnlyPort !== undefined && { readOnlyPort: node.readOnlyPort }),
+      // Without the brackets of an IPv6 address: pods find it in their environment.
+      apiServer: { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(url.port || 443) },
+      ...shared.settings,
+      features: shared.features,
+      runtime: shared.runtime.factory,
+      clock: systemClock,
+      log,
+      serving: await serving(node, shared, client, shared.clientCA ?? ca),
+    };
+  } catch (error) {
+    client.close();
+    servicesClient?.close();
+    throw error;
+  }
+}
+
+async function serving(
+  node: AgentOptions,
+  { rotateServerCertificates, log }: SharedOptions,
+  client: Client,
+  clientCA: string | undefined,
+): Promise<Serving> {
+  const { name, tlsCertFile, tlsPrivateKeyFile, rootDir } = node;
+  const trusted = clientCA === undefined ? {} : { clientCA };
+  if (tlsCertFile !== undefined && tlsPrivateKeyFile !== undefined) {
+    const [cert, key] = [readFileSync(tlsCertFile, "utf8"), readFileSync(tlsPrivateKeyFile, "utf8")];
+    return { cert, key, ...trusted };
+  }
+  const { createAuthority, issueCertificate } = await import("@dray/apiserver/pki");
+  const now = systemClock.now();
+  const authority = await createAuthority(`${name}-ca`, now);
+  const names = {
+    dnsNames: [name, "localhost"],
+    ipAddresses: [node.nodeAddress ?? "127.0.0.1"],
+    usages: ["server"] as const,
+  };
+  const { certificate, key } = await issueCertificate(authority, { commonName: name, ...names }, now);
+  const own = { cert: certificate, key, ...trusted };
+  if (!rotateServerCertificates) return own;
+  const { rotateServingCertificate } = await import("./certificates/serving.ts");
+  const options = { client, clock: systemClock, log, random: Math.random, nodeName: name, rootDir };
+  return { ...own, renew: (use, signal) => void rotateServingCertificate(options, use, signal) };
+}

@@ -1,0 +1,302 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { isAbsolute } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Log, loadKubeconfig, systemClock } from "@dray/client";
+import type { AgentsOrder, AgentsReport, NodeFiles } from "@dray/cluster";
+import type { ImageMapping } from "@dray/kubelet";
+import { builtInImages } from "../../images/built-in.ts";
+import { followMappedImages } from "../../images/mapped.ts";
+import { parseImageMapping } from "../../images/mapping.ts";
+import { createLog } from "../../log/create.ts";
+import { defaultOciDir, openRuntime, runtimeOption } from "../../options/runtime.ts";
+import { bindAddressOption, featuresOption, isOn, nodeIpOption, wholeNumber } from "../../options/values.ts";
+import { endRequested } from "../../process/end-requested.ts";
+import { keepYoungHeapSmall } from "../../process/heap.ts";
+import { UsageError } from "../../terminal/failure.ts";
+import type { AgentOptions } from "./node-agent.ts";
+import type { NodeAgents } from "./node-agents.ts";
+import { type NodeFlags, type NodeSettings, nodeSettings } from "./node-settings.ts";
+
+interface CommonOptions {
+  readonly clientCaFile?: string;
+  readonly kubernetesVersion?: string;
+  readonly featureGates?: string;
+  readonly rotateServerCertificates?: string | true;
+  readonly runtime: string;
+  readonly ociDir?: string;
+  readonly proxyKubeconfig?: string;
+  readonly image: readonly string[];
+  readonly logFile?: string;
+  /** Where the states of the nodes are written. */
+  readonly stateFile?: string;
+  /** The rows of `dray image map`, which may change. */
+  readonly imagesFile?: string;
+}
+
+export interface KubeletOptions extends CommonOptions, NodeFlags {
+  readonly nodeName: readonly string[];
+  readonly kubeconfig: readonly string[];
+  readonly bootstrapKubeconfig?: string;
+  readonly rootDir: readonly string[];
+  readonly tlsCertFile: readonly string[];
+  readonly tlsPrivateKeyFile: readonly string[];
+  readonly maxPods?: string;
+  readonly podManifestPath: readonly string[];
+  readonly nodeIp: readonly string[];
+  readonly address: readonly string[];
+  readonly port: readonly string[];
+  readonly healthzPort: readonly string[];
+  readonly readOnlyPort: readonly string[];
+}
+
+/** Milliseconds in which agents that leave their pods may tidy up. */
+const leaveTimeout = 500;
+
+/**
+ * Runs the agents of the nodes that the flags name until a signal comes. Their pods go on, unless the signal is SIGTERM
+ * and a graceful shutdown of the node is configured.
+ */
+export async function kubelet(options: KubeletOptions): Promise<void> {
+  const nodes = nodesOf(options);
+  const settings = await nodeSettings(options);
+  await checkFiles(options);
+  const unwanted = new AbortController();
+  const end = endRequested(unwanted.signal);
+  if (!(await bootstrap(options, nodes, end))) return;
+  const agents = await createAgents(options, settings);
+  const started = await Promise.race([agents.run(nodes), end.then(() => undefined)]);
+  if (started === undefined) return leave(agents);
+  // If some run, the others are started again.
+  if (started.running.length === 0 && started.failed.length > 0) {
+    unwanted.abort();
+    await agents.stop(true);
+    throw new Error(
+      started.failed.map(({ node, reason }) => `node ${node} cannot start: ${reason}`).join("; "),
+    );
+  }
+  keepYoungHeapSmall();
+  // SIGINT is for another agent in place of this one: pods go on, whatever is configured for the end of the machine.
+  if ((await end) === "SIGTERM") await agents.shutDown();
+  await leave(agents);
+}
+
+/** Gets the nodes their client certificates; false if that was to end before. */
+async function bootstrap(
+  { bootstrapKubeconfig, logFile }: KubeletOptions,
+  nodes: readonly AgentOptions[],
+  end: Promise<unknown>,
+): Promise<boolean> {
+  if (bootstrapKubeconfig === undefined) return true;
+  const { bootstrapNode } = await import("./certificates/bootstrap.ts");
+  const log = createLog("kubelet", logFile);
+  const stop = new AbortController();
+  const all = Promise.all(
+    nodes.map(({ name: nodeName, kubeconfig, rootDir }) =>
+      bootstrapNode({
+        ...{ nodeName, kubeconfig, rootDir, bootstrapKubeconfig, log },
+        clock: systemClock,
+        signal: stop.signal,
+      }),
+    ),
+  ).then(() => true);
+  const done = await Promise.race([all, end.then(() => false)]);
+  if (done) return true;
+  stop.abort();
+  await all.catch(() => {});
+  return false;
+}
+
+/**
+ * Ends this process and lets the pods go on. What is under way is not waited for: it may hang on an API server that is
+ * gone, and the next agent does it again, as after a kill.
+ */
+async function leave(agents: NodeAgents): Promise<never> {
+  await Promise.race([agents.stop(true), sleep(leaveTimeout)]);
+  process.exit(0);
+}
+
+/** Runs the agents of the nodes that the parent names, until it says so or has died. */
+export async function nodeAgents(options: CommonOptions): Promise<void> {
+  const parent = new Parent();
+  // Loads the code meanwhile.
+  const agents = await createAgents(options, {}, (name) => parent.report({ registered: name }));
+  const ordered = parent.firstOrder.then(() => true);
+  if (!(await Promise.race([ordered, parent.leavePods.then(() => false)]))) process.exit(0);
+  parent.obey(agents);
+  const leavePods = await Promise.race([endRequested().then(() => true), parent.leavePods]);
+  if (leavePods) await leave(agents);
+  await agents.stop(false);
+  process.exit(0);
+}
+
+async function createAgents(
+  options: CommonOptions,
+  settings: NodeSettings,
+  registered?: (name: string) => void,
+): Promise<NodeAgents> {
+  const { NodeAgents } = await import("./node-agents.ts");
+  const log = createLog("kubelet", options.logFile);
+  await isolateNodes(log);
+  const { StatesFile } = await import("./states-file.ts");
+  const shared = {
+    states: options.stateFile === undefined ? undefined : new StatesFile(options.stateFile, log),
+    features: featuresOption(options),
+    runtime: await openRuntime(runtimeOption(options.runtime), {
+      images: imagesOf(options, log),
+      ociDir: options.ociDir ?? defaultOciDir,
+    }),
+    proxyKubeconfig: options.runtime === "oci" ? options.proxyKubeconfig : undefined,
+    clientCA: options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8"),
+    log,
+    settings,
+    rotateServerCertificates: isOn("--rotate-server-certificates", options.rotateServerCertificates),
+  };
+  return new NodeAgents(shared, registered);
+}
+
+/** The table of images: `dray image map` first, then the flags, then what is built in. */
+function imagesOf({ image, imagesFile }: CommonOptions, log: Log): () => readonly ImageMapping[] {
+  const fixed = [...image.map(parseImageMapping), ...builtInImages()];
+  if (imagesFile === undefined) return () => fixed;
+  const mapped = followMappedImages(imagesFile, log);
+  return () => [...mapped(), ...fixed];
+}
+
+/** An error that nobody has caught restarts the node whose code threw it; of unknown origin, it ends the process. */
+async function isolateNodes(log: Log): Promise<void> {
+  const { failNodeOf } = await import("@dray/kubelet");
+  const handle = (error: unknown): void => {
+    if (failNodeOf(error)) return;
+    log.error(
+      { err: error },
+      "an error was not handled: the process of the agents ends, and is started again",
+    );
+    process.exit(1);
+  };
+  process.on("uncaughtException", handle);
+  process.on("unhandledRejection", handle);
+}
+
+/** Throws for files that cannot be used: an agent that fails for them would only be started again and again. */
+async function checkFiles(options: KubeletOptions): Promise<void> {
+  for (const [flag, files] of [
+    ["--tls-cert-file", options.tlsCertFile],
+    ["--tls-private-key-file", options.tlsPrivateKeyFile],
+    ["--client-ca-file", options.clientCaFile === undefined ? [] : [options.clientCaFile]],
+  ] as const) {
+    for (const file of files) {
+      try {
+        readFileSync(file);
+      } catch (error) {
+        throw new UsageError(`${flag} ${file}: cannot be read: ${(error as Error).message}`);
+      }
+    }
+  }
+  const { proxyKubeconfig, bootstrapKubeconfig } = options;
+  const given = [proxyKubeconfig, bootstrapKubeconfig].filter((file) => file !== undefined);
+  // Those of the nodes may come of it.
+  const own = options.kubeconfig.filter((file) => bootstrapKubeconfig === undefined || existsSync(file));
+  for (const file of [...own, ...given]) await loadKubeconfig({ file });
+  for (const [flag, folders] of [
+    ["--root-dir", options.rootDir],
+    ["--pod-manifest-path", options.podManifestPath],
+  ] as const)
+    for (const folder of folders)
+      if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false)
+        throw new UsageError(`${flag} ${folder}: must be a folder, and is a file`);
+}
+
+/** More than the addresses of a node's network. */
+const maxPodsOfNode = 100_000;
+
+/** The nodes of the flags; the n-th of each belong together. */
+function nodesOf(options: KubeletOptions): AgentOptions[] {
+  const count = options.nodeName.length;
+  for (const [flag, values] of [
+    ["--kubeconfig", options.kubeconfig],
+    ["--root-dir", options.rootDir],
+  ] as const) {
+    if (values.length !== count)
+      throw new UsageError(`${flag} is given ${values.length} times for ${count} nodes`);
+  }
+  for (const [flag, values] of [
+    ["--tls-cert-file", options.tlsCertFile],
+    ["--tls-private-key-file", options.tlsPrivateKeyFile],
+    ["--pod-manifest-path", options.podManifestPath],
+    ["--node-ip", options.nodeIp],
+    ["--address", options.address],
+    ["--port", options.port],
+    ["--healthz-port", options.healthzPort],
+    ["--read-only-port", options.readOnlyPort],
+  ] as const) {
+    if (values.length > count)
+      throw new UsageError(`${flag} is given ${values.length} times for ${count} nodes`);
+  }
+  for (const dir of options.rootDir)
+    if (!isAbsolute(dir)) throw new UsageError(`--root-dir ${dir}: must be an absolute path`);
+  const { maxPods } = options;
+  const pods = maxPods === undefined ? undefined : wholeNumber("--max-pods", maxPods, 0, maxPodsOfNode);
+  for (const path of options.podManifestPath)
+    if (!isAbsolute(path)) throw new UsageError(`--pod-manifest-path ${path}: must be an absolute path`);
+  return options.nodeName.map((name, i) => ({
+    name,
+    capacity: pods === undefined ? undefined : { pods: `${pods}` },
+    kubeconfig: options.kubeconfig[i]!,
+    rootDir: options.rootDir[i]!,
+    tlsCertFile: options.tlsCertFile[i],
+    tlsPrivateKeyFile: options.tlsPrivateKeyFile[i],
+    staticPodPath: options.podManifestPath[i],
+    nodeAddress: options.nodeIp[i] === undefined ? undefined : nodeIpOption(options.nodeIp[i]),
+    address:
+      options.address[i] === undefined ? undefined : bindAddressOption(options.address[i], "--address"),
+    port: portOption("--port", options.port[i]),
+    healthzPort: portOption("--healthz-port", options.healthzPort[i]),
+    readOnlyPort: portOption("--read-only-port", options.readOnlyPort[i]),
+  }));
+}
+
+/** Undefined where nothing is said. 0 is none, as upstream; the node's HTTPS port is any free one then. */
+function portOption(flag: string, value: string | undefined): number | undefined {
+  const port = value === undefined ? 0 : wholeNumber(flag, value, 0, 65535);
+  return port === 0 ? undefined : port;
+}
+
+/** `dray up`, which says over IPC what is to run, and when pods are to end. When it dies, they go on. */
+class Parent {
+  /** Resolves when the API server listens. */
+  readonly firstOrder: Promise<void>;
+  /** Resolves when this process is to end: whether its pods go on. */
+  readonly leavePods: Promise<boolean>;
+  #run: (nodes: readonly NodeFiles[]) => void;
+  #latest: readonly NodeFiles[] = [];
+
+  constructor() {
+    const first = Promise.withResolvers<void>();
+    const end = Promise.withResolvers<boolean>();
+    this.firstOrder = first.promise;
+    this.leavePods = end.promise;
+    this.#run = () => {};
+    process.on("message", (message: AgentsOrder) => {
+      if (message.order === "stop") return end.resolve(false);
+      this.#latest = message.nodes;
+      first.resolve();
+      this.#run(message.nodes);
+    });
+    process.once("disconnect", () => end.resolve(true));
+  }
+
+  /** From here on these agents are what runs. */
+  obey(agents: NodeAgents): void {
+    this.#run = (nodes) =>
+      void agents.run(nodes).then((outcome) => {
+        this.report(outcome);
+        // All code is loaded by now.
+        keepYoungHeapSmall();
+      });
+    this.#run(this.#latest);
+  }
+
+  report(report: AgentsReport): void {
+    if (process.connected) process.send?.(report);
+  }
+}

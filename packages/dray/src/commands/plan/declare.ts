@@ -1,0 +1,61 @@
+import { type Command, Option } from "commander";
+import {
+  context,
+  example,
+  featureGates,
+  kubeconfig,
+  kubernetesVersion,
+  repeated,
+} from "../../options/declarations.ts";
+
+/** `dray plan` */
+export function declarePlan(program: Command): void {
+  program
+    .command("plan")
+    .description("say where pods would land and with which devices, or why not; no cluster is needed")
+    .addOption(
+      repeated(
+        "-f, --filename <file>",
+        "manifests, or what `kubectl get -o yaml` printed: a file, a directory, - for standard input",
+        "none",
+      ),
+    )
+    .option("-R, --recursive", "read the folders in directories, too")
+    .option("--live", "read the cluster of the current context, with lists only; -f adds to what it has")
+    .addOption(kubeconfig("kubeconfig of a cluster to read (--live: $KUBECONFIG, ~/.kube/config)"))
+    .addOption(context("context of the kubeconfig, of a cluster to read"))
+    .option(
+      "-n, --namespace <name>",
+      'where objects live that do not say it (default: that of the context, "default" without a cluster)',
+    )
+    .option("--add-nodes <count>", "add so many copies of a node; auto: say how many are needed")
+    .option(
+      "--like <node>",
+      "the node that --add-nodes copies, with its ResourceSlices (auto: by default the best kind)",
+    )
+    .addOption(kubernetesVersion("the newest, or that of the cluster"))
+    .addOption(featureGates())
+    .addOption(
+      new Option("-o, --output <format>", "output format; wide: a row for each request").choices([
+        "json",
+        "yaml",
+        "wide",
+      ]),
+    )
+    .addHelpText(
+      "after",
+      `${example("dray plan -f cluster.yaml -f new/\ndray plan --live -f new/\ndray plan -f cluster.yaml -f new/ --add-nodes auto --like node-1")}
+where cluster.yaml is what this prints:
+  kubectl get -A -o yaml nodes,resourceslices,deviceclasses,resourceclaims,resourceclaimtemplates,pods,namespaces
+
+Reads Nodes, ResourceSlices, DeviceClasses, DeviceTaintRules, ResourceClaims, ResourceClaimTemplates, Pods,
+Deployments, StatefulSets, DaemonSets, ReplicaSets, Jobs, Namespaces and PriorityClasses; leaves others aside. Of a
+cluster it lists all of them: pods that wait, and those that a workload still lacks, are planned beside the manifests.
+An object with a mistake is left out of the plan.
+
+Exit codes: 0 every pod has a node (whatever the warnings say); 1 one has none, or the input has mistakes, or a cluster
+cannot be read; 2 wrong usage.
+`,
+    )
+    .action(async (options) => (await import("./run.ts")).plan(options));
+}

@@ -1,0 +1,96 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { ClusterConfig, FailedAgent, Layout } from "@dray/cluster";
+import { ourselves } from "../../process/ourselves.ts";
+
+/** A cluster that has started, as a detached one reports it. */
+export interface Started {
+  readonly config: ClusterConfig;
+  readonly url: string;
+  /** Nodes that could not be started. */
+  readonly failed: readonly FailedAgent[];
+}
+
+/** What a detached cluster reports to the process that started it. */
+type Report =
+  | { readonly ready: Started }
+  | { readonly failed: string }
+  /** What it does now. */
+  | { readonly progress: string };
+
+/** Why a start was given up: the person asked for it. */
+export const interrupted = new Error("the start was interrupted");
+
+/**
+ * Starts the cluster in a process of its own, which prints into the open file `output`, and resolves once it is ready.
+ * Rejects once a process that failed has ended; `logFile` is what the error then names.
+ */
+export async function startDetached(
+  layout: Layout,
+  config: ClusterConfig,
+  output: number,
+  logFile: string,
+  onProgress: (text: string) => void,
+): Promise<Started> {
+  const [command, args] = ourselves(["up", "--data-dir", layout.dataDir, "--detached"]);
+  const child = spawn(command, args, { detached: true, cwd: "/", stdio: ["ignore", output, output, "ipc"] });
+  child.send(config);
+  const started = await outcome(child, logFile, onProgress);
+  child.unref();
+  return started;
+}
+
+async function outcome(
+  child: ChildProcess,
+  logFile: string,
+  onProgress: (text: string) => void,
+): Promise<Started> {
+  let failure: string | undefined;
+  // Until it is ready, Ctrl-C is for the cluster.
+  const giveUp = (): void => void child.kill("SIGTERM");
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, giveUp);
+  try {
+    return await new Promise<Started>((ready, failed) => {
+      child.on("message", (message: Report) => {
+        if ("ready" in message) ready(message.ready);
+        else if ("progress" in message) onProgress(message.progress);
+        else failure = message.failed;
+      });
+      child.once("error", failed);
+      child.once("exit", (code, signal) => {
+        const why =
+          code === 0 ? interrupted.message : `the cluster did not start (${signal ?? code}): see ${logFile}`;
+        failed(new Error(failure ?? why));
+      });
+    });
+  } finally {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, giveUp);
+    child.removeAllListeners();
+  }
+}
+
+/** The process that started this one by `startDetached`. */
+export interface Starter {
+  readonly config: ClusterConfig;
+  ready(started: Started): void;
+  failed(error: Error): void;
+  progress(text: string): void;
+}
+
+/** Waits for what the process that started this one wants. */
+export async function starter(): Promise<Starter> {
+  const [config] = (await once(process, "message")) as [ClusterConfig];
+  const report = (message: Report): void => {
+    // The one who asked may be gone; the cluster goes on.
+    if (process.connected) process.send?.(message);
+  };
+  return {
+    config,
+    ready(started) {
+      report({ ready: started });
+      if (process.connected) process.disconnect();
+    },
+    failed: (error) => report({ failed: error.message }),
+    progress: (text) => report({ progress: text }),
+  };
+}

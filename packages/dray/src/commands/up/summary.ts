@@ -1,0 +1,86 @@
+import { join, relative } from "node:path";
+import {
+  type AddedContext,
+  type ClusterConfig,
+  isLoopback,
+  isUsedByDefault,
+  type Layout,
+  namesText,
+  serverAddresses,
+  urlHost,
+} from "@dray/cluster";
+import type { ChosenDriver } from "../../drivers/drivers.ts";
+import { examplesFolder } from "../../drivers/examples.ts";
+import { type FleetFile, fleetText } from "../../fleet/file.ts";
+import { simulatedNodes } from "../../fleet/simulated-nodes.ts";
+import { commandText } from "../../options/target.ts";
+import { shellWord } from "../../text/shell.ts";
+
+/**
+ * What a person needs to use a cluster that runs; `added` is the kubeconfig that they have asked for, `drivers` what was
+ * installed, `hasDeviceClasses` says that it has some already.
+ */
+export function clusterSummary(
+  layout: Layout,
+  config: ClusterConfig,
+  url: string,
+  added?: AddedContext,
+  drivers: readonly ChosenDriver[] = [],
+  hasDeviceClasses = false,
+  fleet?: FleetFile,
+): string {
+  const simulated = simulatedNodes(config, fleet?.fleet).map(({ name }) => name);
+  const hasOnlySimulated = config.nodes.length === 0 && simulated.length > 0;
+  const nodes = config.nodes.length === 0 ? "none" : namesText(config.nodes);
+  const file = added?.file ?? layout.kubeconfig;
+  const others = urlForOthers(config);
+  return [
+    `Kubernetes ${config.kubernetesVersion} is ready at ${url}`,
+    ...(others === undefined || others === url ? [] : [`  for others  ${others}`]),
+    ...(hasOnlySimulated ? [] : [`  nodes       ${nodes}`]),
+    ...(simulated.length === 0
+      ? []
+      : [`  simulated   ${namesText(simulated)}: their pods run no containers`]),
+    ...(fleet === undefined ? [] : [`  fleet       ${shellWord(fleet.path)}: ${fleetText(fleet.fleet)}`]),
+    `  data        ${shellWord(layout.dataDir)}`,
+    `  kubeconfig  ${shellWord(file)}${added === undefined ? "" : `, current context ${added.context}`}`,
+    "",
+    "Use it:",
+    ...(isUsedByDefault(file) ? [] : [`  export KUBECONFIG=${shellWord(file)}`]),
+    "  kubectl get nodes",
+    ...(fleet === undefined ? [] : ["  kubectl get resourceslices,deviceclasses", ...deviceCommands(layout)]),
+    "",
+    ...(drivers.length > 0 ? [...driverLines(drivers), ""] : []),
+    ...(drivers.length > 0 || hasDeviceClasses || fleet !== undefined || hasOnlySimulated
+      ? []
+      : [
+          `${commandText(layout, "up", "--driver example")} adds simulated GPUs, to a cluster that runs, too.`,
+          "",
+        ]),
+  ].join("\n");
+}
+
+/** Commands about the devices of a fleet. */
+function deviceCommands(layout: Layout): string[] {
+  return [commandText(layout, "device list")].map((text) => `  ${text.replaceAll("`", "")}`);
+}
+
+/** Where other machines reach the API server; undefined if it is for this machine alone. */
+function urlForOthers({ bindAddress, advertiseAddress, port }: ClusterConfig): string | undefined {
+  const { advertised } = serverAddresses({ bind: bindAddress, advertise: advertiseAddress || undefined });
+  return isLoopback(advertised) ? undefined : `https://${urlHost(advertised)}:${port}`;
+}
+
+/** What drivers have brought, and the commands that show it. */
+export function driverLines(drivers: readonly ChosenDriver[]): string[] {
+  return drivers.flatMap(({ name, installation }) => {
+    const { offers, deviceCount, example } = installation;
+    const folder = join(examplesFolder(), ...example);
+    const short = relative(process.cwd(), folder);
+    const commands = installation.commands(shellWord(short.startsWith("..") ? folder : short));
+    return [
+      `Driver ${name} is installed: ${deviceCount} devices of ${offers} on each node. A pod with one of them:`,
+      ...commands.map((command) => `  ${command}`),
+    ];
+  });
+}

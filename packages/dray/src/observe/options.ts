@@ -1,0 +1,38 @@
+import type { Command } from "commander";
+import {
+  clusterName,
+  context,
+  dataDir,
+  featureGates,
+  kubeconfig,
+  kubernetesVersion,
+  repeated,
+} from "../options/declarations.ts";
+
+/** The options that say which cluster, or which manifests, a command looks at. */
+export function observeOptions(command: Command): Command {
+  return command
+    .addOption(
+      kubeconfig(
+        "kubeconfig to read with (default: $KUBECONFIG, ~/.kube/config, or the cluster of `dray up`)",
+      ),
+    )
+    .addOption(context())
+    .addOption(clusterName())
+    .addOption(dataDir())
+    .option(
+      "-n, --namespace <name>",
+      "namespace of objects that do not say it (default: that of the context)",
+    )
+    .addOption(
+      repeated(
+        "-f, --filename <file>",
+        "manifests, or what `kubectl get -o yaml` printed: a file, a directory, - for standard input; no cluster is read unless a flag names one",
+        "none",
+      ),
+    )
+    .option("-R, --recursive", "read the folders in directories, too")
+    .option("--rights", "print the commands that grant the rights that suffice, and end")
+    .addOption(kubernetesVersion("that of the cluster"))
+    .addOption(featureGates());
+}

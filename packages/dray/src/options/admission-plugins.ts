@@ -1,0 +1,42 @@
+import { admissionPluginNames, type ServerOptions } from "@dray/apiserver";
+import { UsageError } from "../terminal/failure.ts";
+
+const { onByDefault, notThere, offByDefault } = admissionPluginNames;
+
+/**
+ * The plugins to leave out, and those of Dray's own to have, from the flags `--enable-admission-plugins` and
+ * `--disable-admission-plugins` of kube-apiserver 1.36: every name that it knows is known here, a plugin in both lists is
+ * refused. To turn on one that is off upstream and not there in Dray is refused too, since its checks would silently not
+ * be made.
+ */
+export function admissionPluginOptions(
+  enable: string | undefined,
+  disable?: string,
+): Required<Pick<ServerOptions, "enabledAdmissionPlugins" | "disabledAdmissionPlugins">> {
+  const enabled = parse("--enable-admission-plugins", enable);
+  const disabled = parse("--disable-admission-plugins", disable);
+  const missing = enabled.find((name) => notThere.includes(name));
+  if (missing !== undefined) {
+    throw new UsageError(
+      `--enable-admission-plugins ${missing}: Dray does not have it; it has ${[...onByDefault, ...offByDefault].join(", ")}`,
+    );
+  }
+  const both = enabled.filter((name) => disabled.includes(name));
+  if (both.length > 0)
+    throw new UsageError(
+      `--enable-admission-plugins and --disable-admission-plugins both name ${both.join(", ")}`,
+    );
+  return {
+    enabledAdmissionPlugins: enabled.filter((name) => offByDefault.includes(name)),
+    disabledAdmissionPlugins: disabled,
+  };
+}
+
+function parse(flag: string, value = ""): string[] {
+  const listed = value.split(",").filter((name) => name !== "");
+  const known = [...onByDefault, ...notThere, ...offByDefault];
+  const unknown = listed.find((name) => !known.includes(name));
+  if (unknown !== undefined)
+    throw new UsageError(`${flag} ${unknown}: must be among ${known.sort().join(", ")}`);
+  return listed;
+}

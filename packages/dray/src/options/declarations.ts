@@ -1,0 +1,85 @@
+import { Option } from "commander";
+
+/** An option that may be given several times. `otherwise` says in the help what counts without it; absent: it is needed. */
+export const repeated = (flags: string, description: string, otherwise?: string): Option => {
+  const option = new Option(flags, description).argParser((value: string, previous: string[] = []) => [
+    ...previous,
+    value,
+  ]);
+  return otherwise === undefined ? option.makeOptionMandatory() : option.default([] as string[], otherwise);
+};
+
+export const clusterName = (): Option =>
+  new Option(
+    "--name <name>",
+    'name of the cluster (default: "dray", or that of the cluster in the data directory)',
+  );
+
+export const dataDir = (): Option =>
+  new Option(
+    "--data-dir <dir>",
+    "where the cluster keeps its data (default: $DRAY_DATA_DIR, or the folder dray/NAME of $XDG_DATA_HOME or ~/.local/share)",
+  );
+
+export const kubeconfig = (
+  description = "kubeconfig to connect with (default: $KUBECONFIG, ~/.kube/config)",
+): Option => new Option("--kubeconfig <file>", description);
+
+export const context = (description = "context of the kubeconfig"): Option =>
+  new Option("--context <name>", description);
+
+export const kubernetesVersion = (otherwise = "the newest"): Option =>
+  new Option(
+    "--kubernetes-version <version>",
+    `Kubernetes release to behave as: 1.34 to 1.37 (default: ${otherwise})`,
+  );
+
+export const featureGates = (): Option =>
+  new Option("--feature-gates <gates>", "A=true,B=false: gates to set apart from the release's defaults");
+
+export const runtimeConfig = (): Option =>
+  new Option(
+    "--runtime-config <config>",
+    "api/all=true, resource.k8s.io/v1beta1=true, ...: API versions to serve",
+  );
+
+export const enableAdmissionPlugins = (): Option =>
+  new Option(
+    "--enable-admission-plugins <names>",
+    "comma-separated names of admission plugins to have, too: UniqueDeviceAllocation refuses to give a device twice",
+  );
+
+export const runtime = (): Option =>
+  new Option(
+    "--runtime <runtime>",
+    "what runs containers: host (processes of this machine), oci (runc), or cri:SOCKET (containerd, CRI-O)",
+  );
+
+export const proxyKubeconfig = (): Option =>
+  new Option(
+    "--proxy-kubeconfig <file>",
+    "kubeconfig of system:kube-proxy: with it and the runtime oci, addresses and names of Services lead to their endpoints",
+  );
+
+export const ociDir = (): Option =>
+  new Option(
+    "--oci-dir <folder>",
+    "where the runtime oci keeps images and networks; nodes may share it (default: /var/lib/dray/oci)",
+  );
+
+export const image = (): Option =>
+  repeated(
+    "--image <pattern=command>",
+    "run COMMAND for images that match PATTERN (* matches anything); may be repeated",
+    "none",
+  );
+
+/** `-o` of commands that print data. */
+export const dataOutput = (): Option =>
+  new Option("-o, --output <format>", "output format").choices(["json", "yaml"]);
+
+/** Lists that are given several times are one. */
+export const joined = (value: string, before: string | undefined): string =>
+  before === undefined ? value : `${before},${value}`;
+
+export const example = (text: string): string => `\nExample:\n${text.replace(/^/gm, "  ")}\n`;

@@ -1,0 +1,47 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { UsageError } from "../terminal/failure.ts";
+
+/** Reads the file of a flag. Throws a UsageError if that fails. Undefined without the flag. */
+export function contents(flag: string, file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    throw new UsageError(`${flag} ${file}: cannot be read: ${(error as Error).message}`);
+  }
+}
+
+/** A PEM file that Node's cryptography cannot read is a mistake of the caller's. */
+export function check(flag: string, file: string | undefined, parse: () => unknown): void {
+  try {
+    parse();
+  } catch (error) {
+    const key = flag === "--service-account-key-file" ? "keys" : "a private key";
+    const wanted = /key(-file)?$/.test(flag) ? key : "certificates";
+    throw new UsageError(`${flag} ${file}: must hold ${wanted} in PEM form: ${(error as Error).message}`);
+  }
+}
+
+export interface FileFlag {
+  readonly flag: string;
+  readonly file: string | undefined;
+}
+
+/** A certificate and its key. Undefined without the flags. */
+export function keyPair(
+  certificateFlag: FileFlag,
+  keyFlag: FileFlag,
+): { certificate: string; key: string } | undefined {
+  if ((certificateFlag.file === undefined) !== (keyFlag.file === undefined))
+    throw new UsageError(`${certificateFlag.flag} and ${keyFlag.flag} must be given together`);
+  const certificate = contents(certificateFlag.flag, certificateFlag.file);
+  const key = contents(keyFlag.flag, keyFlag.file);
+  if (certificate === undefined || key === undefined) return undefined;
+  check(keyFlag.flag, keyFlag.file, () => createPrivateKey(key));
+  check(certificateFlag.flag, certificateFlag.file, () => {
+    if (!new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key)))
+      throw new Error(`the key in ${keyFlag.file} is of another certificate`);
+  });
+  return { certificate, key };
+}

@@ -1,0 +1,55 @@
+import { isAbsolute, join } from "node:path";
+import type { ImageMapping, RuntimeFactory } from "@dray/kubelet";
+import { UsageError } from "../terminal/failure.ts";
+
+/** Where nodes of the runtime oci keep images and networks: not below a node's root, since several share it. */
+export const defaultOciDir = "/var/lib/dray/oci";
+
+/** Where images lie in it. */
+export const ociImagesDir = (ociDir: string): string => join(ociDir, "images");
+
+/** Validates the value of `--runtime` and returns it. */
+export function runtimeOption(value: string): string {
+  const socket = criSocket(value);
+  if (value !== "host" && value !== "oci" && socket === undefined)
+    throw new UsageError(
+      `--runtime ${value}: must be host, oci, or cri:SOCKET, as in cri:/run/containerd/containerd.sock`,
+    );
+  if (value === "oci" && process.getuid?.() !== 0)
+    throw new UsageError(
+      "--runtime oci: needs root, for name spaces, cgroups and networks: use host without it",
+    );
+  if (socket !== undefined && !isAbsolute(socket))
+    throw new UsageError(`--runtime ${value}: the path of the socket must be absolute`);
+  return value;
+}
+
+/** The runtime of all nodes of a process. */
+export interface OpenRuntime {
+  readonly factory: RuntimeFactory;
+  /** To be called after the nodes have stopped. */
+  close(): void;
+}
+
+export interface RuntimeSettings {
+  /** Commands that stand for images where containers are processes of the machine. */
+  readonly images: () => readonly ImageMapping[];
+  /** Where `oci` keeps images and the records of the network; the nodes of the machine may share it. */
+  readonly ociDir: string;
+}
+
+/** Opens the runtime that a checked `--runtime` names. */
+export async function openRuntime(value: string, { images, ociDir }: RuntimeSettings): Promise<OpenRuntime> {
+  const { criRuntime, hostRuntime, nriRuntime, OciImages, ociRuntime } = await import("@dray/kubelet");
+  const endpoint = criSocket(value);
+  // Behind CRI the runtime itself serves NRI.
+  if (endpoint !== undefined) return { factory: criRuntime({ endpoint }), close: () => {} };
+  if (value === "host") return { factory: nriRuntime(hostRuntime({ images })), close: () => {} };
+  const store = await OciImages.open({ directory: ociImagesDir(ociDir), now: Date.now });
+  const factory = nriRuntime(ociRuntime({ images: store, networkDir: join(ociDir, "network") }));
+  return { factory, close: () => store.close() };
+}
+
+function criSocket(value: string): string | undefined {
+  return value.startsWith("cri:") ? value.slice("cri:".length) : undefined;
+}

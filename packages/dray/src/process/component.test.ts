@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Lease } from "@dray/api/coordination/v1";
+import { createClient, httpsTransport, loadKubeconfig } from "@dray/client";
+import { eventually, inFolder, output, start } from "../testing/program.ts";
+
+test("a scheduler that cannot renew its lease ends with an error, to be started again", () =>
+  inFolder(async (folder) => {
+    const server = start(["apiserver", "--data-dir", folder, "--port", "0"]);
+    const kubeconfig = join(folder, "kubeconfig");
+    try {
+      await new Promise((resolve) => server.stdout?.once("data", resolve));
+      const { connection } = await loadKubeconfig({ file: kubeconfig });
+      const client = createClient({ transport: httpsTransport(connection), userAgent: "test" });
+      const scheduler = start([
+        ...["scheduler", "--kubeconfig", kubeconfig, "--leader-elect", "true"],
+        ...["--leader-elect-lease-duration", "3s", "--leader-elect-renew-deadline", "2s"],
+        ...["--leader-elect-retry-period", "200ms"],
+      ]);
+      const ended = output(scheduler);
+      try {
+        await eventually("the scheduler leads", async () => {
+          const { items } = await client.resource(Lease).list({ namespace: "kube-system" });
+          return items.some(({ metadata }) => metadata.name === "kube-scheduler");
+        });
+        client.close();
+        // It answers nothing, and closes no connection.
+        server.kill("SIGSTOP");
+        const { code, stderr } = await ended;
+        assert.equal(code, 1, stderr);
+        assert.match(
+          stderr,
+          /^error: the lease kube-system\/kube-scheduler is lost: start this process again$/m,
+        );
+      } finally {
+        scheduler.kill("SIGKILL");
+      }
+    } finally {
+      server.kill("SIGKILL");
+    }
+  }));

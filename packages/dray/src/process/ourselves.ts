@@ -1,0 +1,38 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { dirname, join } from "node:path";
+import type { ClusterConfig, Layout } from "@dray/cluster";
+
+/** The command that runs `dray` with `args` as this process was run, on a Node with more `flags`. */
+export function ourselves(
+  args: readonly string[],
+  flags: readonly string[] = [],
+): [command: string, args: string[]] {
+  return [process.execPath, [...process.execArgv, ...flags, process.argv[1]!, ...args]];
+}
+
+/** The files and folders that a command of `ourselves` reads. */
+export function ourFiles(): string[] {
+  const main = process.argv[1]!;
+  // Sources load those of other packages, the bundle the files beside it.
+  const code = main.endsWith(".ts") ? join(import.meta.dirname, "../../../..") : dirname(main);
+  return [process.execPath, code];
+}
+
+/** Starts the process of all node agents. It lives as long as this one; its pods outlive both. */
+export function agentsCommand(layout: Layout, config: ClusterConfig): ChildProcess {
+  const [command, args] = ourselves([
+    "node-agents",
+    ...["--runtime", config.runtime],
+    ...["--oci-dir", layout.ociDir],
+    ...["--proxy-kubeconfig", layout.proxyKubeconfig],
+    ...config.images.flatMap((image) => ["--image", image]),
+    ...["--client-ca-file", join(layout.pki, "ca.crt")],
+    ...["--kubernetes-version", config.kubernetesVersion],
+    ...["--feature-gates", config.featureGates],
+    ...["--log-file", join(layout.logs, "agents.log")],
+    ...["--state-file", layout.nodesFile],
+    ...["--images-file", layout.imagesFile],
+  ]);
+  // A session of its own: Ctrl-C in a terminal is for the cluster, which then tells its agents what to do.
+  return spawn(command, args, { detached: true, stdio: ["ignore", "inherit", "inherit", "ipc"] });
+}

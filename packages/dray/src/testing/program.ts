@@ -1,0 +1,94 @@
+/** Runs the command line as a person does: as a process. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const program = ["--conditions=dray-source", join(import.meta.dirname, "../main.ts")];
+
+export interface Output {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export function start(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  detached = false,
+  /** Or a file that is open. */
+  stdin: "ignore" | "pipe" | number = "ignore",
+  user: User = {},
+): ChildProcess {
+  return spawn(process.execPath, [...program, ...args], {
+    // A test changes no kubeconfig of the person who runs it.
+    env: { ...process.env, KUBECONFIG: "", ...env },
+    detached,
+    stdio: [stdin, "pipe", "pipe"],
+    ...user,
+  });
+}
+
+/** As whom a process runs; without ids as the one who runs the test. */
+export interface User {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** A user to whom files can be closed: the superuser may read and write everything. */
+export const ordinaryUser: User = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+
+/** What a process prints until it has ended. */
+export async function output(child: ChildProcess): Promise<Output> {
+  let [stdout, stderr] = ["", ""];
+  child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  });
+  return { code, stdout, stderr };
+}
+
+export const dray = (args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Output> =>
+  output(start(args, env));
+
+export async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "dray-cli-"));
+  try {
+    await work(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Milliseconds after which a test gives up: many files run at a time, on machines of any speed. */
+const patience = 60_000;
+
+/** Asks until `probe` is true; fails after a minute. */
+export async function eventually(what: string, probe: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + patience;
+  while (!(await probe())) {
+    if (performance.now() > deadline) throw new Error(`not within ${patience / 1000} s: ${what}`);
+    await sleep(25);
+  }
+}
+
+/** Processes whose command line or environment mentions `text`; only those of the program `name` if it is given. */
+export function processesWith(text: string, name?: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((pid) => {
+      try {
+        if (name !== undefined && readFileSync(`/proc/${pid}/comm`, "utf8") !== `${name}\n`) return false;
+        return ["cmdline", "environ"].some((file) =>
+          readFileSync(`/proc/${pid}/${file}`, "utf8").includes(text),
+        );
+      } catch {
+        // It has ended.
+        return false;
+      }
+    })
+    .map(Number);
+}
