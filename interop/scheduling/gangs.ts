@@ -9,7 +9,7 @@ import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { PriorityClass } from "@dray/api/scheduling/v1";
 import { PodGroup } from "@dray/api/scheduling/v1beta1";
 import type { Client } from "@dray/client";
-import { randomFrom } from "../../packages/store/src/model.ts";
+import { randomFrom } from "../../packages/store/src/testing/model.ts";
 import { eventually } from "../eventually.ts";
 import { create, createNode, namespace, podSpec, type Side, sides, status, withBoth } from "./both.ts";
 import { Maker } from "./objects.ts";

@@ -19,7 +19,7 @@ import {
 import { CSINode } from "@dray/api/storage/v1";
 import type { Client } from "@dray/client";
 import type { PluginArgs } from "../../packages/scheduler/src/config/plugin-args.ts";
-import { randomFrom } from "../../packages/store/src/model.ts";
+import { randomFrom } from "../../packages/store/src/testing/model.ts";
 import { connect, Users } from "../credentials.ts";
 import { eventually } from "../eventually.ts";
 import { missingPeers, peer } from "../peers.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { withoutEtcd } from "../../packages/store/src/test-etcd.ts";
+import { withoutEtcd } from "../../packages/store/src/testing/etcd.ts";
 import { run } from "./run.ts";
 
 for (const store of ["sqlite", "etcd"] as const) {

@@ -1,10 +1,7 @@
-export { applyToContainer, type ContainerDescription } from "./container.ts";
-export { type MergedEdits, mergeEdits } from "./edits.ts";
-export { removeSpec, specFileName, transientIDs, writeSpec } from "./file.ts";
-export { type HostDevice, hostDevice } from "./host-device.ts";
-export { parseQualifiedName, type QualifiedName, qualifiedName } from "./names.ts";
-export { applyToOciConfig, type OciConfig } from "./oci.ts";
-export { parseSpec } from "./parse.ts";
+export { applyToContainer, type ContainerDescription } from "./apply/container.ts";
+export { type MergedEdits, mergeEdits } from "./apply/edits.ts";
+export { type HostDevice, hostDevice } from "./apply/host-device.ts";
+export { applyToOciConfig, type OciConfig } from "./apply/oci.ts";
 export {
   type CdiProblem,
   type CdiRegistry,
@@ -12,6 +9,9 @@ export {
   defaultDirectories,
   UnresolvableDevicesError,
 } from "./registry.ts";
+export { removeSpec, specFileName, transientIDs, writeSpec } from "./spec/file.ts";
+export { parseQualifiedName, type QualifiedName, qualifiedName } from "./spec/names.ts";
+export { parseSpec } from "./spec/parse.ts";
 export {
   CdiError,
   type ContainerEdits,
@@ -23,6 +23,6 @@ export {
   type Mount,
   type NetDevice,
   type Spec,
-} from "./spec.ts";
-export { validateSpec } from "./validate.ts";
-export { minimumVersion } from "./version.ts";
+} from "./spec/spec.ts";
+export { validateSpec } from "./spec/validate.ts";
+export { minimumVersion } from "./spec/version.ts";

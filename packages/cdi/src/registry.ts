@@ -1,10 +1,10 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { NotRegularFileError, readRegularFile } from "@dray/files";
-import { type MergedEdits, mergeEdits } from "./edits.ts";
-import { qualifiedName } from "./names.ts";
-import { parseSpecAside } from "./parse.ts";
-import type { Device, Spec } from "./spec.ts";
+import { type MergedEdits, mergeEdits } from "./apply/edits.ts";
+import { qualifiedName } from "./spec/names.ts";
+import { parseSpecAside } from "./spec/parse.ts";
+import type { Device, Spec } from "./spec/spec.ts";
 
 /** Where runtimes look, lowest priority first: what an administrator puts there, what drivers generate. */
 export const defaultDirectories = ["/etc/cdi", "/var/run/cdi"] as const;

@@ -15,7 +15,6 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { AgentsFile } from "./agents-file.ts";
 import {
   type AgentsRecord,
   checkClusterName,
@@ -42,6 +41,7 @@ import {
   writeConfig,
   writeProcessFile,
 } from "./index.ts";
+import { AgentsFile } from "./nodes/agents-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "dray-cluster-"));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,14 +1,14 @@
-export { isLoopback, plainAddress, type ServerAddresses, serverAddresses, urlHost } from "./address.ts";
-export type { AgentsOrder, AgentsOutcome, AgentsReport, FailedAgent, NodeFiles } from "./agents.ts";
-export { AgentsFile } from "./agents-file.ts";
-export { checkCapacity } from "./capacity.ts";
-export * from "./config.ts";
-export { askControl } from "./control.ts";
-export * from "./controlplane.ts";
-export * from "./credentials.ts";
-export { deleteData } from "./delete.ts";
-export { deviceUsage } from "./device-usage.ts";
-export { checkOwnFolder, prepareDataDir, prepareRunDir } from "./folders.ts";
+export {
+  isLoopback,
+  plainAddress,
+  type ServerAddresses,
+  serverAddresses,
+  urlHost,
+} from "./control-plane/address.ts";
+export * from "./control-plane/control-plane.ts";
+export { deviceUsage } from "./control-plane/device-usage.ts";
+export { choosePort } from "./control-plane/port.ts";
+export * from "./credentials/credentials.ts";
 export {
   type AddedContext,
   addToKubeconfigs,
@@ -19,14 +19,20 @@ export {
   refreshKubeconfigs,
   rememberedFiles,
   removeFromKubeconfigs,
-} from "./kubeconfigs.ts";
-export * from "./layout.ts";
+} from "./credentials/kubeconfigs.ts";
+export * from "./data-dir/config.ts";
+export { deleteData } from "./data-dir/delete.ts";
+export { checkOwnFolder, prepareDataDir, prepareRunDir } from "./data-dir/folders.ts";
+export * from "./data-dir/layout.ts";
 export * from "./local.ts";
-export { namesText, nodeNames } from "./node-names.ts";
-export { type NodeStates, readNodeStates } from "./node-states.ts";
-export { nodesReady } from "./nodes.ts";
-export { choosePort } from "./port.ts";
-export * from "./process.ts";
-export { processMemory } from "./process-memory.ts";
-export * from "./store.ts";
-export { checkStoreVersion, recordStoreVersion, storeFormat } from "./store-version.ts";
+export type { AgentsOrder, AgentsOutcome, AgentsReport, FailedAgent, NodeFiles } from "./nodes/agents.ts";
+export { AgentsFile } from "./nodes/agents-file.ts";
+export { checkCapacity } from "./nodes/capacity.ts";
+export { namesText, nodeNames } from "./nodes/names.ts";
+export { nodesReady } from "./nodes/nodes.ts";
+export { type NodeStates, readNodeStates } from "./nodes/states.ts";
+export { askControl } from "./process/control.ts";
+export { processMemory } from "./process/memory.ts";
+export * from "./process/process-file.ts";
+export * from "./store/open.ts";
+export { checkStoreVersion, recordStoreVersion, storeFormat } from "./store/version.ts";

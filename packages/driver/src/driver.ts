@@ -1,9 +1,9 @@
 import type { NodeSelector } from "@dray/api/core/v1";
 import type { CounterSet, Device, DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import type { ContainerEdits } from "@dray/cdi";
+import type { DeviceMetadata, MetadataVersion } from "./claims/metadata.ts";
+import type { StandardSchema } from "./claims/parameters.ts";
 import type { ErrorContext, ErrorDecision } from "./errors.ts";
-import type { DeviceMetadata, MetadataVersion } from "./metadata.ts";
-import type { StandardSchema } from "./parameters.ts";
 
 /**
  * What the author of a DRA driver writes. Sockets, registration, ResourceSlices, checkpoints and CDI files are the

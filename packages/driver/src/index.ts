@@ -1,4 +1,17 @@
-export { type BindingConditionsOptions, type BindingDecision, setBindingConditions } from "./binding.ts";
+export {
+  type DescribedDevice,
+  type DeviceMetadata,
+  type DeviceMetadataUpdater,
+  deviceMetadataUpdater,
+  type MetadataVersion,
+  metadataVersions,
+} from "./claims/metadata.ts";
+export {
+  ParametersError,
+  type SchemaIssue,
+  type SchemaResult,
+  type StandardSchema,
+} from "./claims/parameters.ts";
 export {
   type ClaimRef,
   type ClaimStatusOptions,
@@ -7,7 +20,16 @@ export {
   type DeviceCondition,
   type DeviceRef,
   type DeviceStatus,
-} from "./claim-status.ts";
+} from "./claims/status.ts";
+export {
+  type BindingConditionsOptions,
+  type BindingDecision,
+  setBindingConditions,
+} from "./controller/binding.ts";
+export type { Election } from "./controller/election.ts";
+export { type FinalizeClaimsOptions, finalizeClaims, type ReleasedClaim } from "./controller/finalizer.ts";
+export { NodePools, type NodePoolsOptions } from "./controller/node-pools.ts";
+export { type PublishPoolsOptions, publishPools } from "./controller/publish-pools.ts";
 export type {
   AllocatedClaim,
   AllocatedDevice,
@@ -18,23 +40,10 @@ export type {
   Pool,
   PreparedClaim,
 } from "./driver.ts";
-export type { Election } from "./election.ts";
 export { DroppedFieldsError, type ErrorContext, type ErrorDecision, PoolError } from "./errors.ts";
-export { type FinalizeClaimsOptions, finalizeClaims, type ReleasedClaim } from "./finalizer.ts";
-export type { HealthcheckOptions } from "./healthcheck.ts";
-export {
-  type DescribedDevice,
-  type DeviceMetadata,
-  type DeviceMetadataUpdater,
-  deviceMetadataUpdater,
-  type MetadataVersion,
-  metadataVersions,
-} from "./metadata.ts";
-export type { ClaimOperation, MetricsOptions } from "./metrics.ts";
-export { NodePools, type NodePoolsOptions } from "./node-pools.ts";
-export { ParametersError, type SchemaIssue, type SchemaResult, type StandardSchema } from "./parameters.ts";
-export type { NodeAPI } from "./plugin.ts";
-export { type PublishPoolsOptions, publishPools } from "./publish-pools.ts";
-export type { SliceStatistics } from "./publisher.ts";
+export type { HealthcheckOptions } from "./plugin/healthcheck.ts";
+export type { ClaimOperation, MetricsOptions } from "./plugin/metrics.ts";
+export type { NodeAPI } from "./plugin/plugin.ts";
 export { type RunOptions, runDriver } from "./run.ts";
-export type { SliceOwner } from "./slices.ts";
+export type { SliceStatistics } from "./slices/publisher.ts";
+export type { SliceOwner } from "./slices/slices.ts";

@@ -1,6 +1,12 @@
-export { type Channel, type ChannelOptions, tcpChannel, unixChannel } from "./channel.ts";
-export { type RpcCode, RpcError, rpcCodes } from "./error.ts";
-export { type RpcServer, type ServerOptions, tcpServer, unixServer } from "./server.ts";
+export { type Channel, type ChannelOptions, tcpChannel, unixChannel } from "./grpc/channel.ts";
+export { type RpcServer, type ServerOptions, tcpServer, unixServer } from "./grpc/server.ts";
+export {
+  checkReachableSocketPath,
+  checkSocketPath,
+  maxSocketPathBytes,
+  removeStaleSocket,
+} from "./grpc/socket-path.ts";
+export { type RpcCode, RpcError, rpcCodes } from "./protocol/error.ts";
 export type {
   CallContext,
   Caller,
@@ -10,14 +16,8 @@ export type {
   MethodDefinition,
   Service,
   ServiceDefinition,
-} from "./service.ts";
-export { service } from "./service.ts";
-export {
-  checkReachableSocketPath,
-  checkSocketPath,
-  maxSocketPathBytes,
-  removeStaleSocket,
-} from "./socket-path.ts";
+} from "./protocol/service.ts";
+export { service } from "./protocol/service.ts";
 export { type TtrpcClient, ttrpcClient } from "./ttrpc/client.ts";
 export { maxTtrpcBytes } from "./ttrpc/frames.ts";
 export { serveTtrpc } from "./ttrpc/server.ts";

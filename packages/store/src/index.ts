@@ -1,8 +1,8 @@
 export type { StoreClock } from "./clock.ts";
 export { type EtcdOptions, etcdStore } from "./etcd/store.ts";
-export { memoryStore } from "./memory.ts";
-export { sqliteStore } from "./sqlite.ts";
-export { type FileProblem, StoreFileError } from "./sqlite-error.ts";
+export { memoryStore } from "./memory/store.ts";
+export { type FileProblem, StoreFileError } from "./sqlite/error.ts";
+export { sqliteStore } from "./sqlite/store.ts";
 export {
   CompactedError,
   type Compare,

@@ -1,4 +1,3 @@
-export { limitHandshakes } from "./handshake-limit.ts";
 export { forwardedPorts, portForwardOverWebSocket } from "./portforward/over-websocket.ts";
 export { type ForwardedConnection, portForwardOverSpdy } from "./portforward/port-forward.ts";
 export { remoteCommandOverSpdy } from "./remotecommand/over-spdy.ts";
@@ -28,3 +27,4 @@ export {
   webSocketMessages,
   webSocketStream,
 } from "./websocket/accept.ts";
+export { limitHandshakes } from "./websocket/handshake-limit.ts";

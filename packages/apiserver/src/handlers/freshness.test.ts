@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "@dray/client";
 import { etcdStore, memoryStore, type Operation, type Store, StoreTimeoutError } from "@dray/store";
-import { TestEtcd, withoutEtcd } from "../../../store/src/test-etcd.ts";
+import { TestEtcd, withoutEtcd } from "../../../store/src/testing/etcd.ts";
 import { testServer } from "../testing/test-server.ts";
 
 const collection = "/api/v1/namespaces/default/configmaps";

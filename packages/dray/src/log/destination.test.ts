@@ -13,7 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { fillDisk, smallDisk, withoutMounts } from "../../../store/src/test-disk.ts";
+import { fillDisk, smallDisk, withoutMounts } from "../../../store/src/testing/disk.ts";
 import { logFile } from "./destination.ts";
 import { rotateInPlace } from "./rotate.ts";
 

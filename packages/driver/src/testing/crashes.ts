@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type CrashStep, crashSteps } from "../claims.ts";
+import { type CrashStep, crashSteps } from "../claims/claims.ts";
 import type { Driver } from "../driver.ts";
 import { type ClaimOptions, type DriverNodeOptions, startDriverNode } from "./node.ts";
 

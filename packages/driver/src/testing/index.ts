@@ -1,4 +1,4 @@
-export { type CrashStep, crashSteps } from "../claims.ts";
+export { type CrashStep, crashSteps } from "../claims/claims.ts";
 export type { ContainerView } from "./container.ts";
 export { checkCrashes } from "./crashes.ts";
 export {

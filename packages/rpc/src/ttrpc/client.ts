@@ -1,8 +1,8 @@
 import type { Duplex } from "node:stream";
-import { RpcError, rpcCodeOf } from "../error.ts";
 import { Request, Response } from "../generated/ttrpc/v1.ts";
-import { maxDetail } from "../limits.ts";
-import type { Caller, CallOptions, MethodDefinition, ServiceDefinition } from "../service.ts";
+import { RpcError, rpcCodeOf } from "../protocol/error.ts";
+import { maxDetail } from "../protocol/limits.ts";
+import type { Caller, CallOptions, MethodDefinition, ServiceDefinition } from "../protocol/service.ts";
 import { FrameParser, frameBytes, maxTtrpcBytes, messageType } from "./frames.ts";
 
 /** The calling side of ttrpc on one connection. */

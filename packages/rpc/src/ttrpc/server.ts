@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
-import { RpcError, toServiceError } from "../error.ts";
 import { Request, Response } from "../generated/ttrpc/v1.ts";
-import type { CallContext, MethodDefinition, Service } from "../service.ts";
+import { RpcError, toServiceError } from "../protocol/error.ts";
+import type { CallContext, MethodDefinition, Service } from "../protocol/service.ts";
 import { type Frame, FrameParser, frameBytes, maxTtrpcBytes, messageType } from "./frames.ts";
 
 /** Maximum number of calls that one client may have running; its connection is not read beyond it. */

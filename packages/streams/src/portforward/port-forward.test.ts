@@ -12,7 +12,7 @@ import {
   portForwardOverWebSocket,
   spdySession,
 } from "../index.ts";
-import { sockets } from "../test-sockets.ts";
+import { sockets } from "../testing/sockets.ts";
 
 test("the two streams of a connection are brought together, whichever comes first", async (t) => {
   const { near, far, close } = await sockets();

@@ -18,7 +18,7 @@ import {
   success,
   webSocketRemoteCommandProtocols,
 } from "../index.ts";
-import { sockets } from "../test-sockets.ts";
+import { sockets } from "../testing/sockets.ts";
 
 const all = { stdin: true, stdout: true, stderr: true, tty: false };
 

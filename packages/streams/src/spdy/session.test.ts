@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { constants, deflateSync } from "node:zlib";
 import { type SpdyOptions, type SpdySession, type SpdyStream, spdySession } from "../index.ts";
-import { sockets } from "../test-sockets.ts";
+import { sockets } from "../testing/sockets.ts";
 import { headerDictionary } from "./dictionary.ts";
 
 async function sessions(

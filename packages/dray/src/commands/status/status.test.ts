@@ -7,7 +7,7 @@ import type { Draft } from "@dray/api";
 import { Node } from "@dray/api/core/v1";
 import { ResourceSlice } from "@dray/api/resource/v1";
 import { layoutOf, type ProcessRecord, processRecord, runningProcess, thisProcess } from "@dray/cluster";
-import { AgentsFile } from "../../../../cluster/src/agents-file.ts";
+import { AgentsFile } from "../../../../cluster/src/nodes/agents-file.ts";
 import { connect } from "../../connection/connect.ts";
 import { dray, eventually, inFolder } from "../../testing/program.ts";
 import type { ClusterStatus } from "./cluster.ts";

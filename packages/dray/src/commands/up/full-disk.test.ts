@@ -5,7 +5,7 @@ import { type TestContext, test } from "node:test";
 import { ConfigMap, Node } from "@dray/api/core/v1";
 import type { Client } from "@dray/client";
 import { layoutOf, runningProcess } from "@dray/cluster";
-import { fillDisk, smallDisk, withoutMounts } from "../../../../store/src/test-disk.ts";
+import { fillDisk, smallDisk, withoutMounts } from "../../../../store/src/testing/disk.ts";
 import { connect } from "../../connection/connect.ts";
 import { dray, eventually } from "../../testing/program.ts";
 

@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { test } from "node:test";
 import { systemClock } from "@dray/client";
-import { fillDisk, smallDisk, withoutMounts } from "../../../../store/src/test-disk.ts";
+import { fillDisk, smallDisk, withoutMounts } from "../../../../store/src/testing/disk.ts";
 import { HostContainer } from "./container.ts";
 import { LogTimes } from "./logs.ts";
 import { bootId } from "./processes.ts";

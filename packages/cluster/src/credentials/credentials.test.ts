@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { X509Certificate } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { ensureCredentials, type Layout, layoutOf } from "../index.ts";
+
+const day = 24 * 60 * 60 * 1000;
+
+function scratch(t: TestContext): Layout {
+  const folder = mkdtempSync(join(tmpdir(), "dray-credentials-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return layoutOf(folder);
+}
+
+test("the serving certificate is issued anew when the addresses change, and only then", async (t) => {
+  const layout = scratch(t);
+  const now = Date.now();
+  const one = { dnsNames: ["localhost"], ipAddresses: ["127.0.0.1", "2001:db8::1"] };
+  const first = await ensureCredentials(layout, ["n"], now, one);
+  const again = await ensureCredentials(layout, ["n"], now, {
+    dnsNames: ["localhost"],
+    ipAddresses: ["2001:DB8:0::1", "127.0.0.1"],
+  });
+  assert.deepEqual(again, first);
+  const two = { dnsNames: ["localhost", "box"], ipAddresses: ["127.0.0.1", "10.9.8.7"] };
+  const moved = await ensureCredentials(layout, ["n"], now, two);
+  const certificate = new X509Certificate(moved.server.certificate);
+  assert.equal(
+    certificate.subjectAltName,
+    "DNS:localhost, DNS:box, IP Address:127.0.0.1, IP Address:10.9.8.7",
+  );
+  assert.ok(certificate.verify(new X509Certificate(first.authority.certificate).publicKey));
+  assert.deepEqual({ ...moved, server: null }, { ...first, server: null });
+  assert.deepEqual(await ensureCredentials(layout, ["n"], now, two), moved);
+});
+
+test("certificates that end within a month, or whose key is another's, are issued anew; the authority stays", async (t) => {
+  const layout = scratch(t);
+  const now = Date.now();
+  const first = await ensureCredentials(layout, ["n"], now);
+  assert.deepEqual(await ensureCredentials(layout, ["n"], now + 300 * day), first);
+  const later = await ensureCredentials(layout, ["n"], now + 340 * day);
+  assert.equal(later.authority.certificate, first.authority.certificate);
+  assert.equal(later.serviceAccountKey, first.serviceAccountKey);
+  const pairs = [
+    [later.server, first.server],
+    [later.admin, first.admin],
+    [later.kubeletClient, first.kubeletClient],
+    [later.frontProxyClient, first.frontProxyClient],
+    [later.nodes.get("n")!.client, first.nodes.get("n")!.client],
+    [later.nodes.get("n")!.server, first.nodes.get("n")!.server],
+  ] as const;
+  for (const [now, before] of pairs) assert.notEqual(now.certificate, before.certificate);
+
+  // A crash between the two files of a pair.
+  writeFileSync(join(layout.pki, "admin.key"), first.admin.key);
+  const mended = await ensureCredentials(layout, ["n"], now + 340 * day);
+  assert.notEqual(mended.admin.certificate, later.admin.certificate);
+  assert.equal(readFileSync(join(layout.pki, "admin.key"), "utf8"), mended.admin.key);
+  writeFileSync(join(layout.pki, "server.crt"), "");
+  assert.notEqual((await ensureCredentials(layout, ["n"], now)).server.certificate, "");
+});
+
+test("front proxies have an authority of their own, which stays", async (t) => {
+  const layout = scratch(t);
+  const now = Date.now();
+  const { authority, frontProxyAuthority, frontProxyClient } = await ensureCredentials(layout, [], now);
+  const client = new X509Certificate(frontProxyClient.certificate);
+  assert.equal(client.subject, "CN=front-proxy-client");
+  assert.ok(client.verify(new X509Certificate(frontProxyAuthority.certificate).publicKey));
+  assert.ok(!client.verify(new X509Certificate(authority.certificate).publicKey));
+  const later = await ensureCredentials(layout, [], now + 340 * day);
+  assert.equal(later.frontProxyAuthority.certificate, frontProxyAuthority.certificate);
+});
+
+test("a damaged key of service accounts is named, and a new one is made only where none is", async (t) => {
+  const layout = scratch(t);
+  await ensureCredentials(layout, ["n"], Date.now());
+  const path = join(layout.dataDir, "pki", "service-account.key");
+  for (const damaged of ["", "garbage\n"]) {
+    writeFileSync(path, damaged);
+    await assert.rejects(ensureCredentials(layout, ["n"], Date.now()), (error: Error) =>
+      error.message.startsWith(`${path} holds no private key: restore it from a copy, or delete it`),
+    );
+    assert.equal(readFileSync(path, "utf8"), damaged);
+  }
+  rmSync(path);
+  await ensureCredentials(layout, ["n"], Date.now());
+  assert.match(readFileSync(path, "utf8"), /PRIVATE KEY/);
+});

@@ -1,0 +1,261 @@
+import assert from "node:assert/strict";
+import { after, beforeEach, test } from "node:test";
+import { StatusError } from "@dray/api";
+import { type Device, ResourceSlice } from "@dray/api/resource/v1";
+import { driverName, type Fixture, fixture, nodeName, until } from "../../test/fixture.ts";
+import { lamps } from "../../test/smallest.ts";
+import type { Driver, Pool } from "../index.ts";
+
+let node: Fixture;
+const nodes: Fixture[] = [];
+beforeEach(() => {
+  node = fixture();
+  nodes.push(node);
+});
+after(() => Promise.all(nodes.map((one) => one.close())));
+
+/** A driver whose pools the test decides. */
+function publishing(first: readonly Pool[]) {
+  let next = (_: readonly Pool[]) => {};
+  const driver: Driver = {
+    ...lamps,
+    async *discover(signal) {
+      yield first;
+      while (!signal.aborted) {
+        yield await new Promise<readonly Pool[]>((resolve) => {
+          next = resolve;
+        });
+      }
+    },
+  };
+  return { driver, publish: (pools: readonly Pool[]) => next(pools) };
+}
+
+const many = (count: number, more: object = {}): Device[] =>
+  Array.from({ length: count }, (_, i) => ({ name: `lamp-${i}`, ...more }));
+const slices = () =>
+  node.api.list(ResourceSlice).sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+const sizes = () => slices().map(({ spec }) => spec.devices?.length ?? 0);
+const generations = () => [...new Set(slices().map(({ spec }) => spec.pool.generation))];
+
+/** True when the pools are complete: each slice is there, of one generation. */
+const complete = (count: number) =>
+  slices().length === count &&
+  slices().every(({ spec }) => spec.pool.resourceSliceCount === count) &&
+  generations().length === 1;
+
+test("one small pool is one slice, owned by the node and named as the Go helper does it (0.36)", async () => {
+  await node.start(lamps);
+  const [slice] = await until(() => complete(1) && slices(), "one slice");
+  assert.match(slice!.metadata.name, /^node-a-lamp\.example\.com-/);
+  assert.deepEqual(slice!.metadata.ownerReferences, [
+    { apiVersion: "v1", kind: "Node", name: nodeName, uid: "node-uid", controller: true },
+  ]);
+  assert.deepEqual(slice!.spec, {
+    driver: driverName,
+    nodeName,
+    pool: { name: nodeName, generation: 1, resourceSliceCount: 1 },
+    devices: [{ name: "lamp-0" }, { name: "lamp-1" }],
+  });
+});
+
+test("128 devices fill a slice, 64 if one of them has taints, counters or lists", async () => {
+  const list = { attributes: { colours: { strings: ["red"] } } };
+  await node.start(publishing([{ devices: many(300) }]).driver);
+  await until(() => complete(3), "three slices");
+  assert.deepEqual(sizes(), [128, 128, 44]);
+  assert.deepEqual(
+    slices().flatMap(({ spec }) => (spec.devices ?? []).map(({ name }) => name)),
+    many(300).map(({ name }) => name),
+    "in the order of the names of slices the devices keep their order",
+  );
+  const other = fixture();
+  nodes.push(other);
+  node = other;
+  const mixed = [...many(100), ...many(70, list).map((device, i) => ({ ...device, name: `list-${i}` }))];
+  await node.start(publishing([{ devices: mixed }]).driver);
+  await until(() => complete(3), "three slices");
+  assert.deepEqual(sizes(), [100, 64, 6]);
+});
+
+test("counter sets have slices of their own, at most 8 each", async () => {
+  const sharedCounters = Array.from({ length: 9 }, (_, i) => ({
+    name: `set-${i}`,
+    counters: { memory: { value: "8Gi" } },
+  }));
+  const devices = many(2, {
+    consumesCounters: [{ counterSet: "set-0", counters: { memory: { value: "1Gi" } } }],
+  });
+  await node.start(publishing([{ devices, sharedCounters }]).driver);
+  await until(() => complete(3), "three slices");
+  assert.deepEqual(
+    slices().map(({ spec }) => [spec.sharedCounters?.length, spec.devices?.length]),
+    [
+      [8, undefined],
+      [1, undefined],
+      [undefined, 2],
+    ],
+  );
+});
+
+test("a change in one slice keeps the generation, in more raises it everywhere; fewer slices delete", async () => {
+  const devices = many(200);
+  const { driver, publish } = publishing([{ devices }]);
+  await node.start(driver);
+  await until(() => complete(2), "two slices");
+  assert.deepEqual(generations(), [1]);
+
+  const one = devices.with(0, { name: "lamp-0", attributes: { broken: { bool: true } } });
+  publish([{ devices: one }]);
+  await until(() => slices()[0]?.spec.devices?.[0]?.attributes, "the change");
+  assert.deepEqual(generations(), [1]);
+  assert.equal(node.api.writes.filter((write) => write.startsWith("update")).length, 1);
+
+  publish([{ devices: devices.map((device) => ({ ...device, attributes: { broken: { bool: true } } })) }]);
+  await until(() => complete(2) && generations()[0] === 2, "generation 2");
+
+  publish([{ devices: many(3) }]);
+  await until(() => complete(1) && generations()[0] === 3, "generation 3");
+  assert.deepEqual(sizes(), [3]);
+});
+
+test("from one slice to two the names get their order", async () => {
+  const { driver, publish } = publishing([{ devices: many(1) }]);
+  await node.start(driver);
+  await until(() => complete(1), "one slice");
+  publish([{ devices: many(129) }]);
+  await until(() => complete(2), "two slices");
+  assert.deepEqual(
+    slices().map(({ metadata }) => metadata.name.slice(0, 6)),
+    ["00000-", "00001-"],
+  );
+  assert.deepEqual(sizes(), [128, 1]);
+});
+
+test("an empty pool is one empty slice, a dropped pool none", async () => {
+  const { driver, publish } = publishing([{ devices: [] }, { name: "attic", devices: many(1) }]);
+  await node.start(driver);
+  await until(() => slices().length === 2, "two pools");
+  assert.deepEqual(
+    slices()
+      .map(({ spec }) => [spec.pool.name, spec.devices?.length])
+      .sort(),
+    [
+      ["attic", 1],
+      [nodeName, 0],
+    ],
+  );
+  publish([{ devices: [] }]);
+  await until(() => slices().length === 1, "one pool");
+});
+
+test("deletion by the kubelet and edits by others are repaired", async () => {
+  await node.start(lamps);
+  const [first] = await until(() => complete(1) && slices(), "a slice");
+  node.api.remove(ResourceSlice, first!.metadata);
+  const [second] = await until(() => complete(1) && slices(), "a slice again");
+  assert.notEqual(second!.metadata.uid, first!.metadata.uid);
+  node.api.put(ResourceSlice, { ...second!, spec: { ...second!.spec, devices: [] } });
+  await until(() => sizes()[0] === 2, "the devices again");
+  assert.deepEqual(slices()[0]!.metadata.uid, second!.metadata.uid);
+});
+
+test("what a start finds is taken over: no write when nothing changed, older generations go", async () => {
+  const one = await node.start(lamps);
+  const [slice] = await until(() => complete(1) && slices(), "a slice");
+  await one.stop();
+  assert.equal(slices().length, 1, "slices outlive their driver");
+  const { metadata, spec } = slice!;
+  node.api.put(ResourceSlice, {
+    metadata: { name: "old" },
+    spec: { ...spec, pool: { ...spec.pool, generation: 0 } },
+  });
+  const before = node.api.writes.length;
+  await node.start(lamps);
+  await until(() => slices().length === 1, "the old one gone");
+  assert.equal(slices()[0]!.metadata.resourceVersion, metadata.resourceVersion);
+  assert.deepEqual(node.api.writes.slice(before), ["delete resourceslices old"]);
+});
+
+test("a server that refuses for a while is asked again", async () => {
+  let refusals = 2;
+  node.api.before = () => {
+    if (refusals-- > 0) throw StatusError.of("Forbidden", "not yet");
+  };
+  await node.start(lamps);
+  await until(() => complete(1), "a slice");
+  assert.equal(node.log.filter((line) => line.includes("not yet")).length, 2);
+});
+
+test("fields that the server drops are reported once and not sent for ever", async () => {
+  node.api.admit = (object) => {
+    const { spec } = object as ResourceSlice;
+    for (const device of spec.devices ?? []) delete device.taints;
+  };
+  const taints = [{ key: "broken", effect: "NoSchedule" }];
+  await node.start(publishing([{ devices: many(1, { taints }) }]).driver);
+  await until(() => node.log.find((line) => line.includes('"gates":["DRADeviceTaints"]')), "a report");
+  await new Promise((resolve) => setTimeout(resolve, 1300));
+  assert.equal(node.api.writes.length, 1, String(node.api.writes));
+});
+
+test("of a field that a release has renamed the server drops one name only: that is not reported", async () => {
+  const renamed = {
+    nodeAllocatableResourceMappings: { cpu: { capacityKey: "cpu" } },
+    nodeAllocatableResources: { cpu: { mapping: { capacityKey: "cpu", capacityMultiplier: "1" } } },
+  };
+  const pool = (name: string) => ({ name, devices: many(1, renamed) });
+  node.api.admit = (object) => {
+    const { spec } = object as ResourceSlice;
+    for (const device of spec.devices ?? []) {
+      delete device.nodeAllocatableResourceMappings;
+      if (spec.pool.name === "gate-off") delete device.nodeAllocatableResources;
+    }
+  };
+  await node.start(publishing([pool("gate-on"), pool("gate-off")]).driver);
+  await until(
+    () => node.log.find((line) => line.includes('"gates":["DRANodeAllocatableResources"]')),
+    "a report",
+  );
+  assert.equal(node.log.filter((line) => line.includes('"gates":')).length, 1, String(node.log));
+});
+
+test("other spellings of the server are no difference, nor is the time it gave a taint", async () => {
+  node.api.admit = (object) => {
+    for (const device of (object as ResourceSlice).spec?.devices ?? []) {
+      for (const capacity of Object.values(device.capacity ?? {})) capacity.value = "1Gi";
+      for (const taint of device.taints ?? []) taint.timeAdded ??= "2026-01-01T00:00:00Z";
+    }
+  };
+  const lamp = (colour: string) => ({
+    name: "lamp-0",
+    attributes: { colour: { string: colour } },
+    capacity: { memory: { value: "1024Mi" } },
+    taints: [{ key: "broken", effect: "NoSchedule" }],
+  });
+  const { driver, publish } = publishing([{ devices: [lamp("red")] }]);
+  await node.start(driver);
+  await until(() => complete(1), "a slice");
+  await new Promise((resolve) => setTimeout(resolve, 1300));
+  assert.equal(node.api.writes.length, 1, String(node.api.writes));
+  node.api.admit = () => {};
+  publish([{ devices: [lamp("blue")] }]);
+  const device = await until(() => {
+    const found = slices()[0]!.spec.devices![0]!;
+    return found.attributes?.["colour"]?.string === "blue" && found;
+  }, "the change");
+  assert.equal(device.taints?.[0]?.timeAdded, "2026-01-01T00:00:00Z", "the taint keeps its age");
+});
+
+test("pools that no server would take are reported; what was published stays", async () => {
+  const { driver, publish } = publishing([{ devices: many(1) }]);
+  await node.start(driver);
+  await until(() => complete(1), "a slice");
+  publish([{ devices: [...many(1), ...many(1)] }]);
+  await until(() => node.log.find((line) => line.includes("is in the pool twice")), "a report");
+  assert.deepEqual(sizes(), [1]);
+  // Both have the node's name; of two under one name only the last would be published.
+  publish([{ devices: many(2) }, { devices: many(3) }]);
+  await until(() => node.log.find((line) => /pool .* is there twice/.test(line)), "a report");
+  assert.deepEqual(sizes(), [1]);
+});

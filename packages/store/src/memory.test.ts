@@ -1,4 +1,0 @@
-import { storeConformance } from "./conformance.ts";
-import { memoryStore } from "./index.ts";
-
-storeConformance("memory", (clock) => memoryStore(clock));

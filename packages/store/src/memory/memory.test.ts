@@ -1,0 +1,4 @@
+import { memoryStore } from "../index.ts";
+import { storeConformance } from "../testing/conformance.ts";
+
+storeConformance("memory", (clock) => memoryStore(clock));

@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { test } from "node:test";
+import { sqliteStore } from "../index.ts";
+import { storeConformance, TestClock } from "../testing/conformance.ts";
+import { LogSync } from "./log-sync.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "dray-store-"));
+let files = 0;
+const newFile = (): string => join(folder, `${++files}.db`);
+
+storeConformance("sqlite", (clock) => sqliteStore(newFile(), clock));
+
+test("sqlite: values, revisions and history are there after a restart", async () => {
+  const file = newFile();
+  const first = sqliteStore(file, new TestClock());
+  await first.txn([], [{ type: "put", key: "/a", value: "1" }]);
+  await first.txn([], [{ type: "delete", key: "/a" }]);
+  const revision = await first.revision();
+  await first.compact(revision);
+  await first.close();
+
+  const second = sqliteStore(file, new TestClock());
+  assert.equal(await second.revision(), revision);
+  const result = await second.txn([], [{ type: "put", key: "/a", value: "2" }]);
+  assert.ok(result.revision > revision, "a revision came twice");
+  await second.close();
+});
+
+test("sqlite: entries that ran out while the store was closed go when it opens", async () => {
+  const file = newFile();
+  const clock = new TestClock();
+  const first = sqliteStore(file, clock);
+  await first.txn([], [{ type: "put", key: "/a", value: "1", ttl: 10 }]);
+  await first.close();
+  clock.advance(60_000);
+  const second = sqliteStore(file, clock);
+  clock.advance(10_000);
+  while ((await second.count("/")) > 0) await new Promise(setImmediate);
+  await second.close();
+});
+
+test("sqlite: nobody sees a write before it is acknowledged, and what comes meanwhile is kept in order", async () => {
+  const store = sqliteStore(newFile(), new TestClock());
+  let acknowledged = 0;
+  const writes: Promise<number>[] = [];
+  for (let i = 1; i <= 20; i++) {
+    const write = store.txn([], [{ type: "put", key: "/a", value: `${i}` }]);
+    writes.push(
+      write.then(({ revision }) => {
+        acknowledged = i;
+        return revision;
+      }),
+    );
+    await new Promise(setImmediate);
+    const seen = Number((await store.get("/a"))?.value ?? 0);
+    assert.ok(seen <= acknowledged, `${seen} is seen, ${acknowledged} is acknowledged`);
+  }
+  const revisions = await Promise.all(writes);
+  assert.deepEqual(
+    revisions,
+    [...revisions].sort((a, b) => a - b),
+  );
+  assert.equal((await store.get("/a"))?.value, "20");
+  const last = store.txn([], [{ type: "put", key: "/a", value: "21" }]);
+  await store.close();
+  assert.equal((await last).revision, revisions.at(-1)! + 1);
+});
+
+test("sqlite: a log that cannot be put on the disk is an error of those who wait for it", async () => {
+  const log = new LogSync("/nonexistent/file.db");
+  const failed = await new Promise<Error | null>((resolve) => log.start(resolve));
+  assert.match(String(failed), /ENOENT/);
+  assert.equal(log.running, false);
+  await log.close();
+});
+
+test("sqlite: a file has one owner at a time", async () => {
+  const file = newFile();
+  const first = sqliteStore(file, new TestClock());
+  assert.throws(() => sqliteStore(file, new TestClock()), /in use by another process/);
+  await first.close();
+  await sqliteStore(file, new TestClock()).close();
+});
+
+test("sqlite: a file that is no store of ours is refused and left alone", () => {
+  const file = newFile();
+  const other = new DatabaseSync(file);
+  other.exec("CREATE TABLE theirs (x)");
+  other.close();
+  assert.throws(() => sqliteStore(file, new TestClock()), /not a store of Dray/);
+  const text = newFile();
+  writeFileSync(text, "these are not the bytes of a database, whatever their length may be".repeat(100));
+  assert.throws(() => sqliteStore(text, new TestClock()));
+});
+
+test("sqlite: a file of a newer Dray is refused and left alone", async () => {
+  const file = newFile();
+  await sqliteStore(file, new TestClock()).close();
+  const newer = new DatabaseSync(file);
+  newer.exec("PRAGMA user_version = 2");
+  newer.close();
+  assert.throws(() => sqliteStore(file, new TestClock()), {
+    message: `${file} was written by a newer Dray (format 2; this one knows 1): use that Dray, or another store (--data-dir, --store)`,
+  });
+});
+
+test("sqlite: what was acknowledged survives SIGKILL", { timeout: 60_000 }, async () => {
+  const file = newFile();
+  const script = `
+    import { sqliteStore } from "@dray/store";
+    const store = sqliteStore(${JSON.stringify(file)}, { now: Date.now, after: () => () => {} });
+    for (let i = 0; ; i++) {
+      const writes = Array.from({ length: 10 }, (_, j) =>
+        store.txn([], [{ type: "put", key: "/" + i + "/" + j, value: "x" }, { type: "put", key: "/" + i + "/" + j + "/twin", value: "x" }])
+          .then(() => process.stdout.write("/" + i + "/" + j + "\\n")));
+      await Promise.all(writes);
+    }`;
+  for (let round = 0; round < 3; round++) {
+    const child = spawn(
+      process.execPath,
+      [
+        ...process.execArgv.filter((flag) => flag.startsWith("--conditions")),
+        "--input-type=module",
+        "-e",
+        script,
+      ],
+      {
+        cwd: import.meta.dirname,
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    );
+    let output = "";
+    child.stdout.on("data", (chunk: Buffer) => {
+      output += chunk.toString();
+      if (output.length > 2000 * (round + 1)) child.kill("SIGKILL");
+    });
+    await new Promise((resolve) => child.on("close", resolve));
+    const acknowledged = output.split("\n").slice(0, -1);
+    assert.ok(acknowledged.length > 100);
+    const store = sqliteStore(file, new TestClock());
+    const { entries } = await store.list("/");
+    const keys = new Set(entries.map((entry) => entry.key));
+    for (const key of acknowledged) assert.ok(keys.has(key), `${key} was acknowledged and is gone`);
+    for (const key of keys)
+      assert.ok(keys.has(key.endsWith("/twin") ? key.slice(0, -5) : `${key}/twin`), `half a write: ${key}`);
+    await store.close();
+  }
+});
