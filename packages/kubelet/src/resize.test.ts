@@ -20,6 +20,8 @@ describe("resources of pods that run", () => {
   /** Those of pods and containers, in order: the quota of cpu. */
   const order: (readonly [what: "pod" | "container", quota: number | undefined])[] = [];
   let refusal: string | undefined;
+  /** What each container uses. */
+  let memory: number | undefined;
   const start = () =>
     cluster.node("n1", {
       clock: fastClock(20),
@@ -31,6 +33,11 @@ describe("resources of pods that run", () => {
           if (refusal !== undefined) throw new RuntimeError("UpdateError", refusal);
           updates.push(resources);
           order.push(["container", resources.cpuQuota]);
+        };
+        made.service.listContainerStats = async () => {
+          if (memory === undefined) return [];
+          const use = { at: 0, cpuNanoseconds: 0, memoryWorkingSetBytes: memory };
+          return (await made.service.listContainers()).map(({ id }) => ({ containerId: id, ...use }));
         };
         const updatePod = made.service.updatePodSandboxResources.bind(made.service);
         made.service.updatePodSandboxResources = async (id, resources) => {
@@ -74,6 +81,33 @@ describe("resources of pods that run", () => {
         { spec: { containers: [{ name: "main", resources: cpu(amount) }] } },
         { subresource: "resize" },
       );
+  /** A pod with resources as a whole. The second of its containers is started anew for each change. */
+  async function runWhole(name: string, resources: ResourceRequirements): Promise<Pod> {
+    const policy = ["cpu", "memory"].map((resourceName) => ({
+      resourceName,
+      restartPolicy: "RestartContainer",
+    }));
+    await cluster.admin.resource(Pod).create(
+      podOn("n1", name, {
+        terminationGracePeriodSeconds: 1,
+        resources,
+        containers: [
+          { name: "main", command: ["sleep", "1000"] },
+          { name: "again", command: ["sleep", "1000"], resizePolicy: policy },
+        ],
+      }),
+    );
+    return becomes(name, ({ status }) => status?.phase === "Running");
+  }
+  const resizeWhole = (name: string, resources: ResourceRequirements) =>
+    cluster.admin
+      .resource(Pod)
+      .patch(ref(name), "strategic", { spec: { resources } }, { subresource: "resize" });
+  /** The pod has it, and nothing is left to be done. */
+  const isWhole = (amount: string) => (pod: Pod) =>
+    pod.status?.resources?.limits?.["cpu"] === amount &&
+    ["PodResizeInProgress", "PodResizePending"].every((type) => condition(pod, type) === undefined) &&
+    condition(pod, "Ready")?.status === "True";
   const becomes = (name: string, wanted: (pod: Pod) => boolean) =>
     podBecomes(cluster.admin, ref(name), wanted);
   const main = ({ status }: Pod) => status?.containerStatuses?.[0];
@@ -132,6 +166,83 @@ describe("resources of pods that run", () => {
     const pod = await becomes("restarting", (one) => main(one)?.restartCount === 1 && has("600m")(one));
     assert.notEqual(main(pod)?.state?.running, undefined);
     await cluster.admin.resource(Pod).delete(ref("restarting"));
+  });
+
+  test("a container without a limit has that of its pod, which its policy counts as its own", async () => {
+    await runWhole("shared", cpu("1"));
+    updates.length = 0;
+    await resizeWhole("shared", cpu("1500m"));
+    const pod = await becomes("shared", isWhole("1500m"));
+    assert.deepEqual(
+      updates.map(({ cpuQuota }) => cpuQuota),
+      [150_000],
+    );
+    const counts = pod.status?.containerStatuses?.map(({ restartCount }) => Number(restartCount));
+    assert.deepEqual(counts, [0, 1]);
+    assert.deepEqual(pod.status?.allocatedResources, { cpu: "1500m" });
+    assert.deepEqual(pod.status?.resources, cpu("1500m"));
+    await eventually(async () => {
+      const told = await reasons("shared");
+      assert.ok(told.includes("ResizeStarted") && told.includes("ResizeCompleted"), told.join());
+    });
+  });
+
+  test("a pod as a whole waits for room, or never has it", async () => {
+    await resizeWhole("shared", cpu("5"));
+    const never = await becomes("shared", (pod) => condition(pod, "PodResizePending") !== undefined);
+    assert.equal(condition(never, "PodResizePending")?.reason, "Infeasible");
+    assert.deepEqual(never.status?.allocatedResources, { cpu: "1500m" });
+    await resizeWhole("shared", cpu("3900m"));
+    await becomes("shared", (pod) => condition(pod, "PodResizePending")?.reason === "Deferred");
+    await resizeWhole("shared", cpu("1500m"));
+    await becomes("shared", isWhole("1500m"));
+  });
+
+  test("a change of a pod as a whole that no agent saw is done by the next one", async () => {
+    await node.stop({ leavePods: true });
+    await resizeWhole("shared", cpu("1200m"));
+    updates.length = 0;
+    node = await start();
+    const pod = await becomes("shared", isWhole("1200m"));
+    assert.deepEqual(
+      updates.map(({ cpuQuota }) => cpuQuota),
+      [120_000],
+    );
+    const counts = pod.status?.containerStatuses?.map(({ restartCount }) => Number(restartCount));
+    assert.deepEqual(counts, [0, 2]);
+    await node.stop({ leavePods: true });
+    node = await start();
+    updates.length = 0;
+    await becomes("shared", isWhole("1200m"));
+    await run("after", "100m");
+    assert.deepEqual(updates, [], "nothing has changed");
+    for (const name of ["shared", "after"]) await cluster.admin.resource(Pod).delete(ref(name));
+  });
+
+  test("a memory limit does not fall below what is used", async () => {
+    const bytes = (amount: string): ResourceRequirements => ({
+      requests: { memory: amount },
+      limits: { memory: amount },
+    });
+    await runWhole("full", bytes("64Mi"));
+    memory = 10 * 2 ** 20;
+    try {
+      await resizeWhole("full", bytes("15Mi"));
+      const failed = await becomes(
+        "full",
+        (pod) => condition(pod, "PodResizeInProgress")?.reason === "Error",
+      );
+      const message =
+        "cannot decrease memory limits: attempting to set pod memory limit (15728640) below current usage (20971520)";
+      assert.equal(condition(failed, "PodResizeInProgress")?.message, message);
+      assert.equal(failed.status?.resources?.limits?.["memory"], "64Mi");
+      memory = 2 ** 20;
+      const done = await becomes("full", ({ status }) => status?.resources?.limits?.["memory"] === "15Mi");
+      assert.deepEqual(done.status?.allocatedResources, { memory: "15Mi" });
+    } finally {
+      memory = undefined;
+    }
+    await cluster.admin.resource(Pod).delete(ref("full"));
   });
 
   test("what the node never has is infeasible; what it has not now waits for room", async () => {

@@ -9,6 +9,8 @@ import type {
 import { podRequests } from "@dray/api/pod";
 import type { Container } from "../runtime/service.ts";
 import type { Refusal } from "./admission.ts";
+import { podLevelStatus } from "./pod-level-status.ts";
+import { type BoundsOptions, podResources } from "./resources.ts";
 
 /** A container that runs with other bounds than it should. */
 export interface ResizedContainer {
@@ -25,6 +27,20 @@ export interface ResizeEvent {
   readonly message: string;
 }
 
+/** What a pod and its containers have been given. */
+interface Allocation {
+  /** By name of the container. */
+  readonly containers: ReadonlyMap<string, ResourceRequirements>;
+  /** Of the pod as a whole (KEP-5419); undefined if it sets none. */
+  readonly pod: ResourceRequirements | undefined;
+}
+
+/** What a container runs with: its own resources, and those that its pod had as a whole then. */
+interface Actuated {
+  readonly own: ResourceRequirements;
+  readonly pod: ResourceRequirements | undefined;
+}
+
 interface Pending {
   readonly reason: "Deferred" | "Infeasible";
   readonly message: string;
@@ -33,6 +49,7 @@ interface Pending {
 
 /** What can change while a container runs (KEP-1287). */
 const resizable = ["cpu", "memory"] as const;
+const isResizable = (name: string): boolean => (resizable as readonly string[]).includes(name);
 
 /**
  * The resources that a pod was given, which its spec may no longer say: a change of the spec is taken over when it fits
@@ -42,22 +59,29 @@ const resizable = ["cpu", "memory"] as const;
  * computePodResizeAction.
  */
 export class PodResize {
-  /** By name of the container; undefined before the pod was admitted. */
-  #allocated: Map<string, ResourceRequirements> | undefined;
-  /** By container id: with what it runs. */
-  readonly #actuated = new Map<string, ResourceRequirements>();
+  /** Undefined before the pod was admitted. */
+  #allocated: Allocation | undefined;
+  /** By container id. */
+  readonly #actuated = new Map<string, Actuated>();
+  /** What the sandbox has been given for the pod as a whole. */
+  #actuatedPod: ResourceRequirements | undefined;
+  readonly #options: BoundsOptions;
   #pending: Pending | undefined;
   #inProgress: { readonly generation: Pod["metadata"]["generation"]; error?: string } | undefined;
+
+  constructor(options: BoundsOptions) {
+    this.#options = options;
+  }
 
   /** The pod as it was admitted. */
   effective(pod: Pod): Pod {
     const allocated = this.#allocated;
     if (allocated === undefined || !differs(pod, allocated)) return pod;
     const given = (spec: ContainerSpec): ContainerSpec => {
-      const resources = allocated.get(spec.name);
+      const resources = allocated.containers.get(spec.name);
       return resources === undefined ? spec : { ...spec, resources };
     };
-    return withContainers(pod, given);
+    return withResources(pod, allocated.pod, given);
   }
 
   /** True while a change waits for room on the node. */
@@ -65,9 +89,14 @@ export class PodResize {
     return this.#pending?.reason === "Deferred";
   }
 
+  /** True while a change was taken over and is not done. */
+  get isInProgress(): boolean {
+    return this.#inProgress !== undefined;
+  }
+
   /** Takes over what the spec says if it may; answers what is to be told of it. `fits` asks whether there is room. */
   consider(pod: Pod, node: Node, fits: (pod: Pod) => Refusal | undefined): ResizeEvent | undefined {
-    this.#allocated ??= allocatedBefore(pod, this.#actuated);
+    this.#allocated ??= this.#allocatedBefore(pod);
     if (!differs(pod, this.#allocated)) {
       this.#pending = undefined;
       return undefined;
@@ -76,7 +105,7 @@ export class PodResize {
     const before = this.#pending;
     this.#pending = refusal(pod, node, fits);
     if (this.#pending === undefined) {
-      this.#allocated = requirementsOf(pod);
+      this.#allocated = allocationOf(pod);
       this.#inProgress = { generation };
       return { type: "Normal", reason: "ResizeStarted", message: text("Pod resize started", pod) };
     }
@@ -89,9 +118,14 @@ export class PodResize {
     };
   }
 
-  /** Notes with what a container was started. */
-  started(id: string, { resources = {} }: Pick<ContainerSpec, "resources">): void {
-    this.#actuated.set(id, resources);
+  /** Notes with what a container was started or updated. */
+  started(id: string, { resources = {} }: Pick<ContainerSpec, "resources">, pod: Pod): void {
+    this.#actuated.set(id, { own: resources, pod: pod.spec.resources });
+  }
+
+  /** Notes that the sandbox has what the pod says for itself as a whole. */
+  settled(pod: Pod): void {
+    this.#actuatedPod = pod.spec.resources;
   }
 
   /** The containers that run with other bounds than they were given, those that shrink first. */
@@ -99,7 +133,8 @@ export class PodResize {
     const found = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].flatMap((spec) => {
       const [container] = containers.get(spec.name) ?? [];
       if (container?.state !== "running") return [];
-      const changed = changes(this.actual(container, spec), spec.resources ?? {});
+      const wanted = { own: spec.resources ?? {}, pod: pod.spec.resources };
+      const changed = changes(bounding(this.#actuated.get(container.id) ?? wanted), bounding(wanted));
       if (changed.length === 0) return [];
       const policies = spec.resizePolicy ?? [];
       const restart = policies.some(
@@ -113,7 +148,7 @@ export class PodResize {
 
   /** With what a container runs, as far as it was noted. */
   actual({ id }: Container, { resources = {} }: Pick<ContainerSpec, "resources">): ResourceRequirements {
-    return this.#actuated.get(id) ?? resources;
+    return this.#actuated.get(id)?.own ?? resources;
   }
 
   /** The pod with what its containers run with. */
@@ -122,7 +157,7 @@ export class PodResize {
       const [container] = containers.get(spec.name) ?? [];
       return container?.state === "running" ? { ...spec, resources: this.actual(container, spec) } : spec;
     };
-    return withContainers(pod, actual);
+    return withResources(pod, this.#actuatedPod, actual);
   }
 
   /** A container could not be given its bounds. Answers what is to be told of it. */
@@ -156,38 +191,82 @@ export class PodResize {
     }
     return list;
   }
+
+  /** What the pod was given before this agent came, as its status says; the rest is new. */
+  #allocatedBefore(pod: Pod): Allocation {
+    const now = allocationOf(pod);
+    const whole = podLevelBefore(pod, this.#options);
+    const containers = new Map(now.containers);
+    const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
+    for (const { name, resources, containerID, state } of [...initContainerStatuses, ...containerStatuses]) {
+      if (resources === undefined || state?.running === undefined || !containers.has(name)) continue;
+      containers.set(name, resources);
+      this.#actuated.set(containerID?.replace(/^.*:\/\//, "") ?? "", { own: resources, pod: whole });
+    }
+    this.#actuatedPod = whole;
+    return { containers, pod: whole };
+  }
 }
 
-function withContainers(pod: Pod, change: (spec: ContainerSpec) => ContainerSpec): Pod {
-  const { initContainers, containers } = pod.spec;
+function withResources(
+  pod: Pod,
+  resources: ResourceRequirements | undefined,
+  change: (spec: ContainerSpec) => ContainerSpec,
+): Pod {
+  const { resources: _, initContainers, containers, ...spec } = pod.spec;
   return {
     ...pod,
     spec: {
-      ...pod.spec,
+      ...spec,
+      ...(resources !== undefined && { resources }),
       containers: containers.map(change),
       ...(initContainers === undefined ? {} : { initContainers: initContainers.map(change) }),
     },
   };
 }
 
-function requirementsOf({ spec }: Pod): Map<string, ResourceRequirements> {
+function allocationOf({ spec }: Pod): Allocation {
   const all = [...(spec.initContainers ?? []), ...spec.containers];
-  return new Map(all.map(({ name, resources = {} }) => [name, resources]));
+  return {
+    containers: new Map(all.map(({ name, resources = {} }) => [name, resources])),
+    pod: spec.resources,
+  };
 }
 
-/** What containers were given before, as their status says; the rest is new. */
-function allocatedBefore(
-  pod: Pod,
-  actuated: Map<string, ResourceRequirements>,
-): Map<string, ResourceRequirements> {
-  const allocated = requirementsOf(pod);
-  const { initContainerStatuses = [], containerStatuses = [] } = pod.status ?? {};
-  for (const { name, resources, containerID, state } of [...initContainerStatuses, ...containerStatuses]) {
-    if (resources === undefined || state?.running === undefined || !allocated.has(name)) continue;
-    allocated.set(name, resources);
-    actuated.set(containerID?.replace(/^.*:\/\//, "") ?? "", resources);
-  }
-  return allocated;
+/**
+ * What the pod as a whole had by its status: where that says what it would say had nothing changed, what the pod sets.
+ * Amounts that the pod sets and its status lacks are new.
+ */
+function podLevelBefore(pod: Pod, options: BoundsOptions): ResourceRequirements | undefined {
+  const { resources: wanted } = pod.spec;
+  const had = pod.status?.resources;
+  if (wanted === undefined || had === undefined) return wanted;
+  const { resources: expected } = podLevelStatus(pod, { bounds: podResources(pod, options), options });
+  const before = (side: "requests" | "limits"): Record<string, string> =>
+    Object.fromEntries(
+      Object.entries(wanted[side] ?? {}).flatMap(([name, amount]) => {
+        const old = had[side]?.[name];
+        if (!isResizable(name) || old === expected?.[side]?.[name]) return [[name, amount]];
+        return old === undefined ? [] : [[name, old]];
+      }),
+    );
+  return { ...wanted, requests: before("requests"), limits: before("limits") };
+}
+
+/**
+ * The resources that bound a container: where it has no limit of its own, that of its pod.
+ *
+ * Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, containerResourcesFromRequirements.
+ */
+function bounding({ own, pod }: Actuated): ResourceRequirements {
+  const limits = Object.fromEntries(
+    resizable.flatMap((name) => {
+      const limit = own.limits?.[name];
+      const amount = limit === undefined || Quantity.parse(limit).sign === 0 ? pod?.limits?.[name] : limit;
+      return amount === undefined ? [] : [[name, amount]];
+    }),
+  );
+  return { requests: own.requests ?? {}, limits };
 }
 
 interface Change {
@@ -206,9 +285,10 @@ function changes(from: ResourceRequirements, to: ResourceRequirements): Change[]
   );
 }
 
-function differs(pod: Pod, allocated: ReadonlyMap<string, ResourceRequirements>): boolean {
-  return [...requirementsOf(pod)].some(
-    ([name, wanted]) => changes(allocated.get(name) ?? wanted, wanted).length > 0,
+function differs(pod: Pod, allocated: Allocation): boolean {
+  if (changes(allocated.pod ?? {}, pod.spec.resources ?? {}).length > 0) return true;
+  return [...allocationOf(pod).containers].some(
+    ([name, wanted]) => changes(allocated.containers.get(name) ?? wanted, wanted).length > 0,
   );
 }
 

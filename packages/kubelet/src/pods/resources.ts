@@ -41,14 +41,24 @@ export function containerResources(
   options: BoundsOptions,
 ): ResourceConfig {
   const cpuLimit = limitOf(pod, container, "cpu", options);
-  const memoryLimit = limitOf(pod, container, "memory", options);
+  const memoryLimit = containerMemoryLimit(pod, container, options);
   const cpu = amountOf(container, "requests", "cpu") ?? limitOf(pod, container, "cpu", { useClaims: false });
   return {
     cpuShares: sharesOf(cpu),
     ...(isSet(cpuLimit) ? { cpuPeriod: quotaPeriod, cpuQuota: quotaOf(cpuLimit) } : {}),
-    ...(isSet(memoryLimit) ? { memoryLimitBytes: Number(memoryLimit.value()) } : {}),
+    ...(memoryLimit === undefined ? {} : { memoryLimitBytes: memoryLimit }),
     oomScoreAdj: oomScore(pod, container, node, options),
   };
+}
+
+/** Bytes; undefined if nothing limits it. */
+export function containerMemoryLimit(
+  pod: Pod,
+  container: StartableContainer,
+  options: BoundsOptions,
+): number | undefined {
+  const limit = limitOf(pod, container, "memory", options);
+  return isSet(limit) ? Number(limit.value()) : undefined;
 }
 
 /**

@@ -26,6 +26,7 @@ import { runHook } from "./hooks.ts";
 import { ImageManager } from "./images.ts";
 import { withLastWord } from "./last-word.ts";
 import { removeLog } from "./log-rotation.ts";
+import { checkMemoryShrinks } from "./memory-shrink.ts";
 import type { VolumeImage } from "./mounts.ts";
 import {
   allContainers,
@@ -140,7 +141,7 @@ export class PodWorker {
   readonly #statuses: StatusReporter;
   readonly #crashes: ItemBackOff;
   readonly #setUps: ItemBackOff;
-  readonly #resize = new PodResize();
+  readonly #resize: PodResize;
   readonly #bounds: PodBounds;
   /** When the start of a container last failed, by its name; that of the pod's set-up as "". */
   readonly #failedAt = new Map<string, number>();
@@ -175,6 +176,7 @@ export class PodWorker {
     this.#crashes = new ItemBackOff(clock, ...crashBackOff);
     this.#setUps = new ItemBackOff(clock, ...setUpBackOff);
     this.#statuses = new StatusReporter(client, log);
+    this.#resize = new PodResize(context.bounds);
     this.#bounds = new PodBounds(context.runtime.service, context.bounds);
     const event = this.#event.bind(this);
     this.#images = new ImageManager({ client, images: context.runtime.images, clock, signal, event });
@@ -387,10 +389,12 @@ export class PodWorker {
     const { containers, sandboxes } = observed;
     const sandbox = sandboxes[0]?.ready === true ? sandboxes[0].id : undefined;
     const outdated = this.#resize.outdated(pod, containers);
+    const running = this.#resize.running(pod, containers);
     let complete = true;
     try {
-      if (sandbox !== undefined && outdated.length > 0)
-        await this.#bounds.widen(sandbox, this.#resize.running(pod, containers), pod);
+      if (this.#resize.isInProgress)
+        await checkMemoryShrinks(runtime.service, { before: running, pod, outdated, containers }, bounds);
+      if (sandbox !== undefined && outdated.length > 0) await this.#bounds.widen(sandbox, running, pod);
     } catch (error) {
       failed(error);
       return pod;
@@ -411,7 +415,7 @@ export class PodWorker {
       try {
         const resources = containerResources(pod, spec, node(), bounds);
         await runtime.service.updateContainerResources(container.id, resources);
-        this.#resize.started(container.id, spec);
+        this.#resize.started(container.id, spec, pod);
       } catch (error) {
         complete = false;
         failed(error, spec.name);
@@ -420,6 +424,7 @@ export class PodWorker {
     if (!complete) return pod;
     try {
       if (sandbox !== undefined) await this.#bounds.settle(sandbox, pod);
+      this.#resize.settled(pod);
       tell(this.#resize.completed(known));
     } catch (error) {
       failed(error);
@@ -506,6 +511,7 @@ export class PodWorker {
       for (const { reason, message } of warnings) this.#eventOnce(pod, "Warning", reason, message, message);
       const { unsupported } = await runtime.service.runPodSandbox(config);
       this.#bounds.made(pod);
+      this.#resize.settled(pod);
       this.#tellUnsupported(pod, "The pod", unsupported);
     } catch (error) {
       if (!(error instanceof RuntimeError)) throw error;
@@ -637,7 +643,7 @@ export class PodWorker {
       });
       const made = await runtime.service.createContainer(sandbox.id, config);
       id = made.id;
-      this.#resize.started(id, spec);
+      this.#resize.started(id, spec, pod);
       this.#context.at("container created");
       this.#event(pod, "Normal", "Created", `Created container: ${spec.name}`);
       this.#tellUnsupported(pod, `Container ${spec.name}`, made.unsupported);
