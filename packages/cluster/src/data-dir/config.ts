@@ -21,6 +21,8 @@ export interface ClusterConfig {
   readonly store: string;
   /** Runtime of the nodes: `host`, `oci` or `cri:SOCKET`. */
   readonly runtime: string;
+  /** Absolute path of the folder that says which hosts images of a registry are fetched from, if there is one. */
+  readonly registryHosts?: string;
   /** `PATTERN=COMMAND` each. */
   readonly images: readonly string[];
   /** The file that describes the nodes and their devices, if one does. */
@@ -116,6 +118,7 @@ const fields: Readonly<Record<keyof ClusterConfig, [is: (value: unknown) => bool
   port: [Number.isSafeInteger, "a whole number"],
   store: [isText, "a text"],
   runtime: [isText, "a text"],
+  registryHosts: [isText, "a text"],
   images: [areTexts, "a list of texts"],
   fleet: [isText, "a text"],
   simulatedNodes: [(value) => Number.isSafeInteger(value) || value === "all", 'a whole number or "all"'],

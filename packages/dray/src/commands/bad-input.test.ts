@@ -24,6 +24,10 @@ const cases: [line: string, message: RegExp][] = [
     "up --runtime docker",
     /^error: --runtime docker: must be host, oci, or cri:SOCKET, as in cri:\/run\/containerd\/containerd.sock\n/,
   ],
+  [
+    "up --registry-hosts $/folder",
+    /^error: --registry-hosts \$\/folder: only the runtime oci fetches images itself, and this is host: add --runtime oci\n/,
+  ],
   ["up --runtime cri:a.sock", /^error: --runtime cri:a.sock: the path of the socket must be absolute\n/],
   ...["up --detach", "down", "status", "logs", "apiserver --port 0"].flatMap(
     (command): [string, RegExp][] => [

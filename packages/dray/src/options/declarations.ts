@@ -67,6 +67,12 @@ export const ociDir = (): Option =>
     "where the runtime oci keeps images and networks; nodes may share it (default: /var/lib/dray/oci)",
   );
 
+export const registryHosts = (): Option =>
+  new Option(
+    "--registry-hosts <folder>",
+    "mirrors of registries for the runtime oci, as containerd has them: FOLDER/docker.io/hosts.toml, FOLDER/_default/hosts.toml",
+  );
+
 export const image = (): Option =>
   repeated(
     "--image <pattern=command>",

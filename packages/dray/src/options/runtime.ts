@@ -1,4 +1,5 @@
-import { isAbsolute, join } from "node:path";
+import { statSync } from "node:fs";
+import { isAbsolute, join, resolve } from "node:path";
 import type { ImageMapping, RuntimeFactory } from "@dray/kubelet";
 import { UsageError } from "../terminal/failure.ts";
 
@@ -24,6 +25,20 @@ export function runtimeOption(value: string): string {
   return value;
 }
 
+/** Validates the value of `--registry-hosts` and returns it as an absolute path. `runtime`: what `--runtime` says. */
+export function registryHostsOption(value: string, runtime: string): string {
+  if (runtime !== "oci")
+    throw new UsageError(
+      `--registry-hosts ${value}: only the runtime oci fetches images itself, and this is ${runtime}: ${runtime === "host" ? "add --runtime oci" : "tell that runtime of its registries"}`,
+    );
+  const folder = resolve(value);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new UsageError(
+      `--registry-hosts ${value}: must be a folder that holds a folder for each registry, as in docker.io/hosts.toml`,
+    );
+  return folder;
+}
+
 /** The runtime of all nodes of a process. */
 export interface OpenRuntime {
   readonly factory: RuntimeFactory;
@@ -36,16 +51,25 @@ export interface RuntimeSettings {
   readonly images: () => readonly ImageMapping[];
   /** Where `oci` keeps images and the records of the network; the nodes of the machine may share it. */
   readonly ociDir: string;
+  /** Where `oci` reads which hosts images of a registry are fetched from; undefined: from the registry itself. */
+  readonly registryHosts: string | undefined;
 }
 
 /** Opens the runtime that a checked `--runtime` names. */
-export async function openRuntime(value: string, { images, ociDir }: RuntimeSettings): Promise<OpenRuntime> {
+export async function openRuntime(
+  value: string,
+  { images, ociDir, registryHosts }: RuntimeSettings,
+): Promise<OpenRuntime> {
   const { criRuntime, hostRuntime, nriRuntime, OciImages, ociRuntime } = await import("@dray/kubelet");
   const endpoint = criSocket(value);
   // Behind CRI the runtime itself serves NRI.
   if (endpoint !== undefined) return { factory: criRuntime({ endpoint }), close: () => {} };
   if (value === "host") return { factory: nriRuntime(hostRuntime({ images })), close: () => {} };
-  const store = await OciImages.open({ directory: ociImagesDir(ociDir), now: Date.now });
+  const store = await OciImages.open({
+    directory: ociImagesDir(ociDir),
+    now: Date.now,
+    ...(registryHosts !== undefined && { registryHosts }),
+  });
   const factory = nriRuntime(ociRuntime({ images: store, networkDir: join(ociDir, "network") }));
   return { factory, close: () => store.close() };
 }

@@ -24,6 +24,7 @@ export function agentsCommand(layout: Layout, config: ClusterConfig): ChildProce
     "node-agents",
     ...["--runtime", config.runtime],
     ...["--oci-dir", layout.ociDir],
+    ...(config.registryHosts === undefined ? [] : ["--registry-hosts", config.registryHosts]),
     ...["--proxy-kubeconfig", layout.proxyKubeconfig],
     ...config.images.flatMap((image) => ["--image", image]),
     ...["--client-ca-file", join(layout.pki, "ca.crt")],

@@ -7,6 +7,7 @@ import {
   kubernetesVersion,
   ociDir,
   proxyKubeconfig,
+  registryHosts,
   repeated,
   runtime,
 } from "../../options/declarations.ts";
@@ -82,6 +83,7 @@ function addNodeOptions(command: Command): void {
     .addOption(featureGates())
     .addOption(runtime().default("host"))
     .addOption(ociDir())
+    .addOption(registryHosts())
     .addOption(proxyKubeconfig())
     .addOption(image());
 }
@@ -174,6 +176,7 @@ export function declareNodeAgents(program: Command): void {
     .option("--state-file <file>", "where to write how each node's agent fares, as JSON")
     .option("--images-file <file>", "the images that `dray image map` has mapped")
     .addOption(ociDir())
+    .addOption(registryHosts())
     .addOption(proxyKubeconfig())
     .addOption(kubernetesVersion())
     .addOption(featureGates())

@@ -8,7 +8,7 @@ import { builtInImages } from "../../images/built-in.ts";
 import { followMappedImages } from "../../images/mapped.ts";
 import { parseImageMapping } from "../../images/mapping.ts";
 import { createLog } from "../../log/create.ts";
-import { defaultOciDir, openRuntime, runtimeOption } from "../../options/runtime.ts";
+import { defaultOciDir, openRuntime, registryHostsOption, runtimeOption } from "../../options/runtime.ts";
 import { bindAddressOption, featuresOption, isOn, nodeIpOption, wholeNumber } from "../../options/values.ts";
 import { endRequested } from "../../process/end-requested.ts";
 import { keepYoungHeapSmall } from "../../process/heap.ts";
@@ -24,6 +24,7 @@ interface CommonOptions {
   readonly rotateServerCertificates?: string | true;
   readonly runtime: string;
   readonly ociDir?: string;
+  readonly registryHosts?: string;
   readonly proxyKubeconfig?: string;
   readonly image: readonly string[];
   readonly logFile?: string;
@@ -144,6 +145,10 @@ async function createAgents(
     runtime: await openRuntime(runtimeOption(options.runtime), {
       images: imagesOf(options, log),
       ociDir: options.ociDir ?? defaultOciDir,
+      registryHosts:
+        options.registryHosts === undefined
+          ? undefined
+          : registryHostsOption(options.registryHosts, options.runtime),
     }),
     proxyKubeconfig: options.runtime === "oci" ? options.proxyKubeconfig : undefined,
     clientCA: options.clientCaFile === undefined ? undefined : readFileSync(options.clientCaFile, "utf8"),

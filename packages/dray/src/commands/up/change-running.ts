@@ -30,6 +30,7 @@ const fixed = {
   "--runtime-config": "runtimeConfig",
   "--enable-admission-plugins": "enabledAdmissionPlugins",
   "--runtime": "runtime",
+  "--registry-hosts": "registryHosts",
   "--image": "images",
   "--simulated-nodes": "simulatedNodes",
   "--scheduler-config": "schedulerConfig",

@@ -12,7 +12,7 @@ import type { ChosenDriver } from "../../drivers/drivers.ts";
 import { type FleetFile, fleetOf, keptText, readFleetFile } from "../../fleet/file.ts";
 import { simulationOf } from "../../fleet/simulated-nodes.ts";
 import { parseImageMapping } from "../../images/mapping.ts";
-import { runtimeOption } from "../../options/runtime.ts";
+import { registryHostsOption, runtimeOption } from "../../options/runtime.ts";
 import { checkSchedulerConfig, readSchedulerConfig } from "../../options/scheduler-config.ts";
 import type { Target } from "../../options/target.ts";
 import {
@@ -65,6 +65,7 @@ export async function configure({ name, layout }: Target, options: UpOptions): P
   const port = options.port === undefined ? before?.port : wholeNumber("--port", options.port, 0, 65535);
   for (const image of options.image) parseImageMapping(image);
   const schedulerConfig = await chooseSchedulerConfig(before, options.schedulerConfig, features);
+  const runtime = runtimeOption(options.runtime ?? before?.runtime ?? "host");
   const config = {
     name,
     kubernetesVersion,
@@ -75,7 +76,8 @@ export async function configure({ name, layout }: Target, options: UpOptions): P
     nodes: nodes ?? (count === undefined ? (kept ?? nodeNames(defaultCount)) : nodeNames(count)),
     port: port ?? 0,
     store: formatStore(storeOption(options.store ?? before?.store ?? `sqlite:${layout.database}`)),
-    runtime: runtimeOption(options.runtime ?? before?.runtime ?? "host"),
+    runtime,
+    ...chooseRegistryHosts(before, options.registryHosts, runtime),
     images: options.image.length > 0 ? options.image : (before?.images ?? []),
     ...(chosen && { fleet: chosen.path }),
     ...simulated,
@@ -119,6 +121,16 @@ async function chooseSchedulerConfig(
   const kept = before?.schedulerConfig;
   if (kept !== undefined) await checkSchedulerConfig(kept.path, kept.text, features);
   return kept;
+}
+
+/** Returns what the flag names, or what the cluster has. */
+function chooseRegistryHosts(
+  before: ClusterConfig | undefined,
+  flag: string | undefined,
+  runtime: string,
+): Pick<ClusterConfig, "registryHosts"> {
+  const folder = flag ?? before?.registryHosts ?? "none";
+  return folder === "none" ? {} : { registryHosts: registryHostsOption(folder, runtime) };
 }
 
 /** What the flag names, or what the cluster has. */

@@ -8,6 +8,7 @@ import {
   featureGates,
   image,
   kubernetesVersion,
+  registryHosts,
   repeated,
   runtime,
   runtimeConfig,
@@ -43,6 +44,7 @@ export function declareUp(program: Command): void {
     )
     .option("--store <store>", "sqlite:PATH, etcd:URL or memory (default: sqlite in the data directory)")
     .addOption(runtime().default(undefined, "host, or what the cluster has"))
+    .addOption(registryHosts().default(undefined, "what the cluster has; none: no longer"))
     .addOption(kubernetesVersion())
     .addOption(featureGates())
     .addOption(runtimeConfig())

@@ -15,6 +15,8 @@ export interface UpOptions extends TargetFlags {
   readonly kubernetesVersion?: string;
   readonly featureGates?: string;
   readonly runtime?: string;
+  /** A folder, or `none`. */
+  readonly registryHosts?: string;
   readonly image: readonly string[];
   readonly driver: readonly string[];
   /** A file, or `none`. */

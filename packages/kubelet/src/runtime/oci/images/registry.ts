@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { ImageCredentials } from "../../service.ts";
+import { hostsOf, isLoopback, type RegistryHost, type RegistryHostsOptions } from "./hosts.ts";
 import {
   choosePlatform,
   type Descriptor,
@@ -17,9 +18,7 @@ import {
 import { formatReference, type Reference } from "./reference.ts";
 import type { ContentStore, Lease } from "./store.ts";
 
-export interface RegistryOptions {
-  /** Hosts (`example.com:5000`) that are spoken to without TLS; those of the loopback interface always are. */
-  readonly insecure?: readonly string[];
+export interface RegistryOptions extends RegistryHostsOptions {
   /** Time in milliseconds without a byte after which a connection is given up; one minute if absent. */
   readonly stallTimeout?: number;
   /** Delay in milliseconds before a download that broke off is continued, doubled each time; one second if absent. */
@@ -49,9 +48,9 @@ const maxErrorBytes = 16 << 10;
 const accept = [ociIndex, ociManifest, dockerList, dockerManifest].join(", ");
 
 /**
- * Fetches an image into the store, for this machine's platform (OCI distribution specification). Answers the digest of
- * the manifest, and the one by which the registry knows the reference, which may be an index. Throws RegistryError,
- * ManifestError or ContentError.
+ * Fetches an image into the store, for this machine's platform (OCI distribution specification), from the first of the
+ * registry's hosts that has it. Returns the digest of the manifest, and the one by which the registry knows the
+ * reference, which may be an index. Throws RegistryError, RegistryHostsError, ManifestError or ContentError.
  */
 export async function pullImage(
   store: ContentStore,
@@ -61,7 +60,12 @@ export async function pullImage(
   options: RegistryOptions,
   signal?: AbortSignal,
 ): Promise<{ readonly manifest: string; readonly target: string }> {
-  const session = new Session(reference, credentials, options, signal);
+  const hosts = await hostsOf(reference.domain, options);
+  const session = new Sessions(
+    reference,
+    hosts.map((host) => new Session(reference, host, credentials, options, signal)),
+    signal,
+  );
   const target = await session.manifest(store, lease, reference.digest ?? reference.tag ?? "latest");
   let manifest = target;
   for (;;) {
@@ -78,8 +82,54 @@ export async function pullImage(
   }
 }
 
-/** Talks to the registry of one reference, with one set of credentials. */
+/** The hosts of a registry, each of which is tried after those before it have failed. */
+class Sessions {
+  readonly #reference: Reference;
+  readonly #sessions: readonly Session[];
+  readonly #signal: AbortSignal | undefined;
+
+  constructor(reference: Reference, sessions: readonly Session[], signal: AbortSignal | undefined) {
+    this.#reference = reference;
+    this.#sessions = sessions;
+    this.#signal = signal;
+  }
+
+  manifest(store: ContentStore, lease: Lease, tagOrDigest: string): Promise<string> {
+    const capability = tagOrDigest.startsWith("sha256:") ? "pulls" : "resolves";
+    return this.#first(capability, (session) => session.manifest(store, lease, tagOrDigest));
+  }
+
+  blobs(store: ContentStore, lease: Lease, blobs: readonly Descriptor[]): Promise<void> {
+    return this.#first("pulls", (session) => session.blobs(store, lease, blobs));
+  }
+
+  async #first<T>(capability: "pulls" | "resolves", action: (session: Session) => Promise<T>): Promise<T> {
+    const able = this.#sessions.filter(({ host }) => host[capability]);
+    const errors: { readonly origin: string; readonly error: Error }[] = [];
+    for (const session of able)
+      try {
+        return await action(session);
+      } catch (error) {
+        this.#signal?.throwIfAborted();
+        errors.push({ origin: session.host.root.origin, error: error as Error });
+      }
+    const last = errors.at(-1);
+    if (errors.length === 1) throw last!.error;
+    const texts = errors.map(({ origin, error }) => `${origin}: ${error.message}`).join("; ");
+    const name = formatReference(this.#reference);
+    throw new RegistryError(
+      last === undefined
+        ? `${name}: no host of the registry has the capability to ${capability.slice(0, -1)}`
+        : texts,
+      last?.error instanceof RegistryError ? last.error.status : 404,
+      { cause: last?.error },
+    );
+  }
+}
+
+/** Talks to one host of the registry of one reference, with one set of credentials. */
 class Session {
+  readonly host: RegistryHost;
   readonly #reference: Reference;
   readonly #credentials: BasicCredentials | undefined;
   readonly #options: RegistryOptions;
@@ -90,17 +140,17 @@ class Session {
 
   constructor(
     reference: Reference,
+    host: RegistryHost,
     credentials: ImageCredentials | undefined,
     options: RegistryOptions,
     signal: AbortSignal | undefined,
   ) {
+    this.host = host;
     this.#reference = reference;
-    this.#credentials = credentials === undefined ? undefined : readCredentials(credentials);
+    this.#credentials = credentials === undefined || host.isMirror ? undefined : readCredentials(credentials);
     this.#options = options;
     this.#signal = signal;
-    const host = reference.domain === "docker.io" ? "registry-1.docker.io" : reference.domain;
-    const scheme = isLoopback(host) || options.insecure?.includes(host) ? "http" : "https";
-    this.#base = new URL(`${scheme}://${host}/v2/${reference.path}/`);
+    this.#base = new URL(`${reference.path}/`, host.root);
     if (this.#credentials?.registryToken !== undefined)
       this.#authorization = `Bearer ${this.#credentials.registryToken}`;
   }
@@ -204,6 +254,7 @@ class Session {
   /** A successful answer; asks for a token where the registry wants one. */
   async #get(path: string, headers: Readonly<Record<string, string>>): Promise<IncomingMessage> {
     const url = new URL(path, this.#base);
+    if (this.host.isMirror) url.searchParams.set("ns", this.#reference.domain);
     let response = await this.#follow(url, headers);
     if (response.statusCode === 401) {
       const challenge = headerText(response, "www-authenticate");
@@ -232,11 +283,8 @@ class Session {
   async #follow(url: URL, headers: Readonly<Record<string, string>>): Promise<IncomingMessage> {
     let at = url;
     for (let n = 0; n <= maxRedirects; n++) {
-      const own = at.origin === this.#base.origin && this.#authorization !== undefined;
-      const response = await this.#send(
-        at,
-        own ? { ...headers, authorization: this.#authorization! } : headers,
-      );
+      const own = at.origin === this.#base.origin ? this.#ownHeaders : {};
+      const response = await this.#send(at, { ...headers, ...own });
       const location = response.headers.location;
       if (![301, 302, 303, 307, 308].includes(response.statusCode ?? 0) || location === undefined)
         return response;
@@ -256,12 +304,19 @@ class Session {
     throw new RegistryError(`${this.#name}: more than ${maxRedirects} redirects`, undefined);
   }
 
+  get #ownHeaders(): Readonly<Record<string, string>> {
+    return {
+      ...this.host.headers,
+      ...(this.#authorization !== undefined && { authorization: this.#authorization }),
+    };
+  }
+
   #send(url: URL, headers: Readonly<Record<string, string>>, form?: string): Promise<IncomingMessage> {
     const secure = url.protocol === "https:";
     const send = secure ? httpsRequest : httpRequest;
     // A loopback registry is never behind a proxy.
     const proxyEnv = isLoopback(url.host) ? {} : process.env;
-    const agent = secure ? new HttpsAgent({ proxyEnv }) : new HttpAgent({ proxyEnv });
+    const agent = secure ? new HttpsAgent({ proxyEnv, ...this.host.tls }) : new HttpAgent({ proxyEnv });
     return new Promise((resolve, reject) => {
       const request = send(url, {
         method: form === undefined ? "GET" : "POST",
@@ -371,12 +426,6 @@ function readCredentials({
     ...(identityToken ? { identityToken } : {}),
     ...(registryToken ? { registryToken } : {}),
   };
-}
-
-/** Upstream: containerd, docker.MatchLocalhost. */
-export function isLoopback(host: string): boolean {
-  const name = host.replace(/:\d+$/, "");
-  return name === "localhost" || name === "[::1]" || /^127(\.\d+){3}$/.test(name);
 }
 
 /** `Bearer realm="https://...",service="...",scope="..."`. */

@@ -35,7 +35,7 @@ export async function testRegistry(): Promise<TestRegistry> {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    const [, kind, key = ""] = /^\/v2\/.+\/(manifests|blobs)\/([^/?]+)$/.exec(request.url ?? "") ?? [];
+    const [, kind, key = ""] = /^\/v2\/.+\/(manifests|blobs)\/([^/?]+)(?:\?|$)/.exec(request.url ?? "") ?? [];
     const manifest = kind === "manifests" ? registry.manifests.get(key) : undefined;
     const blob = kind === "blobs" ? registry.blobs.get(key) : undefined;
     if (manifest !== undefined) {
