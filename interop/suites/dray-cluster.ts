@@ -1,5 +1,6 @@
 /** Our own nodes with real containers: the cluster that `dray up --runtime oci` makes. */
 import { spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Node } from "@dray/api/core/v1";
 import { program as drayProgram, environment } from "../../scripts/clone.js";
@@ -9,6 +10,7 @@ import { assertRuns, start } from "../processes.ts";
 import { releaseFlag } from "../release.ts";
 import type { SuiteCluster, SuiteClusterOptions } from "./clusters.ts";
 import { packLayout } from "./images.ts";
+import { serveImages } from "./registry.ts";
 
 /** Starts it with more flags and its data in the folder; resolves when all nodes are ready and have the images. */
 export async function startDrayCluster(
@@ -25,10 +27,17 @@ export async function startDrayCluster(
     const { status, stderr } = spawnSync(process.execPath, await words(...args), { encoding: "utf8", env });
     if (status !== 0) throw new Error(`dray ${args.join(" ")}: ${stderr}`);
   };
-  const up = await words("up", "--runtime=oci", `--nodes=${nodes}`, releaseFlag, ...flags);
+  // What is loaded below is fetched all the same where a pod wants it fetched for each start.
+  const registry = await serveImages(images.layout, "127.0.0.1");
+  const registries = join(folder, "registries");
+  mkdirSync(join(registries, "_default"), { recursive: true });
+  writeFileSync(join(registries, "_default", "hosts.toml"), `server = ${JSON.stringify(registry.url)}\n`);
+  const runtime = ["--runtime=oci", `--registry-hosts=${registries}`];
+  const up = await words("up", ...runtime, `--nodes=${nodes}`, releaseFlag, ...flags);
   const program = start("dray up", process.execPath, up, join(folder, "up.log"), env);
   const stop = async (): Promise<void> => {
     await program.stop();
+    registry.close();
     await run("down", "--delete-data");
   };
   const kubeconfig = join(folder, "data", "kubeconfig");
