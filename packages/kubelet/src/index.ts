@@ -13,6 +13,7 @@ export { defaultImageGCPolicy, type ImageGCPolicy } from "./images/policy.ts";
 export { type Kubelet, type KubeletOptions, startKubelet } from "./kubelet.ts";
 export type { ShutdownGracePeriods } from "./node/shutdown.ts";
 export { nriRuntime } from "./nri/create.ts";
+export { SysctlAllowlist, SysctlPatternError } from "./pods/sysctls.ts";
 export { type CriRuntimeSettings, criRuntime } from "./runtime/cri/create.ts";
 export type { RuntimeFactory, RuntimeSurroundings } from "./runtime/factory.ts";
 export { type HostRuntimeSettings, hostRuntime } from "./runtime/host/create.ts";

@@ -37,6 +37,7 @@ import { PodCertificates } from "./pods/pod-certificates.ts";
 import { Probes } from "./pods/probes.ts";
 import { type ApiServerAddress, apiServerAddress } from "./pods/service-environment.ts";
 import { isMirrorPod, isStaticPod, StaticPods } from "./pods/static-pods.ts";
+import { SysctlAllowlist } from "./pods/sysctls.ts";
 import { TrustBundles } from "./pods/trust-bundles.ts";
 import { podUsages } from "./pods/usage.ts";
 import { Volumes } from "./pods/volumes.ts";
@@ -103,6 +104,8 @@ export interface KubeletOptions {
   readonly taints?: readonly Taint[];
   /** How many processes a pod may have: any number if absent. */
   readonly podMaxPids?: number;
+  /** Sysctls that pods may set beside the safe ones, as `kernel.msg*`: none if absent. */
+  readonly allowedUnsafeSysctls?: readonly string[];
   /** Whether device plugins' devices of one NUMA node are chosen together; `none` if absent. */
   readonly topologyPolicy?: TopologyPolicy;
   /** Replaces what the machine has, by resource. */
@@ -147,6 +150,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const log = withFields(options.log, { node: nodeName });
   const clock = options.clock ?? systemClock;
   const at = options.at ?? (() => {});
+  const sysctls = new SysctlAllowlist(options.allowedUnsafeSysctls);
   const paths = new NodePaths(options.rootDir);
   paths.create();
   const stop = new AbortController();
@@ -317,7 +321,7 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     signal: stop.signal,
     node: () => node.current,
     services: () => services.list(),
-    refusal: (pod) => evictions.refusal(pod) ?? shutdown.refusal,
+    refusal: (pod) => evictions.refusal(pod) ?? sysctls.refusal(pod) ?? shutdown.refusal,
     refreshNode: () => node.refresh(),
     pod: podOf,
     apiPod: (pod) => (isStaticPod(pod) ? statics.mirrorOf(pod) : pod),

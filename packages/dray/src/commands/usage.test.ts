@@ -135,6 +135,10 @@ const mistakes: [args: string, message: RegExp][] = [
     `${node} --image-maximum-gc-age 1m`,
     /--image-maximum-gc-age 1m: must be 0s, or more than --minimum-image-ttl-dur/,
   ],
+  [
+    `${node} --allowed-unsafe-sysctls net.core.*,vm.swappiness`,
+    /--allowed-unsafe-sysctls vm\.swappiness: not known to be kept in a name space; may be net\.\*, /,
+  ],
   [`${node} --pod-max-pids 0`, /--pod-max-pids 0: must be a whole number above 0, or -1 for no limit/],
   [`${node} --node-labels zone`, /--node-labels zone: must be KEY=VALUE/],
   [`${node} --node-labels a/b/c=d`, /--node-labels a\/b\/c=d: a valid label key/],

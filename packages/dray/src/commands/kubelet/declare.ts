@@ -137,6 +137,11 @@ function addLimitOptions(command: Command): void {
       "--image-maximum-gc-age <duration>",
       "remove images that were not used for so long; 0s: never (default: 0s)",
     )
+    .option(
+      "--allowed-unsafe-sysctls <sysctls>",
+      "comma-separated sysctls that pods may set beside the safe ones, as in kernel.msg*,net.core.somaxconn (default: none)",
+      joined,
+    )
     .option("--pod-max-pids <count>", "how many processes a pod may have; -1: any number (default: -1)")
     .option("--node-labels <labels>", "labels of the Node, as in zone=a,disk=ssd (default: none)", joined)
     .option(

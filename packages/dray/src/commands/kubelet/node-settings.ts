@@ -20,6 +20,7 @@ export interface NodeFlags extends DnsFlags {
   readonly minimumImageTtlDuration?: string;
   readonly imageMaximumGcAge?: string;
   readonly podMaxPids?: string;
+  readonly allowedUnsafeSysctls?: string;
   readonly nodeLabels?: string;
   readonly registerWithTaints?: string;
   readonly containerLogMaxSize?: string;
@@ -39,6 +40,7 @@ export type NodeSettings = Pick<
   | "taints"
   | "logs"
   | "podMaxPids"
+  | "allowedUnsafeSysctls"
   | "topologyPolicy"
   | "wipeDelay"
 >;
@@ -49,6 +51,7 @@ export async function nodeSettings(flags: NodeFlags): Promise<NodeSettings> {
   const pids = podMaxPids === undefined ? -1 : podPids(podMaxPids);
   return {
     ...(pids > 0 && { podMaxPids: pids }),
+    ...(await sysctlSettings(flags)),
     ...(nodeLabels !== undefined && { labels: labelsOption(nodeLabels) }),
     ...(registerWithTaints !== undefined && { taints: taintsOption(registerWithTaints) }),
     ...(topologyManagerPolicy !== undefined && { topologyPolicy: topologyPolicy(topologyManagerPolicy) }),
@@ -59,6 +62,21 @@ export async function nodeSettings(flags: NodeFlags): Promise<NodeSettings> {
     imageGC: imageSettings(flags),
     ...dnsSettings(flags),
   };
+}
+
+async function sysctlSettings({
+  allowedUnsafeSysctls: text = "",
+}: NodeFlags): Promise<Pick<NodeSettings, "allowedUnsafeSysctls">> {
+  if (text === "") return {};
+  const { SysctlAllowlist, SysctlPatternError } = await import("@dray/kubelet");
+  const allowedUnsafeSysctls = text.split(",").map((one) => one.trim());
+  try {
+    new SysctlAllowlist(allowedUnsafeSysctls);
+  } catch (error) {
+    if (!(error instanceof SysctlPatternError)) throw error;
+    throw new UsageError(`--allowed-unsafe-sysctls ${error.message}`);
+  }
+  return { allowedUnsafeSysctls };
 }
 
 async function evictionSettings(flags: NodeFlags): Promise<EvictionSettings> {
