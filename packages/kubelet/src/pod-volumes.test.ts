@@ -89,6 +89,7 @@ describe("volumes", () => {
     await becomes("memory", running);
     const path = volumeFolder(pod, "empty-dir", "data");
     assert.ok(isMountPoint(path));
+    assert.equal(statSync(path).mode & 0o7777, 0o1777);
     await eventually(async () => assert.equal(statSync(join(path, "x")).size, 1 << 20));
     await cluster.admin.resource(Pod).delete(ref("memory"));
     await gone("memory");

@@ -19,7 +19,7 @@ export interface MadeEmptyDir {
  */
 export function makeEmptyDir(
   path: string,
-  { medium = "", sizeLimit, mode = 0o777 }: EmptyDirVolumeSource,
+  { medium = "", sizeLimit, mode }: EmptyDirVolumeSource,
   maxMemory: bigint,
 ): MadeEmptyDir {
   if (medium !== "" && medium !== "Memory")
@@ -29,7 +29,7 @@ export function makeEmptyDir(
   const there = existsSync(path);
   if (!there) {
     makeFolderSync(path);
-    chmodSync(path, mode);
+    chmodSync(path, mode ?? 0o777);
   }
   if (medium === "" || isMountPoint(path)) return { made: !there };
   const limit = sizeLimit === undefined ? 0n : Quantity.parse(sizeLimit).value();
@@ -39,6 +39,7 @@ export function makeEmptyDir(
   } catch (error) {
     return { made: !there, warning: `medium Memory is on disk: ${(error as Error).message}` };
   }
-  chmodSync(path, mode);
+  // Without a mode it has that of every tmpfs, with the sticky bit, as upstream leaves it.
+  if (mode !== undefined) chmodSync(path, mode);
   return { made: true };
 }

@@ -3,7 +3,7 @@ import { readFileSync, rmSync } from "node:fs";
 
 /** Mounts an empty file system of at most `bytes` in memory over a folder. Throws an Error with what the system says. */
 export function mountTmpfs(path: string, bytes: bigint): void {
-  run("mount", ["-t", "tmpfs", "-o", `size=${bytes},mode=0777`, "tmpfs", path]);
+  run("mount", ["-t", "tmpfs", "-o", `size=${bytes}`, "tmpfs", path]);
 }
 
 /** True where something is mounted at exactly this path. */
