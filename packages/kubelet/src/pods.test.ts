@@ -360,6 +360,21 @@ for (const isolation of isolations.filter((one) => one === "auto" || one === "pl
       assert.equal(pod.status?.phase, "Running");
     });
 
+    test("what waits for init containers says so, before there is a sandbox too", async () => {
+      await run("waiting", {
+        volumes: [{ name: "none", configMap: { name: "not-there" } }],
+        initContainers: [{ name: "first", command: ["true"] }],
+        containers: [{ name: "main", command: ["true"] }],
+      });
+      const { status } = await becomes("waiting", ({ status }) => status?.containerStatuses !== undefined);
+      const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+      assert.deepEqual(
+        all.map(({ state }) => state?.waiting?.reason),
+        ["PodInitializing", "PodInitializing"],
+      );
+      await cluster.admin.resource(Pod).delete({ namespace: "default", name: "waiting" });
+    });
+
     test("init containers come first, one after the other, and a sidecar stays to the end", async () => {
       await run("order", {
         restartPolicy: "Never",

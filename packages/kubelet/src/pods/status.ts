@@ -71,8 +71,8 @@ export function podStatus(input: StatusInput): PodStatus {
   const initStatuses = initContainers.map((spec) =>
     containerStatus(spec, input, "PodInitializing", before?.initContainerStatuses),
   );
-  const waitsFor =
-    initContainers.length > 0 && !initDone && input.sandboxReady ? "PodInitializing" : "ContainerCreating";
+  // Whether the sandbox is there or not. Upstream: pkg/kubelet/kubelet_pods.go, convertToAPIContainerStatuses.
+  const waitsFor = initContainers.length > 0 ? "PodInitializing" : "ContainerCreating";
   const statuses = pod.spec.containers.map((spec) => ({
     ...containerStatus(spec, input, waitsFor, before?.containerStatuses),
     ...allocatedResources(spec, input),
@@ -97,7 +97,7 @@ export function podStatus(input: StatusInput): PodStatus {
           ephemeralContainerStatuses: (pod.spec.ephemeralContainers ?? []).map((spec) => {
             const old = before?.ephemeralContainerStatuses;
             // Nobody asks whether one is ready or has started.
-            const { started: _, ...status } = containerStatus(spec, input, "ContainerCreating", old);
+            const { started: _, ...status } = containerStatus(spec, input, waitsFor, old);
             return { ...status, ready: false };
           }),
         }),
