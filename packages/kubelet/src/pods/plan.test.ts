@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Container as ContainerSpec, Pod, PodSpec } from "@dray/api/core/v1";
 import type { Container, Sandbox } from "../runtime/service.ts";
 import { containerHash } from "./container-hash.ts";
-import { type PodAction, type PodMemory, type PodView, planPod } from "./plan.ts";
+import { crashKey, type PodAction, type PodMemory, type PodView, planPod } from "./plan.ts";
 
 const now = 1_000_000;
 
@@ -257,6 +257,19 @@ const cases: Readonly<Record<string, Case>> = {
     memory: { restarting: true, ...waits(900) },
     actions: [],
     lookAgain: 900,
+  },
+  "another image does not wait for what the one before has done": {
+    spec: { containers: [only("a"), only("b", { image: "new" })] },
+    has: [container("a", "exited", crashed), container("b", "exited", crashed)],
+    memory: {
+      crashBackOff: (key) => ({
+        delay: 10_000,
+        left: [only("a"), only("b")].map(crashKey).includes(key) ? 4000 : 0,
+      }),
+    },
+    actions: ["start b 1"],
+    waiting: { a: "CrashLoopBackOff" },
+    lookAgain: 4000,
   },
   "after a reset containers start with their attempts": {
     spec: { containers: [restartAll] },

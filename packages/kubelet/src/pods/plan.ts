@@ -47,8 +47,11 @@ export interface PodMemory {
   readonly volumesWait: number | undefined;
   /** Milliseconds until a container whose start failed may be tried again; 0 if now. */
   startWait(name: string): number;
-  /** How long to wait from `ended` on until a container that crashed is started again, and how much of that is left. */
-  crashBackOff(name: string, ended: number): { readonly delay: number; readonly left: number };
+  /**
+   * How long to wait from `ended` on until a container that crashed is started again, and how much of that is left.
+   * `key`: its `crashKey`, or the condition of a restart of all.
+   */
+  crashBackOff(key: string, ended: number): { readonly delay: number; readonly left: number };
 }
 
 /** One thing to do. They are done in their order, each when the one before has been done. */
@@ -299,7 +302,7 @@ class Plan {
     const attempt = latest.config.attempt + 1;
     const finished = latest.finishedAt ?? latest.createdAt;
     const wait = memory.startWait(spec.name);
-    const { left, delay } = memory.crashBackOff(spec.name, finished);
+    const { left, delay } = memory.crashBackOff(crashKey(spec), finished);
     // A start that failed stands in the status until the next, also where the container had crashed before.
     if (wait > 0) this.#lookIn(wait);
     else if (left > 0) {
@@ -381,6 +384,15 @@ class Plan {
     if (until !== undefined && until <= now + graceSeconds * 1000) return;
     this.actions.push({ type: "stop", spec, container, graceSeconds, message, replace });
   }
+}
+
+/**
+ * The key of a container's back-off: with another image it begins anew.
+ *
+ * Upstream: pkg/kubelet/kuberuntime/helpers.go, GetBackoffKey.
+ */
+export function crashKey(spec: StartableContainer): string {
+  return `${spec.name}/${containerHash(spec)}`;
 }
 
 /** As events and messages name a pod. */

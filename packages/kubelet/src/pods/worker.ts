@@ -30,6 +30,7 @@ import { checkMemoryShrinks } from "./memory-shrink.ts";
 import type { VolumeImage } from "./mounts.ts";
 import {
   allContainers,
+  crashKey,
   type PodAction,
   type PodMemory,
   planPod,
@@ -322,9 +323,9 @@ export class PodWorker {
           ? undefined
           : Math.max(dueIn ?? 0, this.#volumesNotBefore - clock.now(), 0),
       startWait: wait,
-      crashBackOff: (name, ended) => ({
-        delay: this.#crashes.delay(name),
-        left: this.#crashes.left(name, ended),
+      crashBackOff: (key, ended) => ({
+        delay: this.#crashes.delay(key),
+        left: this.#crashes.left(key, ended),
       }),
     };
   }
@@ -577,7 +578,7 @@ export class PodWorker {
     for (const [name, attempt] of attempts) this.#nextAttempts.set(name, attempt);
     for (const { name } of allContainers(pod)) {
       this.#failedStarts.delete(name);
-      this.#crashes.forget(name);
+      this.#crashes.forgetAll(`${name}/`);
     }
     for (const { id } of [...observed.containers.values()].flat()) {
       probes.forget(id);
@@ -618,7 +619,7 @@ export class PodWorker {
     // It may have been deleted while a driver or another container took its time.
     const now = this.#context.pod(this.uid);
     if (now === undefined || now.metadata.deletionTimestamp !== undefined || signal.aborted) return false;
-    if (crashedAt !== undefined) this.#crashes.next(spec.name, crashedAt);
+    if (crashedAt !== undefined) this.#crashes.next(crashKey(spec), crashedAt);
     const podIP = sandbox.ips[0] ?? "";
     let id: string | undefined;
     try {
