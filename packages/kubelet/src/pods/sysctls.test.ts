@@ -3,12 +3,10 @@ import { test } from "node:test";
 import type { Pod, PodSpec } from "@dray/api/core/v1";
 import { SysctlAllowlist, SysctlPatternError } from "./sysctls.ts";
 
-const podWith = (name: string, spec: Partial<PodSpec> = {}): Pod => ({
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { name: "a", namespace: "default", uid: "u" },
-  spec: { containers: [], ...spec, securityContext: { sysctls: [{ name, value: "1" }] } },
-});
+const podWith = (name: string, spec: Partial<PodSpec> = {}): Pod =>
+  ({
+    spec: { containers: [], ...spec, securityContext: { sysctls: [{ name, value: "1" }] } },
+  }) as unknown as Pod;
 
 const onLinux = { skip: process.platform !== "linux" && "sysctls are Linux's" };
 
