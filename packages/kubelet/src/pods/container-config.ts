@@ -30,6 +30,8 @@ export interface ConfigContext {
   readonly bounds: BoundsOptions;
   /** The runtime can make mounts read-only with all that is below them. */
   readonly recursiveReadOnly: boolean;
+  /** Containers write the machine's own folders as root where a pod mounts them. */
+  readonly writesMachine: boolean;
   node(): Node;
   /** Of all namespaces. */
   services(): readonly Service[];
@@ -83,6 +85,7 @@ export async function containerConfig(
   const expanded = (text: string): string => expand(text, (name) => values.get(name));
   const mounts = containerMounts({
     recursiveReadOnly: context.recursiveReadOnly,
+    writesMachine: context.writesMachine,
     pod,
     container,
     places,

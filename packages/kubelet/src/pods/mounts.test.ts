@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { Pod, VolumeMount } from "@dray/api/core/v1";
 import { containerMounts, isRecursivelyReadOnly } from "./mounts.ts";
@@ -19,6 +22,7 @@ function mounts(mount: VolumeMount, recursiveReadOnly: boolean) {
     images: new Map(),
     env: new Map(),
     paths: { contains: () => true },
+    writesMachine: false,
     recursiveReadOnly,
   });
 }
@@ -46,4 +50,34 @@ test("a pod that insists on it does not start where the runtime cannot", () => {
     message:
       'failed to resolve recursive read-only mode: volume "data" requested recursive read-only mode, but it is not supported by the runtime',
   });
+});
+
+test("a folder that a subPath lacks is made on the machine only where the container could make it", (context) => {
+  const place = mkdtempSync(join(tmpdir(), "dray-mounts-"));
+  context.after(() => rmSync(place, { recursive: true }));
+  const mount = (subPath: string, { readOnly = false, writesMachine = true, contains = false }) =>
+    containerMounts({
+      pod: { spec: { volumes: [{ name: "data", hostPath: { path: place } }] } } as unknown as Pod,
+      container: {
+        name: "main",
+        volumeMounts: [{ name: "data", mountPath: "/data", subPath, readOnly }],
+      } as StartableContainer,
+      places: new Map([["data", place]]),
+      images: new Map(),
+      env: new Map(),
+      paths: { contains: () => contains },
+      writesMachine,
+      recursiveReadOnly: false,
+    });
+  assert.equal(mount("made", {})[0]?.hostPath, join(place, "made"));
+  assert.ok(existsSync(join(place, "made")));
+  mount("own", { contains: true, readOnly: true, writesMachine: false });
+  assert.ok(existsSync(join(place, "own")));
+  for (const [name, how] of [
+    ["read-only", { readOnly: true }],
+    ["unwritable", { writesMachine: false }],
+  ] as const) {
+    assert.throws(() => mount(name, how), { reason: "CreateContainerConfigError" });
+    assert.ok(!existsSync(join(place, name)));
+  }
 });

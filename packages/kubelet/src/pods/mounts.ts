@@ -15,8 +15,10 @@ export interface MountsInput {
   readonly images: ReadonlyMap<string, VolumeImage>;
   /** The container's environment, for `subPathExpr`. */
   readonly env: ReadonlyMap<string, string>;
-  /** Below their root folders may be made; elsewhere nothing is made on the machine. */
+  /** Below their root folders are made that a `subPath` lacks; elsewhere where `writesMachine` allows it. */
   readonly paths: Pick<NodePaths, "contains">;
+  /** Containers write the machine's own folders as root where a pod mounts them: so may the node for them. */
+  readonly writesMachine: boolean;
   /** The runtime can make mounts read-only with all that is below them. */
   readonly recursiveReadOnly: boolean;
 }
@@ -47,7 +49,10 @@ export function containerMounts(input: MountsInput): MountConfig[] {
         if (subPath.split("/").includes("..") || subPath.startsWith("/"))
           throw new Error(`${JSON.stringify(subPath)} must be relative and must not contain ".."`);
         // That of an image is for the runtime to look up.
-        if (place !== undefined) hostPath = resolveSubPath(place, subPath, paths.contains(place));
+        if (place !== undefined) {
+          const create = paths.contains(place) || (input.writesMachine && mount.readOnly !== true);
+          hostPath = resolveSubPath(place, subPath, create);
+        }
       } catch (error) {
         throw new RuntimeError(
           "CreateContainerConfigError",

@@ -639,6 +639,8 @@ export class PodWorker {
       const config = await containerConfig(input, {
         ...this.#context,
         recursiveReadOnly: runtime.service.recursiveReadOnly ?? false,
+        // Processes of the machine run as users of their own, and see its files read-only.
+        writesMachine: runtime.images.pulls,
         cdiDevices: (one, container) => this.#context.dra.cdiDevices(one, container),
         deviceOptions: (one, container) => this.#context.devicePlugins.container(one, container),
       });
