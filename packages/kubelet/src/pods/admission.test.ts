@@ -44,6 +44,20 @@ test("no more pods than the node takes", () => {
   assert.equal(reason({}, [{}, {}, {}]), "OutOfpods");
 });
 
+test("a pod for another operating system than the node's is rejected", () => {
+  const linux = { ...node, metadata: { ...node.metadata, labels: { "kubernetes.io/os": "linux" } } };
+  const reasonOn = (pod: Pod) => admit(pod, linux, [], { useClaims: false })?.reason;
+  const labelled = (os: string): Pod => {
+    const pod = podOf({});
+    return { ...pod, metadata: { ...pod.metadata, labels: { "kubernetes.io/os": os } } };
+  };
+  assert.equal(reasonOn(podOf({ os: { name: "linux" } })), undefined);
+  assert.equal(reasonOn(podOf({ os: { name: "windows" } })), "PodOSNotSupported");
+  assert.equal(reasonOn(labelled("linux")), undefined);
+  assert.equal(reasonOn(labelled("windows")), "PodOSSelectorNodeLabelDoesNotMatch");
+  assert.equal(reason({ os: { name: "windows" } }), undefined, "the node names none");
+});
+
 test("a node affinity that compares a label that is no number rejects the pod, and nothing throws", () => {
   const affinity = (...terms: NodeSelectorTerm[]): Partial<PodSpec> => ({
     affinity: {

@@ -3,6 +3,8 @@ import type { Node, Pod } from "@dray/api/core/v1";
 import { podRequests } from "@dray/api/pod";
 import type { BoundsOptions } from "./resources.ts";
 
+const osLabel = "kubernetes.io/os";
+
 export interface Refusal {
   readonly reason: string;
   readonly message: string;
@@ -20,6 +22,17 @@ export function admit(
   others: readonly Pod[],
   options: BoundsOptions,
 ): Refusal | undefined {
+  const system = node.metadata.labels?.[osLabel];
+  if (system !== undefined && (pod.metadata.labels?.[osLabel] ?? system) !== system)
+    return {
+      reason: "PodOSSelectorNodeLabelDoesNotMatch",
+      message: `Failed to admit pod as the \`${osLabel}\` label doesn't match node label`,
+    };
+  if (system !== undefined && (pod.spec.os?.name ?? system) !== system)
+    return {
+      reason: "PodOSNotSupported",
+      message: "Failed to admit pod as the OS field doesn't match node OS",
+    };
   if (!matchesNode(pod.spec, node))
     return {
       reason: "NodeAffinity",
