@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { encodeObject } from "./codec/index.ts";
 import { canonicalJSON, decodeJSON, deepFreeze, encodeJSON } from "./index.ts";
 
 const largest = "9223372036854775807";
@@ -78,4 +79,13 @@ test("all of a value is frozen, but for bytes", () => {
   assert.ok(Object.isFrozen(value.a[0]) && Object.isFrozen(value.a));
   value.bytes[0] = 7;
   assert.equal(value.bytes[0], 7);
+});
+
+test("responses escape what Go's encoding/json escapes", () => {
+  const object = { kind: "ControllerRevision", data: { "<k>": "a && b > c\u2028" }, items: [{ a: "&" }] };
+  assert.equal(
+    encodeObject(object),
+    '{"kind":"ControllerRevision","data":{"\\u003ck\\u003e":"a \\u0026\\u0026 b \\u003e c\\u2028"},"items":[{"a":"\\u0026"}]}',
+  );
+  assert.deepEqual(decodeJSON(encodeObject(object)), object);
 });

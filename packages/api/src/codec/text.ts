@@ -1,4 +1,4 @@
-import { encodeJSON } from "../json.ts";
+import { encodeJSON, escapeAsGo } from "../json.ts";
 
 /** Texts of frozen values that many objects share, so that each is written out once. */
 const texts = new WeakMap<object, string>();
@@ -15,13 +15,17 @@ export function rememberedText(value: object): string | undefined {
 type Tree = Readonly<Record<string, unknown>>;
 
 /**
- * JSON text of an object or a list of objects, as `encodeJSON` has it but for the place of managedFields, which are
- * the last of the metadata. Field sets whose text is remembered are not looked into: they are half of most objects.
+ * JSON text of an object or a list of objects, as `encodeJSON` has it, with Go's escapes and with managedFields as the last
+ * of the metadata. Field sets whose text is remembered are not looked into: they are half of most objects.
  */
 export function encodeObject(value: object): string {
+  return escapeAsGo(objectText(value));
+}
+
+function objectText(value: object): string {
   const { metadata, items } = value as { metadata?: unknown; items?: unknown };
   const written = Array.isArray(items)
-    ? { items: `[${items.map((item) => encodeObject(item as object)).join(",")}]` }
+    ? { items: `[${items.map((item) => objectText(item as object)).join(",")}]` }
     : { metadata: metadataText(metadata) };
   const [[name, text]] = Object.entries(written) as [[string, string | undefined]];
   if (text === undefined) return encodeJSON(value);

@@ -1,5 +1,5 @@
 import { parseDuration } from "../../duration.ts";
-import { encodeJSON } from "../../json.ts";
+import { encodeJSON, escapeAsGo } from "../../json.ts";
 import { rememberedText } from "../text.ts";
 import type { Field, FieldType, ScalarName, StructType } from "../types.ts";
 import { messageOf } from "./message.ts";
@@ -211,7 +211,8 @@ function scalarSource(source: Source, number: number, name: ScalarName, value: s
 /** The raw text of a JSON value in a field of its own; null is no text. */
 function writeJSON(writer: BackwardWriter, value: unknown): void {
   if (value === undefined || value === null) return;
-  writer.textField(1, (typeof value === "object" ? rememberedText(value) : undefined) ?? encodeJSON(value));
+  const remembered = typeof value === "object" ? rememberedText(value) : undefined;
+  writer.textField(1, escapeAsGo(remembered ?? encodeJSON(value)));
 }
 
 /** The alternative that the value is of. Beside a schema JSONSchemaPropsOrBool says that it allows something. */
