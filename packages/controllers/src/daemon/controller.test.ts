@@ -190,6 +190,10 @@ test("a changed template is rolled out one node at a time, and recorded as a rev
     assert.deepEqual(revisions.map(({ revision }) => revision).sort(), [1, 2]);
     const [pod] = await cluster.list(Pod);
     const current = revisions.find(({ revision }) => revision === 2);
+    assert.match(
+      JSON.stringify(current?.data),
+      /^\{"spec":\{"template":\{"\$patch":"replace","metadata":\{.*\},"spec":\{/,
+    );
     assert.equal(pod?.metadata.labels?.["pod-template-generation"], "2");
     assert.deepEqual(current?.metadata.annotations, { "deprecated.daemonset.template.generation": "2" });
     assert.equal(

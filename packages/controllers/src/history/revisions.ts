@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Kind, StatusError } from "@dray/api";
+import { canonicalJSON, decodeJSON, type Kind, StatusError } from "@dray/api";
 import { ControllerRevision, type DaemonSet, type StatefulSet } from "@dray/api/apps/v1";
 import { type Client, hasReached, type Informer } from "@dray/client";
 import { nameHash } from "../shared/name-hash.ts";
@@ -31,8 +31,7 @@ export async function syncRevisions<O extends Revised>(
   set: O,
   managed: readonly ControllerRevision[],
 ): Promise<Revisions | undefined> {
-  // What `kubectl rollout undo` applies as a patch.
-  const data = { spec: { template: { ...set.spec.template, $patch: "replace" } } };
+  const data = revisionData(set);
   const newest = managed.reduce((most, { revision }) => Math.max(most, Number(revision ?? 0)), 0);
   const same = managed.filter((revision) => isDeepStrictEqual(revision.data, data));
   const found = same.sort((a, b) => Number(b.revision ?? 0) - Number(a.revision ?? 0))[0];
@@ -68,6 +67,16 @@ export async function syncRevisions<O extends Revised>(
       return undefined;
     return { current: there, olds };
   }
+}
+
+/**
+ * Returns the patch that `kubectl rollout undo` applies. Clients compare its bytes, so its keys are sorted as Go writes a map.
+ *
+ * Upstream: pkg/controller/daemon/update.go, getPatch
+ */
+function revisionData({ spec }: Revised): NonNullable<ControllerRevision["data"]> {
+  const patch = { spec: { template: { ...spec.template, $patch: "replace" } } };
+  return decodeJSON(canonicalJSON(patch)) as NonNullable<ControllerRevision["data"]>;
 }
 
 /** Deletes the oldest of the revisions that nothing uses. */
