@@ -25,7 +25,7 @@ function run(expression: string, costLimit?: number): Evaluation {
   return compiled.evaluate(device, costLimit === undefined ? {} : { costLimit });
 }
 
-describe("places of errors", () => {
+describe("positions of errors", () => {
   const places: readonly (readonly [string, string])[] = [
     ["nosuch", "1:1"],
     ["1 == 1 && nosuch", "1:11"],
@@ -43,17 +43,17 @@ describe("places of errors", () => {
     });
   }
 
-  test("the caret stands under the place, wide behind wide characters", () => {
+  test("the caret is below the error, also behind wide characters", () => {
     const lines = problem("'日本' == nosuch").split("\n");
     assert.equal(lines[1], " | '日本' == nosuch");
     assert.equal(lines[2], " | .．．.....^");
   });
 
-  test("all errors are listed in the order of the text", () => {
+  test("errors are sorted by position", () => {
     assert.deepEqual(problem("first == second").match(/'\w+'/g), ["'first'", "'second'"]);
   });
 
-  test("nesting without end is an error and no overflow of the stack", () => {
+  test("deep nesting is an error, not a stack overflow", () => {
     assert.match(problem(`${"(".repeat(50_000)}true`), /recursion limit exceeded: 250/);
     assert.match(problem(`${"[".repeat(50_000)}true`), /recursion limit exceeded: 250/);
   });
@@ -62,18 +62,18 @@ describe("places of errors", () => {
 describe("errors at run time", () => {
   const missing = 'device.attributes["gpu.example.com"].nosuch == "x"';
 
-  test("the other side of a logical operator absorbs them", () => {
+  test("the other operand of a logical operator absorbs them", () => {
     assert.equal(run(`${missing} || true`).matches, true);
     assert.equal(run(`true || ${missing}`).matches, true);
     assert.equal(run(`${missing} && false`).matches, false);
   });
 
-  test("nothing absorbs them where the other side does not decide", () => {
+  test("are the result if the other operand does not decide", () => {
     assert.match(run(`${missing} || false`).error ?? "", /^no such key: nosuch\./);
     assert.match(run(`${missing} && true`).error ?? "", /^no such key: nosuch\./);
   });
 
-  test("of two the first is told", () => {
+  test("the first of two is reported", () => {
     assert.equal(run("2 % 0 == 1 || 1 / 0 == 1").error, "modulus by zero");
   });
 
@@ -85,38 +85,38 @@ describe("errors at run time", () => {
 });
 
 describe("names of attributes", () => {
-  test("a bare name is of the driver's domain", () => {
+  test("a bare name belongs to the driver's domain", () => {
     assert.equal(run('device.attributes["gpu.example.com"].model == "a100"').matches, true);
     assert.equal(run('device.attributes["other.example.com"].model == "h100"').matches, true);
   });
 
-  test("a domain that is not there is an empty map", () => {
+  test("a missing domain is an empty map", () => {
     assert.equal(run('has(device.attributes["nosuch"].model)').matches, false);
     assert.equal(run('"nosuch" in device.attributes').matches, false);
   });
 
-  test("an attribute that cannot be read fails every expression", () => {
+  test("an invalid attribute fails every expression", () => {
     const compiled = environment.compile("true");
     assert.ok(compiled.ok);
     const result = compiled.evaluate({ driver: "d", attributes: { v: { version: "1" } } });
     assert.match(result.error ?? "", /^attribute v: parse semantic version: /);
   });
 
-  test("names of every object are no attributes", () => {
+  test("properties of JavaScript objects are not attributes", () => {
     assert.equal(run('has(device.attributes["gpu.example.com"].constructor)').matches, false);
     assert.equal(run('"toString" in device.attributes["gpu.example.com"]').matches, false);
   });
 });
 
 describe("has()", () => {
-  test("of an optional access stays an optional value in a branch", () => {
+  test("of an optional field stays an optional value in a branch", () => {
     assert.equal(run("has(device.?attributes.d)").matches, true);
     assert.deepEqual(run("(true ? has(device.?attributes.d) : false) == true"), { matches: false, cost: 2 });
   });
 });
 
 describe("costs", () => {
-  test("what was spent may equal the limit and not exceed it", () => {
+  test("the cost may equal the limit", () => {
     const expression = 'device.attributes["gpu.example.com"].model == "a100"';
     const { cost } = run(expression);
     assert.equal(cost, 5);
@@ -139,14 +139,14 @@ describe("costs", () => {
   });
 });
 
-test("work that cannot be paid for is not begun", () => {
+test("quadratic work is charged before it starts", () => {
   const begin = performance.now();
   const result = run("lists.range(900000).distinct().size() == 0");
   assert.equal(result.error, "operation cancelled: actual cost limit exceeded");
   assert.ok(performance.now() - begin < 5000);
 });
 
-test("functions and variables of gates that are off are not known", () => {
+test("functions and variables of disabled feature gates are undeclared", () => {
   const bare = deviceEnvironment({ stored: false });
   assert.equal(bare.compile("device.allowMultipleAllocations").ok, false);
   assert.equal(bare.compile("[1].includes(1)").ok, false);
@@ -158,6 +158,6 @@ test("functions and variables of gates that are off are not known", () => {
   assert.equal(all.compile("[1].includes(1)").ok, true);
 });
 
-test("the result must be a bool or what an attribute is", () => {
+test("the result must have the type bool or that of an attribute", () => {
   assert.equal(problem("1"), "must evaluate to bool or the unknown type, not int");
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CelError, createEnvironment, jsonValue, LazyMap, types, type Value } from "./index.ts";
 
-describe("a general environment", () => {
+describe("an environment", () => {
   const environment = createEnvironment({
     variables: {
       x: types.intType,
@@ -18,7 +18,7 @@ describe("a general environment", () => {
     return error ?? value;
   };
 
-  test("has the declared variables, also those with dots", () => {
+  test("has the declared variables, also with dots in their names", () => {
     assert.equal(run("x + 1", { x: 4n }), 5n);
     assert.equal(run('a.b + "!"', { "a.b": "hello" }), "hello!");
     assert.deepEqual(run("list.map(e, e)", { list: [1n, "a"] }), [1n, "a"]);
@@ -37,7 +37,7 @@ describe("a general environment", () => {
     assert.equal(run("x == 1 || true", {}), true);
   });
 
-  test("gives the type and counts the cost", () => {
+  test("reports the type and the cost", () => {
     const program = environment.compile("x > 1");
     assert.ok(program.ok);
     assert.equal(program.type.name, "bool");
@@ -48,7 +48,7 @@ describe("a general environment", () => {
     );
   });
 
-  test("looks for names in its container first", () => {
+  test("looks up names in its container first", () => {
     const inside = createEnvironment({
       variables: { "a.b.x": types.intType, "a.y": types.intType, x: types.intType },
       container: "a.b",
@@ -68,7 +68,7 @@ describe("values for variables of any type", () => {
     return error ?? value;
   };
 
-  test("JSON is read as it is: whole numbers are ints, members without a value are not there", () => {
+  test("JSON is converted by value: whole numbers are ints, undefined members are missing", () => {
     const object = jsonValue({ a: { n: 3, f: 1.5, l: ["x", null], u: undefined }, big: 2n ** 60n });
     assert.equal(run("object.a.n + 1", { object }), 4n);
     assert.equal(run("object.a.f * 2.0", { object }), 3);
@@ -80,7 +80,7 @@ describe("values for variables of any type", () => {
     assert.equal(run('object == {"a": object.a, "big": object.big}', { object }), true);
   });
 
-  test("a lazy map computes each value once, where it is looked at", () => {
+  test("a lazy map computes each value once, at its first use", () => {
     const made: string[] = [];
     const make = (name: string, value: Value) =>
       [
@@ -105,7 +105,7 @@ describe("the basic environment", () => {
     return program.ok ? [] : (program.error.match(/(?<=ERROR: ).*/g) ?? []);
   };
 
-  test("has none of what device selectors add", () => {
+  test("has no additions of device selectors", () => {
     assert.deepEqual(errorsOf("cel.bind(a, 1, a == 1)"), [
       "<input>:1:1: undeclared reference to 'cel' (in container '')",
       "<input>:1:9: undeclared reference to 'bind' (in container '')",
@@ -120,7 +120,7 @@ describe("the basic environment", () => {
   });
 });
 
-describe("what does not parse is worded as ANTLR does", () => {
+describe("syntax errors have the text of ANTLR", () => {
   const starts =
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
   const cases: readonly (readonly [expression: string, error: string])[] = [

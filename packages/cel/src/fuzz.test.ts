@@ -5,9 +5,9 @@ import { gunzipSync } from "node:zlib";
 import fc from "fast-check";
 import { type DeviceEnvironment, type DeviceInput, deviceEnvironment } from "./index.ts";
 
-/** fast-check prints it with a failure; another one tries other texts. */
+/** fast-check prints the seed of a failure. */
 const settings = { seed: Number(process.env["DRAY_FUZZ_SEED"] ?? 20261121), numRuns: 1000 };
-/** Ends a run that hangs; nothing here takes a second by itself. */
+/** For a run that hangs: each test takes less than a second. */
 const timeout = 120_000;
 
 const environments: readonly DeviceEnvironment[] = [
@@ -38,7 +38,7 @@ const devices: readonly DeviceInput[] = [
   { driver, attributes: { model: {} } },
 ];
 
-/** Compiles, or says where and why not; evaluates to an answer or to an error, and throws nothing. */
+/** Checks that a text compiles or has an error with a position, and that evaluations do not throw. */
 function holds(text: string): void {
   for (const environment of environments) {
     const selector = environment.compile(text);
@@ -61,7 +61,7 @@ function holds(text: string): void {
   }
 }
 
-/** A place in the text goes with every error of its words; -1:0 is the whole, for one that is nested too deep. */
+/** Checks that an error has a position in the text; -1:0 is that of the text as a whole. */
 function checkError(text: string, error: string): void {
   if (/^(must evaluate to |program instantiation failed: .)/.test(error)) return;
   const [, line = "", column = ""] = /^compilation failed: ERROR: <input>:(-?\d+):(\d+): ./.exec(error) ?? [];
@@ -130,23 +130,23 @@ const tokens = [
 const token = fc.constantFrom(...tokens);
 const expression = fc.constantFrom(...recorded);
 
-describe("any text compiles or gives an error with a place", { timeout }, () => {
+describe("any text compiles or has an error with a position", { timeout }, () => {
   const check = (name: string, text: fc.Arbitrary<string>, runs = settings.numRuns): void => {
     test(name, () => fc.assert(fc.property(text, holds), { ...settings, numRuns: runs }));
   };
 
   check("of any characters", fc.string({ unit: "binary", maxLength: 60 }));
-  // Half of a surrogate pair, which is no character.
+  // Includes lone surrogates.
   check(
     "of any UTF-16",
     fc.array(fc.nat(0xffff), { maxLength: 30 }).map((units) => String.fromCharCode(...units)),
   );
   check(
-    "of the language's own words",
+    "of tokens of the language",
     fc.array(token, { maxLength: 30 }).map((words) => words.join("")),
   );
   check(
-    "a selector with a part cut out or put in",
+    "a selector with a part removed or inserted",
     fc
       .tuple(expression, fc.nat(), fc.nat(8), fc.oneof(token, expression, fc.string({ unit: "binary" })))
       .map(([text, at, length, other]) => {
@@ -161,7 +161,7 @@ describe("any text compiles or gives an error with a place", { timeout }, () => 
   );
 });
 
-describe("nesting and length have an end", { timeout }, () => {
+describe("nesting and length are limited", { timeout }, () => {
   const nested: readonly (readonly [open: string, close: string])[] = [
     ["(", ")"],
     ["[", "]"],

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deviceEnvironment } from "@dray/cel";
 
-/** An expression and what comes of it: its value, the text of its error, or the first line of why it does not compile. */
+/** An expression and its value, the text of its run-time error, or the first line of its compile error. */
 export type Outcome = readonly [expression: string, outcome: boolean | string];
 
 const environment = deviceEnvironment({ stored: true });
@@ -15,7 +15,7 @@ function outcome(expression: string): boolean | string {
   return matches ?? error.replace(hint, "");
 }
 
-/** One test for each expression. The outcomes are those of Kubernetes' own library, 0.37.2. */
+/** Defines one test for each expression. The outcomes are those of k8s.io/dynamic-resource-allocation 0.37.2. */
 export function testOutcomes(outcomes: readonly Outcome[]): void {
   for (const [expression, expected] of outcomes) {
     test(expression, () => assert.equal(outcome(expression), expected));

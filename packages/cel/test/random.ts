@@ -1,12 +1,12 @@
 import type { DeviceInput } from "@dray/cel";
 
-/** Numbers that look random and are the same for the same seed. */
+/** A pseudorandom number generator with a seed. */
 export class Random {
   #state: number;
   constructor(seed: number) {
     this.#state = seed >>> 0;
   }
-  /** A whole number from 0 up to and without `end`. */
+  /** An integer from 0 to `end` - 1. */
   below(end: number): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let x = this.#state;
@@ -25,7 +25,7 @@ export class Random {
 const domains = ["gpu.example.com", "other.example.com"];
 const ids = ["model", "index", "healthy", "version", "tags", "nums"];
 
-/** A random selector. Most compile; many fail at run time, for the types of attributes are not known before. */
+/** A random selector. Most compile; many fail at run time, because of the types of attributes. */
 export function randomSelector(random: Random): string {
   return new Expressions(random).bool(3, []);
 }
@@ -175,7 +175,7 @@ class Expressions {
     ]);
   }
 
-  /** `has()` in its forms. */
+  /** Variants of `has()`. */
   #presence(): string {
     const r = this.#random;
     const domain = r.pick(domains);
@@ -191,7 +191,7 @@ class Expressions {
     ])})`;
   }
 
-  /** Something the expression makes itself. */
+  /** A value that the expression makes. */
   #made(depth: number, scope: readonly Variable[]): string {
     const r = this.#random;
     return r.pick([
@@ -210,7 +210,7 @@ class Expressions {
   }
 }
 
-/** A random device; attributes are now of this type and now of that. */
+/** A random device, with attributes of random types. */
 export function randomDevice(random: Random): DeviceInput {
   const attributes: Record<string, NonNullable<DeviceInput["attributes"]>[string]> = {};
   for (const domain of ["", "gpu.example.com/", "other.example.com/"]) {
@@ -228,7 +228,7 @@ export function randomDevice(random: Random): DeviceInput {
   };
 }
 
-/** Mostly of the type that goes with the name. */
+/** Most attributes have the type that belongs to the name. */
 export function randomAttribute(random: Random, id: string): NonNullable<DeviceInput["attributes"]>[string] {
   switch (random.chance(80) ? id : random.pick(ids)) {
     case "model":

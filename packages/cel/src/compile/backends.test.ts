@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Random, randomAttribute, randomDevice, randomSelector } from "../../test/random.ts";
 import { type DeviceInput, deviceEnvironment, type Evaluation, type Selector } from "../index.ts";
 
-/** The same selector by both back ends; undefined where it does not compile. */
+/** The selector with both back ends; undefined if it does not compile. */
 function both(expression: string): readonly [Selector, Selector] | undefined {
   const closures = environments.closures.compile(expression);
   const generated = environments.generated.compile(expression);
@@ -33,7 +33,7 @@ function assertSame(expression: string, devices: readonly DeviceInput[], limits:
 const text = (value: unknown): string =>
   JSON.stringify(value, (_, part) => (typeof part === "bigint" ? String(part) : part));
 
-test("both back ends give the same on random selectors and limits", () => {
+test("both back ends have the same results for random selectors and limits", () => {
   const random = new Random(20260101);
   let compiled = 0;
   for (let i = 0; i < 3000; i++) {
@@ -44,11 +44,11 @@ test("both back ends give the same on random selectors and limits", () => {
   assert.ok(compiled > 2000, `only ${compiled} random selectors compile`);
 });
 
-test("what was spent is over the limit exactly where the limit is exceeded", () => {
+test("an evaluation is cancelled if and only if its cost exceeds the limit", () => {
   const random = new Random(7);
   for (let i = 0; i < 500; i++) {
     const selector = environments.generated.compile(randomSelector(random));
-    // There cel-go takes one off after it has looked at the limit.
+    // There cel-go subtracts 1 after the check of the limit.
     if (!selector.ok || selector.expression.includes("? device : device)")) continue;
     const device = randomDevice(random);
     const { cost } = selector.evaluate(device);
@@ -60,7 +60,7 @@ test("what was spent is over the limit exactly where the limit is exceeded", () 
   }
 });
 
-test("devices that agree in what a selector reads give the same result, error and cost", () => {
+test("devices with the same values for what a selector reads have the same result, error and cost", () => {
   const random = new Random(11);
   let narrow = 0;
   for (let i = 0; i < 4000; i++) {
@@ -78,7 +78,7 @@ test("devices that agree in what a selector reads give the same result, error an
   assert.ok(narrow > 500, `only ${narrow} selectors read single attributes`);
 });
 
-/** A device that differs, but not in what the selector reads. */
+/** A device that differs in what the selector does not read. */
 function changedElsewhere(random: Random, device: DeviceInput, { reads }: Selector): DeviceInput {
   const driver = reads.driver ? device.driver : "third.example.com";
   const qualified = <T>(entries: Readonly<Record<string, T>> | undefined): Map<string, T> => {

@@ -31,7 +31,7 @@ export function constantSet(overloads: readonly Overload[], needle: Node, contai
   const elements = container.value as readonly Value[];
   if (elements.length === 0) return constant(false);
   const set = ConstantSet.of(elements);
-  return set === undefined ? undefined : { kind: "member", needle, set };
+  return set === undefined ? undefined : { kind: "inSet", needle, set };
 }
 
 /** Chooses the implementation of a call. Throws ProgramError for an invalid constant pattern. */

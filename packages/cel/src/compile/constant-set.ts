@@ -4,8 +4,8 @@ import { checkHashable } from "../values/maps.ts";
 import { CelError, typeName, Uint, type Value } from "../values/value.ts";
 
 /**
- * The constant list on the right of `in`, as a set. Like cel-go's it knows every number in all three types, each
- * converted once: a large int is found by the double nearest to it.
+ * The constant list in `x in [1, 2]` as a set. As in cel-go each number is converted once to all numeric types: a large
+ * int is found by the nearest double.
  */
 export class ConstantSet {
   readonly #plain = new Set<unknown>();
@@ -15,7 +15,7 @@ export class ConstantSet {
     for (const element of elements) this.#add(element);
   }
 
-  /** The set of a list of scalars; undefined where an element is none. */
+  /** Undefined if an element is not a scalar. */
   static of(elements: readonly Value[]): ConstantSet | undefined {
     const scalar = elements.every((element) => scalars.has(typeName(element)));
     return scalar ? new ConstantSet(elements) : undefined;
@@ -41,7 +41,7 @@ export class ConstantSet {
     }
   }
 
-  /** Whether a value is in the set; errors are handed on, and Go cannot hash every type. */
+  /** Returns an error for a CelError. Throws Panic for a value that Go cannot hash. */
   has(value: Value): boolean | CelError {
     switch (typeof value) {
       case "string":

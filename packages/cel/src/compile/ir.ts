@@ -4,15 +4,15 @@ import type { ConstantSet } from "./constant-set.ts";
 import type { Invocation } from "./invocation.ts";
 
 /**
- * What a checked expression comes down to, with everything decided that does not depend on values. Both back ends, the
- * closures and the generated source, follow it node by node; what a node does to values stands in `runtime.ts`.
+ * The intermediate representation of a checked expression: everything that does not depend on values is resolved. Both
+ * back ends, closures and generated code, are made of it. The operations of nodes on values are in `runtime.ts`.
  *
- * Costs are those of cel-go's cost tracker: a chain of accesses costs one for each access made and one for itself, a
- * call what its rule says, a list 10, a map 30 and a message 40; the other nodes cost nothing themselves.
+ * Costs are those of cel-go's cost tracker: a chain costs 1 for itself and 1 for each qualifier that it follows, a call
+ * what its rule says, a list 10, a map 30 and a message 40. The other nodes cost nothing.
  */
 export type Node =
   | Constant
-  | Made
+  | FoldedCall
   | Variable
   | Local
   | Lazy
@@ -21,9 +21,9 @@ export type Node =
   | Logical
   | Conditional
   | Invoke
-  | Guard
+  | NotStrictlyFalse
   | Fallback
-  | Member
+  | InSet
   | MakeList
   | MakeMap
   | MakeMessage
@@ -37,51 +37,51 @@ export interface Constant {
   readonly value: Value;
 }
 
-/** A call of constants that was carried out beforehand; cel-go makes it, and so counts it, each time. */
-export interface Made {
-  readonly kind: "made";
-  /** An error where it failed. */
+/** A call with constant arguments, evaluated at compile time. cel-go evaluates and charges it each time. */
+export interface FoldedCall {
+  readonly kind: "folded";
+  /** A CelError if the call failed. */
   readonly value: Value;
   readonly cost: number;
 }
 
-/** A variable of the environment; costs are those of the chain around it. */
+/** A variable of the environment. The chain around it is charged. */
 export interface Variable {
   readonly kind: "variable";
   readonly name: string;
-  /** Place among the values handed to an evaluation. */
+  /** Among the variables of an evaluation. */
   readonly index: number;
 }
 
-/** A variable of a loop. */
+/** The accumulator or a variable of a loop. */
 export interface Local {
   readonly kind: "local";
   readonly slot: number;
 }
 
-/** A variable of `cel.bind`: computed when it is first asked for. */
+/** A variable of `cel.bind`: evaluated at its first use. */
 export interface Lazy {
   readonly kind: "lazy";
   readonly slot: number;
   readonly init: Node;
 }
 
-/** A value and the fields or indexes taken from it; once one is optional, the rest is too. */
+/** A value and the fields or indexes that select a part of it. After an optional qualifier all are optional. */
 export interface Chain {
   readonly kind: "chain";
   readonly base: Node;
   readonly qualifiers: readonly Qualifier[];
-  /** 1, or 0 where cel-go watches the parts only: for `c ? a : b` and for what stands in a branch or an index. */
+  /** The cost of the chain itself: 0 where cel-go charges only its parts: for `c ? a : b`, a branch and an index. */
   readonly own: 0 | 1;
-  /** Whether the base can turn out to be an optional value. */
+  /** The base can be an optional value. */
   readonly maybeOptional: boolean;
 }
 
-/** The key is computed by a node; a constant one is checked already. */
 export interface Qualifier {
+  /** A constant key is valid. */
   readonly key: Node;
   readonly optional: boolean;
-  /** The operand is of a message type that the checker knows; never set for an optional access. */
+  /** The operand has a message type that the checker knows. Never set for an optional qualifier. */
   readonly declared?: true;
 }
 
@@ -90,15 +90,15 @@ export interface Presence {
   readonly kind: "presence";
   readonly chain: Chain;
   readonly field: string;
-  /** cel-go takes one off where `c ? a : b` stands in `has()`. */
+  /** -1 for `c ? a : b` in `has()`: there cel-go subtracts 1. */
   readonly own: 0 | -1;
-  /** The chain leads to an optional value, as its type says. */
+  /** The type of the chain is an optional type. */
   readonly optional: boolean;
-  /** The operand is of a message type that the checker knows. */
+  /** The operand has a message type that the checker knows. */
   readonly declared?: true;
 }
 
-/** `&&` (stops at false) and `||` (stops at true). */
+/** `&&` with `stop` false, or `||` with `stop` true. */
 export interface Logical {
   readonly kind: "logical";
   readonly stop: boolean;
@@ -119,9 +119,9 @@ export interface Invoke {
   readonly args: readonly Node[];
 }
 
-/** `@not_strictly_false`: an error lets a loop go on. */
-export interface Guard {
-  readonly kind: "guard";
+/** `@not_strictly_false`: after an error a loop continues. */
+export interface NotStrictlyFalse {
+  readonly kind: "notStrictlyFalse";
   readonly operand: Node;
 }
 
@@ -134,8 +134,8 @@ export interface Fallback {
 }
 
 /** `x in [constants]` */
-export interface Member {
-  readonly kind: "member";
+export interface InSet {
+  readonly kind: "inSet";
   readonly needle: Node;
   readonly set: ConstantSet;
 }
@@ -158,16 +158,16 @@ export interface MakeMessage {
   readonly fields: readonly { readonly name: string; readonly value: Node; readonly optional: boolean }[];
 }
 
-/** `@result + [element]` of a loop that collects: the list is this loop's own and grows in place. */
+/** `@result + [element]` in a loop that makes a list: it grows in place. */
 export interface Append {
   readonly kind: "append";
   readonly slot: number;
   readonly element: Node;
-  /** What the one-element list costs, besides 1 for the accumulator and 1 for the sum. */
+  /** The cost of the list with one element, besides 1 for the accumulator and 1 for the sum. */
   readonly makes: 0 | 10;
 }
 
-/** `cel.@mapInsert(@result, …)` of a loop that collects. */
+/** `cel.@mapInsert(@result, …)` in a loop that makes a map: it grows in place. */
 export interface Insert {
   readonly kind: "insert";
   readonly slot: number;
@@ -178,9 +178,10 @@ export interface Insert {
 export interface Loop {
   readonly kind: "loop";
   readonly range: Node;
-  /** The accumulator, which starts as `init`, and the one or two variables. */
+  /** Of the accumulator. */
   readonly slot: number;
   readonly init: Value;
+  /** Slots of the one or two variables. */
   readonly first: number;
   readonly second: number | undefined;
   readonly condition: Node;
@@ -188,7 +189,7 @@ export interface Loop {
   readonly result: Node;
 }
 
-/** Forgets the value of a variable of `cel.bind`, then gives the result. */
+/** Clears a variable of `cel.bind`, then evaluates the result. */
 export interface Bind {
   readonly kind: "bind";
   readonly slot: number;
@@ -198,6 +199,6 @@ export interface Bind {
 /** A lowered expression. */
 export interface Lowered {
   readonly root: Node;
-  /** Places for the variables of loops and bindings. */
+  /** Number of variables of loops and bindings. */
   readonly slots: number;
 }

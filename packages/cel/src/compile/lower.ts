@@ -18,7 +18,7 @@ import { CelError, TypeValue, typeName, type Value } from "../values/value.ts";
 import { constantSet, invocation, isConversion, isParser, ProgramError } from "./call-lowering.ts";
 import { chain, chainOf, collecting, constant, qualified, raw } from "./chains.ts";
 import type { Lowered, Node } from "./ir.ts";
-import { badKey, pushOptional, setOptional } from "./runtime.ts";
+import { keyError, pushOptional, setOptional } from "./runtime.ts";
 
 /** What the names of a checked expression refer to at run time. */
 export interface Names {
@@ -117,7 +117,7 @@ class Lowering {
   }
 
   #index(operand: Node, type: CelType | undefined, key: Node, optional: boolean): Node {
-    const problem = key.kind === "constant" ? badKey(key.value) : undefined;
+    const problem = key.kind === "constant" ? keyError(key.value) : undefined;
     if (problem !== undefined) throw new ProgramError(problem.message);
     return qualified(chainOf(operand, type), { key: raw(key), optional });
   }
@@ -136,7 +136,7 @@ class Lowering {
         return { ...chain(node, this.#checked.typeOf(expr)), own: 0 };
       }
       case "@not_strictly_false":
-        return { kind: "guard", operand: first };
+        return { kind: "notStrictlyFalse", operand: first };
       case "_[_]":
       case "_[?_]":
       case "_?._":
@@ -178,7 +178,7 @@ class Lowering {
     if (!isParser(name)) return { kind: "invoke", call, args };
     const value = call.invoke(a, b, c, d, context);
     const cost = typeof call.cost === "number" ? call.cost : call.cost(a, b, c, d, value, context);
-    return { kind: "made", value, cost };
+    return { kind: "folded", value, cost };
   }
 
   #list(expr: ListLiteral): Node {

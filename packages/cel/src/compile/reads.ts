@@ -2,19 +2,18 @@ import { deviceIndex } from "./frame.ts";
 import type { Lowered, Node, Qualifier } from "./ir.ts";
 
 /**
- * What an expression can depend on: two devices that agree in it give the same result, error and cost. Names of
- * attributes and capacities are meant with their domain, which for bare names is the driver. An attribute that cannot
- * be read makes every expression fail and is no part of this.
+ * The parts of a device that an expression depends on: two devices with equal parts have the same result, error and
+ * cost. The domain of a bare name is the driver. An invalid attribute, which makes every expression fail, is not a part.
  */
 export interface Reads {
   readonly driver: boolean;
   readonly allowMultipleAllocations: boolean;
-  /** Domain and id of each, sorted; "all" where it looks at whole domains or computes names. */
+  /** Sorted; "all" if the expression reads whole domains or computes names. */
   readonly attributes: readonly (readonly [domain: string, id: string])[] | "all";
   readonly capacity: readonly (readonly [domain: string, id: string])[] | "all";
 }
 
-/** Follows every node, whether it is always evaluated or not. */
+/** Visits every node, whether it is always evaluated or not. */
 export function readsOf({ root }: Lowered): Reads {
   const reader = new Reader();
   reader.visit(root);
@@ -26,14 +25,14 @@ export function readsOf({ root }: Lowered): Reads {
   };
 }
 
-const everything = ["driver", "allowMultipleAllocations", "attributes", "capacity"];
+const allFields = ["driver", "allowMultipleAllocations", "attributes", "capacity"];
 
 class Reader {
-  /** Fields of the device that are read, of the maps those that are read as a whole. */
+  /** Fields of the device that are read as a whole. */
   readonly fields = new Set<string>();
-  /** By field and name. */
+  /** Attributes and capacities that are read, by field, domain and id. */
   readonly #names = new Map<string, readonly [domain: string, id: string]>();
-  /** Bound values that were followed already: a variable may be used many times. */
+  /** Bound values that were visited: a variable can be used many times. */
   readonly #followed = new Set<Node>();
 
   names(field: string): Reads["attributes"] {
@@ -59,7 +58,7 @@ class Reader {
       case "invoke": {
         const [needle, container] = node.args;
         if (node.call.name === "@in" && needle?.kind === "constant" && container?.kind === "chain") {
-          // Whether a map has a key is all that `in` asks.
+          // `in` reads only whether the map has the key.
           this.#chain(container.base, [...container.qualifiers, { key: needle, optional: false }]);
           break;
         }
@@ -81,7 +80,7 @@ class Reader {
     }
     this.#keysOf(base);
     const [field, domain, id] = names;
-    if (field === undefined) for (const name of everything) this.fields.add(name);
+    if (field === undefined) for (const name of allFields) this.fields.add(name);
     else if (field !== "attributes" && field !== "capacity") this.fields.add(field);
     else if (domain === undefined || id === undefined) this.fields.add(field);
     else this.#names.set(`${field}\n${domain}\n${id}`, [domain, id]);
@@ -93,7 +92,7 @@ class Reader {
     this.visit(init);
   }
 
-  /** What the computed indexes of a bound access read. */
+  /** Visits the computed indexes of a bound chain. */
   #keysOf(base: Node): void {
     if (base.kind !== "lazy" || base.init.kind !== "chain" || this.#followed.has(base)) return;
     this.#followed.add(base);
@@ -104,21 +103,20 @@ class Reader {
 
 interface Path {
   readonly names: readonly string[];
-  /** No index was computed, so that further names go on from here. */
+  /** No index is computed: further names continue the path. */
   readonly whole: boolean;
 }
 
 /**
- * The constant names by which a chain goes into the device, up to the first computed one; undefined where it starts
- * elsewhere. A bound variable stands for what it is bound to, so `cel.bind(d, device.attributes["x"], d.y)` reads one
- * attribute.
+ * The constant names of a chain that starts at the device, up to the first computed one; undefined for any other chain.
+ * A bound variable stands for its value: `cel.bind(d, device.attributes["x"], d.y)` reads one attribute.
  */
 function devicePath(base: Node, qualifiers: readonly Qualifier[]): Path | undefined {
   let path: Path | undefined;
   if (base.kind === "variable" && base.index === deviceIndex) path = { names: [], whole: true };
   else if (base.kind === "lazy" && base.init.kind === "chain") {
     path = devicePath(base.init.base, base.init.qualifiers);
-    // Whether the map of all domains is empty matters: see `bound`.
+    // The result depends on whether the map of all domains is empty: see `bindingValue`.
     if (path?.names.length === 1) path = { ...path, whole: false };
   }
   if (path === undefined || !path.whole) return path;
@@ -130,7 +128,7 @@ function devicePath(base: Node, qualifiers: readonly Qualifier[]): Path | undefi
   return { names, whole: true };
 }
 
-/** The parts of a node that is no access. */
+/** The children of a node. */
 function children(node: Node): readonly Node[] {
   switch (node.kind) {
     case "logical":
@@ -139,11 +137,11 @@ function children(node: Node): readonly Node[] {
       return [node.condition, node.yes, node.no];
     case "insert":
       return node.args;
-    case "guard":
+    case "notStrictlyFalse":
       return [node.operand];
     case "fallback":
       return [node.target, node.other];
-    case "member":
+    case "inSet":
       return [node.needle];
     case "list":
       return node.elements;

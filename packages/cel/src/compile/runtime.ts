@@ -20,9 +20,9 @@ import {
   type Value,
 } from "../values/value.ts";
 
-/** What nodes do to values: the one description that the closures and the generated source share. */
+/** Operations of nodes on values. Closures and generated code share them. */
 
-/** A key within the text of an error, as Go's `%v` writes it. */
+/** A key in the text of an error, as Go's `%v` formats it. */
 function keyText(key: Value): string {
   if (typeof key === "number") return floatText(key);
   if (key === null) return "0";
@@ -32,8 +32,8 @@ function keyText(key: Value): string {
   return String(key instanceof LibraryValue ? key.identity : key);
 }
 
-/** Why a value cannot be an index or a field; undefined if it can. */
-export function badKey(key: Value): CelError | undefined {
+/** The error of a value that cannot be an index or a field; undefined for any other value. */
+export function keyError(key: Value): CelError | undefined {
   switch (typeof key) {
     case "string":
     case "bigint":
@@ -46,8 +46,8 @@ export function badKey(key: Value): CelError | undefined {
   }
 }
 
-/** The member of that key, or an error. */
-export function take(value: Value, key: Value): Value {
+/** Selects a member by its key. Returns an error if it is missing. */
+export function qualify(value: Value, key: Value): Value {
   const found = lookup(value, key);
   return found === undefined ? missing(value, key) : found;
 }
@@ -58,13 +58,13 @@ function missing(value: Value, key: Value): Value {
   return new CelError(`${Array.isArray(value) ? "index out of bounds" : "no such key"}: ${keyText(key)}`);
 }
 
-/** A field of a message whose type the checker knows; null if unset. */
-export function takeField(message: Value, field: Value): Value {
+/** Selects a field of a message whose type the checker knows; null if unset. */
+export function qualifyField(message: Value, field: Value): Value {
   const found = message instanceof MessageValue ? message.select(String(field), true) : undefined;
-  return found === undefined ? take(message, field) : found;
+  return found === undefined ? qualify(message, field) : found;
 }
 
-/** The same; undefined if unset. */
+/** Like `qualifyField`, but undefined if unset. */
 export function lookupField(message: Value, field: Value): Value | undefined {
   return message instanceof MessageValue ? setField(message, field, true) : lookup(message, field);
 }
@@ -76,7 +76,7 @@ function setField(message: MessageValue, field: Value, declared: boolean): Value
   return isSet ? message.select(name, declared) : undefined;
 }
 
-/** The member of that key, undefined where there is none, an error where a list has no such indexes. */
+/** Selects a member by its key. Returns undefined if it is missing, an error if the key cannot be an index of a list. */
 export function lookup(value: Value, key: Value): Value | undefined {
   if (value instanceof MapValue) return value.find(key);
   if (value instanceof MessageValue) return setField(value, key, false);
@@ -95,28 +95,28 @@ function listIndex(key: Value): number | CelError {
   return new CelError(`unsupported index type '${typeName(key)}' in list`);
 }
 
-/** What `&&` and `||` give when neither side decides. */
-export function neither(left: Value, right: Value, stop: boolean): Value {
+/** The result of `&&` or `||` if no operand decides it. `stop` is the deciding value. */
+export function logicalResult(left: Value, right: Value, stop: boolean): Value {
   if (left instanceof CelError) return left;
   if (typeof left !== "boolean") return noSuchOverload;
   if (right instanceof CelError) return right;
   return typeof right === "boolean" ? !stop : noSuchOverload;
 }
 
-/** What a conditional gives whose condition is no bool. */
-export function undecided(condition: Value): Value {
+/** The result of a conditional whose condition is not a bool. */
+export function conditionError(condition: Value): Value {
   return condition instanceof CelError ? condition : noSuchOverload;
 }
 
-/** What `or` and `orValue` give where they need not look further; undefined where the other side is asked. */
+/** The result of `or` or `orValue` without their argument; undefined if the argument decides. */
 export function fallback(target: Value, name: "or" | "orValue"): Value | undefined {
   if (target instanceof CelError) return target;
   if (!(target instanceof Optional)) return noSuchOverload;
   return name === "or" && target.value !== undefined ? target : target.value;
 }
 
-/** What a loop runs over: elements, or keys; undefined where it cannot. With two variables lists give indexes first. */
-export function iterated(value: Value): readonly Value[] | undefined {
+/** The elements of a list or the keys of a map; undefined for any other value. */
+export function iterationItems(value: Value): readonly Value[] | undefined {
   if (Array.isArray(value)) return value;
   return value instanceof MapValue ? [...value.keys()] : undefined;
 }
@@ -130,31 +130,31 @@ export function notIterable(value: Value, two: boolean): CelError {
   );
 }
 
-/** The second variable of a loop over a map or a list, by the first. */
-export function memberAt(range: Value, items: readonly Value[], i: number): Value {
+/** The second variable of a loop with two variables. */
+export function elementAt(range: Value, items: readonly Value[], i: number): Value {
   return range instanceof MapValue ? range.find(items[i]!)! : items[i]!;
 }
 
 /**
- * What `cel.bind` keeps of its value: cel-go takes an empty map or list for the start of a loop and puts one of its own
- * in its place, which finds no domains that are not there.
+ * The value of a variable of `cel.bind`. cel-go takes an empty map or list for the accumulator of a loop, and replaces
+ * it by a mutable one, in which missing domains are not found.
  */
-export function bound(value: Value): Value {
+export function bindingValue(value: Value): Value {
   return value instanceof DomainMap && value.size === 0 ? emptyDomain : value;
 }
 
-/** `list + [element]` where the list belongs to the loop that builds it. */
+/** `list + [element]`, in place: the list belongs to the loop that builds it. */
 export function append(list: Value, element: Value): Value {
   if (list instanceof CelError) return list;
   if (element instanceof CelError) return element;
-  const grown = list as Value[];
-  // The empty list is the constant that every run starts from.
-  if (grown.length === 0) return [element];
-  grown.push(element);
-  return grown;
+  const target = list as Value[];
+  // The empty list is a constant of the program.
+  if (target.length === 0) return [element];
+  target.push(element);
+  return target;
 }
 
-/** The map with one entry, or the entries of another map, more; it belongs to the loop that builds it. */
+/** Adds an entry, or the entries of a map if `value` is undefined, in place: the map belongs to the loop that builds it. */
 export function insert(map: Value, key: Value, value: Value | undefined): Value {
   if (map instanceof CelError) return map;
   if (key instanceof CelError) return key;
@@ -184,7 +184,7 @@ function notOptional(entry: string, value: Value): CelError {
   return new CelError(`cannot initialize optional entry '${entry}' from non-optional value ${shown(value)}`);
 }
 
-/** Puts an optional entry into a map under construction; an error where the value is no optional. */
+/** Adds an optional entry to a map. Returns an error if the value is not an optional value. */
 export function setOptional(map: LiteralMap, key: Value, value: Value): CelError | undefined {
   if (!(value instanceof Optional)) return notOptional(keyText(key), value);
   if (value.value === undefined) map.delete(key);
@@ -192,7 +192,7 @@ export function setOptional(map: LiteralMap, key: Value, value: Value): CelError
   return undefined;
 }
 
-/** The same for a field of a message. */
+/** Adds an optional field to a message. Returns an error if the value is not an optional value. */
 export function setOptionalField(
   fields: Map<string, Value>,
   name: string,
@@ -204,7 +204,7 @@ export function setOptionalField(
   return undefined;
 }
 
-/** Adds an optional element to a list under construction; an error where the value is no optional. */
+/** Adds an optional element to a list. Returns an error if the value is not an optional value. */
 export function pushOptional(list: Value[], value: Value): CelError | undefined {
   if (!(value instanceof Optional)) {
     return new CelError(`cannot initialize optional list element from non-optional value ${shown(value)}`);
@@ -213,7 +213,7 @@ export function pushOptional(list: Value[], value: Value): CelError | undefined 
   return undefined;
 }
 
-/** A value as Go prints it. */
+/** Formats a value as Go does. */
 function shown(value: Value): string {
   if (Array.isArray(value)) return `[${value.map(shown).join(", ")}]`;
   if (value instanceof LiteralMap) {
@@ -223,7 +223,7 @@ function shown(value: Value): string {
   return typeof value === "object" ? typeName(value) : String(value);
 }
 
-/** What comparing a text with one of that size costs. */
+/** The cost of comparing a string with one of a known size. */
 export function textCost(text: string, size: number): number {
   if (text.length <= 10) return text.length === 0 || size === 0 ? 0 : 1;
   return Math.ceil(Math.min(textLength(text), size) * 0.1);

@@ -5,7 +5,7 @@ import { deviceEnvironment } from "../index.ts";
 const environment = deviceEnvironment({ stored: true });
 const attribute = 'device.attributes["d.com"].n';
 
-describe("the highest cost of a selector", () => {
+describe("the maximum cost of a selector", () => {
   const cases: readonly (readonly [expression: string, cost: number | bigint])[] = [
     ["true", 0],
     ['device.driver == ""', 2],
@@ -19,17 +19,17 @@ describe("the highest cost of a selector", () => {
     [`${attribute}.includes("fish")`, 68],
     [`1 in ${attribute}`, 68],
     [`${attribute}.exists(x, x > 0)`, 389],
-    // Of a capacity that is indexed the size is known to be nothing.
+    // The declared size of an indexed capacity is 0.
     ['dyn(device.capacity["d.com"]["m"]) == dyn("abc")', 6],
-    // A list that is made here is as long as what it is made from, and its elements keep their sizes.
+    // The result of map() has the size of its range, and the sizes of elements are kept.
     ["[device.driver].map(d, d + d)[0] == device.driver", 60],
     ["device.driver.split('.').sortBy(e, e) == []", 9213],
     ["lists.range(10).map(i, i).size() == 10", 164],
-    // Costs end where unsigned 64-bit integers do; a product of floating point comes before.
+    // Costs are unsigned 64-bit integers that saturate; products are computed in floating point.
     ["type(1) == int", 1_844_674_407_370_955_266n],
     ["type(device.driver) == string", 1_844_674_407_370_955_268n],
     ["lists.range(int(device.driver)).size() == 1", 2n ** 64n - 1n],
-    // Sizes that run over their end become small: upstream's estimate, too.
+    // Upstream does not check these sizes for overflow.
     ["strings.quote(type(device.driver) == string ? device.driver : 'a') == ''", 1_844_674_407_370_955_277n],
   ];
   for (const [expression, cost] of cases) {

@@ -56,7 +56,7 @@ describe("derived attributes", () => {
     });
   }
 
-  test("the type must be one that an attribute can have", () => {
+  test("the type must be that of an attribute", () => {
     const scalars = "must evaluate to a primitive scalar (string, integer, boolean, semver)";
     const bare = deviceEnvironment({ stored: false });
     const problem = (compiled: ReturnType<typeof bare.compileAttribute>): string =>
@@ -66,12 +66,12 @@ describe("derived attributes", () => {
       `${scalars} or a list of these scalars, not kubernetes.Quantity`,
     );
     assert.equal(problem(bare.compileAttribute("[1]")), `${scalars}, not list(int)`);
-    // The type is looked at before the program is made.
+    // The type is checked before the program is made.
     assert.match(problem(environment.compileAttribute("1.5 + double('x')")), /not double$/);
   });
 });
 
-describe("what an expression reads", () => {
+describe("reads of an expression", () => {
   const reads: readonly (readonly [string, object])[] = [
     ["true", { driver: false, attributes: [], capacity: [] }],
     ['device.driver == "x"', { driver: true }],
@@ -112,7 +112,7 @@ describe("what an expression reads", () => {
     [`${A}.exists(k, k == "model")`, { attributes: "all", capacity: [] }],
     ["device.attributes[device.driver].model == 1", { driver: true, attributes: "all" }],
     ["cel.bind(m, device.attributes[device.driver], m.a.b == 1)", { driver: true, attributes: "all" }],
-    // Whether there are attributes at all makes a difference to a bound map of them.
+    // A bound map of all domains depends on whether it is empty.
     ['cel.bind(m, device.attributes, has(m["a"].b))', { attributes: "all" }],
     ['cel.bind(d, device, has(d.attributes["a"].b))', { attributes: [["a", "b"]] }],
     ["device == null", { driver: true, allowMultipleAllocations: true, attributes: "all", capacity: "all" }],
@@ -130,7 +130,7 @@ describe("what an expression reads", () => {
 });
 
 describe("prepared devices", () => {
-  test("give what the device itself gives", () => {
+  test("have the result of the device itself", () => {
     const selector = environment.compile(`${A}.model == "a100-80" && ${A}.numa > 2`);
     assert.ok(selector.ok);
     const prepared = environment.prepare(device);
@@ -138,7 +138,7 @@ describe("prepared devices", () => {
     assert.deepEqual(selector.evaluate(prepared), { matches: true, cost: 10 });
   });
 
-  test("carry the fault of an attribute that cannot be read", () => {
+  test("have the error of an invalid attribute", () => {
     const prepared = environment.prepare({ driver: "d", attributes: { v: { version: "1" } } });
     const selector = environment.compile("true");
     assert.ok(selector.ok);
@@ -146,7 +146,7 @@ describe("prepared devices", () => {
   });
 });
 
-test("Go's panics end an evaluation, whatever stands beside them", () => {
+test("no operator absorbs a panic of Go", () => {
   const selector = environment.compile(`${A}.version in ["a"] || true`);
   assert.ok(selector.ok);
   const { error, cost } = selector.evaluate(device);

@@ -5,7 +5,7 @@ import { deviceEnvironment } from "../index.ts";
 const environment = deviceEnvironment({ stored: true });
 const strict = deviceEnvironment({ stored: false });
 
-describe("a hint follows where the mistake can be guessed", () => {
+describe("hints suggest what was meant", () => {
   const cases: readonly (readonly [expression: string, hint: string])[] = [
     ['device.attributes["vendor.com/vram-gb"] > 20', 'device.attributes["vendor.com"]["vram-gb"]'],
     ['device.attributes["model"] == "a"', 'device.attributes["DOMAIN"].model'],
@@ -44,7 +44,7 @@ describe("a hint follows where the mistake can be guessed", () => {
     });
   }
 
-  test("a gate that is off is named", () => {
+  test("a hint names a disabled feature gate", () => {
     const [shares, lists] = ["device.allowMultipleAllocations", "[1].includes(1)"].map((expression) => {
       const compiled = strict.compile(expression);
       return compiled.ok ? "" : compiled.hints.join();
@@ -53,13 +53,13 @@ describe("a hint follows where the mistake can be guessed", () => {
     assert.match(lists!, /DRAListTypeAttributes/);
   });
 
-  test("nothing is guessed of what is merely unknown", () => {
+  test("an undeclared name has no hint", () => {
     const compiled = environment.compile("nosuch == 1");
     assert.deepEqual(compiled.ok ? undefined : compiled.hints, []);
   });
 });
 
-describe("a warning tells what compiles and cannot be meant", () => {
+describe("warnings report what is valid and cannot be meant", () => {
   const cases: readonly (readonly [expression: string, warning: string])[] = [
     ['device.attributes["v.com/x"].y == 1', 'device.attributes["v.com"].x'],
     ['"v.com/x" in device.attributes', '"x" in device.attributes["v.com"]'],
@@ -80,7 +80,7 @@ describe("a warning tells what compiles and cannot be meant", () => {
     });
   }
 
-  test("good selectors have none", () => {
+  test("good selectors have no warnings", () => {
     for (const expression of [
       'device.driver == "gpu.example.com" && device.attributes["gpu.example.com"].model == "a100"',
       'device.attributes["other.org"].numaNode == 1 && device.driver == "gpu.example.com"',

@@ -4,7 +4,7 @@ import { DomainMap } from "../values/domain-map.ts";
 import { StringMap } from "../values/maps.ts";
 import { CelError, MapValue, QuantityValue, SemverValue, type Value } from "../values/value.ts";
 
-/** A device as a selector sees it. Names without a domain belong to the driver's domain. */
+/** The parts of a device that selectors see. Names without a domain belong to the driver's domain. */
 export interface DeviceInput {
   readonly driver: string;
   readonly attributes?: Readonly<Record<string, DeviceAttribute>>;
@@ -16,15 +16,13 @@ type Domains = ReadonlyMap<string, StringMap>;
 
 const noDomains: Domains = new Map();
 
-/**
- * A device that was read once, to be asked many times. What it was made from must not change meanwhile.
- */
+/** A device that is converted once for many evaluations. Its input must not change. */
 export class PreparedDevice {
   readonly driver: string;
   readonly allowMultipleAllocations: boolean;
-  /** By domain, then by id. */
+  /** By domain and id. */
   readonly attributes: Domains;
-  /** Why an attribute cannot be read: every expression fails with it, whatever it asks for. */
+  /** The error of an invalid attribute: every expression fails with it. */
   readonly error: CelError | undefined;
   readonly #input: DeviceInput["capacity"];
   #capacity: Domains | undefined;
@@ -43,13 +41,13 @@ export class PreparedDevice {
     this.#input = input.capacity;
   }
 
-  /** By domain, then by id; read when it is first asked for. */
+  /** By domain and id. Converted at the first use. */
   get capacity(): Domains {
     this.#capacity ??= byDomain(this.#input, this.driver, capacityValue);
     return this.#capacity;
   }
 
-  /** The variable `device`, for what looks at the device or its maps as a whole. */
+  /** The variable `device`, for expressions that use the device or its maps as a whole. */
   get value(): MapValue {
     this.#value ??= new DeviceMap(this);
     return this.#value;
@@ -99,7 +97,7 @@ class DeviceMap extends MapValue {
   }
 }
 
-/** A name without domain is of the driver's; of both spellings the qualified one wins. */
+/** A name without a domain belongs to the driver's domain. The same name with the domain has precedence. */
 function byDomain<T>(
   entries: Readonly<Record<string, T>> | undefined,
   driver: string,
@@ -128,7 +126,7 @@ function capacityValue({ value }: DeviceCapacity): Value {
   try {
     return new QuantityValue(Quantity.parse(value), value);
   } catch (error) {
-    // An API server stores no such capacity.
+    // The API server rejects such a capacity.
     if (error instanceof QuantityError) return new CelError(error.message);
     throw error;
   }

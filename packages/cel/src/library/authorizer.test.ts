@@ -58,7 +58,7 @@ describe("an authorizer", () => {
     labelSelector: "",
   };
 
-  test("is asked about a resource, with all that was said of it", () => {
+  test("checks a resource with all its fields", () => {
     const chain =
       'authorizer.group("apps").resource("d").subresource("scale").namespace("n").name("x").fieldSelector("a=b").labelSelector("c")';
     assert.equal(run(`${chain}.check("get").allowed()`), true);
@@ -76,7 +76,7 @@ describe("an authorizer", () => {
     ]);
   });
 
-  test("is asked about a path, the requested resource, and for a service account", () => {
+  test("checks a path, the requested resource, and a service account", () => {
     assert.equal(run('authorizer.path("/x").check("put").allowed()'), false);
     assert.deepEqual(asked, [{ ...nothing, path: "/x", verb: "put" }]);
     assert.equal(run('authorizer.requestResource.check("get").reason()'), "rule");
@@ -85,7 +85,7 @@ describe("an authorizer", () => {
     assert.deepEqual(firstAsked()?.serviceAccount, { namespace: "n", name: "a" });
   });
 
-  test("says what cannot be asked, and passes on errors", () => {
+  test("reports invalid checks and errors", () => {
     assert.equal(run('authorizer.path(" ").check("get").allowed()'), "path must not be empty");
     assert.equal(
       run('authorizer.group("").resource("").check("get").allowed()'),
@@ -99,7 +99,7 @@ describe("an authorizer", () => {
     assert.equal(run('authorizer.path("/").check("err").error()'), "broken");
   });
 
-  test("costs what upstream charges for a question", () => {
+  test("costs what upstream charges for a check", () => {
     const program = environment.compile('authorizer.path("/").check("get").allowed()');
     assert.ok(program.ok);
     assert.ok(program.evaluate({ authorizer }).cost > 350_000);

@@ -3,10 +3,10 @@ import { boolType, type CelType, stringType, structType } from "../values/types.
 import { CelError, LibraryValue, type Value } from "../values/value.ts";
 import { declare, type FunctionDeclaration, type Implementation, method } from "./declarations.ts";
 
-/** What an expression asks: may the one it asks for do that? */
+/** An authorization check that an expression makes. */
 export interface AuthorizationCheck {
   readonly verb: string;
-  /** Of what is no resource; the other fields are then empty. */
+  /** The path of a non-resource request; then the following fields are empty. */
   readonly path?: string;
   readonly group: string;
   readonly resource: string;
@@ -15,18 +15,18 @@ export interface AuthorizationCheck {
   readonly name: string;
   readonly fieldSelector: string;
   readonly labelSelector: string;
-  /** Another than the one whose request is judged: `serviceAccount()` of the library. */
+  /** Set by `serviceAccount()`: the check is for this account, not for the user of the request. */
   readonly serviceAccount?: { readonly namespace: string; readonly name: string };
 }
 
-/** The answer; `error` where the question could not be answered. */
+/** `error` is set if the check failed. */
 export interface AuthorizationDecision {
   readonly allowed: boolean;
   readonly reason: string;
   readonly error?: string;
 }
 
-/** Answers at once: expressions do not wait. */
+/** Synchronous, as evaluations are. */
 export type CheckAuthorization = (check: AuthorizationCheck) => AuthorizationDecision;
 
 abstract class AuthorizationValue extends LibraryValue {
@@ -81,7 +81,7 @@ const noResource: ResourceFields = {
   labelSelector: "",
 };
 
-/** The value of the variable `authorizer.requestResource`, and what `resource()` gives. */
+/** The value of the variable `authorizer.requestResource`, and the result of `resource()`. */
 export class ResourceCheckValue extends AuthorizationValue {
   override readonly typeName = "kubernetes.authorization.ResourceCheck";
   readonly authorizer: AuthorizerValue;
@@ -117,14 +117,14 @@ const one = (
   invoke: Implementation,
 ): FunctionDeclaration => declare(name, [method(id, args, result, invoke)]);
 
-/** A function that names one thing more of the resource that is asked about. */
+/** A function that sets one field of a resource check. */
 const narrowed = (name: keyof ResourceFields, id: string): FunctionDeclaration =>
   one(name, id, [resourceCheckType, stringType], resourceCheckType, (check, value) => {
     const { authorizer, fields } = check as ResourceCheckValue;
     return new ResourceCheckValue(authorizer, { ...fields, [name]: value as string });
   });
 
-/** Goes through the rule, unless the text is blank. */
+/** Makes a value of a text; returns an error for a blank one. */
 function named(text: Value, what: string, make: (text: string) => Value): Value {
   return (text as string).trim() === "" ? new CelError(`${what} must not be empty`) : make(text as string);
 }
@@ -147,8 +147,8 @@ function decide(
 }
 
 /**
- * The authorizer's functions (Kubernetes CEL libraries of 1.27 and 1.31). A device selector has no authorizer to call
- * them on: there they are declared for what the checker says of their misuse.
+ * The functions of the authorizer (Kubernetes CEL libraries of 1.27 and 1.31). Device selectors have no authorizer, but
+ * these functions are part of the error texts of the checker.
  */
 export const authorizerLibrary: readonly FunctionDeclaration[] = [
   one("path", "authorizer_path", [authorizerType, stringType], path, (authorizer, text) =>

@@ -1,8 +1,6 @@
 import { utf8 } from "../values/text.ts";
 
-/**
- * Texts as Go sees them, one character per byte of UTF-8. What looks into bytes (URLs, hex, quoting) works on these.
- */
+/** Converts a string to one character per byte of UTF-8, for code that follows Go's loops over bytes. */
 export function toBytes(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is the same in both forms.
   return /^[\x00-\x7f]*$/.test(text)
@@ -12,7 +10,7 @@ export function toBytes(text: string): string {
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** The text of those bytes; what is no UTF-8 becomes U+FFFD. */
+/** Decodes the bytes. Invalid UTF-8 becomes U+FFFD. */
 export function fromBytes(bytes: string): string {
   return decoder.decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)));
 }

@@ -39,7 +39,7 @@ const uint = (value: bigint): Value => (inUint(value) ? new Uint(value) : unsign
 
 function doubleToWhole(value: number, make: (whole: bigint) => Value, overflow: CelError): Value {
   if (!Number.isFinite(value)) return overflow;
-  // At the very ends float64 cannot tell the limit from the number beyond it, so cel-go refuses both.
+  // A double cannot tell the minimum and maximum int from the integers beyond them: cel-go rejects all of these.
   if (overflow === integerOverflow && Math.abs(value) >= 2 ** 63) return overflow;
   if (overflow === unsignedOverflow && value < 0) return overflow;
   return make(BigInt(Math.trunc(value)));
@@ -60,7 +60,7 @@ function parseUint64(text: string): Value {
 const decimal = /^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?$/i;
 const hexadecimal = /^([+-]?)0x([0-9a-f]*)\.?([0-9a-f]*)p([+-]?[0-9]+)$/i;
 
-/** As Go's strconv.ParseFloat reads doubles: words, hexadecimal digits and `_` between digits too. */
+/** Parses like Go's strconv.ParseFloat: `inf`, hexadecimal digits, and `_` between digits. */
 function parseDouble(text: string): Value {
   const word = /^(?:([+-]?)inf(?:inity)?|nan)$/i.exec(text);
   if (word !== null) {
@@ -80,7 +80,7 @@ function parseDouble(text: string): Value {
   return Number.isFinite(value) ? value : failed("double");
 }
 
-/** A `_` stands between two digits, or after `0x`. */
+/** Reports whether each `_` is between two digits or after `0x`. */
 function underscoresSeparate(text: string): boolean {
   const digit = /^[+-]?0x/i.test(text) ? "[0-9a-f]" : "[0-9]";
   return !text
@@ -95,7 +95,7 @@ function parseBool(text: string): Value {
   return failed("bool");
 }
 
-/** The functions that turn a value of one scalar type into another. */
+/** The functions that convert scalars. */
 export const conversions: readonly FunctionDeclaration[] = [
   declare("bool", [
     overload("bool_to_bool", [boolType], boolType, (a) => a),

@@ -8,12 +8,12 @@ import { urlProblem } from "./url/parser.ts";
 
 const formatType = structType("kubernetes.NamedFormat");
 
-/** A rule for texts. */
+/** A rule that strings are validated with. */
 export class FormatValue extends LibraryValue {
   override readonly typeName = "kubernetes.NamedFormat";
   readonly name: string;
   readonly rule: NameRule;
-  /** How long the pattern counts that a text is checked with: what a check costs. */
+  /** The length of the equivalent pattern, for the cost of a validation. */
   readonly patternSize: number;
   constructor(name: string, rule: NameRule, patternSize: number) {
     super();
@@ -26,10 +26,7 @@ export class FormatValue extends LibraryValue {
   }
 }
 
-/**
- * A prefix of a name may end in a dash. Upstream puts one letter in the place of the dash and of the byte before it,
- * whatever that is.
- */
+/** The prefix of a name may end in a dash. Upstream replaces the dash and the byte before it by one letter. */
 const prefixOf =
   (rule: NameRule): NameRule =>
   (value) => {

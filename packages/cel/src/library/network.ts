@@ -76,7 +76,7 @@ const unreadable = "network address parse error during conversion from string: "
 
 function parseCidr(text: string): CidrValue | CelError {
   const network = parseNetwork(text);
-  // Upstream says it once where it reads and once where it converts.
+  // Upstream adds the prefix twice: when it parses and when it converts.
   if (typeof network === "string") return new CelError(`${unreadable}${unreadable}${network}`);
   return isMapped(network.address)
     ? new CelError(`${unreadable}IPv4-mapped IPv6 address ${quoted(text)} is not allowed`)
@@ -86,7 +86,7 @@ function parseCidr(text: string): CidrValue | CelError {
 const address = (value: Value): Address => (value as IpValue).address;
 const network = (value: Value): Network => (value as CidrValue).network;
 
-/** A text that is no address is no overload: upstream loses why (observed). */
+/** For an invalid address upstream returns "no such overload" (observed). */
 function containsIp(cidr: Value, other: Value): Value {
   const ip = typeof other === "string" ? parseIp(other) : other;
   return ip instanceof IpValue ? containsAddress(network(cidr), ip.address) : noSuchOverload;

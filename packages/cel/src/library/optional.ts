@@ -8,7 +8,7 @@ const optional = optionalType(T);
 const list = listType(T);
 const absent = new CelError("optional.none() dereference");
 
-/** Whether it is what its type begins with: nothing, zero, empty. Types of Kubernetes have no such value. */
+/** Reports whether a value is the zero value of its type. Types of Kubernetes have no zero value. */
 function isZero(value: Value): boolean {
   if (value === null || value === false || value === "" || value === 0n || value === 0) return true;
   if (value instanceof Uint) return value.value === 0n;
@@ -16,7 +16,7 @@ function isZero(value: Value): boolean {
   if (value instanceof Timestamp) return value.nanoseconds === minTimestamp;
   if (value instanceof Uint8Array || Array.isArray(value)) return value.length === 0;
   if (value instanceof MessageValue) return value.isZero;
-  // A map of domains finds every key, and is none that could be empty.
+  // A map of domains, which finds every key, has no zero value.
   return value instanceof MapValue && value.size === 0 && value.find("") === undefined;
 }
 
@@ -25,7 +25,7 @@ const unwrap = (a: Value): Value =>
     entry instanceof Optional && entry.value !== undefined ? [entry.value] : [],
   );
 
-/** Values that may be missing. `or` and `orValue` are evaluated by the plan: their argument is lazy. */
+/** Optional values. `or` and `orValue` have nodes of their own in the program, as their argument is lazy. */
 export const optionalLibrary: readonly FunctionDeclaration[] = [
   declare("optional.of", [overload("optional_of", [T], optional, (a) => new Optional(a))]),
   declare("optional.ofNonZeroValue", [
@@ -35,7 +35,7 @@ export const optionalLibrary: readonly FunctionDeclaration[] = [
   declare("optional.unwrap", [overload("optional_unwrap", [listType(optional)], list, unwrap)]),
   declare("unwrapOpt", [method("optional_unwrapOpt", [listType(optional)], list, unwrap)]),
   declare("value", [
-    method("optional_value", [optional], T, (a) => (a as Optional).value ?? nothing(a as Optional)),
+    method("optional_value", [optional], T, (a) => (a as Optional).value ?? nullOrAbsent(a as Optional)),
   ]),
   declare("hasValue", [
     method("optional_hasValue", [optional], boolType, (a) => (a as Optional).value !== undefined),
@@ -55,6 +55,6 @@ export const optionalLibrary: readonly FunctionDeclaration[] = [
   ]),
 ];
 
-function nothing(value: Optional): Value {
+function nullOrAbsent(value: Optional): Value {
   return value.value === null ? null : absent;
 }

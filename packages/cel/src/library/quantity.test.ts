@@ -36,8 +36,8 @@ testOutcomes([
   ['[1, 2].includes(dyn(2.0)) && !(1).includes("a") && quantity("1").includes(quantity("1"))', true],
 ]);
 
-// Upstream never ends here.
-test("what has too many digits is not computed with", () => {
+// Upstream does not terminate here.
+test("the digits of a computation are limited", () => {
   const selector = deviceEnvironment({ stored: true }).compile(
     'quantity("1e1000000000").add(1) == quantity("1")',
   );

@@ -8,14 +8,14 @@ function parse(text: string): Value {
   return typeof version === "string" ? new CelError(version) : new SemverValue(version);
 }
 
-/** What `semver(text, true)` forgives: a leading `v`, missing parts and leading zeroes. */
+/** `semver(text, true)` allows a leading `v`, missing parts and leading zeroes. */
 function normalized(text: string): Value {
   const [major = "", minor, ...patch] = text.replace(/^v/, "").split(".");
   const parts = [major, minor, patch.length === 0 ? undefined : patch.join(".")].filter(
     (part) => part !== undefined,
   );
   const plain = parts.map((part) => {
-    // A single byte stays as it is.
+    // Upstream leaves a part of one byte unchanged.
     if (part.length < 2 && part < "\x80") return part;
     const rest = part.replace(/^0+/, "");
     return /^[0-9]/.test(rest) ? rest : `0${rest}`;

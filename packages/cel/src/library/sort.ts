@@ -1,6 +1,6 @@
 /**
- * The indexes 0 to count-1 in order, by the very steps that Go takes (its sort.Slice, a pattern-defeating quicksort):
- * it leaves what is equal, and what `less` contradicts itself on (a NaN among the keys), in an order of its own.
+ * Sorts the indexes 0 to count-1 with the steps of Go's sort.Slice, a pattern-defeating quicksort. It is not stable, and
+ * with NaN among the keys `less` is inconsistent: the order then depends on the steps.
  */
 export function sortIndexes(count: number, less: (a: number, b: number) => boolean): number[] {
   const sorter = new Sorter(count, less);
@@ -8,14 +8,14 @@ export function sortIndexes(count: number, less: (a: number, b: number) => boole
   return sorter.indexes;
 }
 
-/** Ranges as short as this are sorted by insertion. */
-const shortRange = 12;
-/** From this length on pivots are chosen with more care, and elements out of place are moved far. */
-const longRange = 50;
-/** So many swaps among the candidates for a pivot mean that the range runs backwards. */
-const allSwapped = 12;
-/** Elements out of place that are put right before a partition is thought better. */
-const mostMoves = 5;
+/** Maximum length of a range that is sorted by insertion. */
+const maxInsertion = 12;
+/** Minimum length for Tukey's ninther as the pivot, and for shifts in a partial insertion sort. */
+const minNinther = 50;
+/** The number of swaps among the candidates for a pivot in a descending range. */
+const maxSwaps = 12;
+/** Maximum number of shifts in a partial insertion sort. */
+const maxShifts = 5;
 
 class Sorter {
   readonly indexes: number[];
@@ -26,12 +26,12 @@ class Sorter {
     this.#less = less;
   }
 
-  /** Sorts from `start` up to `end`; after so many bad partitions with a heap. */
-  sort(start: number, end: number, badOnes: number): void {
-    let [from, to, left] = [start, end, badOnes];
+  /** Sorts from `start` up to `end`. After `maxUnbalanced` unbalanced partitions it uses heap sort. */
+  sort(start: number, end: number, maxUnbalanced: number): void {
+    let [from, to, left] = [start, end, maxUnbalanced];
     let balanced = true;
     let partitioned = true;
-    while (to - from > shortRange) {
+    while (to - from > maxInsertion) {
       if (left === 0) {
         this.#heapSort(from, to);
         return;
@@ -41,12 +41,12 @@ class Sorter {
         left--;
       }
       let { pivot, swaps } = this.#choosePivot(from, to);
-      if (swaps === allSwapped) {
+      if (swaps === maxSwaps) {
         for (let i = from, j = to - 1; i < j; i++, j--) this.#swap(i, j);
         pivot = to - 1 - (pivot - from);
         swaps = 0;
       }
-      if (balanced && partitioned && swaps === 0 && this.#almostSorted(from, to)) return;
+      if (balanced && partitioned && swaps === 0 && this.#partialInsertionSort(from, to)) return;
       if (from > 0 && !this.#before(from - 1, pivot)) {
         from = this.#partitionEqual(from, to, pivot);
         continue;
@@ -63,7 +63,7 @@ class Sorter {
         to = middle;
       }
     }
-    for (let i = from + 1; i < to; i++) this.#sink(i, from);
+    for (let i = from + 1; i < to; i++) this.#insert(i, from);
   }
 
   #before(i: number, j: number): boolean {
@@ -75,7 +75,7 @@ class Sorter {
   }
 
   /** Moves an element down to its place. */
-  #sink(place: number, lowest: number): void {
+  #insert(place: number, lowest: number): void {
     for (let i = place; i > lowest && this.#before(i, i - 1); i--) this.#swap(i, i - 1);
   }
 
@@ -99,7 +99,7 @@ class Sorter {
     }
   }
 
-  /** Swaps three elements in the middle with some that look random and are always the same. */
+  /** Swaps three elements in the middle with pseudorandom ones, to break patterns. */
   #shuffle(from: number, to: number): void {
     const length = to - from;
     const mask = (1n << BigInt(length.toString(2).length)) - 1n;
@@ -134,21 +134,21 @@ class Sorter {
       return middle;
     };
     let places = [from + quarter, from + 2 * quarter, from + 3 * quarter] as [number, number, number];
-    if (to - from >= longRange) {
+    if (to - from >= minNinther) {
       places = places.map((place) => median(place - 1, place, place + 1)) as [number, number, number];
     }
     return { pivot: median(...places), swaps };
   }
 
-  /** Puts a few elements right; whether that was all. */
-  #almostSorted(from: number, to: number): boolean {
+  /** Go's partialInsertionSort: shifts a few elements, and reports whether the range is sorted. */
+  #partialInsertionSort(from: number, to: number): boolean {
     let i = from + 1;
-    for (let moves = 0; moves < mostMoves; moves++) {
+    for (let moves = 0; moves < maxShifts; moves++) {
       while (i < to && !this.#before(i, i - 1)) i++;
       if (i === to) return true;
-      if (to - from < longRange) return false;
+      if (to - from < minNinther) return false;
       this.#swap(i, i - 1);
-      if (i - from >= 2) this.#sink(i - 1, 0);
+      if (i - from >= 2) this.#insert(i - 1, 0);
       if (to - i >= 2) {
         for (let j = i + 1; j < to && this.#before(j, j - 1); j++) this.#swap(j, j - 1);
       }
@@ -156,7 +156,7 @@ class Sorter {
     return false;
   }
 
-  /** What is not larger than the pivot, which equals the smallest element, comes first; answers where that ends. */
+  /** Moves the elements that equal the pivot, the smallest element, to the front. Returns their end. */
   #partitionEqual(from: number, to: number, pivot: number): number {
     this.#swap(from, pivot);
     let [i, j] = [from + 1, to - 1];
@@ -168,7 +168,7 @@ class Sorter {
     }
   }
 
-  /** What is smaller than the pivot comes before it; answers its place, and whether nothing had to move. */
+  /** Moves smaller elements before the pivot. Returns its place, and whether the range was partitioned already. */
   #partition(from: number, to: number, pivot: number): [place: number, nothingMoved: boolean] {
     this.#swap(from, pivot);
     let [i, j] = [from + 1, to - 1];

@@ -1,6 +1,6 @@
 import { testOutcomes } from "../../test/outcomes.ts";
 
-// The first form that fits gives an operand without a type its own.
+// The first overload that matches decides the type of an operand whose type is open.
 testOutcomes([
   [
     "[].map(x, x * dyn(1)).exists(x, x == 1)",

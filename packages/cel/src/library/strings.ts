@@ -14,7 +14,7 @@ function charAt(text: Value, index: Value): Value {
   return all[Number(i)] ?? "";
 }
 
-/** Where the text is, from a position on; nothing is everywhere. */
+/** The first occurrence from an index on. The empty string occurs everywhere. */
 function indexOf(text: Value, search: Value, from: Value): Value {
   const start = from as bigint;
   if (start < 0n) return outOfRange(start);
@@ -27,12 +27,12 @@ function indexOf(text: Value, search: Value, from: Value): Value {
   return -1n;
 }
 
-/** Where the text is, from a position down to the start. */
+/** The last occurrence at or before an index. */
 function lastIndexOf(text: Value, search: Value, from: Value): Value {
   const all = points(text);
   const wanted = points(search);
   const start = from === null ? BigInt(all.length) - (wanted.length === 0 ? 0n : 1n) : (from as bigint);
-  // Without a position upstream looks whether the text can be there at all, before it starts from the end.
+  // Without an index upstream starts from the end, after a check of the lengths.
   if (start < 0n) return from === null ? -1n : outOfRange(start);
   if (wanted.length === 0) return start < BigInt(all.length) ? start : BigInt(all.length);
   if (start >= BigInt(all.length)) return -1n;
@@ -63,7 +63,7 @@ function replace(text: Value, from: Value, to: Value, limit: Value): Value {
 
 function split(text: Value, separator: Value, limit: Value): Value {
   const count = limit === null ? -1 : Number(limit as bigint);
-  // Nothing has no characters to come apart into.
+  // The empty string has no characters to split into.
   if (count === 0 || (text === "" && separator === "")) return [];
   if (count === 1) return [text];
   const pieces = separator === "" ? points(text) : (text as string).split(separator as string);
@@ -82,7 +82,7 @@ function substring(text: Value, start: Value, end: Value): Value {
   return all.slice(Number(from), Number(to)).join("");
 }
 
-/** White space as Unicode has it, which is what is trimmed. */
+/** Unicode's white space. */
 const space = "\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000";
 const edges = new RegExp(`^[${space}]+|[${space}]+$`, "g");
 

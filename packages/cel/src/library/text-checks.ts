@@ -1,14 +1,14 @@
 import { parseAddress, parseNetwork } from "@dray/api/ip";
 import { urlProblem } from "./url/parser.ts";
 
-/** An address of IPv4 or IPv6, without a zone. */
+/** Reports whether a text is an IPv4 or IPv6 address without a zone. */
 export function isAddress(text: string): boolean {
   const address = parseAddress(text);
   return typeof address !== "string" && address.zone === "";
 }
 
-/** An address and the length of its prefix: `10.0.0.0/8`. */
+/** Reports whether a text is a network: `10.0.0.0/8`. */
 export const isNetwork = (text: string): boolean => typeof parseNetwork(text) !== "string";
 
-/** A URL that a request can name: absolute, or an absolute path. */
+/** Reports whether a text is an absolute URL or an absolute path (Go's url.ParseRequestURI). */
 export const isRequestUri = (text: string): boolean => urlProblem(text) === undefined;

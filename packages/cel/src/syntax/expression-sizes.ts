@@ -1,36 +1,35 @@
 import type { Expr } from "./ast.ts";
 
-/** How far the expressions of a tree reach. */
-interface Extent {
-  /** Nested operators, fields, indexes and methods. */
+interface Size {
+  /** Number of nested operators, fields, indexes and methods. */
   readonly depth: number;
-  /** Expressions in all. */
-  readonly size: number;
+  /** Number of nodes. */
+  readonly nodes: number;
 }
 
-const single: Extent = { depth: 0, size: 1 };
+const leaf: Size = { depth: 0, nodes: 1 };
 
-/** Keeps count of the expressions that the parser makes. */
-export class Extents {
-  /** Expressions that stand in the tree twice because of a macro. */
+/** Counts the nodes that the parser makes. */
+export class ExpressionSizes {
+  /** Number of nodes that macros made part of the tree twice. */
   copied = 0;
-  readonly #extents = new WeakMap<Expr, Extent>();
+  readonly #sizes = new WeakMap<Expr, Size>();
 
   depth(expr: Expr): number {
-    return (this.#extents.get(expr) ?? single).depth;
+    return (this.#sizes.get(expr) ?? leaf).depth;
   }
 
-  /** Notes a new expression: whether it is a level of its own, and what its macro has taken twice. */
-  made<E extends Expr>(expr: E, parts: readonly Expr[], level: 0 | 1 = 0, copied?: Expr): E {
-    const copies = copied === undefined ? 0 : (this.#extents.get(copied) ?? single).size;
+  /** Records a new node. `level` is 1 if it adds to the depth; `copied` is the operand that its macro duplicates. */
+  record<E extends Expr>(expr: E, parts: readonly Expr[], level: 0 | 1 = 0, copied?: Expr): E {
+    const copies = copied === undefined ? 0 : (this.#sizes.get(copied) ?? leaf).nodes;
     let depth = 0;
-    let size = 1 + copies;
+    let nodes = 1 + copies;
     for (const part of parts) {
-      const extent = this.#extents.get(part) ?? single;
-      depth = Math.max(depth, extent.depth);
-      size += extent.size;
+      const size = this.#sizes.get(part) ?? leaf;
+      depth = Math.max(depth, size.depth);
+      nodes += size.nodes;
     }
-    this.#extents.set(expr, { depth: depth + level, size });
+    this.#sizes.set(expr, { depth: depth + level, nodes });
     this.copied += copies;
     return expr;
   }

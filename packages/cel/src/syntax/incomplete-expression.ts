@@ -1,7 +1,7 @@
 import type { Expr } from "./ast.ts";
 import type { Token } from "./lexer.ts";
 
-/** How weakly operators bind; the weakest is the outermost. */
+/** The lower the precedence of an operator, the larger is this number. */
 const weakness: Readonly<Record<string, number>> = {
   "?": 7, "||": 6, "&&": 5, "<": 4, "<=": 4, ">": 4, ">=": 4, "==": 4, "!=": 4, in: 4, "+": 3, "-": 3,
   "*": 2, "/": 2, "%": 2,
@@ -11,76 +11,77 @@ const openers: ReadonlySet<string> = new Set(["(", "[", "{"]);
 const closers: ReadonlySet<string> = new Set([")", "]", "}"]);
 
 /**
- * What an expression is that breaks off before the last of the tokens: of the right kind and place, as far as macros
- * ask for them, and of no value. Undefined if it has not begun.
+ * The root of an expression that ends before the last token, because of a syntax error there. Only its kind and offset
+ * are right, which is what macros check. Undefined if the expression has no token.
  */
-export function partialExpression(tokens: readonly Token[]): Expr | undefined {
-  const partial = new Partial();
+export function incompleteExpression(tokens: readonly Token[]): Expr | undefined {
+  const reader = new IncompleteExpression();
   tokens.slice(0, -1).forEach((token, i) => {
-    partial.add(token, tokens.slice(i + 1, -1));
+    reader.add(token, tokens.slice(i + 1, -1));
   });
   const last = tokens.at(-1)!;
-  if (partial.wantsOperand && Object.hasOwn(weakness, last.text) && last.text !== "-") {
-    partial.operator(last, weakness[last.text]!);
+  if (reader.wantsOperand && Object.hasOwn(weakness, last.text) && last.text !== "-") {
+    reader.operator(last, weakness[last.text]!);
   }
-  if (partial.group >= 0) return partialExpression(tokens.slice(partial.group)) ?? partial.root;
-  return partial.root;
+  if (reader.group >= 0) return incompleteExpression(tokens.slice(reader.group)) ?? reader.root;
+  return reader.root;
 }
 
-class Partial {
+class IncompleteExpression {
   root: Expr | undefined;
-  /** Where the content of an open group of parentheses begins, if that is all there is; else -1. */
+  /** Index of the first token in an open pair of parentheses, if the expression consists of it; else -1. */
   group = -1;
   wantsOperand = true;
+  /** Of the root. */
   #weakness = 0;
-  #open = 0;
-  #seen = 0;
-  #name = false;
+  #openGroups = 0;
+  #added = 0;
+  #afterDot = false;
 
   add(token: Token, rest: readonly Token[]): void {
     const { text, offset, kind } = token;
-    this.#seen++;
-    const sign = kind === "symbol" || text === "in";
-    if (sign && closers.has(text)) {
-      if (--this.#open === 0) this.wantsOperand = false;
-      if (this.#open === 0) this.group = -1;
-    } else if (this.#open > 0) {
-      if (sign && openers.has(text)) this.#open++;
-    } else if (sign && openers.has(text)) {
-      this.#open = 1;
-      if (text === "(" && this.wantsOperand && this.root === undefined) this.group = this.#seen;
-      if (this.#weakness <= 1) this.#found(1, { kind: "literal", offset, value: null });
+    this.#added++;
+    const isSymbol = kind === "symbol" || text === "in";
+    if (isSymbol && closers.has(text)) {
+      if (--this.#openGroups === 0) this.wantsOperand = false;
+      if (this.#openGroups === 0) this.group = -1;
+    } else if (this.#openGroups > 0) {
+      if (isSymbol && openers.has(text)) this.#openGroups++;
+    } else if (isSymbol && openers.has(text)) {
+      this.#openGroups = 1;
+      if (text === "(" && this.wantsOperand && this.root === undefined) this.group = this.#added;
+      if (this.#weakness <= 1) this.#setRoot(1, { kind: "literal", offset, value: null });
     } else if (!this.wantsOperand && text === ".") {
-      this.#name = true;
+      this.#afterDot = true;
       const optional = rest[0]?.text === "?";
-      if (rest[optional ? 1 : 0] !== undefined && this.#weakness <= 1) this.#field(offset, optional);
-    } else if (this.#name) {
-      this.#name = text === "?";
-    } else if (!this.wantsOperand && sign && Object.hasOwn(weakness, text)) {
+      if (rest[optional ? 1 : 0] !== undefined && this.#weakness <= 1) this.#select(offset, optional);
+    } else if (this.#afterDot) {
+      this.#afterDot = text === "?";
+    } else if (!this.wantsOperand && isSymbol && Object.hasOwn(weakness, text)) {
       this.operator(token, weakness[text]!);
     } else if (this.wantsOperand) {
       if (this.root === undefined) {
-        const named = kind === "identifier";
-        this.#found(
-          sign && text !== "." ? 1.5 : 1,
-          named ? { kind: "identifier", offset, name: text } : { kind: "literal", offset, value: null },
+        const isName = kind === "identifier";
+        this.#setRoot(
+          isSymbol && text !== "." ? 1.5 : 1,
+          isName ? { kind: "identifier", offset, name: text } : { kind: "literal", offset, value: null },
         );
       }
-      this.wantsOperand = sign;
+      this.wantsOperand = isSymbol;
     }
   }
 
-  /** Of several that bind alike the last is the outermost, but of conditions the first. */
+  /** Of operators with the same precedence the last one is the root, of conditions the first one. */
   operator({ offset }: Token, weak: number): void {
     if (weak >= this.#weakness && (weak !== condition || this.#weakness !== condition)) {
-      this.#found(weak, { kind: "literal", offset, value: null });
+      this.#setRoot(weak, { kind: "literal", offset, value: null });
     }
     this.wantsOperand = true;
   }
 
-  #field(offset: number, optional: boolean): void {
+  #select(offset: number, optional: boolean): void {
     const operand = this.root!;
-    this.#found(
+    this.#setRoot(
       1,
       optional
         ? { kind: "literal", offset, value: null }
@@ -88,7 +89,7 @@ class Partial {
     );
   }
 
-  #found(weak: number, expr: Expr): void {
+  #setRoot(weak: number, expr: Expr): void {
     this.#weakness = weak;
     this.root = expr;
   }

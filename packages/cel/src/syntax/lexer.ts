@@ -1,5 +1,4 @@
-import { inInt, inUint } from "../values/integers.ts";
-import { Uint } from "../values/value.ts";
+import { escapeLength } from "./escapes.ts";
 import type { Problem, Source } from "./source.ts";
 
 export type TokenKind =
@@ -15,8 +14,9 @@ export type TokenKind =
 
 export interface Token {
   readonly kind: TokenKind;
-  /** As written. */
+  /** The text in the source. */
   readonly text: string;
+  /** In code points. */
   readonly offset: number;
 }
 
@@ -34,7 +34,7 @@ const isLetter = (c: string | undefined): boolean => c !== undefined && /^[A-Za-
 const isWord = (c: string | undefined): boolean => isLetter(c) || isDigit(c);
 const isSpace = (c: string): boolean => c === " " || c === "\t" || c === "\n" || c === "\r" || c === "\f";
 
-/** Splits an expression into tokens; the last is `end`. What fits no token is reported and left out. */
+/** Splits an expression into tokens; the last one is `end`. Skips invalid characters and reports them as problems. */
 export function tokenize(source: Source, problems: Problem[]): Token[] {
   const points = source.points;
   const tokens: Token[] = [];
@@ -73,7 +73,7 @@ export function tokenize(source: Source, problems: Problem[]): Token[] {
     } else {
       const symbol = symbolsByFirst.get(c)?.find((s) => s.length === 1 || points[offset + 1] === s[1]);
       if (symbol === undefined) {
-        // Half of a symbol of two characters is noticed at the second, which goes with it.
+        // Half of `&&`, `||` or `==` is an error at the next character, which is skipped, too.
         const end = "&|=".includes(c) ? offset + 2 : offset + 1;
         problems.push(unrecognized(points, offset, end));
         offset = end;
@@ -125,20 +125,7 @@ function suffixed(points: readonly string[], end: number): { kind: TokenKind; en
   return unsigned ? { kind: "uint", end: end + 1 } : { kind: "int", end };
 }
 
-/** The number that the token stands for, with a minus before it; undefined if it is out of range. */
-export function numberValue(token: Token, sign: "" | "-"): bigint | number | Uint | undefined {
-  const { kind, text } = token;
-  if (kind === "double") {
-    const value = Number(sign + text);
-    return Number.isFinite(value) ? value : undefined;
-  }
-  const digits = BigInt(kind === "uint" ? text.slice(0, -1) : text);
-  if (kind === "uint") return inUint(digits) ? new Uint(digits) : undefined;
-  const value = sign === "-" ? -digits : digits;
-  return inInt(value) ? value : undefined;
-}
-
-/** Undefined: no string begins here. `stop`: one begins and has no end or a bad escape, noticed there. */
+/** Returns undefined if no string starts here; for an invalid string `stop`, the offset behind its error. */
 function scanString(
   points: readonly string[],
   offset: number,
@@ -160,7 +147,7 @@ function scanString(
   if (points[start + 1] === quote && points[start + 2] === quote) {
     const end = scanQuoted(points, start + 3, quote, true, raw);
     if (end.closed) return { kind, end: end.offset };
-    // Not closed: the empty string stands here, and another begins behind it.
+    // Without its end, `"""` is an empty string and the start of another one.
     return { kind, end: start + 2 };
   }
   const end = scanQuoted(points, start + 1, quote, false, raw);
@@ -189,76 +176,4 @@ function scanQuoted(
     } else end++;
   }
   return { closed: false, offset: points.length };
-}
-
-/** Code points that an escape takes; 0 if it is none. */
-function escapeLength(points: readonly string[], offset: number): number {
-  const c = points[offset + 1];
-  if (c === undefined) return 0;
-  if ("abfnrtv\"'\\?`".includes(c)) return 2;
-  const hex = c === "x" || c === "X" ? 2 : c === "u" ? 4 : c === "U" ? 8 : 0;
-  if (hex > 0) {
-    for (let i = 0; i < hex; i++) if (!isHex(points[offset + 2 + i])) return 0;
-    return 2 + hex;
-  }
-  if (c >= "0" && c <= "3" && octal(points[offset + 2]) && octal(points[offset + 3])) return 4;
-  return 0;
-}
-
-const octal = (c: string | undefined): boolean => c !== undefined && c >= "0" && c <= "7" && c.length === 1;
-
-const simpleEscapes: Readonly<Record<string, number>> = {
-  a: 7, b: 8, f: 12, n: 10, r: 13, t: 9, v: 11, '"': 34, "'": 39, "\\": 92, "?": 63, "`": 96,
-}; // biome-ignore format: a table reads better in lines
-
-export class UnescapeError extends Error {
-  override readonly name = "UnescapeError";
-}
-
-/** The content of a string or bytes token. Throws UnescapeError with the text of the API server. */
-export function unquote(token: Token): string | Uint8Array {
-  let text = token.text;
-  const bytes = token.kind === "bytes";
-  if (bytes) text = text.slice(1);
-  const raw = text[0] === "r" || text[0] === "R";
-  if (raw) text = text.slice(1);
-  const triple = text.length >= 6 && text[1] === text[0] && text[2] === text[0];
-  const body = text
-    .slice(triple ? 3 : 1, triple ? -3 : -1)
-    .replaceAll("\r\n", "\n")
-    .replaceAll("\r", "\n");
-  if (raw || !body.includes("\\")) return bytes ? new TextEncoder().encode(body) : body;
-  const out: number[] = [];
-  let result = "";
-  const points = Array.from(body);
-  for (let i = 0; i < points.length; ) {
-    const c = points[i]!;
-    if (c !== "\\") {
-      if (bytes) for (const each of new TextEncoder().encode(c)) out.push(each);
-      else result += c;
-      i++;
-      continue;
-    }
-    const length = escapeLength(points, i);
-    const kind = points[i + 1]!;
-    const code = escapeCode(points, i, length);
-    if (bytes) {
-      if (kind === "u" || kind === "U") throw new UnescapeError("unable to unescape string");
-      out.push(code);
-    } else {
-      if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
-        throw new UnescapeError("invalid unicode code point");
-      }
-      result += String.fromCodePoint(code);
-    }
-    i += length;
-  }
-  return bytes ? Uint8Array.from(out) : result;
-}
-
-function escapeCode(points: readonly string[], offset: number, length: number): number {
-  const kind = points[offset + 1]!;
-  if (length === 2) return simpleEscapes[kind]!;
-  if (kind >= "0" && kind <= "3") return Number.parseInt(points.slice(offset + 1, offset + 4).join(""), 8);
-  return Number.parseInt(points.slice(offset + 2, offset + length).join(""), 16);
 }

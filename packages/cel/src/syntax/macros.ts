@@ -1,10 +1,10 @@
 import { accumulatorName, type Call, type Comprehension, type Expr } from "./ast.ts";
 import type { Problem } from "./source.ts";
 
-/** A macro with the number of arguments it takes, and what it becomes. */
+/** Expands the call of a macro. Undefined: the call is not one of the macro. */
 type Expander = (call: Call, problems: Problem[]) => Expr | undefined;
 
-/** The name under which `sortBy` keeps its list. */
+/** The variable for the list of `sortBy`. */
 const sortInput = "@__sortBy_input__";
 
 const memberMacros: ReadonlyMap<string, Expander> = new Map<string, Expander>([
@@ -30,7 +30,7 @@ const memberMacros: ReadonlyMap<string, Expander> = new Map<string, Expander>([
   ["sortBy/2", (call, problems) => sortBy(call, problems)],
 ]);
 
-/** Macros that have what they are applied to twice in what they become. */
+/** Macros whose expansion contains their target twice. */
 export const copiesTarget: ReadonlySet<string> = new Set(["optMap", "optFlatMap"]);
 
 /** The parts of the syntax that not every environment of Kubernetes has. */
@@ -41,7 +41,7 @@ export interface Features {
   readonly escapedNames: boolean;
 }
 
-/** What a call of a macro stands for; undefined if it is no macro. */
+/** Expands a call of a macro; returns undefined for any other call. */
 export function expandMacro(call: Call, problems: Problem[], { bindings }: Features): Expr | undefined {
   if (call.name === "bind" && !bindings) return undefined;
   if (call.target === undefined)
@@ -57,7 +57,7 @@ function has(call: Call, problems: Problem[]): Expr {
   return fail(problems, arg, "invalid argument to has() macro");
 }
 
-/** Keeps on after a fault so that later ones are found too: with something that is no name. */
+/** Reports a problem. Parsing continues with a null literal, so that later problems are found, too. */
 function fail(problems: Problem[], expr: Expr, message: string): Expr {
   problems.push({ offset: expr.offset, message });
   return { kind: "literal", offset: expr.offset, value: null };
@@ -105,27 +105,28 @@ function comprehension(call: Call, names: readonly string[], loop: Loop): Compre
   };
 }
 
-/** The names of the iteration variables, which are the first arguments of a macro; otherwise what stands for it. */
+/** The names of the iteration variables, which are the first arguments of a macro; a literal if they are invalid. */
 function variables(
   call: Call,
   count: number,
   problems: Problem[],
-  noName = "argument must be a simple name",
+  message = "argument must be a simple name",
 ): string[] | Expr {
   const names: string[] = [];
   const args = call.args.slice(0, count);
   for (const arg of args) {
-    if (arg.kind !== "identifier") return fail(problems, arg, noName);
+    if (arg.kind !== "identifier") return fail(problems, arg, message);
     if (names.includes(arg.name)) return fail(problems, arg, `duplicate variable name: ${arg.name}`);
     names.push(arg.name);
   }
-  const taken = args[names.indexOf(oldAccumulatorName)];
-  if (taken !== undefined) return fail(problems, taken, "iteration variable overwrites accumulator variable");
+  const reserved = args[names.indexOf(legacyAccumulatorName)];
+  if (reserved !== undefined)
+    return fail(problems, reserved, "iteration variable overwrites accumulator variable");
   return names;
 }
 
-/** What accumulators were called once; still refused as a name. */
-const oldAccumulatorName = "__result__";
+/** The accumulator of earlier versions of cel-go, which still rejects it as a name. */
+const legacyAccumulatorName = "__result__";
 
 function quantifier(call: Call, problems: Problem[], kind: "all" | "exists"): Expr {
   const names = variables(call, call.args.length - 1, problems);
@@ -133,10 +134,10 @@ function quantifier(call: Call, problems: Problem[], kind: "all" | "exists"): Ex
   const offset = call.offset;
   const predicate = call.args.at(-1)!;
   const accumulator = (): Expr => identifier(offset, accumulatorName);
-  const going = kind === "all" ? accumulator() : apply(offset, "!_", accumulator());
+  const undecided = kind === "all" ? accumulator() : apply(offset, "!_", accumulator());
   return comprehension(call, names, {
     init: literal(offset, kind === "all"),
-    condition: apply(offset, "@not_strictly_false", going),
+    condition: apply(offset, "@not_strictly_false", undecided),
     step: apply(offset, kind === "all" ? "_&&_" : "_||_", accumulator(), predicate),
     result: accumulator(),
   });
@@ -202,8 +203,8 @@ function transform(call: Call, problems: Problem[], into: "list" | "map" | "entr
   });
 }
 
-/** A name for a value, as a loop over nothing: it is evaluated when first asked for. */
-function named(offset: number, name: string, value: Expr, result: Expr): Expr {
+/** Binds a name to a value, as a loop over an empty list. The value is evaluated at its first use. */
+function binding(offset: number, name: string, value: Expr, result: Expr): Expr {
   return {
     kind: "comprehension",
     offset,
@@ -224,7 +225,7 @@ function bind(call: Call, problems: Problem[]): Expr | undefined {
   if (name.kind !== "identifier") {
     return fail(problems, name, "cel.bind() variable names must be simple identifiers");
   }
-  return named(call.offset, name.name, call.args[1]!, call.args[2]!);
+  return binding(call.offset, name.name, call.args[1]!, call.args[2]!);
 }
 
 function optionalMap(call: Call, problems: Problem[], kind: "optMap" | "optFlatMap"): Expr {
@@ -234,7 +235,7 @@ function optionalMap(call: Call, problems: Problem[], kind: "optMap" | "optFlatM
     return fail(problems, name, `${kind}() variable name must be a simple identifier`);
   }
   const target = call.target!;
-  const mapped = named(offset, name.name, method(offset, target, "value"), call.args[1]!);
+  const mapped = binding(offset, name.name, method(offset, target, "value"), call.args[1]!);
   return apply(
     offset,
     "_?_:_",
@@ -258,7 +259,7 @@ function sortBy(call: Call, problems: Problem[]): Expr | undefined {
   const offset = call.offset;
   const input = (): Expr => identifier(offset, sortInput);
   const keys = collect({ ...call, target: input() }, names, undefined, call.args[1]!);
-  return named(offset, sortInput, target, method(offset, input(), "@sortByAssociatedKeys", keys));
+  return binding(offset, sortInput, target, method(offset, input(), "@sortByAssociatedKeys", keys));
 }
 
 const unsortable: ReadonlySet<Expr["kind"]> = new Set(["literal", "map", "struct"]);

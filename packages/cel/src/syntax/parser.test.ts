@@ -12,7 +12,7 @@ function firstProblem(expression: string): string {
 
 const compiles = (expression: string): boolean => environment.compile(expression).ok;
 
-test("forms of the language", () => {
+test("valid syntax", () => {
   for (const expression of [
     "--1 == 1 && 1--1 == 2 && ---1 == -1",
     "[1, 2,] == [1, 2] && {'a': 1,} == {'a': 1} && [,] == [] && {,} == {}",
@@ -27,7 +27,7 @@ test("forms of the language", () => {
   }
 });
 
-describe("the place of the first fault", () => {
+describe("the position of the first error", () => {
   for (const [expression, place] of [
     ["", "1:0"],
     ["1 +", "1:4"],
@@ -41,7 +41,7 @@ describe("the place of the first fault", () => {
     ["r'", "1:2"],
     ["1 == $", "1:6"],
     ["true &&\n\t(1", "2:4"],
-    // Macros speak of what stands before the fault.
+    // Macros check the arguments up to the error.
     ["has(device.driver ]", "1:19"],
     ["has(device[ ]", "1:11"],
     ["has(device.attributes < 1 ]", "1:23"],
@@ -53,7 +53,7 @@ describe("the place of the first fault", () => {
   }
 });
 
-describe("what has the right form and is wrong", () => {
+describe("problems in valid syntax", () => {
   for (const [expression, problem] of [
     ["if == 1", "1:1: reserved identifier: if"],
     ["has(1)", "1:5: invalid argument to has() macro"],
@@ -75,34 +75,34 @@ describe("what has the right form and is wrong", () => {
 describe("nesting", () => {
   const limit = "-1:0: expression recursion limit exceeded: 250";
   const depth = "-1:0: max recursion depth exceeded";
-  const forms: readonly (readonly [string, (n: number) => string, most: number, problem: string])[] = [
+  const forms: readonly (readonly [string, (n: number) => string, max: number, problem: string])[] = [
     ["parentheses", (n) => `${"(".repeat(n)}true${")".repeat(n)}`, 249, limit],
     ["right operands", (n) => `${"1 + (".repeat(n)}1${")".repeat(n)} == 1`, 124, limit],
     ["conditions", (n) => `${"true ? true : ".repeat(n)}true`, 249, limit],
     ["sums", (n) => `${"1 + ".repeat(n)}1 == 1`, 249, depth],
     ["methods", (n) => `"a"${".trim()".repeat(n)} == "a"`, 249, depth],
   ];
-  for (const [name, form, most, problem] of forms) {
+  for (const [name, form, max, problem] of forms) {
     test(name, () => {
-      assert.ok(compiles(form(most)));
-      assert.equal(firstProblem(form(most + 1)), problem);
+      assert.ok(compiles(form(max)));
+      assert.equal(firstProblem(form(max + 1)), problem);
       assert.equal(firstProblem(form(5000)), problem);
     });
   }
 
-  test("chains of logical operators, and signs, may be long", () => {
+  test("chains of logical operators and of signs may be long", () => {
     assert.ok(compiles(`${"true && ".repeat(3000)}true`));
     assert.ok(compiles(`${"!".repeat(3000)}true`));
   });
 
-  test("macros that copy what they are applied to do not do so without end", () => {
+  test("the nodes that macros duplicate are limited", () => {
     assert.match(
       firstProblem(`optional.of(1)${".optMap(x, x)".repeat(40)}.hasValue()`),
       /macros copy more than/,
     );
   });
 
-  test("a text that is too long is not read", () => {
+  test("the length is limited", () => {
     assert.equal(
       firstProblem(`'${"a".repeat(100_000)}'`),
       "-1:0: expression code point size exceeds limit: size: 100002, limit 100000",

@@ -1,35 +1,34 @@
 import type { Expr } from "./ast.ts";
-import { Extents } from "./expression-sizes.ts";
+import { ExpressionSizes } from "./expression-sizes.ts";
 import { type Token, tokenize } from "./lexer.ts";
 import type { Features } from "./macros.ts";
-import { call, isNumber, Primaries } from "./primary-parser.ts";
+import { call, isNumber, PrimaryParser } from "./primary-parser.ts";
 import type { Problem, Source } from "./source.ts";
-import { Stop, TokenStream, TooDeep } from "./token-stream.ts";
+import { ParseError, ParseLimitError, TokenStream } from "./token-stream.ts";
 
-/** Deeper nesting is refused (cel-go's default for parsers). */
-const deepest = 250;
-/** Longer expressions are refused unread (cel-go's default). */
-const longest = 100_000;
-/** Expressions that macros may copy in all: what `optMap` is applied to stands twice in what it becomes. */
-const mostCopied = 100_000;
+/** Maximum depth of nesting (cel-go's default). */
+const maxDepth = 250;
+/** Maximum length of an expression (cel-go's default). */
+const maxCodePoints = 100_000;
+/** Maximum number of nodes that macros may duplicate: `optMap` has its target twice in its expansion. */
+const maxCopiedNodes = 100_000;
 
 const comparisons: Readonly<Record<string, string>> = {
   "<": "_<_", "<=": "_<=_", ">": "_>_", ">=": "_>=_", "==": "_==_", "!=": "_!=_", in: "@in",
 }; // biome-ignore format: a table reads better in lines
-/** With how strongly they bind. */
-const calculations: Readonly<Record<string, readonly [name: string, binds: number]>> = {
+const calculations: Readonly<Record<string, readonly [name: string, precedence: number]>> = {
   "+": ["_+_", 1], "-": ["_-_", 1], "*": ["_*_", 2], "/": ["_/_", 2], "%": ["_%_", 2],
 }; // biome-ignore format: a table reads better in lines
 
 const allFeatures: Features = { bindings: true, escapedNames: true };
 
-/** Parses CEL, macros expanded. Without an expression there is at least one problem. */
+/** Parses an expression and expands macros. Returns either the expression or at least one problem. */
 export function parse(
   source: Source,
   features: Features = allFeatures,
 ): { expr?: Expr; problems: readonly Problem[] } {
-  if (source.points.length > longest) {
-    const message = `expression code point size exceeds limit: size: ${source.points.length}, limit ${longest}`;
+  if (source.points.length > maxCodePoints) {
+    const message = `expression code point size exceeds limit: size: ${source.points.length}, limit ${maxCodePoints}`;
     return { problems: [{ offset: -1, message }] };
   }
   const problems: Problem[] = [];
@@ -39,8 +38,8 @@ export function parse(
     for (const each of parser.problems) problems.push(each);
     if (problems.length === 0) return { expr, problems };
   } catch (error) {
-    if (error instanceof TooDeep) return { problems: [error.problem] };
-    if (!(error instanceof Stop)) throw error;
+    if (error instanceof ParseLimitError) return { problems: [error.problem] };
+    if (!(error instanceof ParseError)) throw error;
     for (const each of parser.problems) problems.push(each);
     problems.push(error.problem);
   }
@@ -48,37 +47,43 @@ export function parse(
 }
 
 class Parser {
-  /** What is wrong with what has the right form. */
+  /** Problems that do not end parsing. */
   readonly problems: Problem[] = [];
   readonly #tokens: TokenStream;
-  readonly #extents = new Extents();
-  readonly #primaries: Primaries;
-  /** How deep the rules of the grammar are nested in themselves right now. */
+  readonly #sizes = new ExpressionSizes();
+  readonly #primaries: PrimaryParser;
+  /** How deep each rule of the grammar is nested in itself. */
   readonly #nesting = { expression: 0, relation: 0, calculation: 0 };
 
   constructor(tokens: TokenStream, features: Features) {
     this.#tokens = tokens;
-    this.#primaries = new Primaries(tokens, this.problems, this.#extents, () => this.#expression(), features);
+    this.#primaries = new PrimaryParser(
+      tokens,
+      this.problems,
+      this.#sizes,
+      () => this.#expression(),
+      features,
+    );
   }
 
   parse(): Expr {
     const expr = this.#expression();
     const isEnd = (token: Token): boolean => token.kind === "end";
     if (!isEnd(this.#tokens.peek())) this.#tokens.unexpected("<EOF>", isEnd);
-    if (this.#extents.depth(expr) > deepest) throw new TooDeep(-1, "max recursion depth exceeded");
-    if (this.#extents.copied > mostCopied) {
-      throw new TooDeep(-1, `macros copy more than ${mostCopied} expressions`);
+    if (this.#sizes.depth(expr) > maxDepth) throw new ParseLimitError(-1, "max recursion depth exceeded");
+    if (this.#sizes.copied > maxCopiedNodes) {
+      throw new ParseLimitError(-1, `macros copy more than ${maxCopiedNodes} expressions`);
     }
     return expr;
   }
 
   #enter(rule: "expression" | "relation" | "calculation"): void {
-    if (++this.#nesting[rule] > deepest)
-      throw new TooDeep(-1, `expression recursion limit exceeded: ${deepest}`);
+    if (++this.#nesting[rule] > maxDepth)
+      throw new ParseLimitError(-1, `expression recursion limit exceeded: ${maxDepth}`);
   }
 
   #operator(token: Token, name: string, ...operands: Expr[]): Expr {
-    return this.#extents.made(call(token.offset, name, undefined, operands), operands, 1);
+    return this.#sizes.record(call(token.offset, name, undefined, operands), operands, 1);
   }
 
   #expression(): Expr {
@@ -98,7 +103,7 @@ class Parser {
     return this.#logical("||", "_||_", () => this.#logical("&&", "_&&_", () => this.#relation()));
   }
 
-  /** A chain of one logical operator becomes a balanced tree: long chains stay shallow. */
+  /** A chain of one logical operator becomes a balanced tree, as in cel-go: long chains stay shallow. */
   #logical(symbol: string, name: string, operand: () => Expr): Expr {
     const terms = [operand()];
     const ops: number[] = [];
@@ -111,7 +116,7 @@ class Parser {
       const middle = Math.floor((low + high + 1) / 2);
       const left = middle === low ? terms[middle]! : balance(low, middle - 1);
       const right = middle === high ? terms[middle + 1]! : balance(middle + 1, high);
-      return this.#extents.made(call(ops[middle]!, name, undefined, [left, right]), [left, right]);
+      return this.#sizes.record(call(ops[middle]!, name, undefined, [left, right]), [left, right]);
     };
     return balance(0, ops.length - 1);
   }
@@ -132,14 +137,13 @@ class Parser {
     return left;
   }
 
-  /** Operators that bind at least so strongly. */
-  #calculation(least: number): Expr {
+  #calculation(minPrecedence: number): Expr {
     this.#enter("calculation");
     let left = this.#unary();
     for (;;) {
       const token = this.#tokens.peek();
       const operator = token.kind === "symbol" ? own(calculations, token.text) : undefined;
-      if (operator === undefined || operator[1] < least) break;
+      if (operator === undefined || operator[1] < minPrecedence) break;
       this.#tokens.take();
       left = this.#operator(token, operator[0], left, this.#calculation(operator[1] + 1));
     }
@@ -155,7 +159,7 @@ class Parser {
     while (this.#tokens.accept(first.text) !== undefined) count++;
     const operand = this.#primaries.member();
     if (count % 2 === 0) return operand;
-    return this.#extents.made(call(first.offset, first.text === "!" ? "!_" : "-_", undefined, [operand]), [
+    return this.#sizes.record(call(first.offset, first.text === "!" ? "!_" : "-_", undefined, [operand]), [
       operand,
     ]);
   }

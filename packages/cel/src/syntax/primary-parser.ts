@@ -1,30 +1,37 @@
-import type { Call, Expr, MapEntry } from "./ast.ts";
-import type { Extents } from "./expression-sizes.ts";
-import { partialExpression } from "./incomplete-expression.ts";
-import { numberValue, type Token, UnescapeError, unquote } from "./lexer.ts";
+import type { Call, Expr, MapEntry, StructField } from "./ast.ts";
+import type { ExpressionSizes } from "./expression-sizes.ts";
+import { incompleteExpression } from "./incomplete-expression.ts";
+import type { Token } from "./lexer.ts";
 import { copiesTarget, expandMacro, type Features } from "./macros.ts";
 import type { Problem } from "./source.ts";
-import { expressionStarts, Stop, startsExpression, type TokenStream, TooDeep } from "./token-stream.ts";
+import {
+  expressionStarts,
+  ParseError,
+  ParseLimitError,
+  startsExpression,
+  type TokenStream,
+} from "./token-stream.ts";
+import { numberValue, UnescapeError, unquote } from "./token-values.ts";
 
 const reserved = new Set([
   "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package",
   "namespace", "return", "var", "void", "while",
 ]); // biome-ignore format: a table reads better in lines
-/** Words that are tokens of their own and so never names, not even of fields. */
+/** Words that are tokens, and therefore never names, not even of fields. */
 const keywords = new Set(["true", "false", "null", "in"]);
 
-/** Operators that may follow an operand, and begin none. */
+/** Operators that follow an operand and cannot start one. */
 const operators = new Set(["*", "/", "%", "+", "==", "!=", "<", "<=", ">", ">=", "&&", "||", "?"]);
 
-/** After so many errors parsing does not go on (cel-go's ErrorRecoveryLimit). */
-const mostRecoveries = 30;
-const recoveryLimit = `Syntax error: error recovery attempt limit exceeded: ${mostRecoveries}`;
+/** Maximum number of errors after which parsing continues (cel-go's ErrorRecoveryLimit). */
+const maxRecoveries = 30;
+const recoveryLimit = `Syntax error: error recovery attempt limit exceeded: ${maxRecoveries}`;
 
-/** Parses what operators stand between: names, literals, parentheses, and what is taken from them. */
-export class Primaries {
+/** Parses operands: names, literals, parentheses, and the fields, indexes and calls that follow them. */
+export class PrimaryParser {
   readonly #tokens: TokenStream;
   readonly #problems: Problem[];
-  readonly #extents: Extents;
+  readonly #sizes: ExpressionSizes;
   readonly #expression: () => Expr;
   readonly #features: Features;
   #recoveries = 0;
@@ -32,14 +39,14 @@ export class Primaries {
   constructor(
     tokens: TokenStream,
     problems: Problem[],
-    extents: Extents,
+    sizes: ExpressionSizes,
     expression: () => Expr,
     features: Features,
   ) {
     this.#tokens = tokens;
     this.#features = features;
     this.#problems = problems;
-    this.#extents = extents;
+    this.#sizes = sizes;
     this.#expression = expression;
   }
 
@@ -58,7 +65,7 @@ export class Primaries {
       const index = this.#expression();
       this.#tokens.expect("]");
       const name = optional ? "_[?_]" : "_[_]";
-      expr = this.#extents.made(call(bracket.offset, name, undefined, [expr, index]), [expr, index], 1);
+      expr = this.#sizes.record(call(bracket.offset, name, undefined, [expr, index]), [expr, index], 1);
     }
   }
 
@@ -68,11 +75,11 @@ export class Primaries {
     const field = this.#fieldName();
     if (question !== undefined) {
       const name: Expr = { kind: "literal", offset: token.offset, value: field };
-      return this.#extents.made(call(dot.offset, "_?._", undefined, [operand, name]), [operand], 1);
+      return this.#sizes.record(call(dot.offset, "_?._", undefined, [operand, name]), [operand], 1);
     }
     const open = token.kind === "identifier" ? this.#tokens.accept("(") : undefined;
     if (open === undefined) {
-      return this.#extents.made(
+      return this.#sizes.record(
         { kind: "select", offset: dot.offset, operand, field, testOnly: false },
         [operand],
         1,
@@ -88,7 +95,7 @@ export class Primaries {
         this.#problems.push({ offset: token.offset, message: "unsupported syntax: '`'" });
       return this.#tokens.take().text.slice(1, -1);
     }
-    if (!isName(token)) this.#tokens.nowhere();
+    if (!isName(token)) this.#tokens.noViableAlternative();
     return this.#tokens.take().text;
   }
 
@@ -104,28 +111,29 @@ export class Primaries {
       } while (this.#tokens.accept(","));
       this.#tokens.expect(")");
     } catch (error) {
-      if (error instanceof Stop && !(error instanceof TooDeep)) this.#brokenOff(name, target, args, start);
+      if (error instanceof ParseError && !(error instanceof ParseLimitError))
+        this.#checkIncompleteCall(name, target, args, start);
       throw error;
     }
     return args;
   }
 
-  /** Upstream goes on with the arguments that there are; what their macro says of them comes first in the text. */
-  #brokenOff(name: string, target: Expr | undefined, args: readonly Expr[], start: number): void {
-    const partial = start < 0 ? undefined : partialExpression(this.#tokens.since(start));
+  /** Upstream expands the macro with the arguments up to the syntax error. Problems of the expansion come first. */
+  #checkIncompleteCall(name: string, target: Expr | undefined, args: readonly Expr[], start: number): void {
+    const incomplete = start < 0 ? undefined : incompleteExpression(this.#tokens.since(start));
     const missing: Expr = { kind: "literal", offset: this.#tokens.peek().offset, value: null };
-    const last = partial ?? (args.length > 0 && start >= 0 ? missing : undefined);
+    const last = incomplete ?? (args.length > 0 && start >= 0 ? missing : undefined);
     const known = last === undefined ? args : [...args, last];
     expandMacro(call(0, name, target, known), this.#problems, this.#features);
   }
 
-  /** A call, or what its macro makes of it. */
+  /** Expands a call of a macro. */
   #called(made: Call): Expr {
     const parts = made.target === undefined ? made.args : [made.target, ...made.args];
     const expr = expandMacro(made, this.#problems, this.#features) ?? made;
     const copies = expr !== made && made.target !== undefined && copiesTarget.has(made.name);
     const copied = copies ? made.target : undefined;
-    return this.#extents.made(expr, parts, made.target === undefined ? 0 : 1, copied);
+    return this.#sizes.record(expr, parts, made.target === undefined ? 0 : 1, copied);
   }
 
   #primary(): Expr {
@@ -163,8 +171,8 @@ export class Primaries {
   }
 
   /**
-   * No operand: parsing goes on where ANTLR's does. A token that an operand follows is left out; before an operator the
-   * operand is taken to be missing.
+   * Continues after a missing operand as ANTLR does: it skips a token in front of an operand, and supposes an operand in
+   * front of an operator.
    */
   #recovered(token: Token): Expr {
     const extraneous = startsExpression(this.#tokens.peek(1)) && token.kind !== "end";
@@ -173,10 +181,10 @@ export class Primaries {
     try {
       this.#tokens.unexpected(expressionStarts, startsExpression);
     } catch (error) {
-      if (!(error instanceof Stop)) throw error;
+      if (!(error instanceof ParseError)) throw error;
       this.#problems.push(error.problem);
     }
-    if (++this.#recoveries >= mostRecoveries) throw new Stop(token.offset, recoveryLimit);
+    if (++this.#recoveries >= maxRecoveries) throw new ParseError(token.offset, recoveryLimit);
     if (!extraneous) return { kind: "literal", offset: token.offset, value: null };
     this.#tokens.take();
     return this.#primary();
@@ -200,12 +208,12 @@ export class Primaries {
     const open = this.#tokens.accept("(");
     const isReserved = reserved.has(token.text);
     const start = dot?.offset ?? token.offset;
-    // Told before the arguments are read: they may break off.
+    // Reported before the arguments are parsed, which may end parsing.
     if (isReserved) this.#problems.push({ offset: start, message: `reserved identifier: ${token.text}` });
     const found = this.#problems.length;
     const args = open === undefined ? [] : this.#arguments(name, undefined);
     if (isReserved) {
-      // What is wrong with the arguments of something that is no function does not matter.
+      // Problems in the arguments are not reported.
       this.#problems.length = found;
       return { kind: "literal", offset: start, value: null };
     }
@@ -213,7 +221,7 @@ export class Primaries {
     return this.#called(call(open.offset, name, undefined, args));
   }
 
-  /** `a.b.C{...}` where the tokens ahead say so. */
+  /** Parses `a.b.C{...}`; undefined if the next tokens are anything else. */
   #structName(first: Token, leadingDot: boolean): Expr | undefined {
     let ahead = 0;
     let name = leadingDot ? `.${first.text}` : first.text;
@@ -224,7 +232,7 @@ export class Primaries {
     if (!this.#tokens.is("{", ahead)) return undefined;
     for (; ahead > 0; ahead--) this.#tokens.take();
     const brace = this.#tokens.take();
-    const fields: { offset: number; name: string; value: Expr; optional: boolean }[] = [];
+    const fields: StructField[] = [];
     const start = this.#tokens.peek().offset;
     this.#sequence("}", (optional) => {
       const token = this.#tokens.peek();
@@ -234,7 +242,7 @@ export class Primaries {
       fields.push({ offset: colon.offset, name: field, value: this.#expression(), optional });
     });
     const parts = fields.map(({ value }) => value);
-    return this.#extents.made({ kind: "struct", offset: brace.offset, name, fields }, parts);
+    return this.#sizes.record({ kind: "struct", offset: brace.offset, name, fields }, parts);
   }
 
   /** Reports a missing field name in ANTLR's words. */
@@ -251,7 +259,7 @@ export class Primaries {
     );
   }
 
-  /** Elements with commas between them, each perhaps optional; a comma may stand at the end, or all alone. */
+  /** Parses elements or `?` elements up to `close`. A trailing comma is allowed, also without elements. */
   #sequence(close: string, element: (optional: boolean) => void): void {
     const tokens = this.#tokens;
     if (!tokens.is(close) && !tokens.is(",")) {
@@ -278,7 +286,7 @@ export class Primaries {
       if (isOptional) optional.add(elements.length);
       elements.push(this.#expression());
     });
-    return this.#extents.made({ kind: "list", offset: open.offset, elements, optional }, elements);
+    return this.#sizes.record({ kind: "list", offset: open.offset, elements, optional }, elements);
   }
 
   #map(): Expr {
@@ -290,7 +298,7 @@ export class Primaries {
       entries.push({ offset: colon.offset, key, value: this.#expression(), optional });
     });
     const parts = entries.flatMap(({ key, value }) => [key, value]);
-    return this.#extents.made({ kind: "map", offset: open.offset, entries }, parts);
+    return this.#sizes.record({ kind: "map", offset: open.offset, entries }, parts);
   }
 
   #number(offset: number, sign: "" | "-"): Expr {
@@ -312,7 +320,7 @@ export class Primaries {
 }
 
 const isName = (token: Token): boolean => token.kind === "identifier" && !keywords.has(token.text);
-/** A minus before it is part of it. */
+/** Reports whether a minus in front of a token is part of the literal. */
 export const isNumber = (token: Token): boolean => token.kind === "int" || token.kind === "double";
 
 export function call(offset: number, name: string, target: Expr | undefined, args: readonly Expr[]): Call {

@@ -1,16 +1,16 @@
-/** One thing that is wrong with an expression. */
+/** An error in an expression. */
 export interface Problem {
-  /** Offset in code points; -1: no place in the source. */
+  /** In code points; -1: the expression as a whole. */
   readonly offset: number;
   readonly message: string;
 }
 
-/** Longest line that an error shows, in bytes of UTF-8. */
-const longestSnippet = 16384;
-/** Errors shown; the rest is counted. */
-const mostProblems = 100;
+/** Maximum length of the line that an error shows, in bytes of UTF-8. */
+const maxSnippetBytes = 16384;
+/** Maximum number of errors in a report. The others are counted. */
+const maxProblems = 100;
 
-/** An expression as a list of code points: offsets, lines and columns count those. */
+/** An expression as code points, which offsets and columns count. */
 export class Source {
   readonly text: string;
   readonly points: readonly string[];
@@ -24,23 +24,23 @@ export class Source {
     });
   }
 
-  /** The first problems found, as the API server prints them: sorted by place, each with its line and a caret. */
+  /** The text of the API server: the first problems found, sorted by position, each with its line and a caret. */
   report(problems: readonly Problem[]): string {
-    const placed = problems
-      .slice(0, mostProblems)
-      .map((problem) => ({ ...problem, ...this.#place(problem.offset) }));
-    placed.sort((a, b) => a.line - b.line || a.column - b.column);
-    const shown = placed.map((problem) => {
+    const located = problems
+      .slice(0, maxProblems)
+      .map((problem) => ({ ...problem, ...this.#locate(problem.offset) }));
+    located.sort((a, b) => a.line - b.line || a.column - b.column);
+    const shown = located.map((problem) => {
       const head = `ERROR: <input>:${problem.line}:${problem.column + 1}: ${problem.message}`;
       return problem.line > 0 ? head + this.#snippet(problem.line, problem.column) : head;
     });
-    if (problems.length > mostProblems) {
-      shown.push(`${problems.length - mostProblems} more errors were truncated`);
+    if (problems.length > maxProblems) {
+      shown.push(`${problems.length - maxProblems} more errors were truncated`);
     }
     return shown.join("\n");
   }
 
-  #place(offset: number): { line: number; column: number } {
+  #locate(offset: number): { line: number; column: number } {
     if (offset < 0) return { line: -1, column: -1 };
     if (this.points.length === 0) return { line: 1, column: -1 };
     let line = this.#lineStarts.length - 1;
@@ -53,7 +53,7 @@ export class Source {
     const next = this.#lineStarts[line];
     const points = this.points.slice(start, next === undefined ? undefined : next - 1);
     if (points.length === 0 && this.points.length === 0) return "";
-    if (new TextEncoder().encode(points.join("")).length > longestSnippet) return "";
+    if (new TextEncoder().encode(points.join("")).length > maxSnippetBytes) return "";
     const dots = points.slice(0, column).map((point) => (wide(point) ? "．" : "."));
     const under = points[column];
     const caret = under !== undefined && wide(under) ? "＾" : "^";
@@ -61,7 +61,7 @@ export class Source {
   }
 }
 
-/** Beyond ASCII: the caret line makes room for it with a full-width character. */
+/** Below a character outside ASCII, cel-go writes a full-width dot or caret. */
 function wide(point: string): boolean {
   return point.codePointAt(0)! > 127;
 }

@@ -1,8 +1,8 @@
 import type { Token } from "./lexer.ts";
 import type { Problem } from "./source.ts";
 
-/** Parsing ends here. */
-export class Stop extends Error {
+/** Ends parsing with a problem. */
+export class ParseError extends Error {
   readonly problem: Problem;
   constructor(offset: number, message: string) {
     super(message);
@@ -10,10 +10,10 @@ export class Stop extends Error {
   }
 }
 
-/** Nothing of the source has been looked at closer. */
-export class TooDeep extends Stop {}
+/** A limit of the parser is exceeded. It is the only problem that is reported. */
+export class ParseLimitError extends ParseError {}
 
-/** What the parser has yet to read. */
+/** A cursor in the tokens of an expression. */
 export class TokenStream {
   readonly #tokens: readonly Token[];
   #next = 0;
@@ -23,12 +23,12 @@ export class TokenStream {
     this.#tokens = tokens;
   }
 
-  /** How many tokens are behind. */
+  /** The number of tokens that have been taken. */
   get position(): number {
     return this.#next;
   }
 
-  /** The tokens from there up to the next one. */
+  /** The tokens from a position up to the next one, that included. */
   since(position: number): readonly Token[] {
     return this.#tokens.slice(position, this.#next + 1);
   }
@@ -38,7 +38,7 @@ export class TokenStream {
     return this.#tokens[Math.min(this.#next + ahead, this.#tokens.length - 1)]!;
   }
 
-  /** The next token, which is behind then; the end stays. */
+  /** Takes the next token. `end` stays. */
   take(): Token {
     const token = this.peek();
     if (token.kind !== "end") this.#next++;
@@ -50,11 +50,12 @@ export class TokenStream {
     return token.kind === "symbol" && token.text === text;
   }
 
-  /** Takes the symbol if it comes next. */
+  /** Takes a symbol if it is the next token. */
   accept(text: string): Token | undefined {
     return this.is(text) ? this.take() : undefined;
   }
 
+  /** Takes a symbol. Throws ParseError if it is not the next token. */
   expect(text: string): Token {
     return this.accept(text) ?? this.#unexpectedInsteadOf(text);
   }
@@ -64,39 +65,39 @@ export class TokenStream {
     const follows = text === ":" ? startsExpression : followsOperand;
     const isNext = (other: Token): boolean => other.kind === "symbol" && other.text === text;
     if (!isNext(this.peek(1)) && follows(token))
-      throw new Stop(token.offset, `Syntax error: missing '${text}' at '${token.text}'`);
+      throw new ParseError(token.offset, `Syntax error: missing '${text}' at '${token.text}'`);
     return this.unexpected(`'${text}'`, isNext);
   }
 
   /**
-   * Parsing ends: something else should come next. The words are ANTLR's, whose parser goes on: a token that it can
-   * leave out, because what it wants comes behind it, is extraneous.
+   * Throws ParseError with the text of ANTLR. ANTLR skips a token in front of an expected one, and continues: then the
+   * token is extraneous.
    */
   unexpected(wanted: string, isWanted: (token: Token) => boolean): never {
     const token = this.peek();
     const which = token.kind !== "end" && isWanted(this.peek(1)) ? "extraneous" : "mismatched";
-    throw new Stop(token.offset, `Syntax error: ${which} input '${token.text}' expecting ${wanted}`);
+    throw new ParseError(token.offset, `Syntax error: ${which} input '${token.text}' expecting ${wanted}`);
   }
 
-  /** Parsing ends: what was begun with a dot leads nowhere. */
-  nowhere(): never {
+  /** Throws ParseError for a dot without a name. */
+  noViableAlternative(): never {
     const token = this.peek();
     const text = token.kind === "end" ? "." : `.${token.text}`;
-    throw new Stop(token.offset, `Syntax error: no viable alternative at input '${text}'`);
+    throw new ParseError(token.offset, `Syntax error: no viable alternative at input '${text}'`);
   }
 }
 
-/** What an expression can begin with, as ANTLR lists it. */
+/** The first tokens of an expression in ANTLR's order. */
 export const expressionStarts =
   "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 
-/** Whether an expression can begin with it. */
+/** Reports whether an expression can start with a token. */
 export function startsExpression(token: Token): boolean {
   if (token.kind === "symbol") return "[{(.-!".includes(token.text);
   return token.kind !== "end" && token.kind !== "escaped" && token.text !== "in";
 }
 
-/** Whether it can follow an operand that has come to its end. */
+/** Reports whether a token can follow a complete operand. */
 function followsOperand(token: Token): boolean {
   return (
     token.kind === "end" || token.text === "in" || (token.kind === "symbol" && !"({!".includes(token.text))

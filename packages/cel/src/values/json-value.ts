@@ -1,8 +1,8 @@
 import { MapValue, type Value } from "./value.ts";
 
 /**
- * A JSON value as expressions see what has no declared type: whole numbers are ints, others doubles, objects maps.
- * The value is read where an expression looks, so it must not change meanwhile.
+ * Converts a JSON value without a declared type: whole numbers become ints, others doubles, objects maps. Members are
+ * converted when an expression reads them, so that the value must not change.
  */
 export function jsonValue(json: unknown): Value {
   switch (typeof json) {
@@ -19,10 +19,10 @@ export function jsonValue(json: unknown): Value {
   return new JsonMap(json as Readonly<Record<string, unknown>>);
 }
 
-/** A JSON object; members that are undefined are not there. */
+/** A JSON object without its undefined members. */
 class JsonMap extends MapValue {
   readonly #members: Readonly<Record<string, unknown>>;
-  readonly #read = new Map<string, Value>();
+  readonly #converted = new Map<string, Value>();
 
   constructor(members: Readonly<Record<string, unknown>>) {
     super();
@@ -31,10 +31,10 @@ class JsonMap extends MapValue {
 
   find(key: Value): Value | undefined {
     if (typeof key !== "string" || !this.has(key)) return undefined;
-    let value = this.#read.get(key);
+    let value = this.#converted.get(key);
     if (value === undefined) {
       value = jsonValue(this.#members[key]);
-      this.#read.set(key, value);
+      this.#converted.set(key, value);
     }
     return value;
   }

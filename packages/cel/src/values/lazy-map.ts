@@ -1,33 +1,33 @@
 import { MapValue, type Value } from "./value.ts";
 
-/** A map whose values are computed when they are first looked at, and then kept; an error is a value, too. */
+/** A map whose values are computed at their first use. A CelError is kept, too. */
 export class LazyMap extends MapValue {
-  readonly #make: ReadonlyMap<string, () => Value>;
-  readonly #made = new Map<string, Value>();
+  readonly #compute: ReadonlyMap<string, () => Value>;
+  readonly #values = new Map<string, Value>();
 
-  constructor(make: ReadonlyMap<string, () => Value>) {
+  constructor(compute: ReadonlyMap<string, () => Value>) {
     super();
-    this.#make = make;
+    this.#compute = compute;
   }
 
   find(key: Value): Value | undefined {
     if (typeof key !== "string") return undefined;
-    const known = this.#made.get(key);
+    const known = this.#values.get(key);
     if (known !== undefined) return known;
-    const value = this.#make.get(key)?.();
-    if (value !== undefined) this.#made.set(key, value);
+    const value = this.#compute.get(key)?.();
+    if (value !== undefined) this.#values.set(key, value);
     return value;
   }
 
   has(key: Value): boolean {
-    return typeof key === "string" && this.#make.has(key);
+    return typeof key === "string" && this.#compute.has(key);
   }
 
   keys(): Iterable<Value> {
-    return this.#make.keys();
+    return this.#compute.keys();
   }
 
   get size(): number {
-    return this.#make.size;
+    return this.#compute.size;
   }
 }

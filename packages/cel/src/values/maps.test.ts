@@ -34,7 +34,7 @@ testOutcomes([
     "insert failed: key 1s already exists",
   ],
   ["[1].transformMapEntry(i, v, dyn(v)) == {}", "no such overload: cel.@mapInsert(map, int)"],
-  // The device has no attributes: a bound map of them is one without domains.
+  // The device has no attributes: in a bound map of them domains are missing.
   ['device.attributes["x"].size() == 0', true],
   ['cel.bind(a, device.attributes, a["x"].size() == 0)', "no such key: x"],
   ["cel.bind(a, device.attributes, has(a.x))", false],

@@ -13,7 +13,7 @@ import {
   type Value,
 } from "./value.ts";
 
-/** A map that an expression makes. Its keys are those of a Go map: of any type that Go can hash. */
+/** A map that an expression makes. As in a Go map, keys have any type that Go can hash. */
 export class LiteralMap extends MapValue {
   readonly #entries = new Map<unknown, readonly [Value, Value]>();
 
@@ -51,13 +51,13 @@ export class LiteralMap extends MapValue {
   }
 }
 
-/** The same for keys that are one key to Go: scalars and times by value, of the rest each object for itself. */
+/** Keys with the same identity are the same key in Go: scalars and times by value, others by reference. */
 function identity(key: Value): unknown {
   switch (typeof key) {
     case "string":
       return `s${key}`;
     case "number":
-      // No NaN is another.
+      // NaN does not equal itself.
       return Number.isNaN(key) ? Symbol() : key;
     case "object":
       break;
@@ -66,31 +66,31 @@ function identity(key: Value): unknown {
   }
   if (key instanceof Uint) return `u${key.value}`;
   if (key instanceof Duration) return `d${key.nanoseconds}`;
-  // Go compares zones by where they lie in memory.
+  // Go compares time zones by pointer.
   if (key instanceof Timestamp && key.offset === 0) return `t${key.nanoseconds}`;
   if (key instanceof TypeValue) return `y${key.name}`;
   checkHashable(key);
   return key instanceof LibraryValue ? key.identity : key;
 }
 
-/** Values that Go cannot hash, by the names of their types here and there. */
+/** The Go types of values that Go cannot hash, by CEL type. */
 const unhashable: ReadonlyMap<string, string> = new Map([
   ["kubernetes.NamedFormat", "cel.Format"],
   ["kubernetes.Semver", "cel.Semver"],
   ["bytes", "types.Bytes"],
 ]);
 
-/** Whether a value can be a key of a map, or an element of a set, in Go. */
+/** Reports whether Go can hash a value. */
 export const isHashable = (value: Value): boolean => !unhashable.has(typeName(value));
 
-/** Throws Panic where it cannot. */
+/** Throws Panic for a value that Go cannot hash. */
 export function checkHashable(value: Value): void {
   const type = unhashable.get(typeName(value));
   if (type === undefined) return;
   throw new Panic(new CelError(`internal error: runtime error: hash of unhashable type ${type}`));
 }
 
-/** A map by strings over a plain record of values. */
+/** A map with string keys. */
 export class StringMap extends MapValue {
   readonly #entries: ReadonlyMap<string, Value>;
 
@@ -116,7 +116,7 @@ export class StringMap extends MapValue {
   }
 }
 
-/** The numbers of the other types that equal this one. */
+/** The equal numbers of the other numeric types. */
 function equalNumbers(key: Value): Value[] {
   const whole = wholeNumber(key);
   if (whole === undefined) return [];

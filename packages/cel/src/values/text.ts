@@ -1,8 +1,8 @@
 const encoder = new TextEncoder();
-/** The bytes of a text. */
+/** Encodes a string as UTF-8. */
 export const utf8 = (text: string): Uint8Array => encoder.encode(text);
 
-/** Compares as UTF-8 bytes do, which is not how JavaScript compares strings beyond the basic plane. */
+/** Compares strings by their UTF-8 bytes. JavaScript's order differs for surrogate pairs. */
 export function compareText(a: string, b: string): number {
   if (a === b) return 0;
   for (let i = 0; i < a.length && i < b.length; i++) {
@@ -17,7 +17,7 @@ export function compareText(a: string, b: string): number {
   return a.length < b.length ? -1 : 1;
 }
 
-/** Code points of a string. */
+/** The number of code points of a string. */
 export function textLength(text: string): number {
   let length = text.length;
   for (let i = 0; i < text.length; i++) {
@@ -33,7 +33,7 @@ export function textLength(text: string): number {
   return length;
 }
 
-/** Bytes of a text in UTF-8; half a surrogate pair counts as the replacement character. */
+/** The number of bytes in UTF-8. A lone surrogate counts as the replacement character. */
 export function utf8Length(text: string): number {
   let length = text.length;
   for (let i = 0; i < text.length; i++) {

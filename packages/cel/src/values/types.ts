@@ -1,7 +1,7 @@
-/** The types that the checker computes with. Equal types need not be the same object: compare with `sameType`. */
+/** A type of the checker. Equal types can be different objects: compare them with `sameType`. */
 export interface CelType {
   readonly kind: TypeKind;
-  /** The name at run time: `int`, `list`, `kubernetes.Quantity`; of a parameter its letter. */
+  /** The name at run time: `int`, `list`, `kubernetes.Quantity`; for a parameter its letter. */
   readonly name: string;
   readonly params: readonly CelType[];
 }
@@ -50,7 +50,7 @@ export const mapType = (key: CelType, value: CelType): CelType => make("map", "m
 export const optionalType = (value: CelType): CelType => make("opaque", "optional_type", [value]);
 export const typeOf = (type: CelType): CelType => make("type", "type", [type]);
 export const typeParam = (name: string): CelType => make("param", name);
-/** A type with fields of its own; the environment knows them. */
+/** A type whose fields the environment declares. */
 export const structType = (name: string): CelType => make("struct", name);
 
 export const isDyn = (type: CelType): boolean => type.kind === "dyn" || type.kind === "any";
@@ -67,7 +67,7 @@ export function sameType(a: CelType, b: CelType): boolean {
   );
 }
 
-/** The name that the checker's errors use: `list(int)`, `null`, `duration`. */
+/** The name in errors of the checker: `list(int)`, `null`, `duration`. */
 export function checkerName(type: CelType): string {
   switch (type.kind) {
     case "any":
@@ -82,7 +82,7 @@ export function checkerName(type: CelType): string {
   }
 }
 
-/** The name that errors of the output type use: `list(int)`, `null_type`, `google.protobuf.Duration`. */
+/** The name in errors about the output type: `list(int)`, `null_type`, `google.protobuf.Duration`. */
 export function declaredName(type: CelType): string {
   return withParams(type, declaredName);
 }
@@ -91,7 +91,7 @@ function withParams(type: CelType, name: (type: CelType) => string): string {
   return type.params.length === 0 ? type.name : `${type.name}(${type.params.map(name).join(", ")})`;
 }
 
-/** `'(int, string)'` or, with a receiver, `'string.(int)'`. */
+/** `(int, string)` or, with a receiver, `string.(int)`. */
 export function callName(args: readonly CelType[], member: boolean): string {
   const names = args.map(checkerName);
   return member ? `${names[0]}.(${names.slice(1).join(", ")})` : `(${names.join(", ")})`;

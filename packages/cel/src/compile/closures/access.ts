@@ -1,7 +1,7 @@
 import { CelError, Optional, type Value } from "../../values/value.ts";
 import { type Frame, spend } from "../frame.ts";
 import type { Chain, Presence } from "../ir.ts";
-import { badKey, lookup, lookupField, take, takeField } from "../runtime.ts";
+import { keyError, lookup, lookupField, qualify, qualifyField } from "../runtime.ts";
 import type { Plan, Step } from "./step.ts";
 
 export function chain(node: Chain, plan: Plan): Step {
@@ -31,7 +31,7 @@ function walk({ base, qualifiers }: Chain, plan: Plan, then: Continuation): Step
   const keys = qualifiers.map(({ key, optional, declared }) => ({
     key: plan(key),
     optional,
-    get: declared ? takeField : take,
+    get: declared ? qualifyField : qualify,
   }));
   return (frame) => {
     let value: Value | undefined = start(frame);
@@ -41,7 +41,7 @@ function walk({ base, qualifiers }: Chain, plan: Plan, then: Continuation): Step
       if (value === undefined || value instanceof CelError) break;
       optional ||= qualifier.optional;
       const key = qualifier.key(frame);
-      value = badKey(key) ?? (optional ? lookup(value, key) : qualifier.get(value, key));
+      value = keyError(key) ?? (optional ? lookup(value, key) : qualifier.get(value, key));
       if (value !== undefined && !(optional && value instanceof CelError)) spend(frame, 1);
     }
     return then(frame, value, optional);

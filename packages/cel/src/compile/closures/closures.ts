@@ -1,7 +1,7 @@
 import { CelError } from "../../values/value.ts";
 import { spend, variable } from "../frame.ts";
-import type { Bind, Conditional, Fallback, Guard, Lazy, Logical, Node, Variable } from "../ir.ts";
-import { bound, fallback as fallbackOf, neither, undecided } from "../runtime.ts";
+import type { Bind, Conditional, Fallback, Lazy, Logical, Node, NotStrictlyFalse, Variable } from "../ir.ts";
+import { bindingValue, conditionError, fallback as fallbackOf, logicalResult } from "../runtime.ts";
 import { chain, presence } from "./access.ts";
 import { invoke } from "./calls.ts";
 import { append, insert, list, loop, map, message } from "./collections.ts";
@@ -27,7 +27,7 @@ function step(node: Exclude<Node, Lazy>, plan: Plan): Step {
   switch (node.kind) {
     case "constant":
       return () => node.value;
-    case "made":
+    case "folded":
       return (frame) => {
         spend(frame, node.cost);
         return node.value;
@@ -46,11 +46,11 @@ function step(node: Exclude<Node, Lazy>, plan: Plan): Step {
       return conditional(node, plan);
     case "invoke":
       return invoke(node, plan);
-    case "guard":
-      return guard(node, plan);
+    case "notStrictlyFalse":
+      return notStrictlyFalse(node, plan);
     case "fallback":
       return fallback(node, plan);
-    case "member": {
+    case "inSet": {
       const needle = plan(node.needle);
       return (frame) => node.set.has(needle(frame));
     }
@@ -83,7 +83,7 @@ function lazy({ slot }: Lazy, initial: Step): Step {
   return (frame) => {
     const known = frame.locals[slot];
     if (known !== undefined) return known;
-    const value = bound(initial(frame));
+    const value = bindingValue(initial(frame));
     frame.locals[slot] = value;
     return value;
   };
@@ -104,7 +104,7 @@ function logical(node: Logical, plan: Plan): Step {
     const a = left(frame);
     if (a === stop) return stop;
     const b = right(frame);
-    return b === stop ? stop : neither(a, b, stop);
+    return b === stop ? stop : logicalResult(a, b, stop);
   };
 }
 
@@ -113,11 +113,11 @@ function conditional(node: Conditional, plan: Plan): Step {
   return (frame) => {
     const value = condition(frame);
     if (value === true) return yes(frame);
-    return value === false ? no(frame) : undecided(value);
+    return value === false ? no(frame) : conditionError(value);
   };
 }
 
-function guard(node: Guard, plan: Plan): Step {
+function notStrictlyFalse(node: NotStrictlyFalse, plan: Plan): Step {
   const operand = plan(node.operand);
   return (frame) => {
     const value = operand(frame);

@@ -4,9 +4,9 @@ import { spend } from "../frame.ts";
 import type { Append, Insert, Loop, MakeList, MakeMap, MakeMessage } from "../ir.ts";
 import {
   append as appendTo,
+  elementAt,
   insert as insertInto,
-  iterated,
-  memberAt,
+  iterationItems,
   notIterable,
   pushOptional,
   setOptional,
@@ -106,7 +106,7 @@ export function loop(node: Loop, plan: Plan): Step {
   const { slot, first, second, init } = node;
   return (frame) => {
     const over = range(frame);
-    const items = iterated(over);
+    const items = iterationItems(over);
     if (items === undefined) return notIterable(over, second !== undefined);
     const indexed = second !== undefined && Array.isArray(over);
     const { locals } = frame;
@@ -114,7 +114,7 @@ export function loop(node: Loop, plan: Plan): Step {
     for (let i = 0; i < items.length; i++) {
       locals[slot] = accumulated;
       locals[first] = indexed ? BigInt(i) : items[i]!;
-      if (second !== undefined) locals[second] = memberAt(over, items, i);
+      if (second !== undefined) locals[second] = elementAt(over, items, i);
       if (condition(frame) === false) break;
       accumulated = step(frame);
     }

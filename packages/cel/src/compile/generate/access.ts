@@ -3,10 +3,11 @@ import { deviceIndex } from "../frame.ts";
 import type { Chain, Node, Presence, Qualifier } from "../ir.ts";
 import type { Code, Operand } from "./code.ts";
 
-/** Where the accesses of a chain led: `value` is undefined if an optional one found nothing, or is an error. */
+/** The result of a chain. */
 export interface Path {
+  /** Undefined if an optional qualifier found nothing; may be an error. */
   readonly value: Operand;
-  /** Whether what was found is to be an optional value: a literal or a variable. */
+  /** Whether the result is an optional value: a boolean literal or a variable. */
   readonly optional: Operand;
 }
 
@@ -19,7 +20,7 @@ export function chain(code: Code, node: Chain): Operand {
   return wrapped(code, path(code, node), node);
 }
 
-/** The value of a chain, from where its accesses led. */
+/** Makes an optional value of the result of a chain if necessary. */
 export function wrapped(code: Code, { value, optional }: Path, { own }: Chain): Operand {
   code.pay(own);
   if (optional === "false") return value;
@@ -34,7 +35,7 @@ export function path(code: Code, node: Chain): Path {
   return devicePath(code, node) ?? anyPath(code, node);
 }
 
-/** Accesses to a field of the device, or to an attribute or a capacity by constant names. */
+/** A chain to a field of the device, or to an attribute or capacity by constant names. */
 function devicePath(code: Code, { base, qualifiers }: Chain): Path | undefined {
   const names = deviceNames(base, qualifiers);
   if (names === undefined) return undefined;
@@ -64,14 +65,14 @@ function devicePath(code: Code, { base, qualifiers }: Chain): Path | undefined {
   return { value: result, optional };
 }
 
-/** The map of a domain, looked up once in each evaluation. */
+/** The map of a domain, looked up once per evaluation. */
 function domainMap(code: Code, field: string, domain: string): Operand {
   const name = code.shared(JSON.stringify([field, domain]));
   code.write(`${name} ??= D.${field}.get(${JSON.stringify(domain)}) ?? emptyDomain;`);
   return name;
 }
 
-/** An attribute or a capacity, or undefined; looked up once in each evaluation where it is there. */
+/** An attribute or capacity, or undefined. If it exists, it is looked up once per evaluation. */
 function member(code: Code, field: string, domain: string, id: string): Operand {
   const name = code.shared(JSON.stringify([field, domain, id]));
   code.write(`if (${name} === undefined) {`);
@@ -102,7 +103,7 @@ function anyPath(code: Code, { base, qualifiers, maybeOptional }: Chain): Path {
   return { value, optional };
 }
 
-/** One access; it leaves the block of the chain with an error, or with undefined where nothing is found. */
+/** Follows one qualifier. An error, and undefined for a missing member, leave the block of the chain. */
 function access(
   code: Code,
   { key, declared }: Qualifier,
@@ -115,11 +116,11 @@ function access(
   const paid = optional === "false" ? "c += 1; " : optional === "true" ? "" : `if (!${optional}) c += 1; `;
   if (key.kind !== "constant") {
     const bad = code.variable();
-    code.write(`if ((${bad} = badKey(${by})) !== undefined) { ${paid}${value} = ${bad}; break ${label}; }`);
+    code.write(`if ((${bad} = keyError(${by})) !== undefined) { ${paid}${value} = ${bad}; break ${label}; }`);
   }
-  const take = declared ? "takeField" : "take";
+  const qualify = declared ? "qualifyField" : "qualify";
   const get =
-    optional === "false" ? take : optional === "true" ? "lookup" : `(${optional} ? lookup : ${take})`;
+    optional === "false" ? qualify : optional === "true" ? "lookup" : `(${optional} ? lookup : ${qualify})`;
   code.write(`${value} = ${get}(${value}, ${by});`);
   if (optional !== "false") code.write(`if (${value} === undefined) break ${label};`);
   code.write(`if (${value} instanceof CelError) { ${paid}break ${label}; }`);
@@ -142,13 +143,13 @@ export function presence(code: Code, { chain, field, own, declared }: Presence):
   else code.write(`if (${optional === "true" ? "" : `!${optional} || `}${counts}) c += 1;`);
   code.write(`if (!(${result} instanceof CelError)) ${result} = ${result} !== undefined;`);
   code.write("}");
-  // What is taken off again counts against the limit first.
+  // A negative `own` is subtracted after the check of the limit.
   if (own < 0) code.write("if (c > L) { F.cost = c; return null; }");
   code.pay(own);
   return result;
 }
 
-/** `has()` of an attribute or a capacity by constant names. */
+/** `has()` of an attribute or capacity by constant names. */
 function devicePresence(code: Code, { base, qualifiers }: Chain, last: string): Operand | undefined {
   if (qualifiers.some(({ optional }) => optional)) return undefined;
   const [field, domain, id] = [...(deviceNames(base, qualifiers) ?? []), last];
@@ -158,7 +159,7 @@ function devicePresence(code: Code, { base, qualifiers }: Chain, last: string): 
   return `(${member(code, field, domain, id)} !== undefined)`;
 }
 
-/** The names by which a chain goes into the device; undefined where it starts elsewhere or computes one. */
+/** The names of a chain that starts at the device; undefined for any other chain, and for computed names. */
 function deviceNames(base: Node, qualifiers: readonly Qualifier[]): readonly string[] | undefined {
   if (base.kind !== "variable" || base.index !== deviceIndex) return undefined;
   const names: string[] = [];

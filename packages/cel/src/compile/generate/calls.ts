@@ -30,12 +30,12 @@ function payCall(
   else {
     const all = [0, 1, 2, 3].map((i) => args[i] ?? "null");
     code.write(`c += ${code.keep(cost)}(${all.join(", ")}, ${result}, F);`);
-    // What was made may be large, and made again and again before a loop looks at the limit.
+    // The result can be large, and a loop checks the limit only at the end of each iteration.
     code.write("if (c > L) { F.cost = c; return null; }");
   }
 }
 
-/** A test for the types that a call mostly meets and what it does then; the rest follows after `else`. */
+/** An `if` statement for the most frequent types of arguments. The general case follows in `else`. */
 function fastPath(
   { name, cost }: Invocation,
   args: readonly Node[],
@@ -93,10 +93,10 @@ function invokeAny(code: Code, call: Invocation, args: readonly Node[]): Operand
   return result;
 }
 
-/** Whether a value can turn out to be an error. */
+/** Reports whether the value of a node can be an error. */
 export const mayFail = (node: Node): boolean => node.kind !== "constant" || node.value instanceof CelError;
 
-/** Operators that mean in JavaScript what they mean here, for the types that `fastPath` tests. */
+/** Operators with the same meaning in JavaScript, for the types that `fastPath` checks. */
 const operators: Readonly<Record<string, string>> = {
   "_==_": "===",
   "_!=_": "!==",

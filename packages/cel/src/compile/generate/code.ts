@@ -1,30 +1,30 @@
 import type { Value } from "../../values/value.ts";
 import type { Node } from "../ir.ts";
 
-/** An expression of JavaScript without effects: a variable or a literal. */
+/** A JavaScript expression without side effects: a variable or a literal. */
 export type Operand = string;
 
-/** Longer code is not worth its compilation, and a binding used in many places could make it grow without end. */
-const longestSource = 60_000;
-/** Thrown where the code gets too long. */
-export class TooLong extends Error {}
+/** Maximum length of the source: bindings with many uses could make it grow exponentially. */
+const maxSourceLength = 60_000;
+/** Thrown when the source exceeds its maximum length. */
+export class SourceTooLong extends Error {}
 
 /**
- * The function under construction. Its variables: `F` the frame, `L` the limit, `D` the device, `c` what was spent,
- * `k…` constants, `s…` variables of loops and bindings, `t…` everything else.
+ * The source of the generated function. Its variables: `F` the frame, `L` the cost limit, `D` the device, `c` the cost,
+ * `k…` constants, `s…` variables of loops and bindings, `t…` temporaries.
  */
 export class Code {
-  /** Writes the statements of a node and gives its value. */
+  /** Writes the statements of a node and returns its value. */
   readonly emit: (node: Node) => Operand;
   readonly #lines: string[] = [];
   readonly #variables: string[] = [];
   readonly #slots = new Set<string>();
   readonly #constants: unknown[] = [];
   #length = 0;
-  /** Costs not written yet. */
+  /** Constant costs that are not written yet. */
   #pending = 0;
   #labels = 0;
-  /** Variables that hold parts of the device for the length of an evaluation. */
+  /** Variables that hold parts of the device during an evaluation. */
   readonly #shared = new Map<string, string>();
 
   constructor(emit: (code: Code, node: Node) => Operand) {
@@ -49,7 +49,7 @@ return ${result};
 
   write(line: string): void {
     this.#length += line.length;
-    if (this.#length > longestSource) throw new TooLong();
+    if (this.#length > maxSourceLength) throw new SourceTooLong();
     this.#lines.push(line);
   }
 
@@ -57,7 +57,7 @@ return ${result};
     this.#pending += cost;
   }
 
-  /** Writes pending costs: before anything that may or may not happen, and at its end. */
+  /** Writes pending costs. Must be called before and at the end of each conditional block. */
   flush(): void {
     if (this.#pending !== 0) this.write(`c += ${this.#pending};`);
     this.#pending = 0;
@@ -89,8 +89,9 @@ return ${result};
     return `q${this.#labels++}`;
   }
 
+  /** A constant of the function. */
   keep(value: unknown): Operand {
-    // 0 and -0 are two constants.
+    // 0 and -0 are different constants.
     const known = this.#constants.findIndex((other) => Object.is(other, value));
     return `k${known >= 0 ? known : this.#constants.push(value) - 1}`;
   }
@@ -108,7 +109,7 @@ return ${result};
     }
   }
 
-  /** The variable that holds that part of the device. */
+  /** The variable for a part of the device. */
   shared(key: string): string {
     let name = this.#shared.get(key);
     if (name === undefined) {
@@ -118,7 +119,7 @@ return ${result};
     return name;
   }
 
-  /** Leaves the block of that label with an error, where the value is one. */
+  /** Leaves the block of a label if a value is an error. */
   leaveOnError(value: Operand, result: Operand, label: string): void {
     this.flush();
     this.write(`if (${value} instanceof CelError) { ${result} = ${value}; break ${label}; }`);

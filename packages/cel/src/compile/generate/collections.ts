@@ -67,13 +67,15 @@ export function loop(code: Code, node: Loop): Operand {
   const [items, i, result] = [code.variable(), code.variable(), code.variable()];
   const accumulator = code.slot(node.slot);
   const first = code.slot(node.first);
-  code.open(`if ((${items} = iterated(${range})) === undefined) ${result} = notIterable(${range}, ${two});`);
+  code.open(
+    `if ((${items} = iterationItems(${range})) === undefined) ${result} = notIterable(${range}, ${two});`,
+  );
   code.write("else {");
   code.write(`${accumulator} = ${code.literal(node.init)};`);
   code.write(`for (${i} = 0; ${i} < ${items}.length; ${i}++) {`);
   if (node.second !== undefined) {
     code.write(`${first} = ${items} === ${range} ? BigInt(${i}) : ${items}[${i}];`);
-    code.write(`${code.slot(node.second)} = memberAt(${range}, ${items}, ${i});`);
+    code.write(`${code.slot(node.second)} = elementAt(${range}, ${items}, ${i});`);
   } else code.write(`${first} = ${items}[${i}];`);
   const condition = code.emit(node.condition);
   code.flush();
@@ -89,7 +91,7 @@ export function loop(code: Code, node: Loop): Operand {
   return result;
 }
 
-/** `list + [element]` in place; the accumulator is paid for first. */
+/** `list + [element]` in place. The accumulator is charged first. */
 export function append(code: Code, node: Append): Operand {
   code.pay(1);
   const element = code.emit(node.element);
@@ -99,7 +101,7 @@ export function append(code: Code, node: Append): Operand {
   return result;
 }
 
-/** With a key and a value the first error ends the call, and only that of the value is paid for. */
+/** With a key and a value the first error ends the call, and only that of the value is charged. */
 export function insert(code: Code, node: Insert): Operand {
   const slot = code.slot(node.slot);
   const result = code.variable();

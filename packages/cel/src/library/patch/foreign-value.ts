@@ -3,7 +3,7 @@ import { LiteralMap } from "../../values/maps.ts";
 import { durationText, timestampText } from "../../values/time.ts";
 import { Duration, Timestamp, typeName, Uint, type Value } from "../../values/value.ts";
 
-/** A value as Go prints it. */
+/** A value as Go formats it. */
 interface Printed {
   /** `%T` */
   readonly type: string;
@@ -15,7 +15,7 @@ interface Printed {
   readonly marshalled?: string | number;
 }
 
-/** A value without a JSON form, within an object that an expression makes; fits no schema. */
+/** A value without a JSON form in an object that an expression makes. It matches no schema. */
 export class ForeignValue implements Printed {
   readonly type: string;
   readonly text: string;

@@ -24,7 +24,7 @@ const environmentOf = (backend: Backend): Environment =>
 const environments = (["generated", "closures"] as const).map(environmentOf);
 const object = jsonValue({ metadata: { labels: { a: "b" } }, spec: { replicas: 2, list: [{ name: "n" }] } });
 
-/** The same of both back ends. */
+/** Compares the results of both back ends. */
 function run(expression: string): Result {
   const [first, second] = environments.map((environment) => {
     const program = environment.compile(expression);
@@ -59,7 +59,7 @@ const thrown = (make: () => unknown): string => {
 describe("objects", () => {
   const json = (expression: string): unknown => appliedObject(value(expression));
 
-  test("are made of any fields, also of optional ones", () => {
+  test("have any fields, also optional ones", () => {
     assert.deepEqual(json("Object{}"), {});
     assert.deepEqual(json("Object{spec: Object.spec{replicas: x + 1, paused: true}}"), {
       spec: { replicas: 8, paused: true },
@@ -75,7 +75,7 @@ describe("objects", () => {
     });
   });
 
-  test("cost 40 each, beside what their fields cost", () => {
+  test("cost 40, and the cost of their fields", () => {
     assert.equal(run("Object{}").cost, 40);
     assert.equal(run("Object{a: Object.a{b: x}}").cost, 81);
     const program = environments[0]!.compile("Object{a: Object.a{b: x}}");
@@ -84,18 +84,18 @@ describe("objects", () => {
     assert.deepEqual(limited, { error: "operation cancelled: actual cost limit exceeded", cost: 81 });
   });
 
-  test("give their fields, as maps where they are objects; a field that is not set is null", () => {
+  test("have fields, of which objects become maps; an unset field is null", () => {
     assert.equal(value("Object{a: 1}.a"), 1n);
     assert.equal(value("Object{a: 1}.b == null"), true);
     assert.equal(value("has(Object{a: 1}.a) && !has(Object{a: 1}.b)"), true);
-    // cel-go looks for optional fields without their declaration.
+    // cel-go selects optional fields without the declaration of the type.
     assert.equal(value("Object{a: 1}.?a.orValue(3)"), 3n);
     assert.equal(value("Object{a: Object.a{b: 1}}.a == {'b': 1}"), true);
     assert.equal(value("Object{a: {'k': Object.a{b: 1}}}.a.k.b"), 1n);
     assert.equal(failure("dyn(Object{a: 1}).a == 1"), "no such key: a");
   });
 
-  test("are equal if their types and fields are, of lists and maps if they are the same", () => {
+  test("are equal if their types and fields are equal; lists and maps must be identical", () => {
     assert.equal(value("Object{a: Object.a{b: x}} == Object{a: Object.a{b: 7}}"), true);
     assert.equal(value("Object{a: [x]} == Object{a: [7]}"), false);
     assert.equal(value("Object{a: 1} == Object{a: uint(1)}"), false);
@@ -105,7 +105,7 @@ describe("objects", () => {
     assert.equal(value("type(Object.a{}) == type(Object.b{})"), false);
   });
 
-  test("are named by the fields in which they stand", () => {
+  test("must have the type of their field path", () => {
     const text = (name: string, path: string): string =>
       `type mismatch: unexpected type name "${name}", expected "${path}", which matches field name path from root Object type`;
     const cases: readonly [string, string][] = [
@@ -119,8 +119,10 @@ describe("objects", () => {
         expected,
       );
   });
+});
 
-  test("hold what JSON has; of all else it is known how Go prints it", () => {
+describe("the JSON of objects", () => {
+  test("contains foreign values for values that JSON lacks", () => {
     const foreign = (expression: string): unknown => {
       const { a } = appliedObject(value(`Object{a: ${expression}}`));
       return a instanceof ForeignValue ? [a.type, a.text, a.syntax] : a;
@@ -140,7 +142,7 @@ describe("objects", () => {
     );
   });
 
-  test("that share their parts without end are refused, not written out", () => {
+  test("is limited for objects that share their parts", () => {
     let shared: Value = [1n];
     for (let i = 0; i < 60; i++) shared = [shared, shared];
     const program = environments[0]!.compile("Object{a: object}");
@@ -151,8 +153,10 @@ describe("objects", () => {
       "internal error: too many elements of lists and maps",
     );
   });
+});
 
-  test("that do not compile are refused in cel-go's words", () => {
+describe("invalid objects", () => {
+  test("have cel-go's errors", () => {
     const cases: readonly [string, string][] = [
       ["Objects{}", "1:8: undeclared reference to 'Objects' (in container '')"],
       ["Object{a: nope}", "1:11: undeclared reference to 'nope' (in container '')"],
@@ -171,7 +175,7 @@ describe("objects", () => {
       assert.equal(failure(expression), `compilation failed: ERROR: <input>:${expected}`);
   });
 
-  test("need an environment that has them", () => {
+  test("are objects in an environment without patch types", () => {
     const program = createEnvironment({ basic: true }).compile("Object{}");
     assert.match(program.ok ? "" : program.error, /undeclared reference to 'Object'/);
   });
@@ -196,7 +200,7 @@ describe("JSON patches", () => {
     ]);
   });
 
-  test("hold values as protobuf writes them in JSON", () => {
+  test("hold values in the JSON of protobuf", () => {
     const operand = (expression: string): unknown => {
       const [operation] = patchOperations(value(`[JSONPatch{value: ${expression}}]`));
       return operation!["value"];
@@ -219,7 +223,7 @@ describe("JSON patches", () => {
     assert.equal(problem("{1: 'a'}"), "unsupported type conversion from 'int' to string");
   });
 
-  test("give their fields; a text that is not set is empty", () => {
+  test("have fields; an unset string is empty", () => {
     assert.equal(value("JSONPatch{op: 'a'}.op + JSONPatch{}.path"), "a");
     assert.equal(value("has(JSONPatch{op: 'a'}.op) && !has(JSONPatch{op: 'a'}.path)"), true);
     assert.equal(value("JSONPatch{op: 'a', value: 1} == JSONPatch{op: 'a', value: 1}"), true);
@@ -228,7 +232,7 @@ describe("JSON patches", () => {
     assert.equal(failure("JSONPatch{op: dyn(1)}"), "unexpected type int64 for JSONPatchType 'op' field");
   });
 
-  test("have keys without slashes", () => {
+  test("have escaped keys", () => {
     assert.equal(value("jsonpatch.escapeKey('a/b~c')"), "a~1b~0c");
     assert.equal(run("jsonpatch.escapeKey('a/b~c')").cost, 1);
   });

@@ -95,7 +95,7 @@ function* misnamed(value: Value, path: string, budget: ElementBudget): Generator
   }
 }
 
-/** Accepts any key, `__proto__` included. */
+/** Makes an object with any keys, `__proto__` included. */
 function record(entries: readonly (readonly [string, unknown])[]): JsonObject {
   return Object.fromEntries(entries);
 }

@@ -49,7 +49,7 @@ function isSame(a: Value, b: Value, budget: ElementBudget): boolean {
   return typeName(a) === typeName(b) && equalWithin(a, b, budget) === true;
 }
 
-/** A selected object is a map. */
+/** Objects become maps when they are selected. */
 function plain(value: Value): Value {
   if (value instanceof ObjectValue)
     return new StringMap(new Map([...value.fields].map(([name, field]) => [name, plain(field)])));
@@ -104,7 +104,7 @@ export class JSONPatchValue extends MessageValue {
 const isText = (field: string): field is "op" | "path" | "from" =>
   field === "op" || field === "path" || field === "from";
 
-/** Type of unknown fields: upstream declares them without a type, so only a dyn is assignable. */
+/** The type of unknown fields. Upstream declares them without a type, so that only a dyn is assignable. */
 const noType = { kind: "opaque", name: "", params: [] } as const;
 
 const patchType: MessageType = {

@@ -2,26 +2,26 @@ import { quotedBytes } from "@dray/api";
 import { parseAddress } from "@dray/api/ip";
 import { fromBytes, toBytes } from "../byte-text.ts";
 
-/** A URL in its parts, as Go's net/url tells them apart. All texts are bytes (see go-text). */
+/** The parts of a URL, as in Go's net/url. All strings have one character per byte (see byte-text). */
 export interface Url {
   readonly scheme: string;
-  /** What follows the scheme, where that is no path: `mailto:opaque`. */
+  /** The part behind the scheme if it is not a path: `mailto:opaque`. */
   readonly opaque: string;
-  /** `user:password`, escaped; undefined where there is no `@`. */
+  /** `user:password`, escaped; undefined without an `@`. */
   readonly user: string | undefined;
   readonly host: string;
   readonly path: string;
   readonly query: string;
-  /** It ends in `?` with nothing behind. */
+  /** The URL ends in `?`. */
   readonly emptyQuery: boolean;
   readonly fragment: string;
-  /** A scheme and a path without `//` between them. */
+  /** There is no `//` between the scheme and the path. */
   readonly omitHost: boolean;
 }
 
 type Part = "path" | "host" | "zone" | "user" | "query" | "fragment";
 
-/** Characters besides letters, digits and `-_.~` that stay as they are. */
+/** Characters that are not escaped, besides letters, digits and `-_.~`. */
 const plain: Readonly<Record<Part, string>> = {
   path: "$&+,/:;=@",
   host: "!$&'()*+,;=:[]<>\"",
@@ -67,13 +67,13 @@ function encode(text: string, part: Part): string {
   );
 }
 
-/** The escaped form as it was written, if that is a legal one, else ours. */
+/** The escaped form in the source if it is valid, else the canonical one. */
 function escapedAsWritten(written: string, part: "path" | "fragment"): string {
   const legal = Array.from(written).every((byte) => isPlain(byte, part) || "!$&'()*+,;=:@[]%".includes(byte));
   return legal ? written : encode(decode(written, part), part);
 }
 
-/** What `read` answers, or why it cannot, in Go's words. */
+/** Returns the result of `read`, or Go's text of its UrlError. */
 function attempt<T>(shown: string, read: () => T): T | string {
   try {
     return read();
@@ -83,14 +83,14 @@ function attempt<T>(shown: string, read: () => T): T | string {
   }
 }
 
-/** Why the text is no URL that a request can name (absolute, or an absolute path); undefined if it is one. */
+/** The error of Go's url.ParseRequestURI; undefined for an absolute URL or an absolute path. */
 export function urlProblem(text: string): string | undefined {
   const bytes = toBytes(text);
   const result = attempt(bytes, () => parse(bytes, true));
   return typeof result === "string" ? result : undefined;
 }
 
-/** Reads a URL that a request can name, or answers why it is none. */
+/** Parses an absolute URL or an absolute path; returns the error text of Go for any other text. */
 export function parseUrl(text: string): Url | string {
   const problem = urlProblem(text);
   if (problem !== undefined) return problem;
@@ -103,9 +103,9 @@ export function parseUrl(text: string): Url | string {
   return typeof checked === "string" ? checked : { ...url, fragment };
 }
 
-/** All but the fragment. `request`: a text without scheme has to be an absolute path. */
+/** Parses everything except the fragment. `request`: a text without a scheme must be an absolute path. */
 function parse(bytes: string, request: boolean): Url {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: URLs with these are invalid.
   if (/[\x00-\x1f\x7f]/.test(bytes)) throw new UrlError("net/url: invalid control character in URL");
   if (bytes === "" && request) throw new UrlError("empty url");
   const url = { scheme: "", opaque: "", user: undefined, host: "", path: "", query: "", fragment: "" };
@@ -161,14 +161,14 @@ function parseHost(scheme: string, text: string): string {
   if (bracket === 0) return parseLiteral(text);
   const first = text.indexOf(":");
   if (first >= 0) {
-    // Only of http more than one colon is an error.
+    // More than one colon is an error only for http and https.
     const web = scheme === "http" || scheme === "https";
     checkPort(text.slice(web ? first : text.lastIndexOf(":")));
   }
   return decode(text, "host");
 }
 
-/** An address of IPv6 in brackets, maybe with a zone after `%25`. */
+/** Parses an IPv6 address in brackets, with an optional zone after `%25`. */
 function parseLiteral(text: string): string {
   const close = text.lastIndexOf("]");
   if (close < 0) throw new UrlError("missing ']' in host");
@@ -184,7 +184,7 @@ function parseLiteral(text: string): string {
   return `[${host}]${port}`;
 }
 
-/** Host and port, without brackets. */
+/** Splits a host into its name, without brackets, and its port. */
 export function splitHost(host: string): { name: string; port: string } {
   const colon = host.lastIndexOf(":");
   const split = colon >= 0 && isPort(host.slice(colon));
@@ -195,11 +195,14 @@ export function splitHost(host: string): { name: string; port: string } {
 
 export const escapedPath = (url: Url): string => escapedAsWritten(url.path, "path");
 
-/** The values of the query by their names; what cannot be read is left out. More than 10,000 are refused as a whole. */
+/** Maximum number of settings in a query. */
+const maxQuerySettings = 10_000;
+
+/** The values of the query by name. Invalid settings are left out; a query with too many settings has no values. */
 export function queryValues(url: Url): ReadonlyMap<string, readonly string[]> {
   const values = new Map<string, string[]>();
   const settings = url.query.split("&");
-  if (settings.length > 10_000) return values;
+  if (settings.length > maxQuerySettings) return values;
   for (const setting of settings) {
     if (setting === "" || setting.includes(";")) continue;
     const [name = "", ...rest] = setting.split("=");
@@ -210,7 +213,7 @@ export function queryValues(url: Url): ReadonlyMap<string, readonly string[]> {
   return values;
 }
 
-/** The URL in one piece again, which is what is compared. */
+/** The text of the URL, by which URLs are compared. */
 export function urlText(url: Url): string {
   const { scheme, user, host, path } = url;
   let text = scheme === "" ? "" : `${scheme}:`;
