@@ -1,6 +1,7 @@
 import { quoted, StatusError } from "@dray/api";
 import type { UserInfo } from "@dray/client";
 import { genericError, qualified } from "../errors/status.ts";
+import type { RequestInfo } from "../request/info.ts";
 
 /** What somebody wants to do: the question that authorizers answer. */
 export interface Attributes {
@@ -16,6 +17,25 @@ export interface Attributes {
   /** For what is no resource. */
   readonly path: string;
   readonly fieldSelector?: string;
+}
+
+/** The question whether a user may send a request. */
+export function requestAttributes(user: UserInfo, info: RequestInfo): Attributes {
+  const { verb, isResource, group, version, resource, subresource, namespace, name, path, query } = info;
+  return {
+    user,
+    verb,
+    isResource,
+    group,
+    version,
+    resource,
+    subresource,
+    namespace,
+    name,
+    path,
+    // The old way to watch does not keep to selectors everywhere: they grant nothing there.
+    fieldSelector: info.legacyWatch ? "" : (query.get("fieldSelector") ?? ""),
+  };
 }
 
 export interface Decision {

@@ -26,6 +26,14 @@ interface Serving {
  */
 const grace = 1_000;
 
+export interface CustomResourcesParts {
+  readonly registry: Registry;
+  readonly resources: ResourceSet;
+  readonly webhooks: ConversionParts["webhooks"];
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
 /**
  * Follows the definitions of custom resources: gives them their names, serves what they define, and deletes their
  * objects when they are deleted. Everything is done again whenever something has changed, so that nothing is lost
@@ -49,13 +57,7 @@ export class CustomResources {
   #scheduled = false;
   #ended = false;
 
-  constructor(
-    registry: Registry,
-    resources: ResourceSet,
-    webhooks: ConversionParts["webhooks"],
-    clock: Clock,
-    log: Log,
-  ) {
+  constructor({ registry, resources, webhooks, clock, log }: CustomResourcesParts) {
     this.#registry = registry;
     this.#conversion = { webhooks, newId: () => registry.newId() };
     this.#resources = resources;

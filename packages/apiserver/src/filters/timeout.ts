@@ -1,86 +1,31 @@
-import { DurationError, parseDuration, StatusError } from "@dray/api";
-import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
-import { textResponse } from "../http/response.ts";
+import { answeredWithin, timeLimit } from "../http/deadline.ts";
+import { endsWith } from "../request/ends-with.ts";
+import { isLongRunning } from "../request/long-running.ts";
+import type { Filter } from "./call.ts";
+import type { FilterParts } from "./parts.ts";
 
-const message = "Timeout: request did not complete within the allotted timeout";
-/** Sent as text, as upstream does where the answer that the client asked for never came. */
-const body = JSON.stringify({
-  metadata: {},
-  status: "Failure",
-  message,
-  reason: "Timeout",
-  details: {},
-  code: 504,
-});
-
-/** How long a request may take: its parameter `timeout`, if that is shorter than `longest` (milliseconds). Throws 400. */
-export function timeLimit(query: URLSearchParams, longest: number): number {
-  const text = query.get("timeout");
-  if (!text) return longest;
-  try {
-    const wanted = Number(parseDuration(text)) / 1e6;
-    return wanted > 0 && wanted < longest ? wanted : longest;
-  } catch (error) {
-    if (!(error instanceof DurationError)) throw error;
-    throw StatusError.of("BadRequest", `invalid timeout specified in the request URL - ${error.message}`);
-  }
-}
-
-/** Answers 504 where the answer has not begun after so many milliseconds; the work for it is told by its signal. */
-export async function answeredWithin(
-  clock: Clock,
-  milliseconds: number,
-  request: ApiRequest,
-  answer: (request: ApiRequest) => Promise<ApiResponse>,
-): Promise<ApiResponse> {
-  const timed = new TimedRequest(request);
-  const late = Promise.withResolvers<ApiResponse>();
-  const cancel = clock.after(milliseconds, () => {
-    timed.end();
-    late.resolve(textResponse(504, `${body}\n`));
-  });
-  try {
-    return await Promise.race([answer(timed), late.promise]);
-  } finally {
-    cancel();
-  }
-}
-
-/** A request that may also end because its time is over. */
-class TimedRequest implements ApiRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: ApiRequest["headers"];
-  readonly repeated?: NonNullable<ApiRequest["repeated"]>;
-  readonly body?: NonNullable<ApiRequest["body"]>;
-  readonly credential: ApiRequest["credential"];
-  readonly #request: ApiRequest;
-  #isOver = false;
-  #over: AbortController | undefined;
-  #signal: AbortSignal | undefined;
-
-  constructor(request: ApiRequest) {
-    this.method = request.method;
-    this.url = request.url;
-    this.headers = request.headers;
-    if (request.repeated !== undefined) this.repeated = request.repeated;
-    if (request.body !== undefined) this.body = request.body;
-    this.credential = request.credential;
-    this.#request = request;
-  }
-
-  /** Most requests never look at their signal, and joining two is not free. */
-  get signal(): AbortSignal {
-    if (this.#signal === undefined) {
-      this.#over = new AbortController();
-      if (this.#isOver) this.#over.abort();
-      this.#signal = AbortSignal.any([this.#request.signal, this.#over.signal]);
+/**
+ * Answers 504 to a request that takes too long. One that may last, such as a watch, ends when the server does.
+ *
+ * Upstream: apiserver/pkg/server/filters/timeout.go, WithTimeoutForNonLongRunningRequests;
+ * apiserver/pkg/endpoints/filters/request_deadline.go, WithRequestDeadline
+ */
+export function withTimeout({
+  clock,
+  timeout,
+  signal,
+}: Pick<FilterParts, "clock" | "timeout" | "signal">): Filter {
+  return (next) => (call) => {
+    const { request, info } = call;
+    if (isLongRunning(info)) {
+      call.limit = timeout;
+      call.request = endsWith(request, signal);
+      return next(call);
     }
-    return this.#signal;
-  }
-
-  end(): void {
-    this.#isOver = true;
-    this.#over?.abort();
-  }
+    call.limit = timeLimit(info.query, timeout);
+    return answeredWithin(clock, call.limit, request, (timed) => {
+      call.request = timed;
+      return next(call);
+    });
+  };
 }

@@ -13,7 +13,7 @@ import { type HealthCheck, healthResponse, healthText } from "../observe/health.
 import { checkProduced } from "../request/accept.ts";
 import type { RequestInfo } from "../request/info.ts";
 
-export interface PlainPathParts {
+export interface NonResourceParts {
   readonly discovery: Discovery;
   /** `1.36` */
   readonly release: string;
@@ -35,13 +35,13 @@ const metricsType = "text/plain; version=0.0.4; charset=utf-8; escaping=undersco
 const services = ["/version/", "/openid/v1/jwks/", "/.well-known/openid-configuration/"];
 
 /** The paths that are no resources: discovery, OpenAPI, health, metrics. */
-export class PlainPaths {
-  readonly #parts: PlainPathParts;
+export class NonResourcePaths {
+  readonly #parts: NonResourceParts;
   readonly #openAPI: OpenAPI;
   readonly #swagger: Swagger;
   readonly #statusPage: StatusPage;
 
-  constructor(parts: PlainPathParts) {
+  constructor(parts: NonResourceParts) {
     this.#parts = parts;
     this.#openAPI = new OpenAPI(parts.discovery, parts.release, parts.clock);
     this.#swagger = new Swagger(this.#openAPI);

@@ -1,0 +1,28 @@
+import { randomUUID } from "node:crypto";
+import type { ApiRequest, ApiResponse } from "@dray/client";
+import type { RequestNotes } from "../flowcontrol/limiter.ts";
+import type { Filter } from "./call.ts";
+
+/** Characters of a client's `Audit-ID` that are kept. */
+const maxAuditIdLength = 64;
+
+/**
+ * Puts the id of the request into its answer, which is the client's own if it sends one, and the FlowSchema and priority
+ * level by which it was classified. Answers in process have neither.
+ *
+ * Upstream: apiserver/pkg/endpoints/filters/audit_init.go, WithAuditInit
+ */
+export function withAuditId(): Filter {
+  return (next) => async (call) => identified(call.request, await next(call), call.notes);
+}
+
+function identified(request: ApiRequest, response: ApiResponse, { flow }: RequestNotes): ApiResponse {
+  if (request.credential.type === "user") return response;
+  const id = request.headers["audit-id"]?.slice(0, maxAuditIdLength) || randomUUID();
+  const headers: Record<string, string | readonly string[]> = { "audit-id": id, ...response.headers };
+  if (flow !== undefined) {
+    headers["x-kubernetes-pf-flowschema-uid"] = flow.uid;
+    headers["x-kubernetes-pf-prioritylevel-uid"] = flow.level.uid;
+  }
+  return { ...response, headers };
+}

@@ -1,0 +1,24 @@
+import type { ApiRequest, ApiResponse } from "@dray/client";
+import { impersonate } from "../authentication/impersonate.ts";
+import { requestAttributes } from "../authorization/attributes.ts";
+import { failureResponse } from "../encoding/failure.ts";
+import { requestInfo } from "../request/info.ts";
+import { checkAuthorized } from "./authorization.ts";
+import type { FilterParts } from "./parts.ts";
+
+const noWarnings: ReadonlySet<string> = new Set();
+
+/** The answer to a request that is refused whatever its body is: to a user who may not send it. Undefined for others. */
+export function earlyRefusal(parts: FilterParts, head: ApiRequest): ApiResponse | undefined {
+  const { authenticator, authorize, constrainedImpersonation, log } = parts;
+  try {
+    const info = requestInfo(head.method, head.url);
+    const sender = authenticator.authenticate(head.credential);
+    const wanted = requestAttributes(sender, info);
+    const user = impersonate(wanted, head, authorize, constrainedImpersonation);
+    checkAuthorized(parts, head, user, info);
+    return undefined;
+  } catch (error) {
+    return failureResponse(head, error, noWarnings, log);
+  }
+}

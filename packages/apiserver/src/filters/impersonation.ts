@@ -1,0 +1,20 @@
+import { impersonate } from "../authentication/impersonate.ts";
+import { requestAttributes } from "../authorization/attributes.ts";
+import type { Filter } from "./call.ts";
+import type { FilterParts } from "./parts.ts";
+
+/**
+ * Lets the sender act as another user. Throws 400 and 403.
+ *
+ * Upstream: apiserver/pkg/endpoints/filters/impersonation, WithConstrainedImpersonation
+ */
+export function withImpersonation({
+  authorize,
+  constrainedImpersonation,
+}: Pick<FilterParts, "authorize" | "constrainedImpersonation">): Filter {
+  return (next) => (call) => {
+    const wanted = requestAttributes(call.user, call.info);
+    call.user = impersonate(wanted, call.request, authorize, constrainedImpersonation);
+    return next(call);
+  };
+}

@@ -1,0 +1,14 @@
+import { isLongRunning } from "../request/long-running.ts";
+import type { Filter } from "./call.ts";
+import type { FilterParts } from "./parts.ts";
+
+/** Makes the bytes of a large answer while its request still has a seat. In process, answers are objects. */
+export function withLargeAnswers({ largeWork }: Pick<FilterParts, "largeWork">): Filter {
+  return (next) => async (call) => {
+    const { request, info } = call;
+    const response = await next(call);
+    if (!isLongRunning(info) && request.credential.type !== "user")
+      await largeWork.answer(response, () => request.signal);
+    return response;
+  };
+}

@@ -1,0 +1,26 @@
+import type { Clock, Log } from "@dray/client";
+import type { Authenticator } from "../authentication/authenticate.ts";
+import type { Attributes, Decision } from "../authorization/attributes.ts";
+import type { Limiter } from "../flowcontrol/limiter.ts";
+import type { ServedResource } from "../kinds/resources.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { RequestInfo } from "../request/info.ts";
+import type { LargeWork } from "../request/large-work.ts";
+
+/** Parts of the server that filters need. */
+export interface FilterParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly authenticator: Authenticator;
+  readonly authorize: (attributes: Attributes) => Decision;
+  /** Impersonation needs a right for each kind of user (KEP-5284). */
+  readonly constrainedImpersonation: boolean;
+  readonly limiter: Limiter;
+  readonly largeWork: LargeWork;
+  readonly metrics: Metrics;
+  readonly servedBy: (info: RequestInfo) => ServedResource | undefined;
+  /** Milliseconds that a request may take, watches and other streams aside. */
+  readonly timeout: number;
+  /** Ends with the server. */
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,15 @@
+import type { Filter } from "./call.ts";
+import type { FilterParts } from "./parts.ts";
+
+/**
+ * Waits for a seat, answers 429 where there is none: by API Priority and Fairness, or by two counters.
+ *
+ * Upstream: apiserver/pkg/server/filters/priority-and-fairness.go, WithPriorityAndFairness; maxinflight.go
+ */
+export function withPriorityAndFairness({ limiter }: Pick<FilterParts, "limiter">): Filter {
+  return (next) => (call) =>
+    limiter.run(call, (watch) => {
+      call.watch = watch;
+      return next(call);
+    });
+}

@@ -1,0 +1,17 @@
+import type { Filter } from "./call.ts";
+import type { FilterParts } from "./parts.ts";
+
+/** Counts the answer and the time up to its beginning. */
+export function withRequestMetrics({
+  clock,
+  metrics,
+  servedBy,
+}: Pick<FilterParts, "clock" | "metrics" | "servedBy">): Filter {
+  return (next) => async (call) => {
+    const response = await next(call);
+    const { request, parsed, began } = call;
+    const served = parsed && servedBy(parsed);
+    metrics.count(request.method, parsed, served, response.status, clock.now() - began);
+    return response;
+  };
+}
