@@ -8,7 +8,6 @@ import { gunzipSync } from "node:zlib";
 import { sleep, systemClock } from "@dray/client";
 import { createAuthority, issueCertificate } from "../index.ts";
 import { testServer } from "../testing/test-server.ts";
-import { bearerToken } from "./credential.ts";
 
 const now = Date.now();
 const authority = await createAuthority("test-ca", now);
@@ -239,13 +238,6 @@ test("of a header that comes twice the first value counts, but every group is on
   assert.deepEqual(userInfo.groups, ["a,b", "c", "system:authenticated"]);
   assert.deepEqual(userInfo.extra, { constructor: ["k"] });
   await server.close();
-});
-
-test("a bearer token follows one blank", () => {
-  assert.equal(bearerToken(" bEaReR x y"), "x");
-  for (const header of [undefined, "", "Bearer", "Bearer ", "Bearer  x", "Bearer\tx", "Basic x"]) {
-    assert.equal(bearerToken(header), undefined);
-  }
 });
 
 /** Begins a POST of a large body and never ends it; the status that is answered, 0 where the stream is ended. */

@@ -1,7 +1,10 @@
 /** For tests: a webhook server that answers as it is told. */
+import assert from "node:assert/strict";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
+import type { Clock } from "@dray/client";
 import { createAuthority, issueCertificate } from "../../certificates/pki.ts";
+import { type Answer, type TestServer, testServer } from "../../testing/test-server.ts";
 
 export interface Review {
   readonly apiVersion: string;
@@ -80,4 +83,38 @@ export class Hooks {
       ...more,
     };
   }
+
+  /** A server with these webhooks and the namespace `n`. */
+  async serverWith(configured: Partial<Record<Kind, object[]>>, clock?: Clock): Promise<TestServer> {
+    const tested = await testServer({ kubernetesVersion: "1.36", ...(clock ? { clock } : {}) });
+    await tested.namespace("n");
+    for (const [kind, webhooks] of Object.entries(configured)) {
+      const configuration = { metadata: { name: "hooks" }, webhooks };
+      const created = await tested.call("POST", `${configurations}/${kind}webhookconfigurations`, {
+        body: configuration,
+      });
+      assert.equal(created.status, 201, created.body.message);
+    }
+    this.asked.length = 0;
+    return tested;
+  }
 }
+
+type Kind = "validating" | "mutating";
+
+/** Root of the objects that configure webhooks. */
+export const configurations = "/apis/admissionregistration.k8s.io/v1";
+
+/** Creates a ConfigMap. */
+export function create(tested: TestServer, name = "c", query = ""): Promise<Answer> {
+  return tested.call("POST", `/api/v1/namespaces/n/configmaps${query}`, { body: { metadata: { name } } });
+}
+
+/** A reply that patches. */
+export const patch = (operations: readonly object[]): object => ({
+  patchType: "JSONPatch",
+  patch: Buffer.from(JSON.stringify(operations)).toString("base64"),
+});
+/** A reply that adds a label. */
+export const label = (key: string): object =>
+  patch([{ op: "add", path: "/metadata/labels", value: { [key]: "yes" } }]);

@@ -4,44 +4,15 @@ import { after, before, describe, test } from "node:test";
 import type { Clock } from "@dray/client";
 import { systemClock } from "@dray/client";
 import { createAuthority } from "../../certificates/pki.ts";
-import { type Answer, type TestServer, testServer } from "../../testing/test-server.ts";
+import type { Answer, TestServer } from "../../testing/test-server.ts";
 import type { AdmissionRequest } from "../admission.ts";
 import type { AdmissionContext } from "../context.ts";
 import { ask } from "./ask.ts";
-import { Hooks, type Reply } from "./test-hooks.ts";
-
-const path = "/apis/admissionregistration.k8s.io/v1";
+import { create, Hooks, configurations as path, type Reply } from "./test-hooks.ts";
 
 const hooks = new Hooks();
 before(() => hooks.start());
 after(() => hooks.stop());
-
-type Kind = "validating" | "mutating";
-
-async function serverWith(configured: Partial<Record<Kind, object[]>>, clock?: Clock): Promise<TestServer> {
-  const tested = await testServer({ kubernetesVersion: "1.36", ...(clock ? { clock } : {}) });
-  await tested.namespace("n");
-  for (const [kind, webhooks] of Object.entries(configured)) {
-    const configuration = { metadata: { name: "hooks" }, webhooks };
-    const created = await tested.call("POST", `${path}/${kind}webhookconfigurations`, {
-      body: configuration,
-    });
-    assert.equal(created.status, 201, created.body.message);
-  }
-  hooks.asked.length = 0;
-  return tested;
-}
-
-function create(tested: TestServer, name = "c", query = ""): Promise<Answer> {
-  return tested.call("POST", `/api/v1/namespaces/n/configmaps${query}`, { body: { metadata: { name } } });
-}
-
-const patch = (operations: readonly object[]): object => ({
-  patchType: "JSONPatch",
-  patch: Buffer.from(JSON.stringify(operations)).toString("base64"),
-});
-const label = (key: string): object =>
-  patch([{ op: "add", path: "/metadata/labels", value: { [key]: "yes" } }]);
 
 describe("validating webhooks", () => {
   test("are sent the request as it is and may refuse it", async () => {
@@ -49,7 +20,7 @@ describe("validating webhooks", () => {
       allowed: false,
       status: { message: "not here", reason: "Because", code: 418 },
     });
-    const tested = await serverWith({ validating: [hooks.hook("refuse", refuse)] });
+    const tested = await hooks.serverWith({ validating: [hooks.hook("refuse", refuse)] });
     const refused = await create(tested, "c", "?fieldManager=m&dryRun=All");
     assert.equal(refused.status, 418);
     assert.equal(refused.body.reason, "Because");
@@ -84,7 +55,7 @@ describe("validating webhooks", () => {
   });
 
   test("say why or not, warn, and use one connection again", async () => {
-    const tested = await serverWith({
+    const tested = await hooks.serverWith({
       validating: [
         hooks.hook("silent", ({ request }) => ({ allowed: request.name !== "bad" })),
         hooks.hook("warns", () => ({ warnings: ['a "text"'] })),
@@ -102,7 +73,7 @@ describe("validating webhooks", () => {
   });
 
   test("see deletions with the old object, whole collections one by one", async () => {
-    const tested = await serverWith({ validating: [hooks.hook("see", () => ({}))] });
+    const tested = await hooks.serverWith({ validating: [hooks.hook("see", () => ({}))] });
     await create(tested, "a");
     await create(tested, "b");
     await tested.call("DELETE", "/api/v1/namespaces/n/configmaps/a?gracePeriodSeconds=0");
@@ -122,7 +93,7 @@ describe("validating webhooks", () => {
   });
 
   test("are asked only where rules, selectors and conditions say so", async () => {
-    const tested = await serverWith({
+    const tested = await hooks.serverWith({
       validating: [
         hooks.hook("conditions", () => ({}), {
           matchConditions: [{ name: "not-c", expression: "object.metadata.name != 'c'" }],
@@ -148,7 +119,7 @@ describe("validating webhooks", () => {
 
   test("are never asked about webhooks", async () => {
     const every = { apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["*"] };
-    const tested = await serverWith({
+    const tested = await hooks.serverWith({
       validating: [hooks.hook("never", () => ({ allowed: false }), { rules: [every] })],
     });
     assert.equal((await create(tested)).status, 400);
@@ -161,7 +132,7 @@ describe("validating webhooks", () => {
 
 describe("webhooks that cannot be asked", () => {
   const failure = async (webhook: object, clock?: Clock): Promise<string> => {
-    const tested = await serverWith({ validating: [webhook] }, clock);
+    const tested = await hooks.serverWith({ validating: [webhook] }, clock);
     const failed = await create(tested);
     assert.equal(failed.status, 500);
     assert.equal(failed.body.reason, "InternalError");
@@ -217,7 +188,7 @@ describe("webhooks that cannot be asked", () => {
   });
 
   test("are passed over where failures are to be ignored", async () => {
-    const tested = await serverWith({
+    const tested = await hooks.serverWith({
       validating: [hooks.hook("ignored", () => 500, { failurePolicy: "Ignore" })],
       mutating: [hooks.hook("ignored", () => 500, { failurePolicy: "Ignore" })],
     });
@@ -243,7 +214,7 @@ test("a webhook may write the object that it is asked about", async () => {
     // The answer waits for that write.
     return own.then(() => ({}));
   };
-  tested = await serverWith({ validating: [hooks.hook("meddle", meddle)] });
+  tested = await hooks.serverWith({ validating: [hooks.hook("meddle", meddle)] });
   await create(tested);
   const updated = await tested.call("PATCH", url, { body: { data: { sent: "2" } } });
   assert.equal((await own)?.status, 200);
@@ -265,7 +236,7 @@ test("who has effects beside its answer is not asked in a dry run", async () => 
 test("a service is reached at a ready endpoint", { skip: noAddress }, async () => {
   const service = { name: "hook", namespace: "n", path: "/service" };
   const clientConfig = { service, caBundle: hooks.caBundle };
-  const tested = await serverWith({
+  const tested = await hooks.serverWith({
     validating: [hooks.hook("service", () => ({ allowed: false }), { clientConfig })],
   });
   await tested.call("POST", "/api/v1/namespaces/n/services", {
@@ -291,7 +262,7 @@ test("a service is reached at a ready endpoint", { skip: noAddress }, async () =
 test("a service without endpoints is reached at a ready pod that it selects", async () => {
   const service = { name: "hook", namespace: "n", path: "/service" };
   const clientConfig = { service, caBundle: hooks.caBundle };
-  const tested = await serverWith({
+  const tested = await hooks.serverWith({
     validating: [hooks.hook("service", () => ({ allowed: false }), { clientConfig })],
   });
   const labels = { app: "hook" };
@@ -320,143 +291,4 @@ test("a service without endpoints is reached at a ready pod that it selects", as
   assert.match((await create(tested)).body.message, /denied the request without explanation$/);
   assert.equal(hooks.asked[0]!.path, "/service?timeout=10s");
   await tested.server.close();
-});
-
-describe("mutating webhooks", () => {
-  test("change the object, which gets its defaults and is checked", async () => {
-    const pods = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["pods"] };
-    const sidecar = patch([
-      { op: "add", path: "/spec/containers/-", value: { name: "sidecar", image: "s" } },
-    ]);
-    const tested = await serverWith({ mutating: [hooks.hook("sidecar", () => sidecar, { rules: [pods] })] });
-    const body = { metadata: { name: "p" }, spec: { containers: [{ name: "c", image: "i" }] } };
-    const created = await tested.call("POST", "/api/v1/namespaces/n/pods", { body });
-    assert.equal(created.status, 201, created.body.message);
-    const [, second] = created.body.spec.containers;
-    assert.equal(second.name, "sidecar");
-    assert.equal(second.terminationMessagePath, "/dev/termination-log");
-    await tested.server.close();
-  });
-
-  test("a patch that does not fit is an error of the server", async () => {
-    const remove = patch([{ op: "remove", path: "/nosuch" }]);
-    const tested = await serverWith({ mutating: [hooks.hook("remove", () => remove)] });
-    const failed = await create(tested);
-    assert.equal(failed.status, 500);
-    assert.equal(
-      failed.body.message,
-      "Internal error occurred: error in remove for path: '/nosuch': Unable to remove nonexistent key: nosuch: missing value",
-    );
-    await tested.server.close();
-  });
-
-  test("see what those before have made; who wants to is asked again about later changes", async () => {
-    for (const [reinvocationPolicy, urls] of [
-      ["Never", ["/first", "/second"]],
-      ["IfNeeded", ["/first", "/second", "/first"]],
-    ] as const) {
-      const tested = await serverWith({
-        mutating: [
-          hooks.hook("first", () => ({}), { reinvocationPolicy }),
-          hooks.hook("second", () => label("second"), { reinvocationPolicy }),
-        ],
-      });
-      const created = await create(tested);
-      assert.deepEqual(created.body.metadata.labels, { second: "yes" });
-      assert.deepEqual(
-        hooks.asked.map(({ path: url }) => url.split("?")[0]),
-        urls,
-      );
-      assert.deepEqual(
-        hooks.asked.at(-1)!.review.request.object.metadata.labels,
-        urls.length === 3 ? { second: "yes" } : undefined,
-      );
-      await tested.server.close();
-    }
-  });
-
-  test("speak the version that their rule names", async () => {
-    const rule = {
-      apiGroups: ["resource.k8s.io"],
-      apiVersions: ["v1beta1"],
-      operations: ["CREATE"],
-      resources: ["resourceclaims"],
-    };
-    const change = patch([
-      { op: "replace", path: "/spec/devices/requests/0/deviceClassName", value: "changed" },
-    ]);
-    const tested = await testServer({ kubernetesVersion: "1.36", runtimeConfig: { "api/all": true } });
-    await tested.namespace("n");
-    const webhooks = [hooks.hook("beta", () => change, { rules: [rule] })];
-    await tested.call("POST", `${path}/mutatingwebhookconfigurations`, {
-      body: { metadata: { name: "hooks" }, webhooks },
-    });
-    hooks.asked.length = 0;
-    const spec = { devices: { requests: [{ name: "r", exactly: { deviceClassName: "c" } }] } };
-    const created = await tested.call("POST", "/apis/resource.k8s.io/v1/namespaces/n/resourceclaims", {
-      body: { metadata: { name: "c" }, spec },
-    });
-    assert.equal(created.status, 201, created.body.message);
-    assert.equal(created.body.spec.devices.requests[0].exactly.deviceClassName, "changed");
-    const { kind, requestKind, object } = hooks.asked[0]!.review.request;
-    assert.deepEqual(
-      [kind.version, requestKind.version, object.apiVersion],
-      ["v1beta1", "v1", "resource.k8s.io/v1beta1"],
-    );
-    await tested.server.close();
-  });
-
-  test("change the number of replicas that a scale asks for", async () => {
-    const scale = {
-      apiGroups: ["apps"],
-      apiVersions: ["v1"],
-      operations: ["UPDATE"],
-      resources: ["*/scale"],
-    };
-    const seven = patch([{ op: "replace", path: "/spec/replicas", value: 7 }]);
-    const tested = await serverWith({ mutating: [hooks.hook("scale", () => seven, { rules: [scale] })] });
-    const template = { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i" }] } };
-    const deployments = "/apis/apps/v1/namespaces/n/deployments";
-    await tested.call("POST", deployments, {
-      body: { metadata: { name: "d" }, spec: { selector: { matchLabels: { a: "b" } }, template } },
-    });
-    const scaled = await tested.call("PATCH", `${deployments}/d/scale`, { body: { spec: { replicas: 3 } } });
-    assert.equal(scaled.body.spec.replicas, 7);
-    assert.equal((await tested.call("GET", `${deployments}/d`)).body.spec.replicas, 7);
-    const { object, oldObject } = hooks.asked[0]!.review.request;
-    assert.deepEqual([object.kind, object.spec.replicas, oldObject.spec.replicas], ["Scale", 3, 1]);
-    await tested.server.close();
-  });
-
-  test("give nobody rights that the sender does not have", async () => {
-    const roles = {
-      apiGroups: ["rbac.authorization.k8s.io"],
-      apiVersions: ["v1"],
-      operations: ["CREATE"],
-      resources: ["roles"],
-    };
-    const everything = [{ apiGroups: ["*"], resources: ["*"], verbs: ["*"] }];
-    const widen = patch([{ op: "add", path: "/rules", value: everything }]);
-    const tested = await serverWith({});
-    const own = [{ apiGroups: ["rbac.authorization.k8s.io"], resources: ["roles"], verbs: ["create"] }];
-    const rbac = "/apis/rbac.authorization.k8s.io/v1";
-    await tested.call("POST", `${rbac}/clusterroles`, { body: { metadata: { name: "own" }, rules: own } });
-    await tested.call("POST", `${rbac}/clusterrolebindings`, {
-      body: {
-        metadata: { name: "own" },
-        roleRef: { kind: "ClusterRole", name: "own" },
-        subjects: [{ kind: "User", name: "jane" }],
-      },
-    });
-    await tested.call("POST", `${path}/mutatingwebhookconfigurations`, {
-      body: { metadata: { name: "hooks" }, webhooks: [hooks.hook("widen", () => widen, { rules: [roles] })] },
-    });
-    const refused = await tested.call("POST", `${rbac}/namespaces/n/roles`, {
-      body: { metadata: { name: "r" }, rules: own },
-      user: "jane",
-    });
-    assert.equal(refused.status, 403);
-    assert.match(refused.body.message, /is attempting to grant RBAC permissions not currently held/);
-    await tested.server.close();
-  });
 });
