@@ -10,23 +10,30 @@ import { forbidden, notFound } from "../errors/status.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 
+/** The question of a user for a token of a service account. */
+export interface WantedToken {
+  readonly storage: Storage;
+  readonly user: UserInfo;
+  readonly namespace: string;
+  /** Name of the service account. */
+  readonly account: string;
+  readonly request: TokenRequest;
+  readonly authorize: (attributes: Attributes) => Decision;
+}
+
+const refusal = (account: string, why: string): StatusError =>
+  forbidden({ group: "", resource: "serviceaccounts" }, account, why);
+
 /**
  * A node asks for tokens only on behalf of its pods: the token must be bound to a pod, by name and uid, that runs on
- * that node (NodeRestriction; `spec.boundObjectRef` of TokenRequest). Users that are no node pass. That the pod runs
- * as this service account is checked for everybody where the token is made. Throws 403, or 404 without the pod.
+ * that node (NodeRestriction; `spec.boundObjectRef` of TokenRequest). Users that are not nodes pass. That the pod
+ * runs as this service account is checked for all users where the token is made. Throws 403, or 404 without the pod.
  */
-export function checkNodeToken(
-  storage: Storage,
-  user: UserInfo,
-  namespace: string,
-  account: string,
-  request: TokenRequest,
-  authorize: (attributes: Attributes) => Decision,
-): void {
+export function checkNodeToken(wanted: WantedToken): void {
+  const { storage, user, namespace, account, request } = wanted;
   const node = nodeNameOf(user);
   if (node === undefined) return;
-  const refused = (why: string): StatusError =>
-    forbidden({ group: "", resource: "serviceaccounts" }, account, why);
+  const refused = (why: string): StatusError => refusal(account, why);
   const ref = request.spec?.boundObjectRef;
   if (ref?.apiVersion !== "v1" || ref.kind !== "Pod" || !ref.name) {
     throw refused("node requested token not bound to a pod");
@@ -42,7 +49,7 @@ export function checkNodeToken(
   if (node === "" || pod.spec?.nodeName !== node) {
     throw refused("node requested token bound to a pod scheduled on a different node");
   }
-  checkAudience(storage, user, namespace, account, request, pod, refused, authorize);
+  checkAudience(wanted, pod);
 }
 
 /**
@@ -50,17 +57,11 @@ export function checkNodeToken(
  * right to (KEP-4412).
  */
 function checkAudience(
-  storage: Storage,
-  user: UserInfo,
-  namespace: string,
-  account: string,
-  request: TokenRequest,
+  { storage, user, namespace, account, request, authorize }: WantedToken,
   pod: Pod,
-  refused: (why: string) => StatusError,
-  authorize: (attributes: Attributes) => Decision,
 ): void {
   const [audience = "", ...more] = request.spec?.audiences ?? [];
-  if (more.length > 0) throw refused("node may only request 0 or 1 audiences");
+  if (more.length > 0) throw refusal(account, "node may only request 0 or 1 audiences");
   const named = (pod.spec?.volumes ?? []).some((volume) => {
     const sources = volume.projected?.sources ?? [];
     if (
@@ -70,7 +71,7 @@ function checkAudience(
     )
       return true;
     const driver = driverOf(storage, pod, volume);
-    return driver?.spec?.tokenRequests?.some((wanted) => (wanted.audience ?? "") === audience) ?? false;
+    return driver?.spec?.tokenRequests?.some((each) => (each.audience ?? "") === audience) ?? false;
   });
   if (named) return;
   const question = resourceAttributes({
@@ -83,7 +84,8 @@ function checkAudience(
     name: account,
   });
   if (authorize(question).allowed) return;
-  throw refused(
+  throw refusal(
+    account,
     `audience ${quoted(audience)} not found in pod spec volume, ${user.name} is not authorized to request tokens for this audience`,
   );
 }

@@ -4,7 +4,7 @@ import type { Attributes, Decision } from "./attributes.ts";
 import { nodeAuthorizer } from "./node.ts";
 import type { Rbac } from "./rbac.ts";
 
-/** The chain: system:masters may do everything, then nodes, then RBAC. Who is not allowed is denied. */
+/** The chain: system:masters may do everything, then nodes, then RBAC. Default deny. */
 export function createAuthorizer(
   storage: Storage,
   rbac: Rbac,

@@ -54,13 +54,13 @@ export function breakdown(rule: PolicyRule): PolicyRule[] {
   return parts;
 }
 
-/** Where rules consist of more parts, each is looked at as a whole: to go through all of these may take hours. */
-const mostParts = 100_000;
+/** Maximum number of parts that rules are broken down into: to go through more may take hours. */
+const maxParts = 100_000;
 
 /** The parts of `wanted` that no rule of `held` covers. */
 export function uncovered(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
   const parts = wanted.reduce((sum, rule) => sum + partCount(rule), 0);
-  const each = parts > mostParts ? wanted : wanted.flatMap(breakdown);
+  const each = parts > maxParts ? wanted : wanted.flatMap(breakdown);
   return each.filter((part) => !held.some((rule) => covers(rule, part)));
 }
 

@@ -51,16 +51,24 @@ export async function createAuthority(name: string, now: number): Promise<Certif
   const key = newKey();
   const subject = distinguishedName({ commonName: name });
   const usage = bits(Buffer.from([0b1000_0110]), 1); // digitalSignature, keyCertSign, cRLSign
-  return build(subject, subject, now, 3650, key, key, [
-    extension("2.5.29.19", true, sequence(boolean(true))),
-    extension("2.5.29.15", true, usage),
-    subjectKeyId(key),
-  ]);
+  return build({
+    issuer: subject,
+    subject,
+    now,
+    days: 3650,
+    key,
+    issuerKey: key,
+    extensions: [
+      extension("2.5.29.19", true, sequence(boolean(true))),
+      extension("2.5.29.15", true, usage),
+      subjectKeyId(key),
+    ],
+  });
 }
 
 /**
  * Issues a certificate (ECDSA P-256) that `authority` has signed. `now` is in milliseconds since the epoch. Throws a
- * TypeError for an address that is none.
+ * TypeError if the address is invalid.
  */
 export async function issueCertificate(
   authority: Certificate,
@@ -71,14 +79,14 @@ export async function issueCertificate(
   const issuerKey = createPrivateKey(authority.key);
   const names = alternativeNames(options);
   const usages = options.usages.map((usage) => objectId(extendedUsages[usage]));
-  return build(
-    subjectOf(authority.certificate),
-    distinguishedName(options),
+  return build({
+    issuer: subjectOf(authority.certificate),
+    subject: distinguishedName(options),
     now,
-    options.validity ?? 365,
+    days: options.validity ?? 365,
     key,
     issuerKey,
-    [
+    extensions: [
       extension("2.5.29.19", true, sequence()),
       extension("2.5.29.15", true, bits(Buffer.from([0b1010_0000]), 5)), // digitalSignature, keyEncipherment
       extension("2.5.29.37", false, sequence(...usages)),
@@ -86,7 +94,7 @@ export async function issueCertificate(
       subjectKeyId(key),
       ...(names.length === 0 ? [] : [extension("2.5.29.17", false, sequence(...names))]),
     ],
-  );
+  });
 }
 
 /** Subject and names of a certificate signing request. */
@@ -141,15 +149,19 @@ function subjectKeyId(key: KeyObject): Buffer {
   return extension("2.5.29.14", false, octets(keyId(key)));
 }
 
-function build(
-  issuer: Buffer,
-  subject: Buffer,
-  now: number,
-  days: number,
-  key: KeyObject,
-  issuerKey: KeyObject,
-  extensions: readonly Buffer[],
-): Certificate {
+interface CertificateFields {
+  /** Distinguished names, in DER. */
+  readonly issuer: Buffer;
+  readonly subject: Buffer;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly days: number;
+  readonly key: KeyObject;
+  readonly issuerKey: KeyObject;
+  readonly extensions: readonly Buffer[];
+}
+
+function build({ issuer, subject, now, days, key, issuerKey, extensions }: CertificateFields): Certificate {
   const certificate = assembleCertificate({
     issuer,
     subject,

@@ -1,8 +1,8 @@
 import { type BodyType, type RawBody, readBody } from "@dray/api/codec";
 import type { Pause } from "../request/large-work.ts";
 
-/** YAML of so many characters is read at once: that takes about as long as a thread takes to start. */
-const longestInline = 64 * 1024;
+/** Maximum size of YAML that is read without a thread: it takes about as long as a thread takes to start. */
+const maxInlineBytes = 64 * 1024;
 
 /**
  * Reads the bytes of a request's body into a tree, as `readBody` does: after a pause, and long YAML, which takes ten times
@@ -17,7 +17,7 @@ export async function readBytes(
   pause: Pause,
 ): Promise<RawBody> {
   await pause?.();
-  const inThread = type === "application/yaml" && bytes.length > longestInline;
+  const inThread = type === "application/yaml" && bytes.length > maxInlineBytes;
   return readBody(bytes, type, kind, version, apiVersion, inThread ? readInThread : undefined);
 }
 

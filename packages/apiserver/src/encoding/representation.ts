@@ -55,7 +55,7 @@ function transformed(
     return tableOf([object], metadata, served, options, tableVersion(accepted));
   }
   if (accepted.as!.kind === "PartialObjectMetadataList") {
-    // Of an object that is only known as a tree upstream finds out late that it is no list.
+    // Upstream finds out late that an object without a Go type is not a list.
     if (served.facts.schemaless) throw serverError("content is not a list");
     throw notAcceptable(
       `you requested PartialObjectMetadataList, but the requested object is not a list (*${internalType(served)})`,

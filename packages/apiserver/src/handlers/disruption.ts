@@ -7,8 +7,8 @@ import { thaw } from "../storage/json.ts";
 import type { Context } from "./context.ts";
 import { writeOf } from "./write.ts";
 
-/** More evictions than these the controller must have confirmed before others are allowed. */
-const mostUnconfirmed = 2000;
+/** Maximum number of evictions that the controller has not confirmed yet. */
+const maxUnconfirmed = 2000;
 
 /**
  * Takes a disruption from the budget that a pod is under. Throws 429 where there is none left, 500 where a pod has
@@ -64,7 +64,7 @@ function check({ metadata, status }: PodDisruptionBudget): void {
   const resource = { group: "policy", resource: "poddisruptionbudget" };
   const { disruptionsAllowed = 0, disruptedPods = {}, currentHealthy = 0, desiredHealthy = 0 } = status ?? {};
   if (disruptionsAllowed < 0) throw forbidden(resource, name, "pdb disruptions allowed is negative");
-  if (Object.keys(disruptedPods).length > mostUnconfirmed) {
+  if (Object.keys(disruptedPods).length > maxUnconfirmed) {
     const why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller";
     throw forbidden(resource, name, why);
   }

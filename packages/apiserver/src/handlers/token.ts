@@ -26,7 +26,8 @@ import { writeOf } from "./write.ts";
 
 const tokenKind = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" };
 const defaultSeconds = 3600;
-const shortestSeconds = 600;
+/** Minimum lifetime of a token. */
+const minSeconds = 600;
 
 /** POST on `serviceaccounts/token`: a token of the account, perhaps bound to a pod, secret or node. */
 export async function createToken(context: Context): Promise<ApiResponse> {
@@ -35,7 +36,14 @@ export async function createToken(context: Context): Promise<ApiResponse> {
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
   const request = (await readObject(context, tokenKind, options.fieldValidation)) as unknown as TokenRequest;
   // A token is no stored object, so that no admission sees it on its way: this rule is asked here.
-  checkNodeToken(registry.storage, context.user, info.namespace, info.name, request, context.authorize);
+  checkNodeToken({
+    storage: registry.storage,
+    user: context.user,
+    namespace: info.namespace,
+    account: info.name,
+    request,
+    authorize: context.authorize,
+  });
   ensureNamespace(served, info.namespace, request as unknown as KubeObject);
   checkMetaName(request, info.name);
   const account = registry.need(served, info.namespace, info.name).object as ServiceAccount;
@@ -92,7 +100,7 @@ function checkMetaName({ metadata }: TokenRequest, name: string): void {
 function checkSeconds(seconds: number): void {
   const path = "spec.expirationSeconds";
   const value = String(seconds);
-  if (seconds < shortestSeconds) {
+  if (seconds < minSeconds) {
     refuse("", { type: "Invalid", path, value, detail: "may not specify a duration less than 10 minutes" });
   }
   if (seconds > 2 ** 32) {

@@ -4,7 +4,7 @@ type Headers = Record<string, string | readonly string[]>;
 
 const encoder = new TextEncoder();
 
-/** An answer whose bytes are made when they are first asked for. */
+/** An answer whose bytes are made when they are first read. */
 export function bodyResponse(
   status: number,
   headers: Headers,
@@ -40,5 +40,5 @@ export function textResponse(status: number, text: string, headers: Headers = {}
   );
 }
 
-/** What is answered where there is no path at all. */
+/** 404 in plain text, for a path that is not served. */
 export const noPage = (): BodyResponse => textResponse(404, "404 page not found\n");

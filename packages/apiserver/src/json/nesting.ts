@@ -2,16 +2,16 @@ import { quoted, StatusError } from "@dray/api";
 import { duplicateKeys } from "@dray/api/codec";
 
 /**
- * Levels that an object may have. Go's limit for JSON is 10000, which the stack cannot hold everywhere: what is stored
- * must be readable in every form.
+ * Maximum number of levels of an object. Go's limit for JSON is 10000, which the stack cannot hold everywhere: a stored
+ * object must be readable in every form.
  */
-const deepest = 1000;
+const maxDepth = 1000;
 
 /** Throws 400 for a tree with too many levels. */
 export function checkNesting(tree: unknown): void {
   let level = [tree];
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth > deepest) throw StatusError.of("BadRequest", "exceeded max depth");
+    if (depth > maxDepth) throw StatusError.of("BadRequest", "exceeded max depth");
     const next: unknown[] = [];
     for (const value of level) {
       if (typeof value !== "object" || value === null) continue;

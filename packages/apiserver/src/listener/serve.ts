@@ -43,18 +43,18 @@ export class Service {
   readonly #clock: Clock;
   readonly #log: Log;
   /** Milliseconds after which a client is cut off that takes nothing of its watch, or owes its body. */
-  readonly #patience: number;
+  readonly #progressTimeout: number;
   readonly #proxies: FrontProxies | undefined;
   readonly #waiting: WaitingBytes;
   /** How many bytes all the clients have yet to take. */
   #unsent = 0;
 
-  constructor(answering: Answering, clock: Clock, log: Log, patience: number, proxies?: FrontProxies) {
+  constructor(answering: Answering, clock: Clock, log: Log, progressTimeout: number, proxies?: FrontProxies) {
     this.#answering = answering;
     this.#clock = clock;
     this.#waiting = new WaitingBytes(clock, waitingLimit);
     this.#log = log;
-    this.#patience = patience;
+    this.#progressTimeout = progressTimeout;
     this.#proxies = proxies;
   }
 
@@ -80,7 +80,7 @@ export class Service {
     let response = mayBeLarge(exchange) ? this.#answering.refusal(request) : undefined;
     if (response !== undefined) exchange.leaveBody();
     else {
-      const body = await readBody(exchange, this.#clock, this.#patience);
+      const body = await readBody(exchange, this.#clock, this.#progressTimeout);
       if (body === undefined) {
         exchange.leaveBody();
         fail(exchange, "RequestEntityTooLarge", 413, `Request entity too large: limit is ${bodyLimit}`);
@@ -109,7 +109,7 @@ export class Service {
       return;
     }
     this.#unsent += bytes.length;
-    const limit = this.#patience + (bytes.length / minRate) * 1000;
+    const limit = this.#progressTimeout + (bytes.length / minRate) * 1000;
     const cancel =
       bytes.length > timedAbove ? this.#clock.after(limit, () => this.#cutOff(exchange)) : undefined;
     answer.once("close", () => {
@@ -143,7 +143,7 @@ export class Service {
     exchange.beginStream(response.status, response.headers);
     // A log that is read slowly holds up nothing; a watch keeps what has happened since.
     const watch = response.type === "watch";
-    const limit = watch ? this.#patience : undefined;
+    const limit = watch ? this.#progressTimeout : undefined;
     for await (const part of response.type === "watch" ? response.events : response.chunks) {
       if (signal.aborted) break;
       const chunk = part instanceof Uint8Array ? part : part.bytes();
@@ -251,7 +251,7 @@ function mayBeLarge({ body, headers }: Exchange): boolean {
 function readBody(
   exchange: Exchange,
   clock: Clock,
-  patience: number,
+  progressTimeout: number,
 ): Promise<Uint8Array | undefined> | Uint8Array | undefined {
   const { body, headers } = exchange;
   if (body === undefined) return nothing;
@@ -259,7 +259,7 @@ function readBody(
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
-    const stop = clock.after(patience, () => {
+    const stop = clock.after(progressTimeout, () => {
       reject(new Error("the client did not complete its request in time"));
       exchange.cutOff();
     });

@@ -117,7 +117,7 @@ export function dialError({ code = "", message }: NodeJS.ErrnoException, host: s
   return cause === undefined ? message : `dial tcp ${host}:${port}: connect: ${cause}`;
 }
 
-/** Largest document of a kubelet that is read, in characters: about 100,000 containers. */
+/** Maximum length of a document of a kubelet, in characters: about 100,000 containers. */
 const maxDocumentLength = 64 << 20;
 
 /** GET of a document of a kubelet, such as `/metrics/resource`. Rejects unless it answers 200. */
@@ -197,15 +197,15 @@ export function containerLogs(
   });
 }
 
-/** Longest text of a refusal that is passed on. */
-const longestRefusal = 50_000;
+/** Maximum length of the text of a refusal that is passed on. */
+const maxRefusalLength = 50_000;
 
 /** What the kubelet refuses with a text becomes a Status (pods/log). */
 async function refusal(status: number, response: AsyncIterable<Buffer>): Promise<StatusError> {
   let text = "";
   for await (const chunk of response) {
     text += chunk.toString();
-    if (text.length > longestRefusal) break;
+    if (text.length > maxRefusalLength) break;
   }
   const message = text.trim() || `the kubelet answered with code ${status}`;
   if (status === 400) return StatusError.of("BadRequest", message);

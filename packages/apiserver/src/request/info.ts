@@ -113,7 +113,7 @@ export function requestInfo(method: string, url: string): RequestInfo {
   };
 }
 
-/** What is no UTF-8 is kept as well as can be; what is no escape is not. */
+/** Decodes escapes. Invalid UTF-8 becomes replacement characters. Throws BadPath for an invalid escape. */
 function decodedBytes(text: string): string {
   if (/%(?![0-9A-Fa-f]{2})/.test(text)) throw new BadPath(`invalid URL escape in ${quoted(text)}`);
   const bytes = text.replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));

@@ -130,7 +130,7 @@ function dryRunOption(values: readonly string[], errors: FieldError[]): boolean 
   return false;
 }
 
-/** Who writes if the client does not say: the first word of its User-Agent. */
+/** The field manager of a client that names none: the first word of its User-Agent. */
 function defaultManager(userAgent: string | undefined): string {
   const name = (userAgent ?? "").split("/", 1)[0]!;
   return name === "" ? "unknown" : name.slice(0, 128);

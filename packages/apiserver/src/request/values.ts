@@ -27,7 +27,7 @@ export function timeOption(query: URLSearchParams, name: string): string | undef
   }
 }
 
-/** `ports=80,443&ports=8080`. Throws 400 for what is no port number. */
+/** `ports=80,443&ports=8080`. Throws 400 for text that is not a port number. */
 export function portsOption(query: URLSearchParams, name: string): number[] {
   return query
     .getAll(name)

@@ -10,7 +10,7 @@ export class Compaction {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #signal: AbortSignal;
-  /** What was before this revision is no longer shown. */
+  /** Reads at a revision before this one are refused. */
   revision = 0;
 
   constructor(store: Store, clock: Clock, log: Log, signal: AbortSignal) {

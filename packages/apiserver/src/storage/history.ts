@@ -14,9 +14,9 @@ export interface CacheEvent {
   readonly frames: Map<string, WatchFrame>;
 }
 
-/** How many events a history keeps at least, for watches that begin in the past, and at most, for those that lag. */
+/** Number of events that a history keeps at least, for watches that begin in the past, and at most, for those that lag. */
 const keptEvents = 1024;
-const mostEvents = 20_480;
+const maxEvents = 20_480;
 /** Maximum text of the objects of all histories, in characters, though each keeps its newest event. */
 const maxText = 128 * 2 ** 20;
 /** Maximum text of all histories, in characters, at which events that are no longer fresh are kept. */
@@ -149,7 +149,7 @@ export class History {
   /** Drops old events in large pieces, because to move the rest costs time: first those that nobody waits for. */
   #trim(): void {
     const { length } = this.#events;
-    if (length > mostEvents) {
+    if (length > maxEvents) {
       this.halve();
     } else if (length > 2 * keptEvents) {
       const drop = Math.min(length - keptEvents, this.#slowest() - this.#first);

@@ -7,7 +7,7 @@ export function objectKey(resource: string, namespace: string | undefined, name:
     : `${registryPrefix}${resource}/${namespace}/${name}`;
 }
 
-/** The resource part of a key, or undefined for a key that is none of ours. */
+/** The resource part of a key; undefined for a key outside the registry. */
 export function resourceOfKey(key: string): string | undefined {
   if (!key.startsWith(registryPrefix)) return undefined;
   const end = key.indexOf("/", registryPrefix.length);

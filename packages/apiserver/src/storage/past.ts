@@ -1,10 +1,10 @@
 import { CompactedError, type Store, type StoreEvent } from "@dray/store";
 import { registryPrefix } from "./keys.ts";
 
-/** How many revisions back the caches remember when a server starts. */
+/** Number of past revisions that the caches load when a server starts. */
 const span = 1024;
-/** Most text of values that is read for it, in characters. */
-const mostText = 64 * 2 ** 20;
+/** Maximum length of all the values that are read for it, in characters. */
+const maxTextLength = 64 * 2 ** 20;
 /** A key under the prefix of all others, where no object lies. */
 const markKey = `${registryPrefix}health`;
 
@@ -51,7 +51,7 @@ async function eventsBetween(
         text += event.value.length;
         events.push(event);
       }
-      if (text > mostText) return undefined;
+      if (text > maxTextLength) return undefined;
       if ((events.at(-1)?.revision ?? 0) >= last) break;
     }
     return events;

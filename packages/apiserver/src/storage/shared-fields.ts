@@ -4,9 +4,9 @@ import { deepFreeze } from "./json.ts";
 
 /** Field sets by their text. When that is too much it begins anew; objects keep what they have. */
 const sets = new Map<string, object>();
-/** Characters of all texts, and of one. A set takes several times as many bytes. */
-const mostText = 4 * 2 ** 20;
-const longestText = 2 ** 16;
+/** Maximum characters of all cached texts, and of one. A set takes several times as many bytes. */
+const maxKeptLength = 4 * 2 ** 20;
+const maxTextLength = 2 ** 16;
 let kept = 0;
 
 /**
@@ -33,9 +33,9 @@ function shared(set: object): object {
   const known = sets.get(text);
   if (known !== undefined) return known;
   rememberText(deepFreeze(set), text);
-  if (text.length > longestText) return set;
+  if (text.length > maxTextLength) return set;
   kept += text.length;
-  if (kept > mostText) {
+  if (kept > maxKeptLength) {
     sets.clear();
     kept = text.length;
   }

@@ -286,7 +286,7 @@ export class Storage {
   /** Resolves when the caches show what became of a write that failed, or the storage is closed. */
   async #settled(): Promise<void> {
     const { signal } = this.#stop;
-    for (let delay = shortestDelay; !signal.aborted; delay = Math.min(delay * 2, longestDelay)) {
+    for (let delay = minDelay; !signal.aborted; delay = Math.min(delay * 2, maxDelay)) {
       try {
         return await this.current();
       } catch {
@@ -303,14 +303,14 @@ export class Storage {
   /** Keeps the caches at the store, whatever becomes of the connection to it. */
   async #follow(): Promise<void> {
     const { signal } = this.#stop;
-    let delay = shortestDelay;
+    let delay = minDelay;
     let forgotten = false;
     while (!signal.aborted) {
       try {
         await this.#resume(forgotten);
         forgotten = false;
         for await (const batch of this.#store.watch(registryPrefix, this.revision, signal)) {
-          delay = shortestDelay;
+          delay = minDelay;
           for (const event of batch) this.#take(event);
           this.#progress.advance(batch.at(-1)?.revision ?? 0);
         }
@@ -322,7 +322,7 @@ export class Storage {
         this.#log.warn({ error, revision: this.revision, delay }, "the watch of the store has failed");
       }
       await sleep(this.#clock, delay, signal);
-      delay = Math.min(delay * 2, longestDelay);
+      delay = Math.min(delay * 2, maxDelay);
     }
   }
 
@@ -353,20 +353,20 @@ export class Storage {
     if (object !== undefined || previous !== undefined) cache.apply(changeOf(event, previous, object));
   }
 
-  /** Undefined for what others have put there and is no object: it is shown as if it were not there. */
+  /** Undefined for a value that is not an object, which other programs may have stored: reads do not show it. */
   #objectOf({ key, value }: StoreEvent): KubeObject | undefined {
     try {
       return this.#written.get(value) ?? readStored(key, value);
     } catch (error) {
-      this.#log.error({ error, key }, "the store has what is no object");
+      this.#log.error({ error, key }, "the store holds a value that is not an object");
       return undefined;
     }
   }
 }
 
-/** Milliseconds before a watch of the store that has failed begins again: doubled after each failure. */
-const shortestDelay = 100;
-const longestDelay = 5_000;
+/** Back-off of the watch of the store, in milliseconds: doubled after each failure. */
+const minDelay = 100;
+const maxDelay = 5_000;
 
 /**
  * Milliseconds for which events of large objects stay at least, for watches that begin in the past.

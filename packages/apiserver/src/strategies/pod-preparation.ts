@@ -40,8 +40,8 @@ function demand(
 }
 
 const appArmorPrefix = "container.apparmor.security.beta.kubernetes.io/";
-/** In bytes: what a path may have. */
-const longestProfile = 4095;
+/** Maximum size of the path of a profile, in bytes. */
+const maxProfileBytes = 4095;
 
 /**
  * Gives the containers of a new pod the AppArmor profiles that its annotations name, in place (KEP-24, version skew);
@@ -75,6 +75,6 @@ function profileOf(annotation: string): AppArmorProfile | undefined {
   const sound =
     localhostProfile !== "" &&
     localhostProfile.trim() === localhostProfile &&
-    Buffer.byteLength(localhostProfile) <= longestProfile;
+    Buffer.byteLength(localhostProfile) <= maxProfileBytes;
   return sound ? { type: "Localhost", localhostProfile } : undefined;
 }

@@ -120,8 +120,8 @@ function failed(message: string): RemoteStatus {
   return { metadata: {}, ...status, details: { causes: [{ message }] }, code: code! };
 }
 
-/** Longest text of a refusal that is passed on. */
-const longestRefusal = 50_000;
+/** Maximum length of the text of a refusal that is passed on. */
+const maxRefusalLength = 50_000;
 
 const redirects = new Set([301, 302, 303, 307, 308]);
 
@@ -136,7 +136,7 @@ async function refusedBecause(response: IncomingMessage): Promise<string> {
   try {
     for await (const chunk of response) {
       text += String(chunk);
-      if (text.length > longestRefusal) break;
+      if (text.length > maxRefusalLength) break;
     }
   } catch {
     return "unable to upgrade connection: unable to read error from server response";

@@ -2,8 +2,8 @@ import type { ApiRequest, Clock, Log, UpgradeResponse, WatchResponse } from "@dr
 import { refuseWebSocket, webSocketMessages } from "@dray/streams";
 import { subprotocols } from "./request.ts";
 
-/** Milliseconds after which a client is cut off that takes nothing. */
-const patience = 60_000;
+/** Milliseconds after which a client that takes nothing is cut off. */
+const writeTimeout = 60_000;
 /** In front of each event in protobuf stands its length, which a message has no need of. */
 const lengthBytes = 4;
 
@@ -31,7 +31,7 @@ export function watchOverWebSocket(
         if (client === undefined) return;
         for await (const frame of watch.events) {
           const bytes = frame.bytes();
-          const cancel = clock.after(patience, () => {
+          const cancel = clock.after(writeTimeout, () => {
             log.warn({ url: request.url }, "a client that takes nothing of its watch was cut off");
             socket.destroy();
           });

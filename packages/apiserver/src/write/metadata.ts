@@ -2,7 +2,7 @@ import { type KubeObject, StatusError } from "@dray/api";
 import type { ServedResource } from "../kinds/resources.ts";
 import { deepEqual, thaw } from "../storage/json.ts";
 
-/** Gives an object the namespace of its path. Throws 400 where it names another. */
+/** Gives an object the namespace of its path. Throws 400 if it names another. */
 export function ensureNamespace(served: ServedResource, namespace: string, object: KubeObject): void {
   const own = object.metadata.namespace ?? "";
   if (own === "") {
@@ -21,7 +21,7 @@ export function ensureNamespace(served: ServedResource, namespace: string, objec
   }
 }
 
-/** What no update changes: identity, and what the other half (main or status) owns. */
+/** Restores what an update cannot change: identity, and the half (main or status) that it does not write. */
 export function prepareMetadata(
   served: ServedResource,
   object: KubeObject,
@@ -56,14 +56,14 @@ export function prepareMetadata(
   }
 }
 
-/** A status that nobody has written yet. */
+/** Sets the status that an object has before anyone writes it. */
 export function resetStatus(object: KubeObject, zero: { readonly [field: string]: unknown }): void {
   const parent = object as KubeObject & { status?: unknown };
   if (zero["status"] === undefined) delete parent.status;
   else parent.status = thaw(zero["status"]);
 }
 
-/** Counts metadata.generation up where more than metadata and status has changed. */
+/** Increments metadata.generation if more than metadata and status has changed. */
 export function countGeneration(
   served: ServedResource,
   object: KubeObject,
@@ -72,7 +72,7 @@ export function countGeneration(
 ): void {
   const plain = (source: KubeObject): object => {
     const { metadata: _metadata, status, ...rest } = source as KubeObject & { status?: unknown };
-    // Where status is no subresource it is a field like the others.
+    // Without a status subresource, status is a field like the others.
     return served.facts.status === undefined ? { ...rest, status } : rest;
   };
   const count = Number(old.metadata.generation ?? 0);
@@ -87,7 +87,7 @@ export function countGeneration(
     object.metadata.generation = count + (changed ? 1 : 0);
 }
 
-/** The same but for resourceVersion and the times of managedFields. */
+/** Compares objects without resourceVersion and the times of managedFields. */
 export function sameObject(left: KubeObject, right: KubeObject): boolean {
   const plain = (object: KubeObject): object => {
     const { resourceVersion: _version, managedFields, ...metadata } = object.metadata;

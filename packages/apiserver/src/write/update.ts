@@ -105,7 +105,7 @@ function prepare(context: WriteContext, object: KubeObject, old: KubeObject): vo
   if (generation === "sent") countGeneration(served, object, old, subresource);
   dropDisabledFields(served.stored, object, old, context.features);
   context.strategy.prepareForUpdate?.(object, old, context);
-  // The scheduler's choice is no change of what the user wants (KEP-5067: generation counts from 1).
+  // A binding does not change what the user wants (KEP-5067: generation counts from 1).
   if (generation && generation !== "sent" && subresource !== "binding")
     countGeneration(served, object, old, subresource);
 }

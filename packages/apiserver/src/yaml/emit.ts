@@ -7,7 +7,7 @@ import { type Analysis, analyse, escaped, isBreak } from "./scalar.ts";
 const width = 80;
 const step = 2;
 /** A key that is longer, in bytes, gets the form `? key`. */
-const longestKey = 128;
+const maxKeyBytes = 128;
 
 type Style = "plain" | "single" | "double" | "literal";
 
@@ -75,7 +75,7 @@ class Emitter {
     for (const [index, key] of keys.sort(compareKeys).entries()) {
       this.#begin(indent, place, index === 0);
       const value = (map as Record<string, unknown>)[key];
-      const simple = !analyse(key).multiline && Buffer.byteLength(key) <= longestKey;
+      const simple = !analyse(key).multiline && Buffer.byteLength(key) <= maxKeyBytes;
       if (simple) {
         this.#scalar(key, indent, true);
         this.#put(":");

@@ -58,9 +58,9 @@ export function cardinalityBelow(schema: Schema, own: Cardinality): Cardinality 
   return most === undefined ? undefined : times(own, BigInt(Math.max(0, Number(most))));
 }
 
-/** The cost of an expression over a whole object. `leastBytes`: the fewest that the value takes. */
-export function costOver(cost: bigint, cardinality: Cardinality, leastBytes: number): bigint {
-  return times(cost, cardinality ?? BigInt(Math.trunc((3 * 1024 * 1024) / (leastBytes + 1))));
+/** The cost of an expression over a whole object. `minBytes`: the fewest that the value takes. */
+export function costOver(cost: bigint, cardinality: Cardinality, minBytes: number): bigint {
+  return times(cost, cardinality ?? BigInt(Math.trunc((3 * 1024 * 1024) / (minBytes + 1))));
 }
 
 function times(a: bigint, b: bigint): bigint {

@@ -215,7 +215,7 @@ class Walk {
     compileRules(schema, declared).forEach((compiled, index) => {
       const { rule } = compiled;
       const at = (field: string): string => `${where}[${index}].${field}`;
-      const cost = costOver(compiled.maxCost, place.rules!.cardinality, declared.leastBytes);
+      const cost = costOver(compiled.maxCost, place.rules!.cardinality, declared.minBytes);
       this.costs.add(errors, at("rule"), "rule", cost, unchanged);
       this.costs.observe(at("rule"), cost);
       if (compiled.error !== undefined) errors.invalid(at("rule"), goRule(rule), compiled.error);

@@ -59,7 +59,7 @@ export function checkerOf(
     selectable(path, fields, validation, name) {
       if (fields === undefined || fields.length === 0) return;
       const stored = versionOf(old, name || definition.spec.versions[0]?.name)?.selectableFields ?? [];
-      const mayBeMany = stored.length > mostSelectable && sameValue(stored, fields);
+      const mayBeMany = stored.length > maxSelectable && sameValue(stored, fields);
       checkSelectable(errors, `${path}.selectableFields`, fields, validation?.openAPIV3Schema, mayBeMany);
     },
   };
@@ -110,7 +110,7 @@ function checkVersionSchema(
   checkSchema(errors, path, schema, sound, leniency);
 }
 
-const mostSelectable = 8;
+const maxSelectable = 8;
 
 function checkSelectable(
   errors: FieldErrors,
@@ -141,5 +141,5 @@ function checkSelectable(
     if (seen.has(found.path)) errors.duplicate(where, jsonPath);
     seen.add(found.path);
   });
-  if (seen.size > mostSelectable && !mayBeMany) errors.tooMany(path, seen.size, mostSelectable);
+  if (seen.size > maxSelectable && !mayBeMany) errors.tooMany(path, seen.size, maxSelectable);
 }

@@ -5,8 +5,8 @@ type CelType = types.CelType;
 /** How large a value can be, as estimates of costs take it. */
 type Shape = NonNullable<EnvironmentOptions["sizes"]>[string];
 
-/** The largest request that the server takes, in bytes (MaxRequestSizeBytes). */
-const largestRequest = 3 * 1024 * 1024;
+/** Maximum size of a request, in bytes (MaxRequestSizeBytes). */
+const maxRequestBytes = 3 * 1024 * 1024;
 
 /** What a rule can know of a part of an object: its type, and how large it can be. */
 export interface DeclaredType {
@@ -14,15 +14,15 @@ export interface DeclaredType {
   /** Most characters, items or entries. */
   readonly most: number;
   /** Fewest bytes that a value takes as JSON. */
-  readonly leastBytes: number;
+  readonly minBytes: number;
   readonly item?: DeclaredType;
   readonly key?: DeclaredType;
   /** By the names that expressions use. */
   readonly fields?: ReadonlyMap<string, DeclaredType>;
 }
 
-const simple = (type: CelType, leastBytes: number, most = 0): DeclaredType => ({ type, leastBytes, most });
-const text = simple(types.stringType, 2, largestRequest - 2);
+const simple = (type: CelType, minBytes: number, most = 0): DeclaredType => ({ type, minBytes, most });
+const text = simple(types.stringType, 2, maxRequestBytes - 2);
 
 /**
  * The type of what a schema describes; undefined for what rules cannot see: values without a declared type. At the
@@ -42,7 +42,7 @@ function typeOf(schema: Schema | undefined, isRoot: boolean, counter: Counter): 
     return simple(
       types.dynType,
       1,
-      schema.maxLength === undefined ? largestRequest - 2 : inBytes(schema.maxLength),
+      schema.maxLength === undefined ? maxRequestBytes - 2 : inBytes(schema.maxLength),
     );
   }
   const known = isRoot ? withMetadata(schema) : schema;
@@ -53,9 +53,9 @@ function typeOf(schema: Schema | undefined, isRoot: boolean, counter: Counter): 
       if (item === undefined) return undefined;
       const most =
         known.maxItems === undefined
-          ? Math.trunc((largestRequest - 2) / (item.leastBytes + 1))
+          ? Math.trunc((maxRequestBytes - 2) / (item.minBytes + 1))
           : positive(known.maxItems);
-      return { type: types.listType(item.type), most, leastBytes: 2, item };
+      return { type: types.listType(item.type), most, minBytes: 2, item };
     }
     case "object":
       return objectType(known, counter);
@@ -79,37 +79,37 @@ function objectType(schema: Schema, counter: Counter): DeclaredType | undefined 
     if (item === undefined) return undefined;
     const most =
       schema.maxProperties === undefined
-        ? Math.trunc((largestRequest - 2) / (item.leastBytes + 6))
+        ? Math.trunc((maxRequestBytes - 2) / (item.minBytes + 6))
         : positive(schema.maxProperties);
     return {
       type: types.mapType(types.stringType, item.type),
       most,
-      leastBytes: 2,
+      minBytes: 2,
       item,
       key: simple(types.stringType, 2),
     };
   }
   const fields = new Map<string, DeclaredType>();
-  let leastBytes = 2;
+  let minBytes = 2;
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const field = typeOf(property, isEmbedded(property), counter);
     if (field === undefined) continue;
     const escaped = escapeName(name);
     if (escaped !== undefined) fields.set(escaped, field);
     if (schema.required?.includes(name) && (property.default ?? null) === null) {
-      leastBytes += name.length + field.leastBytes + 4;
+      minBytes += name.length + field.minBytes + 4;
     }
   }
   // Two objects have the same type only where they are the same place of the schema.
   const type = types.structType(`object.${counter.count++}`);
-  return { type, most: 0, leastBytes, fields };
+  return { type, most: 0, minBytes, fields };
 }
 
 function textType(schema: Schema): DeclaredType {
   const { format = "", maxLength } = schema;
   switch (format) {
     case "byte":
-      return simple(types.bytesType, 2, maxLength === undefined ? largestRequest - 2 : positive(maxLength));
+      return simple(types.bytesType, 2, maxLength === undefined ? maxRequestBytes - 2 : positive(maxLength));
     case "duration":
       return simple(types.durationType, 3, 32);
     case "date":

@@ -21,8 +21,8 @@ import { celValue } from "./value.ts";
 /** The most that one evaluation may cost, and all of one object together (apiserver/pkg/apis/cel). */
 const callLimit = 1_000_000;
 const objectBudget = 10_000_000;
-/** The most bytes that the message of an expression may have. */
-const longestMessage = 5 * 1024;
+/** Maximum size of the message of an expression, in bytes. */
+const maxMessageBytes = 5 * 1024;
 
 /** The compiled rules of a schema and of what is below it. */
 interface Node {
@@ -239,7 +239,7 @@ class Run {
       }
       this.budget -= result.cost;
       const text = typeof result.value === "string" ? result.value.trim() : "";
-      if (text !== "" && Buffer.byteLength(text) <= longestMessage && !text.includes("\n")) detail = text;
+      if (text !== "" && Buffer.byteLength(text) <= maxMessageBytes && !text.includes("\n")) detail = text;
     }
     add((errors) => {
       errors.list.push(errorOf(where, value, type, detail, rule.reason));
