@@ -7,7 +7,7 @@ import { type Client, createClient, silentLog, type Transport } from "@dray/clie
 import { startControllers } from "@dray/controllers";
 import { startScheduler } from "@dray/scheduler";
 import { memoryStore } from "@dray/store";
-import { handClock } from "../../packages/scheduler/src/testing/cluster.ts";
+import { fakeClock } from "../../packages/scheduler/src/testing/clock.ts";
 import type { Random } from "../fuzz/random.ts";
 
 export const namespace = "races";
@@ -66,7 +66,7 @@ interface RunningScheduler {
 /** An API server, its controllers and schedulers in this process; kubelets are played. */
 export class RaceCluster {
   readonly #random: Random;
-  readonly #clock = handClock();
+  readonly #clock = fakeClock();
   readonly #store = memoryStore(this.#clock);
   readonly #stop = new AbortController();
   readonly #schedulers = new Map<string, RunningScheduler>();

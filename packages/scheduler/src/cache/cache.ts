@@ -22,7 +22,7 @@ export class SchedulerCache {
   readonly #places = new Map<string, string>();
   readonly #assumed = new Set<string>();
   /** Pods whose node is not known (yet). */
-  readonly #homeless = new Map<string, Map<string, Pod>>();
+  readonly #podsWithoutNode = new Map<string, Map<string, Pod>>();
 
   constructor(release: KubernetesVersion) {
     this.#release = release;
@@ -65,8 +65,8 @@ export class SchedulerCache {
     const info = new NodeInfo(node, this.#release);
     this.#nodes.set(name, info);
     this.#list = undefined;
-    for (const pod of this.#homeless.get(name)?.values() ?? []) info.add(pod);
-    this.#homeless.delete(name);
+    for (const pod of this.#podsWithoutNode.get(name)?.values() ?? []) info.add(pod);
+    this.#podsWithoutNode.delete(name);
   }
 
   removeNode(name: string): void {
@@ -74,7 +74,7 @@ export class SchedulerCache {
     if (info === undefined) return;
     this.#nodes.delete(name);
     this.#list = undefined;
-    if (info.pods.size > 0) this.#homeless.set(name, new Map(info.pods));
+    if (info.pods.size > 0) this.#podsWithoutNode.set(name, new Map(info.pods));
   }
 
   /** The pod as the server has it; it counts if it is on a node and has not ended. */
@@ -112,8 +112,8 @@ export class SchedulerCache {
     const info = this.#nodes.get(node);
     if (info !== undefined) info.add(pod);
     else {
-      const waiting = this.#homeless.get(node) ?? new Map<string, Pod>();
-      this.#homeless.set(node, waiting.set(uid, pod));
+      const waiting = this.#podsWithoutNode.get(node) ?? new Map<string, Pod>();
+      this.#podsWithoutNode.set(node, waiting.set(uid, pod));
     }
   }
 
@@ -122,7 +122,7 @@ export class SchedulerCache {
     if (place === undefined) return;
     this.#places.delete(uid);
     this.#nodes.get(place)?.remove(uid);
-    const homeless = this.#homeless.get(place);
-    if (homeless?.delete(uid) && homeless.size === 0) this.#homeless.delete(place);
+    const podsWithoutNode = this.#podsWithoutNode.get(place);
+    if (podsWithoutNode?.delete(uid) && podsWithoutNode.size === 0) this.#podsWithoutNode.delete(place);
   }
 }

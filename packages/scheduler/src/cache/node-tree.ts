@@ -11,7 +11,7 @@ export function zoneOf({ metadata: { labels = {} } }: Node): string {
 }
 
 /**
- * One of each zone in turn, so that a search that looks at some nodes only sees all zones.
+ * Orders nodes round-robin over zones, so that a search that stops early has seen all zones.
  * Upstream: pkg/scheduler/backend/cache/node_tree.go.
  */
 export function interleaveZones<T extends { readonly node: Node }>(nodes: Iterable<T>): readonly T[] {

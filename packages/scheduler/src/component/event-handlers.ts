@@ -29,14 +29,14 @@ export interface EventHandlersOptions {
   readonly log: Log;
 }
 
-/** Keeps what the scheduler knows up to date with the informers, and tells the queue what may help a waiting pod. */
+/** Updates cache, allocator and nominations from the informers, and notifies the queue. */
 export function handleEvents(options: EventHandlersOptions): void {
   const { informers, allocator, notify, log } = options;
   informers.pods.handle(podHandler(options));
   informers.nodes.handle(nodeHandler(options));
   informers.claims.handle(claimHandler(options));
 
-  /** Hands what there is to allocate to the allocator; a rule changes what slices offer. */
+  /** Passes slices, classes and taint rules to the allocator. */
   function feed<T extends DeviceClass | ResourceSlice | DeviceTaintRule>(
     kind: "class" | "slice" | "rule",
     changed: (object: T, deleted: boolean) => void,
@@ -118,14 +118,14 @@ function podHandler(options: EventHandlersOptions): InformerHandler<Pod> {
     const name = groupNameOf(pod);
     if (name !== undefined) notify({ kind: "pod-group", namespace: pod.metadata.namespace, name });
   };
-  /** The pod does not want a node any more. What Permit holds back gives its room back. */
+  /** The pod needs no node any longer. A pod that Permit holds releases its room. */
   function leave({ metadata: { uid } }: Pod): void {
     queue.delete(uid);
     nominator.delete(uid);
     waiting.reject(uid, { plugin: "", reasons: ["removed"], resolvable: true });
   }
 
-  /** What the status says of a nomination; our own, which the status does not have yet, stays. */
+  /** Takes over the nomination of the status; one of ours that is not in the status yet stays. */
   function nominate(pod: Pod, old?: Pod): void {
     const nominated = pod.status?.nominatedNodeName ?? "";
     const before = old?.status?.nominatedNodeName ?? "";
@@ -196,7 +196,7 @@ function claimHandler({
   const changed = (claim: ResourceClaim, freed: boolean, old?: ResourceClaim): void => {
     const { namespace, name } = claim.metadata;
     const event = { kind: "claim", namespace, name, freed, claim, ...(old && { old }) } as const;
-    // What nobody has any more helps all who look for devices, the rest only those who use the claim.
+    // Released devices may help every pod with claims; other changes only the users of the claim.
     const users = (): string[] =>
       informers.pods.byIndex("claim", keyOf({ namespace, name })).map(({ metadata }) => metadata.uid);
     notify(freed ? event : { ...event, users: users() });

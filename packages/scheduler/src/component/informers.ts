@@ -24,7 +24,7 @@ import { extendedClaimOwner, resourcesOf } from "../plugins/dynamic-resources/ex
 import { classOfVolume, type VolumeLookup } from "../plugins/helper/volume-lookup.ts";
 import { hasPodGroups } from "../podgroup/pod-groups.ts";
 
-/** The caches of what the scheduler looks at. */
+/** The scheduler's informers. */
 export interface Informers {
   readonly claims: Informer<ResourceClaim>;
   readonly classes: Informer<DeviceClass>;
@@ -46,7 +46,7 @@ export interface Informers {
   readonly csiDrivers: Informer<CSIDriver>;
   readonly csiCapacities: Informer<CSIStorageCapacity>;
   readonly attachments: Informer<VolumeAttachment>;
-  /** What tells which pods belong together; nothing waits for them. */
+  /** Objects that select related pods; nothing waits for their caches. */
   readonly services: Informer<Service>;
   readonly replicationControllers: Informer<ReplicationController>;
   readonly replicaSets: Informer<ReplicaSet>;
@@ -60,7 +60,7 @@ export interface ServedKinds {
   readonly composites?: Kind<CompositePodGroup>;
 }
 
-/** The versions of a kind that differ in nothing that is looked at here, newest first: they are read as the newest. */
+/** Versions of a kind without differences that matter here, newest first: they are read as the newest. */
 const ruleKinds = [
   DeviceTaintRule,
   DeviceTaintRuleV1beta2,
@@ -156,7 +156,7 @@ function claimsOfPod(pod: Pod): readonly string[] {
 
 /** Resolves when all caches are complete. */
 export async function startInformers(informers: Informers, signal: AbortSignal): Promise<void> {
-  // Pods last: what they wait for is known by then.
+  // Pods last: the caches they depend on are complete by then.
   const { pods, ...others } = informers;
   await Promise.all([...Object.values(others), pods].map((informer) => informer.start(signal)));
 }

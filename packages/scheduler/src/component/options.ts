@@ -4,7 +4,7 @@ import type { SchedulerConfiguration } from "../config/types.ts";
 import type { Plugin } from "../framework/framework.ts";
 import type { WaitingPods } from "../framework/waiting-pods.ts";
 
-/** What plugins of a caller can use. */
+/** Dependencies for plugins of a caller. */
 export interface PluginHandle {
   readonly client: Client;
   readonly clock: Clock;

@@ -3,7 +3,7 @@ import { isPodActive } from "@dray/api/pod";
 import { defaultSchedulerConfiguration } from "../config/read.ts";
 import type { SchedulerConfiguration } from "../config/types.ts";
 import { BindingCycle } from "../cycle/binding-cycle.ts";
-import { AlikePods } from "../cycle/equivalent-pods.ts";
+import { EquivalentPods } from "../cycle/equivalent-pods.ts";
 import { FailureHandler } from "../cycle/failure-handler.ts";
 import { SchedulingLoop } from "../cycle/loop.ts";
 import { PodStatusWriter } from "../cycle/pod-status.ts";
@@ -18,7 +18,7 @@ import { SchedulingQueue } from "../queue/queue.ts";
 import { handleEvents } from "./event-handlers.ts";
 import { startInformers } from "./informers.ts";
 import type { SchedulerOptions } from "./options.ts";
-import { createShared } from "./shared.ts";
+import { createShared, type Shared } from "./shared.ts";
 
 export interface Scheduler {
   /** Resolves when the signal has aborted and the bindings begun are done. */
@@ -37,7 +37,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     start: (...args) => executor.start(...args),
     isPreempting: (uid) => executor.isPreempting(uid),
   });
-  const { kinds, informers, groups, allocator, answered, cache, nominator, waiting, turn } = shared;
+  const { kinds, informers, groups, allocator, retry, cache, nominator, waiting, budget } = shared;
   const { metrics, extenders } = shared;
   const profiles = new Map(
     configuration.profiles.map((each) => [each.schedulerName, createProfile(options, each, shared)]),
@@ -55,17 +55,12 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     moved: (place, event) => metrics.moved(place, event),
   });
   let synced = false;
-  const alike = new AlikePods({
-    cache,
-    claim: (namespace, claim) => shared.claims.get(namespace, claim),
-    isNominated: (pod) => shared.nominator.nodeOf(pod.metadata.uid) !== undefined,
-    hasExtendedClaim: (pod) => shared.claims.extended(pod) !== undefined,
-  });
+  const equivalentPods = createEquivalentPods(shared);
   const notify = (event: ClusterEvent): void => {
-    if (event.kind === "released") alike.clear();
+    if (event.kind === "released") equivalentPods.clear();
     if (synced) queue.notify(event);
   };
-  const status = new PodStatusWriter({ client, clock, answered, isOurs });
+  const status = new PodStatusWriter({ client, clock, retry, isOurs });
   const failures = new FailureHandler({ queue, nominator, status, metrics, clock, log, signal });
   const parts = {
     signal,
@@ -82,9 +77,10 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     log,
   };
   const bindings = new BindingCycle(parts);
-  // What other people's plugins and extenders look at is not known here.
-  const known = options.plugins === undefined && configuration.extenders.length === 0 ? alike : undefined;
-  const groupStatus = kinds.groups && new GroupStatusWriter({ kind: kinds.groups, client, clock, answered });
+  // The inputs of other plugins and of extenders are unknown here.
+  const known =
+    options.plugins === undefined && configuration.extenders.length === 0 ? equivalentPods : undefined;
+  const groupStatus = kinds.groups && new GroupStatusWriter({ kind: kinds.groups, client, clock, retry });
   const placer = new GroupPlacer({
     ...parts,
     groups,
@@ -96,7 +92,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     groupStatus &&
     new GroupCycle({
       ...parts,
-      alike: known,
+      equivalentPods: known,
       groups,
       bindings,
       placer,
@@ -104,11 +100,19 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
       hasPolicies: features.enabled("PodGroupPreemptionPolicy"),
     });
   const together = groupCycle && { groups: groupCycle };
-  const loop = new SchedulingLoop({ ...parts, ...together, alike: known, bindings, profileOf, turn, signal });
+  const loop = new SchedulingLoop({
+    ...parts,
+    ...together,
+    equivalentPods: known,
+    bindings,
+    profileOf,
+    budget,
+    signal,
+  });
   const track = (work: Promise<void>): void => loop.track(work);
-  const executor = new PreemptionExecutor({ ...parts, client, answered, track });
+  const executor = new PreemptionExecutor({ ...parts, client, retry, track });
   handleEvents({ informers, allocator, cache, queue, nominator, groups, waiting, isOurs, notify, log });
-  alike.follow(informers);
+  equivalentPods.follow(informers);
   await startInformers(informers, signal);
   synced = true;
   // Pods that came before what they wait for.
@@ -125,7 +129,16 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   return { stopped, pending: () => queue.counts(), metrics: () => metrics.registry.text() };
 }
 
-/** One profile of that name. */
+function createEquivalentPods({ cache, claims, nominator }: Shared): EquivalentPods {
+  return new EquivalentPods({
+    cache,
+    claim: (namespace, claim) => claims.get(namespace, claim),
+    isNominated: (pod) => nominator.nodeOf(pod.metadata.uid) !== undefined,
+    hasExtendedClaim: (pod) => claims.extended(pod) !== undefined,
+  });
+}
+
+/** The given configuration, or the default one with `name` as the name of its profile. */
 function configurationOf({ configuration, name, features }: SchedulerOptions): SchedulerConfiguration {
   if (configuration !== undefined) return configuration;
   const defaults = defaultSchedulerConfiguration(features);

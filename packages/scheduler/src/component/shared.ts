@@ -6,8 +6,8 @@ import type { SchedulerConfiguration } from "../config/types.ts";
 import { Extender } from "../extenders/extender.ts";
 import { Extenders } from "../extenders/extenders.ts";
 import { httpExtender } from "../extenders/http.ts";
-import { type UntilAnswered, untilAnswered } from "../framework/answered.ts";
-import { Turn } from "../framework/turn.ts";
+import { EvaluationBudget } from "../framework/evaluation-budget.ts";
+import { type RetryUnanswered, retryUnanswered } from "../framework/retry-unanswered.ts";
 import { WaitingPods } from "../framework/waiting-pods.ts";
 import { claimMetrics } from "../metrics/claim-metrics.ts";
 import { SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
@@ -22,7 +22,7 @@ import { Nominator } from "../queue/nominator.ts";
 import { createInformers, type Informers, servedKinds } from "./informers.ts";
 import type { SchedulerOptions } from "./options.ts";
 
-/** What all profiles share. */
+/** Parts that all profiles share. */
 export interface Shared {
   readonly configuration: SchedulerConfiguration;
   readonly metrics: SchedulerMetrics;
@@ -35,11 +35,11 @@ export interface Shared {
   /** By profile. */
   readonly claimMetricsOf: (profile: string) => ClaimMetrics;
   readonly allocator: Allocator;
-  readonly answered: UntilAnswered;
+  readonly retry: RetryUnanswered;
   readonly cache: SchedulerCache;
   readonly nominator: Nominator;
   readonly waiting: WaitingPods;
-  readonly turn: Turn;
+  readonly budget: EvaluationBudget;
   readonly executor: Pick<PreemptionExecutor, "start" | "isPreempting">;
 }
 
@@ -50,13 +50,13 @@ export async function createShared(
   executor: Shared["executor"],
 ): Promise<Shared> {
   const { client, clock, log, features, signal } = options;
-  const answered = untilAnswered(clock, signal);
-  const kinds = await answered(() => servedKinds(client, features, log));
+  const retry = retryUnanswered(clock, signal);
+  const kinds = await retry(() => servedKinds(client, features, log));
   const informers = createInformers(client, kinds);
-  const turn = new Turn();
+  const budget = new EvaluationBudget();
   const allocator = createAllocator({
     newId: options.newId,
-    evaluated: (cost) => turn.spend(cost),
+    evaluated: (cost) => budget.spend(cost),
     features: allocatorFeatures(features),
   });
   const cache = new SchedulerCache(features.version);
@@ -75,7 +75,7 @@ export async function createShared(
     claims: new ClaimWriter({
       client,
       claims: informers.claims,
-      untilAnswered: answered,
+      retryUnanswered: retry,
       clock,
       learned: (object) => allocator.update({ kind: "claim", object, deleted: false }),
       overdrawn: (claim) => allocator.overdrawn(claim),
@@ -86,11 +86,11 @@ export async function createShared(
     pending: new PendingAllocations(allocator),
     claimMetricsOf: claimMetrics(metrics.registry, features),
     allocator,
-    answered,
+    retry,
     cache,
     nominator,
     waiting,
-    turn,
+    budget,
     executor,
   };
 }

@@ -1,7 +1,7 @@
 import type { EnabledPlugin, PluginSet } from "./types.ts";
 
 /**
- * The plugins of a profile that says nothing of them. DynamicResources comes before DefaultPreemption: an idle claim is
+ * The plugins of a profile without `plugins`. DynamicResources comes before DefaultPreemption: an idle claim is
  * freed before pods are evicted. Upstream: pkg/scheduler/apis/config/v1/default_plugins.go, getDefaultPlugins.
  */
 const defaultPlugins: readonly EnabledPlugin[] = [
@@ -42,7 +42,7 @@ export const removedPlugins: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What a profile says, over the defaults: a default plugin that it names again keeps its place.
+ * Merges a profile into the defaults: a default plugin that it names again keeps its place.
  * Upstream: pkg/scheduler/apis/config/v1/default_plugins.go, mergePluginSet.
  */
 export function mergePluginSet(defaults: PluginSet, custom: PluginSet): PluginSet {

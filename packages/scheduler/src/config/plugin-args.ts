@@ -21,7 +21,7 @@ export interface ScoringStrategy {
 }
 
 /**
- * What the plugins of a profile are given, by plugin name, with all defaults filled in; times in milliseconds.
+ * Arguments of the plugins of a profile, by plugin name, with defaults filled in; times in milliseconds.
  * Upstream: kube-scheduler/config/v1/types_pluginargs.go.
  */
 export interface PluginArgs {

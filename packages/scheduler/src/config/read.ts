@@ -7,7 +7,7 @@ import { checkPercentage, readProfiles } from "./profiles.ts";
 import type { LeaderElectionConfiguration, SchedulerConfiguration } from "./types.ts";
 import { apiVersion, kind } from "./types.ts";
 
-/** What is wrong with a configuration: each problem with its path, the value and what would be accepted. */
+/** An invalid configuration: each problem with its path, the value and what would be accepted. */
 export class ConfigurationError extends Error {
   override readonly name = "ConfigurationError";
   readonly problems: readonly string[];
@@ -123,7 +123,7 @@ function readLeaderElection(fields: Fields): LeaderElectionConfiguration {
   return { leaderElect, leaseDuration, renewDeadline, retryPeriod, resourceName, resourceNamespace };
 }
 
-/** What counts where no file says anything. */
+/** The configuration without a file. */
 export function defaultSchedulerConfiguration(features: Features): SchedulerConfiguration {
   return readSchedulerConfiguration({ apiVersion, kind }, features);
 }

@@ -3,7 +3,7 @@ import type { PluginArgs } from "./plugin-args.ts";
 export const apiVersion = "kubescheduler.config.k8s.io/v1";
 export const kind = "KubeSchedulerConfiguration";
 
-/** What a KubeSchedulerConfiguration says, with all defaults filled in; times in milliseconds. */
+/** A KubeSchedulerConfiguration with defaults filled in; times in milliseconds. */
 export interface SchedulerConfiguration {
   readonly profiles: readonly ProfileConfiguration[];
   /** 0: a share that shrinks with the number of nodes. */
@@ -77,9 +77,9 @@ export interface ExtenderConfiguration {
   readonly enableHTTPS: boolean;
   readonly tls?: ExtenderTLS;
   readonly httpTimeout: number;
-  /** It knows the nodes itself: only their names are sent. */
+  /** The extender caches nodes: only their names are sent (`nodeCacheCapable`). */
   readonly nodeCacheCapable: boolean;
-  /** It is asked only about pods that ask for one of these; about all if there are none. */
+  /** The extender is called only for pods that request one of these; for all pods if the list is empty. */
   readonly managedResources: readonly { readonly name: string; readonly ignoredByScheduler: boolean }[];
   /** Pods are scheduled without it while it fails. */
   readonly ignorable: boolean;

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Pod } from "@dray/api/core/v1";
 import { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
-import { type RunningScheduler, type TestCluster, uses, withCluster } from "../testing/cluster.ts";
+import { type TestCluster, uses, withCluster } from "../testing/cluster.ts";
+import type { RunningScheduler } from "../testing/scheduler.ts";
 
 const driver = "gpu.example.com";
 

@@ -35,12 +35,12 @@ const readAgain = 1_000;
 
 type Placed = Decision & { type: "placed" };
 
-/** The pod with what plugins know that it takes on the node. */
+/** The pod as it counts on the node, by the `assume` of plugins. */
 export function assumed({ all }: ExtensionPoints, state: CycleState, pod: Pod, node: NodeInfo): Pod {
   return all.reduce((known, plugin) => plugin.assume?.(state, known, node) ?? known, pod);
 }
 
-/** What happens to a pod that has been given a node: Reserve and Permit at once, then PreBind, Bind and PostBind. */
+/** Binds a pod to its chosen node: Reserve and Permit at once, then PreBind, Bind and PostBind. */
 export class BindingCycle {
   readonly #options: BindingCycleOptions;
 
@@ -96,7 +96,7 @@ export class BindingCycle {
   /** Takes back what `reserve` did, and wakes the pods that may wait for it. */
   async giveBack(profile: Profile, pod: Pod, node: NodeInfo, state: CycleState): Promise<void> {
     await this.takeBack(profile, pod, node, state);
-    // What was held may be what another pod waits for.
+    // Another pod may wait for what was held.
     this.#options.notify({ kind: "released", pod });
   }
 
@@ -183,7 +183,7 @@ export class BindingCycle {
     throw new Error(`no plugin of profile ${name} binds the pod`);
   }
 
-  /** After an error: whether the pod is on the node all the same. Else what it held is given back. */
+  /** After an error: whether the pod is bound all the same. Otherwise what it held is released. */
   async #isBound(
     profile: Profile,
     entry: QueuedPod,
@@ -199,7 +199,7 @@ export class BindingCycle {
         now = await status.newest(pod);
         break;
       } catch (unknown) {
-        // What it holds may be in use: nothing is given back until that is known.
+        // What it holds may be in use: nothing is released until that is known.
         if (signal.aborted) return false;
         log.warn({ err: unknown }, "cannot read a pod whose binding failed");
         await sleep(clock, readAgain, signal);

@@ -4,9 +4,9 @@ import type { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import type { SchedulerCache } from "../cache/cache.ts";
 import type { Informers } from "../component/informers.ts";
 import { claimsOf, onlyNode, sameDevices } from "../plugins/dynamic-resources/pod-claims.ts";
-import { Answers, type NodeAnswers } from "./node-results.ts";
+import { type NodeResults, ResultCache } from "./node-results.ts";
 
-export interface AlikePodsOptions {
+export interface EquivalentPodsOptions {
   readonly cache: SchedulerCache;
   /** The newest state of a claim. */
   readonly claim: (namespace: string, name: string) => ResourceClaim | undefined;
@@ -17,31 +17,31 @@ export interface AlikePodsOptions {
 }
 
 /**
- * What nodes have answered to pods that are alike: the replicas of a workload are decided about one after the other,
- * and from one to the next only the node that was chosen has changed (KEP-5598 has the same idea). A node is asked again
+ * Results of nodes for equivalent pods: the replicas of a workload are scheduled one after another,
+ * and from one to the next only the chosen node has changed (the idea of KEP-5598). A node is filtered again
  * when it, a pod on it or its devices have changed; all are when something changes that any node may reach.
  */
-export class AlikePods {
-  readonly #options: AlikePodsOptions;
-  readonly #answers = new Answers();
+export class EquivalentPods {
+  readonly #options: EquivalentPodsOptions;
+  readonly #results = new ResultCache();
   /** The slices of each pool by name, with the node that alone reaches their devices; undefined: several do. */
   readonly #pools = new Map<string, Map<string, string | undefined>>();
   /** Pools whose devices several nodes reach. */
   readonly #sharedPools = new Set<string>();
 
-  constructor(options: AlikePodsOptions) {
+  constructor(options: EquivalentPodsOptions) {
     this.#options = options;
   }
 
   /** Undefined for a pod that is like no other, or about which other nodes have a say. */
-  answersTo(pod: Pod): NodeAnswers | undefined {
+  resultsFor(pod: Pod): NodeResults | undefined {
     const signature = this.#signatureOf(pod);
-    return signature === undefined ? undefined : this.#answers.of(signature);
+    return signature === undefined ? undefined : this.#results.of(signature);
   }
 
   /** All nodes are asked again. */
   clear(): void {
-    this.#answers.clear();
+    this.#results.clear();
   }
 
   /** A pod was given devices, or gives them back: `NodeInfo` has noticed, but others may reach them too. */
@@ -75,7 +75,7 @@ export class AlikePods {
     }
   }
 
-  /** Follows all that changes the answers of nodes besides the pods and the node itself. */
+  /** Clears results when objects change that filters depend on, other than pods and nodes. */
   follow({ slices, claims, classes, rules, nodes, volumes, volumeClaims, storageClasses }: Informers): void {
     const slice = (object: ResourceSlice): void => this.sliceChanged(object);
     slices.handle({ add: slice, update: slice, delete: (object) => this.sliceChanged(object, true) });
@@ -111,7 +111,7 @@ export class AlikePods {
     return encodeJSON([
       [namespace, ownerReferences, spec],
       [containers.map(scheduled), initContainers?.map(scheduled)],
-      // What the claims are called makes no difference, but which of them are one and who uses them does.
+      // Names of claims make no difference, but whether two are the same claim, and who uses them, does.
       distinct.map((each) => each.spec),
       found.claims.map(({ entry, claim: named }) => [
         distinct.indexOf(named),
@@ -125,7 +125,7 @@ export class AlikePods {
 
 const imagesOf = ({ status }: Node): unknown => status?.images ?? [];
 
-/** What of a container may matter to a plugin of the scheduler. */
+/** The fields of a container that plugins read. */
 function scheduled({
   env,
   envFrom,

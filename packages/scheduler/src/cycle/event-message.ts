@@ -2,7 +2,7 @@ const maxLength = 1024;
 const ellipsis = " ...";
 
 /**
- * The message of a FailedScheduling event: the standard words, which are told first and whole if they fit, then the
+ * Message of a FailedScheduling event: the standard words, first and complete if they fit, then the
  * cause, as far as there is room.
  * Upstream: pkg/scheduler/schedule_one.go, truncateMessage.
  */

@@ -6,7 +6,7 @@ import type { Profile } from "../profile/profile.ts";
 import type { Nominator } from "../queue/nominator.ts";
 import type { SchedulingQueue } from "../queue/queue.ts";
 import type { QueuedPod } from "../queue/queued-pod.ts";
-import { Causes } from "./causes.ts";
+import { CauseCache } from "./cause-cache.ts";
 import { eventMessage } from "./event-message.ts";
 import type { PodStatusWriter, Refusal } from "./pod-status.ts";
 import type { Decision } from "./scheduling-cycle.ts";
@@ -21,17 +21,17 @@ export interface FailureHandlerOptions {
   readonly signal: AbortSignal;
 }
 
-/** What becomes of a pod that got no node: plugins may help it, its status and an event say why, and it waits. */
+/** Handles a pod that got no node: runs PostFilter, writes status and event, and queues the pod again. */
 export class FailureHandler {
   readonly #options: FailureHandlerOptions;
-  readonly #causes: Causes;
+  readonly #causes: CauseCache;
 
   constructor(options: FailureHandlerOptions) {
     this.#options = options;
-    this.#causes = new Causes(options.clock);
+    this.#causes = new CauseCache(options.clock);
   }
 
-  /** No node takes the pod. What runs before the first `await` sees the nodes as they refused it. */
+  /** No node is feasible. Code before the first `await` sees the nodes as they were when they rejected the pod. */
   async refuse(profile: Profile, entry: QueuedPod, decision: Decision & { type: "refused" }): Promise<void> {
     const { diagnosis, state, plugins } = decision;
     const { metrics } = this.#options;
@@ -128,7 +128,7 @@ export class FailureHandler {
   }
 }
 
-/** A rejection for every node: one before any node was looked at is that of all. */
+/** Rejections by node; a rejection by PreFilter counts for all nodes. */
 function rejectionsOfAll({
   diagnosis: { rejections, upfront },
   nodes,

@@ -3,18 +3,18 @@ import type { Clock, Log } from "@dray/client";
 import type { SchedulerCache } from "../cache/cache.ts";
 import { decideWithExtenders } from "../extenders/decide.ts";
 import type { Extenders } from "../extenders/extenders.ts";
-import { type Turn, TurnIsOver } from "../framework/turn.ts";
+import { BudgetExceeded, type EvaluationBudget } from "../framework/evaluation-budget.ts";
 import type { SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
-import type { GroupCycle, TakenGroup } from "../podgroup/cycle.ts";
+import type { GroupCycle, PoppedGroup } from "../podgroup/cycle.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { SchedulingQueue } from "../queue/queue.ts";
 import type { QueuedPod } from "../queue/queued-pod.ts";
 import type { BindingCycle } from "./binding-cycle.ts";
-import type { AlikePods } from "./equivalent-pods.ts";
+import type { EquivalentPods } from "./equivalent-pods.ts";
 import type { FailureHandler } from "./failure-handler.ts";
 import { type Decision, refused, type Search } from "./scheduling-cycle.ts";
 
-/** Milliseconds that one attempt may take to evaluate selectors; the next attempt goes on with the results. */
+/** Milliseconds that one attempt may take to evaluate selectors; the next attempt reuses the results. */
 const maxAttempt = 10_000;
 
 export interface SchedulingLoopOptions {
@@ -23,11 +23,11 @@ export interface SchedulingLoopOptions {
   readonly bindings: BindingCycle;
   readonly failures: FailureHandler;
   /** Absent where nodes are asked anew for each pod. */
-  readonly alike: AlikePods | undefined;
+  readonly equivalentPods: EquivalentPods | undefined;
   readonly profileOf: (pod: Pod) => Profile;
   /** Absent: every pod is scheduled on its own. */
   readonly groups?: GroupCycle;
-  readonly turn: Turn;
+  readonly budget: EvaluationBudget;
   readonly metrics: SchedulerMetrics;
   readonly extenders: Extenders;
   readonly clock: Clock;
@@ -44,7 +44,9 @@ export class SchedulingLoop {
   /** Extenders are asked about a pod. */
   #paused = false;
   /** The attempt that is not over yet, and when it began. */
-  #unfinished: { readonly entry: QueuedPod; readonly since: number; readonly group?: TakenGroup } | undefined;
+  #unfinished:
+    | { readonly entry: QueuedPod; readonly since: number; readonly group?: PoppedGroup }
+    | undefined;
 
   constructor(options: SchedulingLoopOptions) {
     this.#options = options;
@@ -74,7 +76,7 @@ export class SchedulingLoop {
 
   #next(): void {
     const { queue } = this.#options;
-    // Of a group some may be gone: the others are in flight, and nobody else would try them again.
+    // Some pods of a group may be gone: the others are in flight, and nothing else would try them again.
     const begun = this.#unfinished?.group?.entries ?? (this.#unfinished ? [this.#unfinished.entry] : []);
     const left = begun.find((each) => queue.has(each));
     if (left === undefined) this.#unfinished = undefined;
@@ -96,7 +98,7 @@ export class SchedulingLoop {
     if (entries.length === 0) return;
     if (!isResumed) for (const each of entries) each.attemptSince = metrics.now();
     const begun = metrics.now();
-    this.#options.turn.begin();
+    this.#options.budget.begin();
     try {
       if (group === undefined) this.#scheduleOne(profile, entry, begun);
       else {
@@ -104,32 +106,32 @@ export class SchedulingLoop {
         metrics.decided(begun);
       }
     } catch (error) {
-      if (error instanceof TurnIsOver && clock.now() - since < maxAttempt) {
+      if (error instanceof BudgetExceeded && clock.now() - since < maxAttempt) {
         this.#unfinished = { entry: entries[0]!, since, ...(group && { group: { ...group, entries } }) };
         return;
       }
       const tooLong = `evaluating the selectors of its claims takes longer than ${maxAttempt / 1000}s; the next attempt goes on`;
-      const message = error instanceof TurnIsOver ? tooLong : (error as Error).message;
+      const message = error instanceof BudgetExceeded ? tooLong : (error as Error).message;
       for (const each of entries) this.track(failures.fail(profile, each, { message }));
     }
   }
 
   #scheduleOne(profile: Profile, entry: QueuedPod, begun: number): void {
-    const { alike, cache, extenders, metrics } = this.#options;
+    const { equivalentPods, cache, extenders, metrics } = this.#options;
     let decision: Decision;
-    if (extenders.decidesAbout(entry.pod)) {
+    if (extenders.isInterestedIn(entry.pod)) {
       const search = profile.cycle.search(entry.pod, cache.nodes);
       if (search.feasible.length > 0) {
         this.#askExtenders(profile, entry, search, begun);
         return;
       }
       decision = refused(search, cache.nodes);
-    } else decision = profile.cycle.decide(entry.pod, cache.nodes, alike?.answersTo(entry.pod));
+    } else decision = profile.cycle.decide(entry.pod, cache.nodes, equivalentPods?.resultsFor(entry.pod));
     metrics.decided(begun);
     this.track(this.#carryOut(profile, entry, decision));
   }
 
-  /** No other pod is tried until the extenders have answered: what they were told stays true. */
+  /** No other pod is tried until the extenders have answered, so that their input stays valid. */
   #askExtenders(profile: Profile, entry: QueuedPod, search: Search, begun: number): void {
     const { extenders, failures, metrics } = this.#options;
     this.#paused = true;
@@ -163,12 +165,12 @@ export class SchedulingLoop {
     decision: Decision & { type: "placed" },
     bindings: BindingCycle,
   ): Promise<void> {
-    const { alike, failures } = this.#options;
+    const { equivalentPods, failures } = this.#options;
     const { node, state } = decision;
     let reserved: ReturnType<BindingCycle["reserve"]>;
     try {
       reserved = bindings.reserve(profile, entry, decision);
-      alike?.devicesTaken();
+      equivalentPods?.devicesTaken();
     } catch (error) {
       await bindings.giveBack(profile, entry.pod, node, state);
       return failures.fail(profile, entry, error as Error);

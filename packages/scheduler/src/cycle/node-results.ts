@@ -1,36 +1,36 @@
 import type { Rejection } from "../framework/framework.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
 
-/** What one node answered to a pod. */
-interface Answer {
+/** Result of one node for a pod. */
+interface NodeResult {
   /** Of the node when it was asked. */
   readonly version: number;
   readonly rejection: Rejection | undefined;
-  /** What plugins keep of a node that passes is in the state of this search. */
+  /** Number of the search whose state has what plugins keep of a feasible node. */
   readonly search: number;
-  /** Of each plugin that scores, before they are made comparable; absent where nobody has asked. */
+  /** Score of each plugin before normalization; absent until the node is scored. */
   scores?: readonly number[];
 }
 
-/** The answers of nodes to pods that are alike; those of a node hold until it changes. */
-export type NodeAnswers = Map<NodeInfo, Answer>;
+/** Results of nodes for equivalent pods; the result of a node is valid until the node changes. */
+export type NodeResults = Map<NodeInfo, NodeResult>;
 
-/** Most kinds of pods whose answers are kept. */
-const mostKinds = 32;
+/** Maximum number of pod signatures with cached results. */
+const maxSignatures = 32;
 
 /**
- * Pods that are alike get the same answer from a node on which nothing has changed (KEP-5598 has the same idea). Only
- * for a caller that sees to it that nothing but a pod on it, or a new state of it, changes the answer of a node.
+ * Equivalent pods have the same result on a node on which nothing has changed (the idea of KEP-5598). Only
+ * for callers that clear the cache when anything but a pod on the node, or the node itself, changes its result.
  */
-export class Answers {
-  readonly #kinds = new Map<string, NodeAnswers>();
+export class ResultCache {
+  readonly #kinds = new Map<string, NodeResults>();
 
   /** `signature` is the same for pods that are alike. */
-  of(signature: string): NodeAnswers {
+  of(signature: string): NodeResults {
     const known = this.#kinds.get(signature);
     if (known !== undefined) return known;
-    if (this.#kinds.size >= mostKinds) this.#kinds.delete(this.#kinds.keys().next().value!);
-    const made: NodeAnswers = new Map();
+    if (this.#kinds.size >= maxSignatures) this.#kinds.delete(this.#kinds.keys().next().value!);
+    const made: NodeResults = new Map();
     this.#kinds.set(signature, made);
     return made;
   }

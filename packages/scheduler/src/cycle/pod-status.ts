@@ -1,12 +1,12 @@
 import { StatusError } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
 import { type Client, type Clock, timeText } from "@dray/client";
-import type { UntilAnswered } from "../framework/answered.ts";
+import type { RetryUnanswered } from "../framework/retry-unanswered.ts";
 
 export interface PodStatusOptions {
   readonly client: Client;
   readonly clock: Clock;
-  readonly answered: UntilAnswered;
+  readonly retry: RetryUnanswered;
   /** Whether the pod waits for a node from this scheduler. */
   readonly isOurs: (pod: Pod) => boolean;
 }
@@ -19,7 +19,7 @@ export interface Refusal {
   readonly nominatedNode?: string;
 }
 
-/** What the scheduler reads and writes of a pod's status. */
+/** Reads and writes the status of pods. */
 export class PodStatusWriter {
   readonly #options: PodStatusOptions;
 
@@ -29,9 +29,9 @@ export class PodStatusWriter {
 
   /** The pod as the server has it now; undefined if it is gone. */
   async newest({ metadata }: Pod): Promise<Pod | undefined> {
-    const { client, answered } = this.#options;
+    const { client, retry } = this.#options;
     try {
-      const found = await answered(() => client.resource(Pod).get(metadata));
+      const found = await retry(() => client.resource(Pod).get(metadata));
       return found.metadata.uid === metadata.uid ? found : undefined;
     } catch (error) {
       if (StatusError.is(error, "NotFound")) return undefined;

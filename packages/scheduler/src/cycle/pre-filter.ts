@@ -4,7 +4,7 @@ import type { CycleState, PreFilterResult, Rejection } from "../framework/framew
 import type { NodeInfo } from "../framework/node-info.ts";
 import type { SchedulerMetrics, Status } from "../metrics/scheduler-metrics.ts";
 
-/** What the PreFilter plugins say of all nodes. */
+/** Result of the PreFilter plugins. */
 export interface PreFiltered {
   readonly upfront?: Rejection;
   readonly allowed?: ReadonlySet<string>;
@@ -12,7 +12,7 @@ export interface PreFiltered {
   readonly first?: ReadonlySet<string>;
 }
 
-/** Where a cycle counts what its plugins do. `sampled`: the time of each plugin is taken. */
+/** Metrics of a cycle. `sampled`: the time of each plugin is measured. */
 export interface Measurement {
   readonly metrics: SchedulerMetrics;
   readonly profile: string;

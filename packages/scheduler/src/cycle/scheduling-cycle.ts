@@ -5,13 +5,13 @@ import { type CycleState, cloneState, type Rejection } from "../framework/framew
 import type { NodeInfo } from "../framework/node-info.ts";
 import { priorityOf } from "../framework/priority.ts";
 import { type ExtensionPoint, SchedulerMetrics, type Status } from "../metrics/scheduler-metrics.ts";
-import type { NodeAnswers } from "./node-results.ts";
+import type { NodeResults } from "./node-results.ts";
 import { runPreFilter, skippedFilters, statusOf } from "./pre-filter.ts";
 
-/** Up to so many nodes all are looked at; of more, a share that shrinks with their number. */
+/** Clusters up to this size are searched completely; in larger ones a shrinking share of nodes suffices. */
 const minFeasibleNodes = 100;
 const minFeasiblePercentage = 5;
-/** One of so many searches takes the time of each plugin. */
+/** Every n-th search measures the time of each plugin. */
 const sampleInterval = 10;
 
 export type Decision =
@@ -41,9 +41,9 @@ export function feasibleNodesToFind(percentage: number): (nodes: number) => numb
 export interface CycleOptions {
   /** Between 0 and 1: breaks ties between equally good nodes. */
   readonly random: () => number;
-  /** Of so many nodes, how many feasible ones end the search; `feasibleNodesToFind(0)` if absent. */
+  /** Number of feasible nodes that ends a search over so many nodes; `feasibleNodesToFind(0)` if absent. */
   readonly enough?: (nodes: number) => number;
-  /** Others have a say, too: without scores of plugins more than one node is needed all the same. */
+  /** Extenders score, too: without scores of plugins more than one node is needed all the same. */
   readonly extended?: boolean;
   /** The pods that will run on the node and are not there yet; none if absent. */
   readonly nominated?: (node: string) => readonly Pod[];
@@ -60,12 +60,12 @@ export interface Search {
   readonly feasible: readonly NodeInfo[];
   readonly diagnosis: Diagnosis;
   readonly plugins: readonly string[];
-  readonly answers: NodeAnswers;
+  readonly results: NodeResults;
 }
 
 /**
  * Finds the best node for a pod: PreFilter, Filter, Score. Synchronous: what plugins know cannot change in between.
- * What a plugin throws is an error of the whole attempt.
+ * An exception of a plugin fails the whole attempt.
  */
 export class SchedulingCycle {
   readonly #points: ExtensionPoints;
@@ -80,8 +80,8 @@ export class SchedulingCycle {
   /** Where the last search stopped: the next one begins there, so that all nodes get their turn. */
   #start = 0;
   /**
-   * How many searches there were: what plugins found in another one is not in the state of this one. The time of each
-   * plugin is taken in some of them only.
+   * Number of searches: results of plugins from another search are not in the state of this one. The time of each
+   * plugin is measured in some of them only.
    */
   #searches = 0;
 
@@ -97,19 +97,19 @@ export class SchedulingCycle {
     this.#nomination = options.nomination ?? ((pod) => pod.status?.nominatedNodeName);
   }
 
-  /** `known`: what nodes have answered to pods like this one; what they answer now is put there. */
+  /** `known`: results of nodes for equivalent pods; new results are added. */
   decide(
     pod: Pod,
     nodes: readonly NodeInfo[],
-    known?: NodeAnswers,
+    known?: NodeResults,
     initial: CycleState = new Map(),
   ): Decision {
     const search = this.search(pod, nodes, known, undefined, initial);
-    const { state, feasible, answers } = search;
+    const { state, feasible, results } = search;
     if (feasible.length === 0) return refused(search, nodes);
-    const node = this.best(state, pod, feasible, answers);
-    // What filters keep of a node for Reserve is kept anew for each pod.
-    if (answers.get(node)?.search !== this.#searches && this.firstRejection(state, pod, node) !== undefined)
+    const node = this.best(state, pod, feasible, results);
+    // Filters keep data of a node for Reserve in the state of each pod.
+    if (results.get(node)?.search !== this.#searches && this.firstRejection(state, pod, node) !== undefined)
       return this.decide(pod, nodes);
     return { type: "placed", node, state };
   }
@@ -118,16 +118,16 @@ export class SchedulingCycle {
   search(
     pod: Pod,
     nodes: readonly NodeInfo[],
-    known?: NodeAnswers,
+    known?: NodeResults,
     among?: ReadonlySet<string>,
     state: CycleState = new Map(),
   ): Search {
     this.#searches++;
     const rejections = new Map<string, Rejection>();
-    const found = (feasible: readonly NodeInfo[], answers: NodeAnswers, upfront?: Rejection): Search => ({
+    const found = (feasible: readonly NodeInfo[], results: NodeResults, upfront?: Rejection): Search => ({
       state,
       feasible,
-      answers,
+      results,
       diagnosis: { nodes: nodes.length, rejections, ...(upfront && { upfront }) },
       plugins: [...new Set([...rejections.values(), ...(upfront ? [upfront] : [])].map((r) => r.plugin))],
     });
@@ -141,17 +141,17 @@ export class SchedulingCycle {
     if (upfront !== undefined) return found([], new Map(), upfront);
 
     const skipped = skippedFilters(state);
-    const around = this.#points.all.some((plugin) => plugin.looksAround && !skipped.has(plugin.name));
-    const answers: NodeAnswers = (around ? undefined : known) ?? new Map();
-    const nominee = among ? undefined : this.#nominatedNode(state, pod, nodes, answers, allowed);
-    if (nominee !== undefined) return found([nominee], answers);
+    const around = this.#points.all.some((plugin) => plugin.dependsOnOtherNodes && !skipped.has(plugin.name));
+    const results: NodeResults = (around ? undefined : known) ?? new Map();
+    const nominee = among ? undefined : this.#nominatedNode(state, pod, nodes, results, allowed);
+    if (nominee !== undefined) return found([nominee], results);
     const limited = among !== undefined || allowed !== undefined;
     const considered = limited
       ? nodes.filter(({ name }) => (among?.has(name) ?? true) && (allowed?.has(name) ?? true))
       : nodes;
     const filtering = this.#metrics.now();
     const ask = (some: readonly NodeInfo[]): readonly NodeInfo[] =>
-      this.#feasible(state, pod, some, answers, rejections);
+      this.#feasible(state, pod, some, results, rejections);
     let feasible: readonly NodeInfo[] = [];
     if (first !== undefined) {
       const start = this.#start;
@@ -166,7 +166,7 @@ export class SchedulingCycle {
       const outside = { plugin: narrowing[0]!, reasons, resolvable: false };
       for (const { name } of nodes) if (!allowed.has(name)) rejections.set(name, outside);
     }
-    return found(feasible, answers);
+    return found(feasible, results);
   }
 
   /** The node for which others were preempted is most likely the only one that fits: it is asked first, alone. */
@@ -174,13 +174,13 @@ export class SchedulingCycle {
     state: CycleState,
     pod: Pod,
     nodes: readonly NodeInfo[],
-    answers: NodeAnswers,
+    results: NodeResults,
     allowed: ReadonlySet<string> | undefined,
   ): NodeInfo | undefined {
     const name = this.#nomination(pod);
     if (!name || allowed?.has(name) === false) return undefined;
     const node = nodes.find((each) => each.name === name);
-    if (node === undefined || this.#answer(state, pod, node, answers) !== undefined) return undefined;
+    if (node === undefined || this.#result(state, pod, node, results) !== undefined) return undefined;
     return node;
   }
 
@@ -188,7 +188,7 @@ export class SchedulingCycle {
     state: CycleState,
     pod: Pod,
     nodes: readonly NodeInfo[],
-    answers: NodeAnswers,
+    results: NodeResults,
     rejections: Map<string, Rejection>,
   ): readonly NodeInfo[] {
     const feasible: NodeInfo[] = [];
@@ -196,7 +196,7 @@ export class SchedulingCycle {
     let looked = 0;
     for (; looked < nodes.length && feasible.length < wanted; looked++) {
       const node = nodes[(this.#start + looked) % nodes.length]!;
-      const rejection = this.#answer(state, pod, node, answers);
+      const rejection = this.#result(state, pod, node, results);
       if (rejection === undefined) feasible.push(node);
       else rejections.set(node.name, rejection);
     }
@@ -204,12 +204,12 @@ export class SchedulingCycle {
     return feasible;
   }
 
-  #answer(state: CycleState, pod: Pod, node: NodeInfo, answers: NodeAnswers): Rejection | undefined {
-    const known = answers.get(node);
+  #result(state: CycleState, pod: Pod, node: NodeInfo, results: NodeResults): Rejection | undefined {
+    const known = results.get(node);
     if (known?.version === node.version) return known.rejection;
     const rejection = this.firstRejection(state, pod, node);
     if (!rejection?.transient)
-      answers.set(node, { version: node.version, rejection, search: this.#searches });
+      results.set(node, { version: node.version, rejection, search: this.#searches });
     return rejection;
   }
 
@@ -316,7 +316,7 @@ export class SchedulingCycle {
     state: CycleState,
     pod: Pod,
     feasible: readonly NodeInfo[],
-    answers: NodeAnswers,
+    results: NodeResults,
     extra?: ReadonlyMap<string, number>,
   ): NodeInfo {
     if (feasible.length === 1) return feasible[0]!;
@@ -324,15 +324,15 @@ export class SchedulingCycle {
     const since = this.#metrics.now();
     const totals = feasible.map(({ name }) => extra?.get(name) ?? 0);
     const scorers = this.#points.score;
-    const around = scorers.some(({ plugin }) => plugin.looksAround && !skipped.has(plugin.name));
+    const around = scorers.some(({ plugin }) => plugin.dependsOnOtherNodes && !skipped.has(plugin.name));
     const scores = feasible.map((node) => {
-      const answer = answers.get(node)!;
-      if (answer.scores !== undefined && !around) return answer.scores;
-      if (answer.search !== this.#searches) this.firstRejection(state, pod, node);
-      answer.scores = scorers.map(({ plugin }) =>
+      const result = results.get(node)!;
+      if (result.scores !== undefined && !around) return result.scores;
+      if (result.search !== this.#searches) this.firstRejection(state, pod, node);
+      result.scores = scorers.map(({ plugin }) =>
         skipped.has(plugin.name) ? 0 : plugin.score(state, pod, node),
       );
-      return answer.scores;
+      return result.scores;
     });
     scorers.forEach(({ plugin, weight }, p) => {
       this.#metrics.evaluated("Score", plugin.name, this.#profile, feasible.length);

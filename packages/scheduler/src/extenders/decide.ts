@@ -1,7 +1,7 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { SchedulerCache } from "../cache/cache.ts";
 import { type Decision, refused, type SchedulingCycle, type Search } from "../cycle/scheduling-cycle.ts";
-import { type Turn, TurnIsOver } from "../framework/turn.ts";
+import { BudgetExceeded, type EvaluationBudget } from "../framework/evaluation-budget.ts";
 import { extenderName } from "./extender.ts";
 import type { Extenders } from "./extenders.ts";
 
@@ -14,17 +14,17 @@ export async function decideWithExtenders(
   cycle: SchedulingCycle,
   pod: Pod,
   search: Search,
-  { cache, turn }: { readonly cache: SchedulerCache; readonly turn: Turn },
+  { cache, budget }: { readonly cache: SchedulerCache; readonly budget: EvaluationBudget },
 ): Promise<Decision> {
   const { nodes: left, rejections } = await extenders.filter(pod, search.feasible);
   const scores = left.length > 1 ? await extenders.prioritize(pod, left) : undefined;
   const { nodes } = cache;
   const all = new Map([...search.diagnosis.rejections, ...rejections]);
   const among = new Set(left.map(({ name }) => name));
-  const again = left.length === 0 ? undefined : searchAgain(cycle, pod, nodes, among, turn);
+  const again = left.length === 0 ? undefined : searchAgain(cycle, pod, nodes, among, budget);
   if (again !== undefined && again.feasible.length > 0) {
-    const { state, feasible, answers } = again;
-    return { type: "placed", state, node: cycle.best(state, pod, feasible, answers, scores) };
+    const { state, feasible, results } = again;
+    return { type: "placed", state, node: cycle.best(state, pod, feasible, results, scores) };
   }
   for (const [node, rejection] of again?.diagnosis.rejections ?? []) all.set(node, rejection);
   const plugins = [...search.plugins, ...(again?.plugins ?? [])];
@@ -39,14 +39,14 @@ function searchAgain(
   pod: Pod,
   nodes: SchedulerCache["nodes"],
   among: ReadonlySet<string>,
-  turn: Turn,
+  budget: EvaluationBudget,
 ): Search {
   for (;;) {
-    turn.begin();
+    budget.begin();
     try {
       return cycle.search(pod, nodes, undefined, among);
     } catch (error) {
-      if (!(error instanceof TurnIsOver)) throw error;
+      if (!(error instanceof BudgetExceeded)) throw error;
     }
   }
 }

@@ -55,7 +55,7 @@ export class Extender {
     return [...spec.containers, ...(spec.initContainers ?? [])].some((container) => this.#asks(container));
   }
 
-  /** The nodes that the extender accepts; it tells why of the others. */
+  /** The nodes that the extender accepts, with reasons for the others. */
   async filter(
     pod: Pod,
     nodes: readonly NodeInfo[],

@@ -16,7 +16,7 @@ export class Extenders {
   }
 
   /** Whether one of them has a say about where the pod goes. */
-  decidesAbout(pod: Pod): boolean {
+  isInterestedIn(pod: Pod): boolean {
     return this.#extenders.some(
       (extender) => (extender.filters || extender.prioritizes) && extender.isInterested(pod),
     );

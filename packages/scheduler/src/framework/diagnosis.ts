@@ -4,7 +4,7 @@ import type { Rejection } from "./framework.ts";
 export interface Diagnosis {
   readonly nodes: number;
   readonly rejections: ReadonlyMap<string, Rejection>;
-  /** A rejection before any node was looked at. */
+  /** A rejection before any node was filtered. */
   readonly upfront?: Rejection;
 }
 

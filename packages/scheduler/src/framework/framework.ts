@@ -17,7 +17,7 @@ export interface Rejection {
 }
 
 /**
- * What PreFilter found: nothing to do for this pod, a rejection of every node, or the only nodes that may do. `first`: Filter
+ * Result of PreFilter: nothing to do for this pod, a rejection of every node, or the only nodes that may be feasible. `first`: Filter
  * rejects all other nodes, which are asked for their reasons if none of these takes the pod.
  */
 export type PreFilterResult =
@@ -53,7 +53,7 @@ export type ClusterEvent =
     }
   | { readonly kind: "class"; readonly deviceClass: DeviceClass }
   | { readonly kind: "slice" }
-  /** A PersistentVolume, a claim to one, a StorageClass, or another object of storage that plugins look at. */
+  /** A PersistentVolume, a claim to one, a StorageClass, or another storage object that plugins read. */
   | {
       readonly kind: "volume";
       readonly change: Change;
@@ -70,7 +70,7 @@ export type ClusterEvent =
       /** A group of groups, and not one of pods, came. */
       readonly composite?: CompositePodGroup;
     }
-  /** What the scheduler itself held for a pod is free again; without a pod, the scheduler has just begun. */
+  /** The scheduler has released what it held for a pod; without a pod, the scheduler has just started. */
   | { readonly kind: "released"; readonly pod?: Pod };
 
 export type Change = "add" | "update" | "delete";
@@ -85,7 +85,7 @@ export function stateInGroup(group: CycleState): CycleState {
   return new Map<string, unknown>([[groupKey, group]]);
 }
 
-/** What plugins share between the pods of one group; undefined: the pod is scheduled on its own. */
+/** State that plugins share between the pods of one group; undefined: the pod is scheduled on its own. */
 export function groupStateOf(state: CycleState): CycleState | undefined {
   return state.get(groupKey) as CycleState | undefined;
 }
@@ -113,11 +113,11 @@ export interface WaitingPodInfo {
 }
 
 export interface PostFilterResult {
-  /** What was done or found, for the message of the pod's condition. */
+  /** For the message of the pod's condition. */
   readonly message?: string;
-  /** What exactly the nodes lack, for people: for the event alone. Called at most once, and not always. */
+  /** Explains what the nodes lack, for the event alone. Called at most once, and not always. */
   readonly cause?: () => string | undefined;
-  /** The pod will fit: what other plugins found is not told. */
+  /** The pod will fit: messages of other plugins are dropped. */
   readonly done?: boolean;
   /** The pod will run on this node once others have left; "" clears an earlier nomination. */
   readonly nominatedNode?: string;
@@ -134,13 +134,13 @@ export interface RefusedGroup {
   readonly group: GroupNode;
   /** Its pods that wait. */
   readonly pods: readonly Pod[];
-  /** What plugins share between the pods. */
+  /** State that plugins share between the pods. */
   readonly state: CycleState;
   /** Tries the whole group again, against the nodes as they are now. Nothing is reserved afterwards. */
   readonly tryAgain: () => GroupTrial;
 }
 
-/** What a trial of a group has found. */
+/** Result of a trial of a group. */
 export type GroupTrial =
   | { readonly type: "placed"; readonly assignments: readonly Assignment[] }
   | { readonly type: "refused"; readonly message: string }
@@ -158,9 +158,9 @@ export interface Assignment {
 }
 
 export interface GroupPostFilterResult {
-  /** What was done or found, for the condition of the group. */
+  /** For the message of the group's condition. */
   readonly message?: string;
-  /** `done`: the group will fit; `hopeless`: nothing helps. What other plugins found is not told then. */
+  /** `done`: the group will fit; `hopeless`: nothing helps. Messages of other plugins are dropped then. */
   readonly verdict?: "done" | "hopeless";
   /** By the uid of a pod, the node on which it will run once others have left. */
   readonly nominatedNodes?: ReadonlyMap<string, string>;
@@ -178,8 +178,8 @@ export type PermitResult =
  */
 export interface Plugin {
   readonly name: string;
-  /** What it says of a node depends on pods of other nodes, too. */
-  readonly looksAround?: true;
+  /** Whether its results for a node depend on pods of other nodes, too. */
+  readonly dependsOnOtherNodes?: true;
   /** Weight of its score where the configuration gives none. */
   readonly weight?: number;
   /** A message: the pod is not worth trying yet. Asked again when an event of the pod or of the plugin may change that. */

@@ -97,7 +97,7 @@ export class NodeInfo {
 
 let images = 0;
 
-/** Another one whenever a node has appeared or the images of one have changed: what was counted over nodes is stale. */
+/** Changes whenever a node is added or the images of a node change: counts over nodes are stale then. */
 export function imagesVersion(): number {
   return images;
 }

@@ -38,17 +38,17 @@ export interface ScoredAmounts {
   readonly memory: number;
 }
 
-/** What containers that ask for nothing count as in scores, so that they spread too. */
+/** Requests that scores assume for containers without requests, so that they spread too. */
 const assumed: ReadonlyMap<string, Quantity> = new Map([
   ["cpu", Quantity.ofMilli(100)],
   ["memory", Quantity.of(200 * 1024 * 1024)],
 ]);
 
-/** What a waiting pod needs on a node. Upstream: noderesources/fit.go, computePodResourceRequest. */
+/** Requests of a waiting pod. Upstream: noderesources/fit.go, computePodResourceRequest. */
 export const requestsOf: (pod: Pod) => Amounts = remembered((pod) => rounded(podRequests(pod)));
 
 /**
- * What a waiting pod counts as where nodes are scored.
+ * Requests of a waiting pod for scoring.
  * Upstream: noderesources/resource_allocation.go, calculatePodResourceRequest.
  */
 export const scoredRequest: (pod: Pod) => Amounts = remembered((pod) =>
@@ -56,10 +56,10 @@ export const scoredRequest: (pod: Pod) => Amounts = remembered((pod) =>
 );
 
 /**
- * What a pod takes on its node, resizes that are under way included, and what it counts as in scores.
+ * Usage of a pod on its node, resizes in progress included, for filters and for scores.
  * Upstream: scheduler/framework/types.go, PodInfo.CalculateResource.
  */
-export function takenBy(pod: Pod, version: KubernetesVersion): Taken {
+export function takenBy(pod: Pod, version: KubernetesVersion): PodUsage {
   let taken = takenByVersion[version].get(pod);
   if (taken === undefined) {
     taken = computeTaken(pod, version);
@@ -68,16 +68,16 @@ export function takenBy(pod: Pod, version: KubernetesVersion): Taken {
   return taken;
 }
 
-export interface Taken {
+export interface PodUsage {
   readonly requested: Amounts;
   readonly scored: ScoredAmounts;
 }
 
 const takenByVersion = Object.fromEntries(
-  kubernetesVersions.map((version) => [version, new WeakMap<Pod, Taken>()]),
-) as Record<KubernetesVersion, WeakMap<Pod, Taken>>;
+  kubernetesVersions.map((version) => [version, new WeakMap<Pod, PodUsage>()]),
+) as Record<KubernetesVersion, WeakMap<Pod, PodUsage>>;
 
-function computeTaken(pod: Pod, version: KubernetesVersion): Taken {
+function computeTaken(pod: Pod, version: KubernetesVersion): PodUsage {
   const options: PodResourceOptions = {
     useStatus: version,
     usePodStatus: version >= "1.36",

@@ -40,7 +40,7 @@ export class WaitingPods {
     return promise;
   }
 
-  /** The plugin lets the pod go; other plugins may hold it still. */
+  /** The plugin allows the pod; other plugins may still hold it. */
   allow(uid: string, plugin: string): void {
     const waiting = this.#pods.get(uid);
     const cancel = waiting?.timers.get(plugin);

@@ -24,7 +24,7 @@ export type AttemptResult = "scheduled" | "unschedulable" | "error";
 
 export type GroupAttemptResult = AttemptResult | "waiting_on_preemption";
 
-/** What preempts. */
+/** Kinds of preemptors. */
 export type PreemptorType = "pod" | "podgroup" | "compositepodgroup";
 
 /** More attempts count together. */
@@ -34,7 +34,7 @@ const pointSeconds = exponentialBounds(0.0001, 2, 12);
 const pluginSeconds = exponentialBounds(0.00001, 1.5, 20);
 
 /**
- * What is counted, under the names of kube-scheduler, in seconds. Upstream: pkg/scheduler/metrics/metrics.go.
+ * Metrics under kube-scheduler's names; times in seconds. Upstream: pkg/scheduler/metrics/metrics.go.
  */
 export class SchedulerMetrics {
   readonly registry = new Registry();
@@ -162,7 +162,7 @@ export class SchedulerMetrics {
     this.now = now;
   }
 
-  /** Gauges of what is in the queue and the cache. */
+  /** Gauges over the queue and the cache. */
   watch(queue: SchedulingQueue, cache: SchedulerCache): void {
     this.registry.gauge(
       "scheduler_pending_pods",

@@ -4,7 +4,7 @@ import type { Namespace, Node, Pod } from "@dray/api/core/v1";
 import type { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { SchedulerCache, takesRoom } from "../cache/cache.ts";
-import { AlikePods } from "../cycle/equivalent-pods.ts";
+import { EquivalentPods } from "../cycle/equivalent-pods.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
 import {
   type ExtendedClass,
@@ -29,7 +29,7 @@ export class OfflineObjects {
   readonly pending: PendingAllocations;
   readonly cache: SchedulerCache;
   readonly groups: PodGroups;
-  readonly alike: AlikePods;
+  readonly equivalentPods: EquivalentPods;
   readonly classes = new Map<string, DeviceClass>();
   readonly namespaces = new Map<string, Namespace>();
   readonly #features: Features;
@@ -51,7 +51,7 @@ export class OfflineObjects {
       this.cache,
       features.version >= "1.37" || features.enabled("GangScheduling"),
     );
-    this.alike = new AlikePods({
+    this.equivalentPods = new EquivalentPods({
       cache: this.cache,
       claim: (namespace, name) => this.claims.get(namespace, name),
       isNominated: (pod) => Boolean(pod.status?.nominatedNodeName),
@@ -70,7 +70,7 @@ export class OfflineObjects {
 
   /** As `OfflineScheduler.add`. */
   add(object: OfflineObject): void {
-    if (!kindsOfOneNode.has(object.kind)) this.alike.clear();
+    if (!kindsOfOneNode.has(object.kind)) this.equivalentPods.clear();
     switch (object.kind) {
       case "Node":
         this.cache.setNode(withPods(object as Node));
@@ -98,7 +98,7 @@ export class OfflineObjects {
         this.claims.set(object as ResourceClaim);
         break;
       case "ResourceSlice":
-        this.alike.sliceChanged(object as ResourceSlice);
+        this.equivalentPods.sliceChanged(object as ResourceSlice);
         this.allocator.update({ kind: "slice", object: object as ResourceSlice, deleted: false });
         break;
     }

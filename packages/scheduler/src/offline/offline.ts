@@ -1,9 +1,11 @@
 import type { Explanation } from "@dray/allocator";
 import type { Features } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
+import type { SchedulerCache } from "../cache/cache.ts";
 import { assumed } from "../cycle/binding-cycle.ts";
 import { type Decision, SchedulingCycle } from "../cycle/scheduling-cycle.ts";
-import { extensionPoints } from "../framework/extension-points.ts";
+import { type ExtensionPoints, extensionPoints } from "../framework/extension-points.ts";
+import type { Plugin } from "../framework/framework.ts";
 import {
   extendedClaim,
   extendedRequests,
@@ -18,39 +20,26 @@ import { offlineGroups, refusedPlacement } from "./pod-groups.ts";
 import type { OfflineOptions, OfflineScheduler, Placement } from "./types.ts";
 
 export function createOfflineScheduler(options: OfflineOptions): OfflineScheduler {
-  const { features, newId, now } = options;
+  const { features } = options;
   const objects = new OfflineObjects(options);
-  const { allocator, alike, cache, claims, groups, pending } = objects;
-  const first = (): number => 0;
-  const plugins = defaultPlugins({
-    features,
-    allocator,
-    claims,
-    pending,
-    ...(hasPodGroups(features) && { groups }),
-    deviceClass: (name) => objects.classes.get(name),
-    ...(features.enabled("DRAExtendedResource") && { extendedClass: objects.extendedClass }),
-    newId,
-    namespaceLabels: (name) => objects.namespaces.get(name)?.metadata.labels,
-    now,
-    random: first,
-  });
+  const { equivalentPods, cache, claims, groups } = objects;
+  const plugins = pluginsOver(objects, options);
   const points = extensionPoints(plugins);
   const cycle = new SchedulingCycle(points, {
-    random: first,
+    random: () => 0,
     enough: (nodes) => nodes,
   });
 
   async function decide(pod: Pod): Promise<Decision> {
     for (;;) {
-      const decision = cycle.decide(pod, objects.nodes, alike.answersTo(pod));
+      const decision = cycle.decide(pod, objects.nodes, equivalentPods.resultsFor(pod));
       if (decision.type === "placed") return decision;
       const { deallocated } = claims;
       for (const plugin of plugins)
         await plugin.postFilter?.(decision.state, pod, decision.diagnosis.rejections);
       // An idle claim gave its devices back: the pod is tried again.
       if (claims.deallocated === deallocated) return decision;
-      alike.clear();
+      equivalentPods.clear();
     }
   }
 
@@ -78,24 +67,11 @@ export function createOfflineScheduler(options: OfflineOptions): OfflineSchedule
     return refusedPlacement(decision.diagnosis);
   }
 
-  const reserving: Reserving = {
-    take(_profile, { pod }, { node, state }) {
-      cache.assume(assumed(points, state, pod, node), node.name);
-      for (const plugin of plugins) {
-        const rejection = plugin.reserve?.(state, pod, node);
-        if (rejection !== undefined) return rejection;
-      }
-      return undefined;
-    },
-    undo(_profile, pod, node, state) {
-      cache.unassume(pod.metadata.uid);
-      for (const plugin of plugins.toReversed()) plugin.undo?.(state, pod, node);
-    },
-  };
+  const reserving = reservingIn(cache, points, plugins);
 
   /** Writes what is reserved, and puts the pod on its node for good. */
   async function settle(pod: Pod, { node, state }: Decision & { type: "placed" }): Promise<Placement> {
-    alike.devicesTaken();
+    equivalentPods.devicesTaken();
     for (const plugin of plugins) await plugin.preBind?.(state, pod, node);
     const known = assumed(points, state, pod, node);
     cache.setPod({ ...known, spec: { ...pod.spec, nodeName: node.name } });
@@ -114,7 +90,7 @@ export function createOfflineScheduler(options: OfflineOptions): OfflineSchedule
       const before = claims.deallocated;
       return () => {
         const isFreed = claims.deallocated !== before;
-        if (isFreed) alike.clear();
+        if (isFreed) equivalentPods.clear();
         return isFreed;
       };
     },
@@ -135,6 +111,41 @@ export function createOfflineScheduler(options: OfflineOptions): OfflineSchedule
     },
     claim: (namespace, name) => claims.get(namespace, name),
     explain: (pod, node) => explainClaims(objects, features, pod, node),
+  };
+}
+
+function pluginsOver(objects: OfflineObjects, { features, newId, now }: OfflineOptions): readonly Plugin[] {
+  const { allocator, claims, groups, pending } = objects;
+  return defaultPlugins({
+    features,
+    allocator,
+    claims,
+    pending,
+    ...(hasPodGroups(features) && { groups }),
+    deviceClass: (name) => objects.classes.get(name),
+    ...(features.enabled("DRAExtendedResource") && { extendedClass: objects.extendedClass }),
+    newId,
+    namespaceLabels: (name) => objects.namespaces.get(name)?.metadata.labels,
+    now,
+    random: () => 0,
+  });
+}
+
+/** Assumes pods on their nodes with what plugins reserve for them. */
+function reservingIn(cache: SchedulerCache, points: ExtensionPoints, plugins: readonly Plugin[]): Reserving {
+  return {
+    take(_profile, { pod }, { node, state }) {
+      cache.assume(assumed(points, state, pod, node), node.name);
+      for (const plugin of plugins) {
+        const rejection = plugin.reserve?.(state, pod, node);
+        if (rejection !== undefined) return rejection;
+      }
+      return undefined;
+    },
+    undo(_profile, pod, node, state) {
+      cache.unassume(pod.metadata.uid);
+      for (const plugin of plugins.toReversed()) plugin.undo?.(state, pod, node);
+    },
   };
 }
 

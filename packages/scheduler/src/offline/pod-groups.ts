@@ -5,7 +5,7 @@ import { type Diagnosis, diagnosisText } from "../framework/diagnosis.ts";
 import type { CycleState, GroupTrial } from "../framework/framework.ts";
 import type { GroupNode } from "../framework/group-tree.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
-import { type LeafOutcome, nothingDone, outcomesOf, refusalOf } from "../podgroup/outcomes.ts";
+import { type LeafOutcome, noPostFilter, outcomesOf, refusalOf } from "../podgroup/outcomes.ts";
 import { GroupPlacer, type GroupResult, type MemberResult, type Reserving } from "../podgroup/placement.ts";
 import type { PodGroups } from "../podgroup/pod-groups.ts";
 import { groupProblem } from "../podgroup/validity.ts";
@@ -21,7 +21,7 @@ export interface OfflineGroupsOptions {
   /** Why the pod is not tried. */
   readonly gateOf: (pod: Pod) => string | undefined;
   readonly settle: (pod: Pod, decision: Decision & { type: "placed" }) => Promise<Placement>;
-  /** Begins to look whether a claim gives its devices back; the answer says so. */
+  /** Returns a function that reports whether a claim has released its devices since. */
   readonly freed: () => () => boolean;
 }
 
@@ -61,7 +61,7 @@ export function offlineGroups(options: OfflineGroupsOptions): OfflineScheduler["
     }
   }
 
-  /** Calls `refused` for each pod that no node takes, with what those before it hold. */
+  /** Calls `refused` for each pod that no node takes, while the pods before it hold their nodes and devices. */
   function explain(outcomes: readonly LeafOutcome[], refused: (pod: Pod, placement: Refused) => void): void {
     const taken: (MemberResult & { type: "placed" })[] = [];
     try {
@@ -82,7 +82,7 @@ export function offlineGroups(options: OfflineGroupsOptions): OfflineScheduler["
       return { type: "error", message: failed?.pod === pod ? failed.message : verdict.message };
     if (member?.type === "refused") return refusedPlacement(member.diagnosis);
     if (verdict.type === "met") return settle(pod, member!.decision);
-    const { message } = refusalOf(pod.metadata.uid, member, verdict.message, nothingDone);
+    const { message } = refusalOf(pod.metadata.uid, member, verdict.message, noPostFilter);
     return { type: "held", message };
   }
 

@@ -15,7 +15,7 @@ export interface OfflineOptions {
   readonly environment?: AllocatorOptions["environment"];
 }
 
-/** What became of a pod. */
+/** Result for a pod. */
 export type Placement =
   | { readonly type: "placed"; readonly node: string }
   /** `rejections` by node; `upfront`: all nodes at once. */
@@ -33,7 +33,7 @@ export type Placement =
   /** Held back before it is tried: scheduling gates. */
   | { readonly type: "gated"; readonly message: string };
 
-/** What can be added; `apiVersion` is v1 of its group, v1beta1 of groups of pods. */
+/** Objects that can be added; `apiVersion` is v1 of its group, v1beta1 of groups of pods. */
 export type OfflineObject =
   | Node
   | Pod
@@ -45,7 +45,7 @@ export type OfflineObject =
   | ResourceSlice;
 
 /**
- * The scheduler without a cluster: the same plugins, asked for one pod after the other. All nodes are looked at, in
+ * The scheduler without a cluster: the same plugins, for one pod at a time. All nodes are filtered, in
  * the order of their names; of equally good ones the first is taken. Nothing is preempted.
  */
 export interface OfflineScheduler {

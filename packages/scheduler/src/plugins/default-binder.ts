@@ -1,10 +1,10 @@
 import { Pod } from "@dray/api/core/v1";
 import type { Client } from "@dray/client";
-import type { UntilAnswered } from "../framework/answered.ts";
 import type { Plugin } from "../framework/framework.ts";
+import type { RetryUnanswered } from "../framework/retry-unanswered.ts";
 
 /** Binds pods with the Binding of the API. Upstream: plugins/defaultbinder/default_binder.go. */
-export function defaultBinder(client: Client, answered: UntilAnswered): Plugin {
+export function defaultBinder(client: Client, retry: RetryUnanswered): Plugin {
   return {
     name: "DefaultBinder",
     async bind(_state, { metadata: { namespace, name, uid } }, node) {
@@ -14,7 +14,7 @@ export function defaultBinder(client: Client, answered: UntilAnswered): Plugin {
         metadata: { namespace, name, uid },
         target: { apiVersion: "v1", kind: "Node", name: node.name },
       };
-      await answered(() => client.resource(Pod).post({ namespace, name }, "binding", binding));
+      await retry(() => client.resource(Pod).post({ namespace, name }, "binding", binding));
       return true;
     },
     mayHelp: () => false,

@@ -4,10 +4,10 @@ import { imagesVersion, type NodeInfo } from "../framework/node-info.ts";
 
 const name = "ImageLocality";
 const megabyte = 1024 * 1024;
-/** What is smaller makes no difference. */
-const leastSize = 23 * megabyte;
+/** Minimum size in bytes that counts. */
+const minSize = 23 * megabyte;
 /** More than that of one container does not count. */
-const mostContainerSize = 1000 * megabyte;
+const maxContainerSize = 1000 * megabyte;
 
 interface State {
   readonly images: readonly string[];
@@ -47,7 +47,7 @@ export function imageLocality(): Plugin {
 
   return {
     name,
-    looksAround: true,
+    dependsOnOtherNodes: true,
     weight: 1,
     preFilter(state, pod, nodes) {
       const images = imagesOf(pod);
@@ -68,9 +68,9 @@ export function imageLocality(): Plugin {
         const size = node.images.get(image);
         if (size !== undefined) sum += Math.trunc(size * (spread.get(image) ?? 0));
       }
-      const most = mostContainerSize * images.length;
-      const clamped = Math.min(Math.max(sum, leastSize), most);
-      return Math.trunc((maxScore * (clamped - leastSize)) / (most - leastSize));
+      const most = maxContainerSize * images.length;
+      const clamped = Math.min(Math.max(sum, minSize), most);
+      return Math.trunc((maxScore * (clamped - minSize)) / (most - minSize));
     },
     mayHelp: () => false,
   };

@@ -31,7 +31,7 @@ import { volumeZone } from "./volume-zone.ts";
 
 export interface PluginOptions extends DynamicResourcesOptions {
   readonly features: Features;
-  /** Absent where volumes are not looked at. */
+  /** Absent without volumes. */
   readonly volumes?: { readonly lookup: VolumeLookup; readonly writer: VolumeWriter };
   /** Arguments of the profile; `defaultPluginArgs` if absent. */
   readonly args?: PluginArgs;

@@ -36,7 +36,7 @@ export function volumeRestrictions(lookup: VolumeLookup): Plugin {
 
   return {
     name,
-    looksAround: true,
+    dependsOnOtherNodes: true,
     preFilter(state, pod, nodes) {
       const { namespace } = pod.metadata;
       const disks = (pod.spec.volumes ?? []).filter(isExclusiveDisk);

@@ -6,7 +6,7 @@ import { classOf, isOwnClaim, namedClaims, type VolumeLookup } from "./helper/vo
 
 const name = "VolumeZone";
 
-/** Labels that say where a volume or node is, and what each is called today. */
+/** Topology labels of volumes and nodes, with their current names. */
 const labels: ReadonlyMap<string, string> = new Map([
   ["failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"],
   ["failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"],
@@ -24,7 +24,7 @@ interface Topology {
  * Upstream: plugins/volumezone/volume_zone.go
  */
 export function volumeZone(lookup: VolumeLookup): Plugin {
-  /** Where the pod's volumes are; a text says why that is not known. */
+  /** Zones of the pod's volumes; a text is the reason why they are unknown. */
   function topologies(pod: Pod): Topology[] | string {
     const all: Topology[] = [];
     for (const claimName of namedClaims(pod)) {

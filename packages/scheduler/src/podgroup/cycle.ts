@@ -1,6 +1,6 @@
 import type { SchedulerCache } from "../cache/cache.ts";
 import type { BindingCycle } from "../cycle/binding-cycle.ts";
-import type { AlikePods } from "../cycle/equivalent-pods.ts";
+import type { EquivalentPods } from "../cycle/equivalent-pods.ts";
 import type { FailureHandler } from "../cycle/failure-handler.ts";
 import type { CycleState, GroupPostFilterResult, GroupTrial } from "../framework/framework.ts";
 import { type GroupNode, leavesOf, podsOf } from "../framework/group-tree.ts";
@@ -10,11 +10,11 @@ import type { Nominator } from "../queue/nominator.ts";
 import type { SchedulingQueue } from "../queue/queue.ts";
 import type { QueuedPod } from "../queue/queued-pod.ts";
 import {
-  type Afterwards,
   allFailed,
   type LeafOutcome,
-  nothingDone,
+  noPostFilter,
   outcomesOf,
+  type PostFilterOutcome,
   refusalOf,
   rejectedBy,
 } from "./outcomes.ts";
@@ -31,7 +31,7 @@ export interface GroupCycleOptions {
   readonly placer: GroupPlacer;
   readonly nominator: Nominator;
   /** Absent where nodes are asked anew for each pod. */
-  readonly alike: AlikePods | undefined;
+  readonly equivalentPods: EquivalentPods | undefined;
   readonly failures: FailureHandler;
   readonly status: GroupStatusWriter;
   readonly metrics: SchedulerMetrics;
@@ -39,7 +39,7 @@ export interface GroupCycleOptions {
   readonly hasPolicies: boolean;
 }
 
-export interface TakenGroup {
+export interface PoppedGroup {
   /** Undefined where there are no entries. */
   readonly root: GroupNode | undefined;
   readonly entries: readonly QueuedPod[];
@@ -50,7 +50,7 @@ interface Attempt {
   readonly profile: Profile;
   /** By uid. */
   readonly entries: ReadonlyMap<string, QueuedPod>;
-  /** What plugins share between the pods. */
+  /** State that plugins share between the pods. */
   readonly state: CycleState;
   readonly since: number;
 }
@@ -70,7 +70,7 @@ export class GroupCycle {
    * The group of the pod with the group around it, and all pods of it that wait, the given one first; none: they wait for
    * one that is turned away. Undefined: the pod is on its own.
    */
-  take(entry: QueuedPod): TakenGroup | undefined {
+  take(entry: QueuedPod): PoppedGroup | undefined {
     const { groups, queue } = this.#options;
     if (groupNameOf(entry.pod) === undefined) return undefined;
     const root = groups.knownRootOf(entry.pod);
@@ -85,11 +85,11 @@ export class GroupCycle {
   }
 
   /**
-   * Places what can be placed, at once; resolves when the pods are bound or told why not. Throws TurnIsOver when the turn
+   * Places what can be placed, at once; resolves when the pods are bound or told why not. Throws BudgetExceeded when the turn
    * is over, and everything is as it was.
    */
   schedule(profile: Profile, taken: GroupNode, waiting: readonly QueuedPod[]): Promise<void> {
-    const { groups, placer, cache, alike, metrics, hasPolicies } = this.#options;
+    const { groups, placer, cache, equivalentPods, metrics, hasPolicies } = this.#options;
     const since = waiting[0]!.attemptSince;
     const root = groups.withPods(
       taken,
@@ -103,12 +103,12 @@ export class GroupCycle {
     metrics.groupDecided(since);
     if (result.verdict.type === "refused") return this.#refuse(attempt, result);
     const isMet = result.verdict.type === "met";
-    if (isMet) alike?.devicesTaken();
+    if (isMet) equivalentPods?.devicesTaken();
     metrics.groupAttempted(profile.name, isMet ? "scheduled" : "error", since);
-    return this.#submit(attempt, outcomesOf(root, result), nothingDone);
+    return this.#submit(attempt, outcomesOf(root, result), noPostFilter);
   }
 
-  /** What runs before the first `await` sees the nodes as they refused the group. */
+  /** Code before the first `await` sees the nodes as they were when they rejected the group. */
   async #refuse(attempt: Attempt, result: GroupResult): Promise<void> {
     const { metrics } = this.#options;
     const { root, profile, state, since } = attempt;
@@ -147,7 +147,7 @@ export class GroupCycle {
     }
   }
 
-  /** What earlier attempts have written for pods that had a node in this one. */
+  /** Deletes what earlier attempts have written for pods that had a node in this one. */
   async #takeBack({ profile }: Attempt, outcomes: readonly LeafOutcome[]): Promise<void> {
     const members = outcomes.flatMap((outcome) => [...outcome.members.values()]);
     await Promise.all(
@@ -161,17 +161,21 @@ export class GroupCycle {
   async #fail({ root, ...attempt }: Attempt, message: string): Promise<void> {
     const { metrics } = this.#options;
     metrics.groupAttempted(attempt.profile.name, "error", attempt.since);
-    await this.#submit({ root, ...attempt }, allFailed(root, message), nothingDone);
+    await this.#submit({ root, ...attempt }, allFailed(root, message), noPostFilter);
   }
 
   /**
    * Of groups that have their minimum what has a node is bound; the others wait. Upstream: submitPodGroupAlgorithmResult.
    */
-  async #submit(attempt: Attempt, outcomes: readonly LeafOutcome[], afterwards: Afterwards): Promise<void> {
+  async #submit(
+    attempt: Attempt,
+    outcomes: readonly LeafOutcome[],
+    afterwards: PostFilterOutcome,
+  ): Promise<void> {
     const plugins = rejectedBy(attempt.root, outcomes);
     await Promise.all(
       outcomes.flatMap((outcome) => [
-        this.#tell(outcome, afterwards),
+        this.#report(outcome, afterwards),
         ...outcome.leaf.pods.map((pod) => {
           const entry = attempt.entries.get(pod.metadata.uid)!;
           return this.#submitPod(attempt.profile, entry, outcome, afterwards, plugins);
@@ -184,7 +188,7 @@ export class GroupCycle {
     profile: Profile,
     entry: QueuedPod,
     { verdict, members, failed }: LeafOutcome,
-    afterwards: Afterwards,
+    afterwards: PostFilterOutcome,
     plugins: readonly string[],
   ): Promise<void> {
     const { failures } = this.#options;
@@ -222,7 +226,7 @@ export class GroupCycle {
     await failures.reject(profile, entry, node.name, permitted);
   }
 
-  #tell({ leaf: { object }, verdict }: LeafOutcome, { reasons }: Afterwards): Promise<void> {
+  #report({ leaf: { object }, verdict }: LeafOutcome, { reasons }: PostFilterOutcome): Promise<void> {
     const { status } = this.#options;
     switch (verdict.type) {
       case "met":

@@ -3,7 +3,7 @@ import { type GroupNode, type LeafGroup, leavesOf } from "../framework/group-tre
 import { anyEvent } from "../queue/queued-pod.ts";
 import { type GroupResult, type GroupVerdict, groupIsUnschedulable, type MemberResult } from "./placement.ts";
 
-/** What becomes of a group of pods. */
+/** Result for a group of pods. */
 export interface LeafOutcome {
   readonly leaf: LeafGroup;
   readonly verdict: GroupVerdict;
@@ -43,15 +43,15 @@ export function allFailed(root: GroupNode, message: string): LeafOutcome[] {
   return outcomesOf(root, undefined, { type: "failed", message });
 }
 
-/** What a refused group is told beside what its own verdict says. */
-export interface Afterwards {
-  /** What plugins have done or found. */
+/** Reasons and nominations that PostFilter adds to the verdict of a rejected group. */
+export interface PostFilterOutcome {
+  /** Messages of plugins. */
   readonly reasons: readonly string[];
   /** The node of each pod, by uid, once others have left; undefined: nobody leaves for the group. */
   readonly nominated: ReadonlyMap<string, string> | undefined;
 }
 
-export const nothingDone: Afterwards = { reasons: [], nominated: undefined };
+export const noPostFilter: PostFilterOutcome = { reasons: [], nominated: undefined };
 
 /** Why a pod has no node, for its condition. */
 export interface PodRefusal {
@@ -65,7 +65,7 @@ export function refusalOf(
   uid: string,
   member: MemberResult | undefined,
   reason: string,
-  { reasons, nominated }: Afterwards,
+  { reasons, nominated }: PostFilterOutcome,
 ): PodRefusal {
   const node = nominated?.get(uid);
   if (member?.type === "refused")
@@ -77,7 +77,7 @@ export function refusalOf(
     : { message: told, nominatedNode: node };
 }
 
-/** What wakes a group: what helps one of its pods, and any event where one was not refused itself. */
+/** Plugins whose events wake a group: those that rejected one of its pods, or all if a pod was not rejected itself. */
 export function rejectedBy(root: GroupNode, outcomes: readonly LeafOutcome[]): readonly string[] {
   const plugins = new Set<string>();
   let refused = 0;

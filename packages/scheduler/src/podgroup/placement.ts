@@ -1,6 +1,7 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { Decision } from "../cycle/scheduling-cycle.ts";
 import type { Diagnosis } from "../framework/diagnosis.ts";
+import { BudgetExceeded } from "../framework/evaluation-budget.ts";
 import {
   type Assignment,
   type CycleState,
@@ -11,13 +12,12 @@ import {
 } from "../framework/framework.ts";
 import type { GroupNode, LeafGroup } from "../framework/group-tree.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
-import { TurnIsOver } from "../framework/turn.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { Nominator } from "../queue/nominator.ts";
 import type { QueuedPod } from "../queue/queued-pod.ts";
 import type { PodGroups } from "./pod-groups.ts";
 
-/** What every refusal by a group itself begins with. Upstream: schedule_one_podgroup.go, errPodGroupUnschedulable. */
+/** First words of every rejection by a group itself. Upstream: schedule_one_podgroup.go, errPodGroupUnschedulable. */
 export const groupIsUnschedulable = "pod group is unschedulable";
 
 export interface GroupPlacerOptions {
@@ -44,7 +44,7 @@ type Placed = Decision & { type: "placed" };
 /** One try to place a whole group. */
 export interface GroupRun {
   readonly profile: RunProfile;
-  /** What plugins share between the pods. */
+  /** State that plugins share between the pods. */
   readonly state: CycleState;
 }
 
@@ -53,7 +53,7 @@ export type PlacedMember = Assignment & {
   readonly decision: Placed;
 };
 
-/** What became of one pod. */
+/** Result for one pod. */
 export type MemberResult =
   | PlacedMember
   | {
@@ -77,15 +77,15 @@ export interface GroupResult {
   /** Of the first pods; those after them were not looked at. Of the group itself, not of those in it. */
   readonly members: readonly MemberResult[];
   readonly children: readonly GroupResult[];
-  /** What failed, and its message: the others fail for that reason. */
+  /** The pod that failed, and its message: the others fail for that reason. */
   readonly failed?: { readonly pod: Pod; readonly message: string };
-  /** What is reserved, in its order; empty unless the minimum is met. */
+  /** Reserved pods in order; empty unless the minimum is met. */
   readonly held: PlacedMember[];
 }
 
 /**
  * Finds nodes for all pods of a group, against the same state of the cluster, and reserves them; where the minimum is not
- * met nothing stays reserved. Synchronous. Throws TurnIsOver when the turn is over, and everything is as it was.
+ * met nothing stays reserved. Synchronous. Throws BudgetExceeded when the turn is over, and everything is as it was.
  * Upstream: pkg/scheduler/schedule_one_podgroup.go
  */
 export class GroupPlacer {
@@ -154,7 +154,7 @@ export class GroupPlacer {
       for (const member of best.held) member.take();
       return best;
     } catch (error) {
-      if (error instanceof TurnIsOver) throw error;
+      if (error instanceof BudgetExceeded) throw error;
       return withoutMembers(group, { type: "failed", message: (error as Error).message });
     }
   }
@@ -252,7 +252,7 @@ export class GroupPlacer {
         if (member.type === "placed") scheduled++;
       } catch (error) {
         this.undo({ held });
-        if (error instanceof TurnIsOver) throw error;
+        if (error instanceof BudgetExceeded) throw error;
         const { message } = error as Error;
         const forAll = `failed to schedule other pod from a pod group: ${message}`;
         return end({ type: "failed", message: forAll }, { pod, message });

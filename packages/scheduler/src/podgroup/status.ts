@@ -1,9 +1,9 @@
 import { type Kind, StatusError } from "@dray/api";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { type Client, type Clock, timeText } from "@dray/client";
-import type { UntilAnswered } from "../framework/answered.ts";
+import type { RetryUnanswered } from "../framework/retry-unanswered.ts";
 
-/** What became of a group: whether enough of its pods have a node. */
+/** Result for a group: whether enough of its pods have a node. */
 export interface GroupOutcome {
   readonly status: "True" | "False";
   readonly reason: "Scheduled" | "Unschedulable" | "SchedulerError";
@@ -15,7 +15,7 @@ export interface GroupStatusOptions {
   readonly kind: Kind<PodGroup>;
   readonly client: Client;
   readonly clock: Clock;
-  readonly answered: UntilAnswered;
+  readonly retry: RetryUnanswered;
 }
 
 /** Writes the condition PodGroupInitiallyScheduled (1.36: PodGroupScheduled), which stays once it is true. */
@@ -27,7 +27,7 @@ export class GroupStatusWriter {
   }
 
   async write(group: PodGroup, { status, reason, message }: GroupOutcome): Promise<void> {
-    const { kind, client, clock, answered } = this.#options;
+    const { kind, client, clock, retry } = this.#options;
     const type = kind.version === "v1alpha2" ? "PodGroupScheduled" : "PodGroupInitiallyScheduled";
     const { generation, uid } = group.metadata;
     const known = group.status?.conditions?.find((condition) => condition.type === type);
@@ -44,7 +44,7 @@ export class GroupStatusWriter {
     const patch = { metadata: { uid }, status: { conditions: [condition] } };
     const write = { subresource: "status" };
     try {
-      await answered(() => client.resource(kind).patch(group.metadata, "strategic", patch, write));
+      await retry(() => client.resource(kind).patch(group.metadata, "strategic", patch, write));
     } catch (error) {
       // It is gone, or another one now.
       if (!StatusError.is(error, "NotFound") && !StatusError.is(error, "Conflict")) throw error;

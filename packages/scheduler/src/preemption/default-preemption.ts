@@ -1,6 +1,7 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { counted } from "../framework/diagnosis.ts";
+import { BudgetExceeded } from "../framework/evaluation-budget.ts";
 import type {
   CycleState,
   Plugin,
@@ -10,7 +11,6 @@ import type {
 } from "../framework/framework.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
 import { priorityOf } from "../framework/priority.ts";
-import { TurnIsOver } from "../framework/turn.ts";
 import { leastDisruptive } from "./choose.ts";
 import { podPreemptor } from "./executor.ts";
 import { preemptForGroup } from "./group-preemption.ts";
@@ -25,7 +25,7 @@ const name = "DefaultPreemption";
  * rejects nodes as unresolvable. Upstream: plugins/defaultpreemption/default_preemption.go.
  */
 export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
-  const { args, executor, turn, metrics, now, cache, groups } = options;
+  const { args, executor, budget, metrics, now, cache, groups } = options;
   const unitsOf: UnitsOf = groups === undefined ? singleUnits : groupUnits(groups);
 
   function preempt(
@@ -91,11 +91,11 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
     budgets: readonly PodDisruptionBudget[],
   ): Candidate | Rejection {
     for (;;) {
-      turn.begin();
+      budget.begin();
       try {
         return selectVictims(options.trials(), state, pod, node, unitsOf([node]), budgets, now());
       } catch (error) {
-        if (!(error instanceof TurnIsOver)) throw error;
+        if (!(error instanceof BudgetExceeded)) throw error;
       }
     }
   }
@@ -120,7 +120,7 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
     ...(groups && {
       postFilterGroup: (refused: RefusedGroup) => preemptForGroup(refused, { ...options, groups, unitsOf }),
     }),
-    // What the other plugins wait for is what preemption brings about.
+    // Preemption itself causes the events that the other plugins wait for.
     mayHelp: () => false,
   };
 }

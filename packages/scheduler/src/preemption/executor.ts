@@ -2,8 +2,8 @@ import { StatusError } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
 import { type Client, type Clock, type EventRecorder, type Log, timeText } from "@dray/client";
 import type { PodStatusWriter } from "../cycle/pod-status.ts";
-import type { UntilAnswered } from "../framework/answered.ts";
 import { priorityOf } from "../framework/priority.ts";
+import type { RetryUnanswered } from "../framework/retry-unanswered.ts";
 import type { WaitingPods } from "../framework/waiting-pods.ts";
 import type { PreemptorType, SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
 import type { Nominator } from "../queue/nominator.ts";
@@ -13,7 +13,7 @@ export interface PreemptionExecutorOptions {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Log;
-  readonly answered: UntilAnswered;
+  readonly retry: RetryUnanswered;
   readonly queue: SchedulingQueue;
   readonly nominator: Nominator;
   readonly status: PodStatusWriter;
@@ -23,7 +23,7 @@ export interface PreemptionExecutorOptions {
   readonly track: (work: Promise<void>) => void;
 }
 
-/** What others make room for. */
+/** The pod or group that victims are evicted for. */
 export interface Preemptor {
   readonly type: PreemptorType;
   readonly uid: string;
@@ -115,7 +115,7 @@ export class PreemptionExecutor {
 
   /** Marks the victim and deletes it with its grace period; false: it was gone. */
   async #delete({ schedulerName, type }: Preemptor, { metadata, status }: Pod): Promise<boolean> {
-    const { client, clock, answered } = this.#options;
+    const { client, clock, retry } = this.#options;
     const { uid, generation } = metadata;
     const pods = client.resource(Pod);
     const reason = "PreemptionByScheduler";
@@ -132,9 +132,9 @@ export class PreemptionExecutor {
           lastTransitionTime: timeText(clock.now()),
         };
         const patch = { metadata: { uid }, status: { conditions: [condition] } };
-        await answered(() => pods.patch(metadata, "strategic", patch, { subresource: "status" }));
+        await retry(() => pods.patch(metadata, "strategic", patch, { subresource: "status" }));
       }
-      await answered(() => pods.delete(metadata, { preconditions: { uid } }));
+      await retry(() => pods.delete(metadata, { preconditions: { uid } }));
       return true;
     } catch (error) {
       // Gone, or replaced by another of its name.

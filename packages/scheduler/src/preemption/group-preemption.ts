@@ -1,8 +1,8 @@
 import type { Pod } from "@dray/api/core/v1";
+import { BudgetExceeded } from "../framework/evaluation-budget.ts";
 import type { Assignment, GroupPostFilterResult, RefusedGroup } from "../framework/framework.ts";
 import { groupPriority } from "../framework/group-tree.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
-import { TurnIsOver } from "../framework/turn.ts";
 import type { PodGroups } from "../podgroup/pod-groups.ts";
 import { byBudgets } from "./budgets.ts";
 import type { DefaultPreemptionOptions } from "./options.ts";
@@ -14,7 +14,7 @@ export interface GroupPreemptionOptions extends DefaultPreemptionOptions {
   readonly unitsOf: UnitsOf;
 }
 
-/** What leaves the cluster so that a group can come. */
+/** The units that are evicted for a group. */
 interface Selection {
   readonly units: readonly VictimUnit[];
   readonly violations: number;
@@ -54,7 +54,7 @@ export function preemptForGroup(
   const nominated = nominationsOf(pods, options);
   if (isOngoing(groupPriority(group), new Set(nominated.values()), options))
     return finish("Success", "ongoing preemption on nominated nodes", nominated);
-  const selection = inTurns(options, () => select(refused, options));
+  const selection = withinBudget(options, () => select(refused, options));
   if (selection === undefined)
     return finish("UnschedulableAndUnresolvable", "No preemption victims found for incoming preemptor");
   if (typeof selection === "string") return finish("Unschedulable", selection);
@@ -73,13 +73,13 @@ export function preemptForGroup(
 }
 
 /** Selectors evaluated so far are remembered, so that each turn brings the search forward. */
-function inTurns<T>({ turn }: GroupPreemptionOptions, run: () => T): T {
+function withinBudget<T>({ budget }: GroupPreemptionOptions, run: () => T): T {
   for (;;) {
-    turn.begin();
+    budget.begin();
     try {
       return run();
     } catch (error) {
-      if (!(error instanceof TurnIsOver)) throw error;
+      if (!(error instanceof BudgetExceeded)) throw error;
     }
   }
 }

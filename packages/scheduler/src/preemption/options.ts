@@ -5,7 +5,7 @@ import type { EventRecorder } from "@dray/client";
 import type { SchedulerCache } from "../cache/cache.ts";
 import type { PluginArgs } from "../config/plugin-args.ts";
 import type { Extenders } from "../extenders/extenders.ts";
-import type { Turn } from "../framework/turn.ts";
+import type { EvaluationBudget } from "../framework/evaluation-budget.ts";
 import type { SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
 import type { PodGroups } from "../podgroup/pod-groups.ts";
 import type { PreemptionExecutor } from "./executor.ts";
@@ -13,7 +13,7 @@ import type { Trials } from "./victims.ts";
 
 export interface DefaultPreemptionOptions {
   readonly args: PluginArgs["DefaultPreemption"];
-  /** Whose words are used. */
+  /** Release whose messages are used. */
   readonly release: KubernetesVersion;
   readonly executor: Pick<PreemptionExecutor, "start" | "isPreempting">;
   /** Of the profile. */
@@ -27,7 +27,7 @@ export interface DefaultPreemptionOptions {
   /** The node that the pod is nominated to, also before its status says so. */
   readonly nomination: (pod: Pod) => string | undefined;
   readonly budgets: () => readonly PodDisruptionBudget[];
-  readonly turn: Turn;
+  readonly budget: EvaluationBudget;
   readonly extenders: Pick<Extenders, "preemptsFor" | "preempt">;
   readonly metrics: SchedulerMetrics;
   readonly now: () => number;

@@ -17,7 +17,7 @@ export interface VictimUnit {
   readonly pods: readonly PlacedPod[];
   /** That of the outermost group. */
   readonly priority: number;
-  /** Which kind it is: of equal priority, what is of a higher rank is more important. */
+  /** Of units with equal priority, the one with the higher rank is more important. */
   readonly rank: number;
 }
 

@@ -7,7 +7,7 @@ import { priorityOf } from "../framework/priority.ts";
 import { byBudgets } from "./budgets.ts";
 import { byImportance, type VictimUnit } from "./units.ts";
 
-/** What must leave a node so that a pod can come. */
+/** The pods that must leave a node for a pod. */
 export interface Candidate {
   readonly node: NodeInfo;
   /** The most important one first, with those of its group on other nodes. */

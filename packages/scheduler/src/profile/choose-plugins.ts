@@ -75,7 +75,7 @@ function checkNames(plugins: ProfilePlugins, byName: ReadonlyMap<string, Plugin>
     const seen = new Set<string>();
     for (const { name } of enabled) {
       const plugin = byName.get(name);
-      // What a default profile has and this release lacks is left out.
+      // Plugins of the default profile that this release lacks are left out.
       if (plugin === undefined && !(point === "multiPoint" && byDefault.has(name)))
         fail(
           `plugins.${point}: plugin "${name}" does not exist; there are ${[...byName.keys()].sort().join(", ")}`,

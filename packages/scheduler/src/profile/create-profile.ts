@@ -33,9 +33,9 @@ export function createProfile(
     cache,
     nominator,
     waiting,
-    turn,
+    budget,
     executor,
-    answered,
+    retry,
     informers,
     metrics,
     extenders,
@@ -56,7 +56,7 @@ export function createProfile(
     groups: informers.groups && options.features.version >= "1.37" ? groups : undefined,
     nomination,
     budgets: () => informers.budgets.list(),
-    turn,
+    budget,
     metrics,
     extenders,
     now: () => clock.now(),
@@ -68,7 +68,7 @@ export function createProfile(
     ...createDefaultPlugins(options, args, shared, recorder, name),
     preemption,
     ...own,
-    defaultBinder(client, answered),
+    defaultBinder(client, retry),
   ];
   const plugins =
     options.configuration === undefined ? withPlugins(configured.plugins, own) : configured.plugins;
@@ -106,7 +106,7 @@ function withPlugins(plugins: ProfilePlugins, own: readonly Plugin[]): ProfilePl
 function createDefaultPlugins(
   { client, clock, random, features, newId, signal }: SchedulerOptions,
   args: PluginArgs,
-  { informers, allocator, groups, claims, pending, claimMetricsOf, answered }: Shared,
+  { informers, allocator, groups, claims, pending, claimMetricsOf, retry }: Shared,
   recorder: EventRecorder,
   profile: string,
 ): readonly Plugin[] {
@@ -127,7 +127,7 @@ function createDefaultPlugins(
       writer: volumeWriter({
         client,
         clock,
-        untilAnswered: answered,
+        retryUnanswered: retry,
         volumes: informers.volumes,
         claims: informers.volumeClaims,
         pods: informers.pods,

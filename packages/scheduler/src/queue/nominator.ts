@@ -6,7 +6,7 @@ export class Nominator {
   readonly #nodes = new Map<string, string>();
   readonly #changed: (node: string) => void;
 
-  /** `changed` is called when a pod is nominated to the node, or not any more: it answers other pods differently. */
+  /** `changed` is called when a nomination to the node is added or removed: its filter results change. */
   constructor(changed: (node: string) => void = () => {}) {
     this.#changed = changed;
   }

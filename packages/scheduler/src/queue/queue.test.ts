@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Node, Pod } from "@dray/api/core/v1";
 import { extensionPoints } from "../framework/extension-points.ts";
 import type { ClusterEvent, Plugin } from "../framework/framework.ts";
-import { type HandClock, handClock } from "../testing/cluster.ts";
+import { type FakeClock, fakeClock } from "../testing/clock.ts";
 import { SchedulingQueue } from "./queue.ts";
 
 /** A pod of which the queue reads what is given here. */
@@ -22,8 +22,8 @@ const node = { metadata: { name: "n" } } as Node;
 const nodeCame: ClusterEvent = { kind: "node", change: "add", name: "n", node };
 const sliceCame: ClusterEvent = { kind: "slice" };
 
-function queueOf(): { queue: SchedulingQueue; clock: HandClock; calls: () => number } {
-  const clock = handClock();
+function queueOf(): { queue: SchedulingQueue; clock: FakeClock; calls: () => number } {
+  const clock = fakeClock();
   let calls = 0;
   const points = extensionPoints([gate, wantsNode]);
   const queue = new SchedulingQueue({ points: () => points, clock, ready: () => calls++ });
@@ -169,7 +169,7 @@ test("after an error the rejections before it do not count for the back-off", ()
 });
 
 test("back-off times are configurable, and none at all is possible", () => {
-  const clock = handClock();
+  const clock = fakeClock();
   const points = extensionPoints([wantsNode]);
   const queueWith = (initialBackoff: number, maxBackoff: number): SchedulingQueue => {
     const queue = new SchedulingQueue({
@@ -206,7 +206,7 @@ test("a gated pod is asked again only for an event that its gate finds helpful",
     mayHelp: (_pod, { kind }) => kind === "slice",
   };
   const points = extensionPoints([slices, wantsNode]);
-  const queue = new SchedulingQueue({ points: () => points, clock: handClock(), ready() {} });
+  const queue = new SchedulingQueue({ points: () => points, clock: fakeClock(), ready() {} });
   queue.set(podOf("a"), true);
   assert.equal(asked, 1);
   queue.notify(nodeCame);
@@ -225,7 +225,7 @@ test("the QueueSort plugin of the profile decides about the order", () => {
     mayHelp: () => false,
   };
   const points = extensionPoints([byName]);
-  const queue = new SchedulingQueue({ points: () => points, clock: handClock(), ready() {} });
+  const queue = new SchedulingQueue({ points: () => points, clock: fakeClock(), ready() {} });
   for (const name of ["b", "c", "a"]) queue.set(podOf(name, { priority: 7 }), true);
   assert.deepEqual([next(queue), next(queue), next(queue)], ["c", "b", "a"]);
 });
@@ -233,7 +233,7 @@ test("the QueueSort plugin of the profile decides about the order", () => {
 test("what a rejected pod gives back wakes others, not itself", () => {
   const released: Plugin = { name: "WantsNode", mayHelp: (_pod, { kind }) => kind === "released" };
   const points = extensionPoints([released]);
-  const clock = handClock();
+  const clock = fakeClock();
   const queue = new SchedulingQueue({ points: () => points, clock, ready() {} });
   queue.set(podOf("other"), true);
   queue.failed(queue.pop()!, ["WantsNode"]);

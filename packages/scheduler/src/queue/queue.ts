@@ -21,7 +21,7 @@ export interface QueueOptions {
   readonly initialBackoff?: number;
   /** 10 s if absent; 0: no back-off. */
   readonly maxBackoff?: number;
-  /** Called for each pod that comes to a place, with the event that brought it there. */
+  /** Called for each pod that moves, with its new place and the event that moved it. */
   readonly moved?: (place: Place, event: string) => void;
 }
 
@@ -231,7 +231,7 @@ export class SchedulingQueue {
   }
 
   #notify(entry: QueuedPod, event: ClusterEvent): void {
-    // What a rejected pod itself gives back does not help it.
+    // Devices and room that a rejected pod itself releases do not help it.
     if (event.kind === "released" && event.pod?.metadata.uid === entry.pod.metadata.uid) return;
     if (entry.place === "in-flight") entry.missed.push(event);
     const waits = entry.place === "unschedulable" || entry.place === "gated";

@@ -3,65 +3,17 @@ import { featuresOf, type Kind, type KubeObject, type KubernetesVersion, parseFe
 import { Event, Namespace, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { createServer } from "@dray/apiserver";
-import {
-  type Client,
-  type Clock,
-  ConnectionError,
-  createClient,
-  type Log,
-  type Transport,
-} from "@dray/client";
-import { type Scheduler, type SchedulerOptions, startScheduler } from "@dray/scheduler";
+import { type Client, createClient, type Log, type Transport } from "@dray/client";
+import type { SchedulerOptions } from "@dray/scheduler";
 import { memoryStore } from "@dray/store";
-
-/** Time that passes when the test says so. */
-export interface HandClock extends Clock {
-  pass(milliseconds: number): void;
-}
-
-export function handClock(): HandClock {
-  let now = Date.parse("2026-01-01T00:00:00Z");
-  const timers = new Set<{ at: number; run: () => void }>();
-  return {
-    now: () => now,
-    after(milliseconds, run) {
-      const timer = { at: now + milliseconds, run };
-      timers.add(timer);
-      return () => timers.delete(timer);
-    },
-    pass(milliseconds) {
-      const end = now + milliseconds;
-      for (;;) {
-        const next = [...timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
-        if (next === undefined) break;
-        timers.delete(next);
-        now = Math.max(now, next.at);
-        next.run();
-      }
-      now = end;
-    },
-  };
-}
-
-export interface RunningScheduler {
-  readonly scheduler: Scheduler;
-  /** Ends it as a signal would: what it has begun is finished. */
-  stop(): Promise<void>;
-  /** Ends it as a crash would: from now on it reads and writes nothing. */
-  kill(): void;
-  /** From now on the server does what it is asked, but the answers to such requests are lost; undefined: no more. */
-  loseAnswers(which: ((method: string, url: string) => boolean) | undefined): void;
-  /** Called after each request that the server has handled: the answer arrives when it is done. */
-  beforeAnswers(run: (method: string, url: string) => Promise<void>): void;
-  /** Holds back what watches of claims bring, until the answer is called. */
-  holdClaims(): () => void;
-}
+import { type FakeClock, fakeClock } from "./clock.ts";
+import { type RunningScheduler, startTestScheduler } from "./scheduler.ts";
 
 /** An API server of its own, in this process, with a client that may do everything. */
 export interface TestCluster {
   readonly client: Client;
-  readonly clock: HandClock;
-  /** What schedulers logged as warnings or errors. */
+  readonly clock: FakeClock;
+  /** Warnings and errors that schedulers logged. */
   readonly problems: string[];
   /** With the rights that the component has in a cluster, no more. */
   scheduler(
@@ -81,16 +33,16 @@ export interface TestCluster {
   slice(node: string, devices: number, driver?: string): Promise<ResourceSlice>;
   /** A claim for one device of class `gpu`. */
   claim(name: string, request?: object): Promise<ResourceClaim>;
-  /** The pod ends, and what others do about its claim is done: it is gone, with its devices. */
+  /** Deletes the pod and its claim, as the other controllers would. */
   remove(pod: string, claim?: string): Promise<void>;
   deallocate(claim: string): Promise<void>;
-  /** Waits until the pod has a node, and answers it. */
+  /** Waits until the pod has a node. Returns its name. */
   bound(pod: string): Promise<string>;
-  /** Waits until the pod is told why it has no node. */
+  /** Waits until the pod is rejected. Returns the message of condition PodScheduled. */
   refused(pod: string, reason?: string): Promise<string>;
   /** `type reason message` of the events. */
   events(): Promise<string[]>;
-  /** Waits until the function answers something that is not undefined or false; time of the clock passes meanwhile. */
+  /** Waits until the function returns a value other than undefined and false, while the fake clock advances. */
   until<T>(what: string, check: () => Promise<T | undefined | false>): Promise<T>;
   /** Some turns, in which the clock stands still. */
   settle(): Promise<void>;
@@ -109,7 +61,7 @@ export async function withCluster(
   { version, gates = "", runtimeConfig }: TestClusterOptions = {},
 ): Promise<void> {
   const featureGates = parseFeatureGates(gates);
-  const clock = handClock();
+  const clock = fakeClock();
   const store = memoryStore(clock);
   const problems: string[] = [];
   const note = (fields: object, message: string): void => {
@@ -135,140 +87,19 @@ export async function withCluster(
   const running: RunningScheduler[] = [];
   const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
 
+  const objects = objectActions(client);
   const cluster: TestCluster = {
     client,
     clock,
     problems,
     async scheduler(before, more = {}) {
-      const inner = user("system:kube-scheduler");
-      const stop = new AbortController();
-      let dead = false;
-      let lost: ((method: string, url: string) => boolean) | undefined;
-      let held: Promise<void> | undefined;
-      let release = nothing;
-      const never = new Promise<never>(nothing);
-      async function* delayed<T>(events: AsyncIterable<T>): AsyncGenerator<T> {
-        for await (const event of events) {
-          await held;
-          yield event;
-        }
-      }
-      const transport: Transport = {
-        async request(request) {
-          if (dead) return never;
-          const response = await inner.request(request);
-          await before?.(request.method, request.url);
-          if (dead) return never;
-          if (response.type === "watch" && request.url.includes("/resourceclaims"))
-            return { ...response, events: delayed(response.events) };
-          if (lost?.(request.method, request.url)) throw new ConnectionError("the answer was lost");
-          return response;
-        },
-        close: () => inner.close(),
-      };
-      const scheduler = await startScheduler({
-        client: createClient({ transport, userAgent: "kube-scheduler", clock, log }),
-        clock,
-        log,
-        newId: randomUUID,
-        random: Math.random,
-        features: featuresOf(version, featureGates),
-        ...more,
-        signal: stop.signal,
-      });
-      const control: RunningScheduler = {
-        scheduler,
-        async stop() {
-          stop.abort();
-          release();
-          if (!dead) await scheduler.stopped;
-        },
-        kill() {
-          dead = true;
-          stop.abort();
-        },
-        loseAnswers(which) {
-          lost = which;
-        },
-        beforeAnswers(run) {
-          before = run;
-        },
-        holdClaims() {
-          const { promise, resolve } = Promise.withResolvers<void>();
-          held = promise;
-          release = resolve;
-          return resolve;
-        },
-      };
+      const transport = user("system:kube-scheduler");
+      const features = featuresOf(version, featureGates);
+      const control = await startTestScheduler({ transport, clock, log, features }, before, more);
       running.push(control);
       return control;
     },
-    create(kind, object) {
-      const { metadata, ...rest } = object as { metadata: object };
-      const placed = kind.namespaced ? { namespace: "d", ...metadata } : metadata;
-      return client.resource(kind).create({ ...rest, metadata: placed } as never);
-    },
-    get: (kind, name) => client.resource(kind).get(kind.namespaced ? { namespace: "d", name } : { name }),
-    async list(kind) {
-      return (await client.resource(kind).list(kind.namespaced ? { namespace: "d" } : {})).items;
-    },
-    async node(name, { labels = {}, spec = {}, allocatable = {} } = {}) {
-      const amounts = { cpu: "4", memory: "8Gi", pods: "110", ...allocatable };
-      await cluster.create(Node, {
-        metadata: { name, labels: { "kubernetes.io/hostname": name, ...labels } },
-        spec,
-      });
-      // Admission has tainted it as not ready.
-      const { taints = null } = spec as { taints?: object[] };
-      await client.resource(Node).patch({ name }, "merge", { spec: { taints } });
-      return client
-        .resource(Node)
-        .patch(
-          { name },
-          "merge",
-          { status: { capacity: amounts, allocatable: amounts } },
-          { subresource: "status" },
-        );
-    },
-    pod(name, more = {}, labels = {}) {
-      const spec = { containers: [{ name: "c", image: "i" }], ...more };
-      return cluster.create(Pod, { metadata: { name, labels }, spec });
-    },
-    gpuClass: (name = "gpu", expression = "true") =>
-      cluster.create(DeviceClass, { metadata: { name }, spec: { selectors: [{ cel: { expression } }] } }),
-    slice: (node, devices, driver = "gpu.example.com") =>
-      cluster.create(ResourceSlice, {
-        metadata: { name: `${node}-gpus` },
-        spec: {
-          driver,
-          nodeName: node,
-          pool: { name: node, generation: 1, resourceSliceCount: 1 },
-          devices: Array.from({ length: devices }, (_, i) => ({ name: `gpu-${i}` })),
-        },
-      }),
-    claim: (name, request = { exactly: { deviceClassName: "gpu" } }) =>
-      cluster.create(ResourceClaim, {
-        metadata: { name },
-        spec: { devices: { requests: [{ name: "gpu", ...request }] } },
-      }),
-    async remove(pod, claim) {
-      await client.resource(Pod).delete({ namespace: "d", name: pod }, { gracePeriodSeconds: 0 });
-      if (claim === undefined) return;
-      const ref = { namespace: "d", name: claim };
-      await cluster.deallocate(claim);
-      await client.resource(ResourceClaim).patch(ref, "merge", { metadata: { finalizers: null } });
-      await client.resource(ResourceClaim).delete(ref);
-    },
-    async deallocate(name) {
-      await client
-        .resource(ResourceClaim)
-        .patch(
-          { namespace: "d", name },
-          "merge",
-          { status: { allocation: null, reservedFor: null } },
-          { subresource: "status" },
-        );
-    },
+    ...objects,
     bound: (name) =>
       cluster.until(`pod ${name} has a node`, async () => (await cluster.get(Pod, name)).spec.nodeName),
     refused: (name, reason = "Unschedulable") =>
@@ -305,6 +136,84 @@ export async function withCluster(
     await server.close();
     await store.close();
   }
+}
+
+type ObjectActions = Pick<
+  TestCluster,
+  "create" | "get" | "list" | "node" | "pod" | "gpuClass" | "slice" | "claim" | "remove" | "deallocate"
+>;
+
+/** Creates, reads and deletes objects with this client. */
+function objectActions(client: Client): ObjectActions {
+  const actions: ObjectActions = {
+    create(kind, object) {
+      const { metadata, ...rest } = object as { metadata: object };
+      const placed = kind.namespaced ? { namespace: "d", ...metadata } : metadata;
+      return client.resource(kind).create({ ...rest, metadata: placed } as never);
+    },
+    get: (kind, name) => client.resource(kind).get(kind.namespaced ? { namespace: "d", name } : { name }),
+    async list(kind) {
+      return (await client.resource(kind).list(kind.namespaced ? { namespace: "d" } : {})).items;
+    },
+    async node(name, { labels = {}, spec = {}, allocatable = {} } = {}) {
+      const amounts = { cpu: "4", memory: "8Gi", pods: "110", ...allocatable };
+      await actions.create(Node, {
+        metadata: { name, labels: { "kubernetes.io/hostname": name, ...labels } },
+        spec,
+      });
+      // Admission has tainted it as not ready.
+      const { taints = null } = spec as { taints?: object[] };
+      await client.resource(Node).patch({ name }, "merge", { spec: { taints } });
+      return client
+        .resource(Node)
+        .patch(
+          { name },
+          "merge",
+          { status: { capacity: amounts, allocatable: amounts } },
+          { subresource: "status" },
+        );
+    },
+    pod(name, more = {}, labels = {}) {
+      const spec = { containers: [{ name: "c", image: "i" }], ...more };
+      return actions.create(Pod, { metadata: { name, labels }, spec });
+    },
+    gpuClass: (name = "gpu", expression = "true") =>
+      actions.create(DeviceClass, { metadata: { name }, spec: { selectors: [{ cel: { expression } }] } }),
+    slice: (node, devices, driver = "gpu.example.com") =>
+      actions.create(ResourceSlice, {
+        metadata: { name: `${node}-gpus` },
+        spec: {
+          driver,
+          nodeName: node,
+          pool: { name: node, generation: 1, resourceSliceCount: 1 },
+          devices: Array.from({ length: devices }, (_, i) => ({ name: `gpu-${i}` })),
+        },
+      }),
+    claim: (name, request = { exactly: { deviceClassName: "gpu" } }) =>
+      actions.create(ResourceClaim, {
+        metadata: { name },
+        spec: { devices: { requests: [{ name: "gpu", ...request }] } },
+      }),
+    async remove(pod, claim) {
+      await client.resource(Pod).delete({ namespace: "d", name: pod }, { gracePeriodSeconds: 0 });
+      if (claim === undefined) return;
+      const ref = { namespace: "d", name: claim };
+      await actions.deallocate(claim);
+      await client.resource(ResourceClaim).patch(ref, "merge", { metadata: { finalizers: null } });
+      await client.resource(ResourceClaim).delete(ref);
+    },
+    async deallocate(name) {
+      await client
+        .resource(ResourceClaim)
+        .patch(
+          { namespace: "d", name },
+          "merge",
+          { status: { allocation: null, reservedFor: null } },
+          { subresource: "status" },
+        );
+    },
+  };
+  return actions;
 }
 
 /** The entry of a pod for a claim of that name. */

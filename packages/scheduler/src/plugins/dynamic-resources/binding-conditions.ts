@@ -15,7 +15,7 @@ export function hasBindingConditions(claim: ResourceClaim): boolean {
   return results.some(({ bindingConditions }) => (bindingConditions ?? []).length > 0);
 }
 
-/** What the drivers report of the devices of an allocated claim, against the binding conditions of its allocation. */
+/** State of the binding conditions of an allocated claim, as drivers report it. */
 export function bindingState(claim: ResourceClaim): BindingState {
   let waiting = false;
   for (const result of claim.status?.allocation?.devices?.results ?? []) {

@@ -59,7 +59,7 @@ export class ClaimBinding {
     for (const { claim, consumer } of own.claims) await claims.confirm(claim, consumer);
     const stored = own.claims.map(({ claim }) => claim);
     if (own.taken !== undefined) stored.push(await this.#storeExtended(own, own.taken, pod));
-    const taken = own.answers.get(node.name)?.taken;
+    const taken = own.filterResults.get(node.name)?.taken;
     if (taken !== undefined) {
       own.wroteTaken = true;
       await claims.setTaken(pod, taken);

@@ -1,4 +1,4 @@
-/** What PostFilter does about claims that keep pods from nodes. */
+/** Release of idle claims that keep pods from nodes, in PostFilter. */
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import type { PostFilterResult } from "../../framework/framework.ts";
 import type { ClaimState } from "./claim-state.ts";

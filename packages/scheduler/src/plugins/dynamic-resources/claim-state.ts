@@ -1,4 +1,4 @@
-/** What DynamicResources keeps of a pod between the extension points of one attempt. */
+/** State of DynamicResources for a pod between the extension points of one attempt. */
 
 import type { Candidates } from "@dray/allocator";
 import type { ContainerExtendedResourceRequest, NodeAllocatableResourceClaimStatus } from "@dray/api/core/v1";
@@ -14,23 +14,23 @@ export interface PodClaim {
   /** The entry of `spec.resourceClaims` that names it. */
   readonly entry: string;
   readonly consumer: Consumer;
-  /** What another pod of the group has reserved for the claim. */
+  /** Allocation that another pod of the group has reserved for the claim. */
   readonly pending: AllocationResult | undefined;
   /** Set by Reserve for a claim that had no allocation. */
   allocation?: AllocationResult;
 }
 
-/** What a node would give a pod for its extended resources. */
-export interface ExtendedAnswer {
+/** Claim that a node would serve a pod's extended resources with. */
+export interface ExtendedResult {
   readonly claim: ResourceClaim;
   readonly mappings: readonly ContainerExtendedResourceRequest[];
 }
 
-/** What Filter found on a node: an allocation for each open claim, and one more for `extended`. */
-export interface NodeAnswer {
+/** Result of Filter on a node: an allocation for each open claim, and one more for `extended`. */
+export interface FilterResult {
   readonly allocations: readonly AllocationResult[];
-  readonly extended?: ExtendedAnswer;
-  /** What the claims take of the node beside devices; absent: nothing. */
+  readonly extended?: ExtendedResult;
+  /** Resources of the node that the claims take beside devices; absent: none. */
   readonly taken?: readonly NodeAllocatableResourceClaimStatus[];
 }
 
@@ -41,15 +41,15 @@ export interface ClaimState {
   /** The claim that an earlier attempt has left; it is not used again. */
   readonly leftover: ResourceClaim | undefined;
   /** By node. */
-  readonly answers: Map<string, NodeAnswer>;
+  readonly filterResults: Map<string, FilterResult>;
   /** Claims with an allocation that some node cannot use. */
   readonly unavailable: Set<PodClaim>;
   /** All nodes that there are. */
   readonly nodes: readonly NodeInfo[];
   /** Nodes that may have devices for the claims without an allocation; undefined: any may. */
   readonly candidates: Candidates | undefined;
-  /** What Reserve took for extended resources. */
-  taken?: ExtendedAnswer & { readonly allocation: AllocationResult };
+  /** Claim that Reserve took for extended resources. */
+  taken?: ExtendedResult & { readonly allocation: AllocationResult };
   /** The claim that PreBind stored for them. */
   created?: ResourceClaim;
   /** Whether PreBind wrote on the pod what its claims take of the node. */
@@ -59,13 +59,13 @@ export interface ClaimState {
 /** Each claim of the pod with the allocation that it has, or would have on the node. */
 export function* allocatedClaims(
   { claims }: ClaimState,
-  answer: Pick<NodeAnswer, "allocations"> | undefined,
+  result: Pick<FilterResult, "allocations"> | undefined,
 ): Generator<readonly [PodClaim, AllocationResult | undefined]> {
   let next = 0;
-  for (const entry of claims) yield [entry, allocationOf(entry) ?? answer?.allocations[next++]];
+  for (const entry of claims) yield [entry, allocationOf(entry) ?? result?.allocations[next++]];
 }
 
-/** What a claim has, or will have as soon as another pod of the group is bound. */
+/** Allocation of a claim, or the one that it will have when another pod of the group is bound. */
 export function allocationOf({ claim, pending }: PodClaim): AllocationResult | undefined {
   return claim.status?.allocation ?? pending;
 }
@@ -75,7 +75,7 @@ export function openClaims({ claims }: ClaimState): readonly PodClaim[] {
   return claims.filter((entry) => allocationOf(entry) === undefined);
 }
 
-/** What the pods of a group share while they are scheduled together. */
+/** State that the pods of a group share while they are scheduled together. */
 export interface GroupClaimState {
   /** The uids of the pods that share an allocation in the making, by the uid of its claim. */
   readonly sharers: Map<string, Set<string>>;
@@ -86,7 +86,7 @@ export interface GroupClaimState {
 /** Name of the plugin, under which its state is kept. */
 export const stateKey = "DynamicResources";
 
-/** What the pod shares with others of its group; undefined: it is scheduled on its own. */
+/** State that the pod shares with its group; undefined: it is scheduled on its own. */
 export function groupClaims(state: CycleState): GroupClaimState | undefined {
   const group = groupStateOf(state);
   if (group === undefined) return undefined;

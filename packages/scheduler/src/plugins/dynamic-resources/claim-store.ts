@@ -6,7 +6,7 @@ import type {
 import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import { type Consumer, isReservedFor, sameDevices } from "./pod-claims.ts";
 
-/** What `store` writes. */
+/** Input of `store`. */
 export interface ClaimReservation {
   readonly consumer: Consumer;
   /** Set for a claim that has none. */
@@ -33,7 +33,7 @@ export function withReservation(claim: ResourceClaim, reservation: ClaimReservat
   return { ...claim, status };
 }
 
-/** Where DynamicResources finds claims, and where it leaves what it has decided about them. */
+/** Reads claims for DynamicResources, and writes its decisions. */
 export interface ClaimStore {
   /** The newest state that is known. */
   get(namespace: string, name: string): ResourceClaim | undefined;

@@ -7,7 +7,7 @@ import {
 } from "@dray/api/core/v1";
 import { type ResourceClaim as Claim, ResourceClaim } from "@dray/api/resource/v1";
 import { type Client, type Clock, hasReached, type Informer } from "@dray/client";
-import type { UntilAnswered } from "../../framework/answered.ts";
+import type { RetryUnanswered } from "../../framework/retry-unanswered.ts";
 import { type ClaimReservation, type ClaimStore, isStored, withReservation } from "./claim-store.ts";
 import { type Consumer, exclusiveDevices, isReservedFor, sameDevices, unusedByOthers } from "./pod-claims.ts";
 
@@ -20,7 +20,7 @@ export interface ClaimWriterOptions {
   readonly client: Client;
   /** With the indexes `device`: `claimsByDevice`, and `extended`: `extendedClaimOwner`. */
   readonly claims: Informer<Claim>;
-  readonly untilAnswered: UntilAnswered;
+  readonly retryUnanswered: RetryUnanswered;
   readonly clock: Clock;
   /** Told of each state of a claim that the server answered before the watch brings it. */
   readonly learned: (claim: Claim) => void;
@@ -66,7 +66,7 @@ export class ClaimWriter implements ClaimStore {
   }
 
   async store(known: Claim, reservation: ClaimReservation): Promise<Claim> {
-    const { untilAnswered, client } = this.#options;
+    const { retryUnanswered, client } = this.#options;
     const resource = client.resource(ResourceClaim);
     const { namespace, name, uid } = known.metadata;
     const title = `claim ${namespace}/${name}`;
@@ -93,17 +93,17 @@ export class ClaimWriter implements ClaimStore {
         if (allocation !== undefined && !claim.metadata.finalizers?.includes(deleteProtection)) {
           const finalizers = [...(claim.metadata.finalizers ?? []), deleteProtection];
           const protectedClaim = { ...claim, metadata: { ...claim.metadata, finalizers } };
-          claim = await untilAnswered(() => resource.update(protectedClaim));
+          claim = await retryUnanswered(() => resource.update(protectedClaim));
         }
         doing = `add ${allocation ? "allocation and " : ""}reservation to ${title}`;
         const reserved = withReservation(claim, reservation);
-        claim = await untilAnswered(() => resource.update(reserved, { subresource: "status" }));
+        claim = await retryUnanswered(() => resource.update(reserved, { subresource: "status" }));
         this.#learn(claim);
         return claim;
       } catch (error) {
         if (!StatusError.is(error, "Conflict") || attempt === conflicts)
           throw new Error(`${doing}: ${(error as Error).message}`, { cause: error });
-        claim = await untilAnswered(() => resource.get({ namespace, name }));
+        claim = await retryUnanswered(() => resource.get({ namespace, name }));
         this.#learn(claim);
       }
     }
@@ -114,10 +114,10 @@ export class ClaimWriter implements ClaimStore {
   }
 
   async create(claim: Claim): Promise<Claim> {
-    const { untilAnswered, client } = this.#options;
+    const { retryUnanswered, client } = this.#options;
     const { name: _n, uid: _u, ...metadata } = claim.metadata;
     try {
-      return await untilAnswered(() =>
+      return await retryUnanswered(() =>
         client.resource(ResourceClaim).create({ ...claim, metadata } as never),
       );
     } catch (error) {
@@ -129,13 +129,13 @@ export class ClaimWriter implements ClaimStore {
   }
 
   async delete({ metadata: { namespace, name, uid } }: Claim): Promise<void> {
-    const { untilAnswered, client } = this.#options;
+    const { retryUnanswered, client } = this.#options;
     const resource = client.resource(ResourceClaim);
     const finalizers = [deleteProtection];
     const patch = { metadata: { uid, "$deleteFromPrimitiveList/finalizers": finalizers } };
     try {
-      await untilAnswered(() => resource.patch({ namespace, name }, "strategic", patch));
-      await untilAnswered(() => resource.delete({ namespace, name }, { preconditions: { uid } }));
+      await retryUnanswered(() => resource.patch({ namespace, name }, "strategic", patch));
+      await retryUnanswered(() => resource.delete({ namespace, name }, { preconditions: { uid } }));
     } catch (error) {
       if (!StatusError.is(error, "NotFound") && !StatusError.is(error, "Conflict")) throw error;
     }
@@ -156,10 +156,10 @@ export class ClaimWriter implements ClaimStore {
   }
 
   async #patchStatus({ metadata: { namespace, name, uid } }: Pod, status: object): Promise<void> {
-    const { untilAnswered, client } = this.#options;
+    const { retryUnanswered, client } = this.#options;
     const patch = { metadata: { uid }, status };
     const write = { subresource: "status" };
-    await untilAnswered(() => client.resource(Pod).patch({ namespace, name }, "merge", patch, write));
+    await retryUnanswered(() => client.resource(Pod).patch({ namespace, name }, "merge", patch, write));
   }
 
   async cached(stored: Claim): Promise<void> {
@@ -237,23 +237,25 @@ export class ClaimWriter implements ClaimStore {
   }
 
   async deallocate(claim: Claim): Promise<void> {
-    const { untilAnswered, client } = this.#options;
+    const { retryUnanswered, client } = this.#options;
     const { allocation: _a, reservedFor: _r, devices: _d, ...status } = claim.status ?? {};
     const freed = { ...claim, status };
     this.#learn(
-      await untilAnswered(() => client.resource(ResourceClaim).update(freed, { subresource: "status" })),
+      await retryUnanswered(() => client.resource(ResourceClaim).update(freed, { subresource: "status" })),
     );
   }
 
   async release({ metadata }: Claim, consumer: Pick<Consumer, "uid">): Promise<void> {
-    const { untilAnswered, client } = this.#options;
+    const { retryUnanswered, client } = this.#options;
     const { namespace, name, uid } = metadata;
     const reservedFor = [{ $patch: "delete", uid: consumer.uid }];
     const patch = { metadata: { uid }, status: { reservedFor } };
     try {
       const write = { subresource: "status" };
       const resource = client.resource(ResourceClaim);
-      this.#learn(await untilAnswered(() => resource.patch({ namespace, name }, "strategic", patch, write)));
+      this.#learn(
+        await retryUnanswered(() => resource.patch({ namespace, name }, "strategic", patch, write)),
+      );
     } catch (error) {
       // A claim that is gone, or is another one now, is reserved for nobody.
       if (!StatusError.is(error, "NotFound") && !StatusError.is(error, "Conflict")) throw error;

@@ -8,7 +8,7 @@ import { isSidecar } from "@dray/api/pod";
 import type { DeviceClass, DeviceRequest, ResourceClaim } from "@dray/api/resource/v1";
 import { isExtendedResourceName } from "@dray/api/validation";
 import { amountsOf, requestsOf } from "../../framework/resources.ts";
-import type { ExtendedAnswer } from "./claim-state.ts";
+import type { ExtendedResult } from "./claim-state.ts";
 
 /** The class whose devices are an extended resource; undefined if there is none. */
 export type ExtendedClass = (resource: string) => DeviceClass | undefined;
@@ -106,7 +106,7 @@ export function extendedOn(
   pod: Pod,
   allocatable: ReadonlyMap<string, number>,
   extendedClass: ExtendedClass | undefined,
-): ExtendedAnswer | string | undefined {
+): ExtendedResult | string | undefined {
   const served = servedResources(pod, allocatable, extendedClass);
   for (const [resource, amount] of requestsOf(pod)) {
     if (amount === 0 || !isExtended(resource) || served.has(resource)) continue;
@@ -123,7 +123,7 @@ export interface ExtendedRequests {
   readonly mappings: readonly ContainerExtendedResourceRequest[];
 }
 
-/** What one container wants of one resource; the name is `container-INDEX-request-INDEX`. */
+/** Request of one container for one resource; the name is `container-INDEX-request-INDEX`. */
 interface Request {
   readonly name: string;
   readonly count: number;

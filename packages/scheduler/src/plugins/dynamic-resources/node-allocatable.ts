@@ -28,7 +28,7 @@ type Result = DeviceRequestAllocationResult;
 /** The device of a result as it is published; undefined: the node reaches none. */
 export type FindDevice = (result: Result) => Device | undefined;
 
-/** A claim of a pod with what it has, or would have, on a node. */
+/** A claim of a pod with its allocation, or the one that it would have on a node. */
 export interface AllocatedClaim {
   readonly name: string;
   /** The entries of `spec.resourceClaims` that stand for it. */
@@ -147,7 +147,7 @@ export const withStatuses = (pod: Pod, statuses: readonly NodeAllocatableResourc
   status: { ...pod.status, nodeAllocatableResourceClaimStatuses: [...statuses] },
 });
 
-/** What keeps a pod from a node. */
+/** Lack of resources on a node. */
 export interface Shortage {
   readonly reasons: readonly string[];
   /** False: the whole node has too little. */

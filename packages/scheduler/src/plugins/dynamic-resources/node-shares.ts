@@ -39,9 +39,9 @@ export function takeFromNode(
   info: NodeInfo,
   find: FindDevice,
 ): Omit<Rejection, "plugin"> | undefined {
-  const answer = own.answers.get(info.name);
+  const result = own.filterResults.get(info.name);
   const byName = new Map<string, AllocatedClaim & { readonly entries: string[] }>();
-  for (const [{ claim, entry }, allocation] of allocatedClaims(own, answer)) {
+  for (const [{ claim, entry }, allocation] of allocatedClaims(own, result)) {
     const claimed = claim.metadata.name;
     const known = byName.get(claimed);
     if (known !== undefined) known.entries.push(entry);
@@ -51,6 +51,6 @@ export function takeFromNode(
   if (taken.length === 0) return undefined;
   const shortage = shortageOf(withStatuses(pod, taken), info);
   if (shortage !== undefined) return shortage;
-  own.answers.set(info.name, { allocations: [], ...answer, taken });
+  own.filterResults.set(info.name, { allocations: [], ...result, taken });
   return undefined;
 }

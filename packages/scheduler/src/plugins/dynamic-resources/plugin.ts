@@ -22,7 +22,7 @@ import {
   allocatedClaims,
   allocationOf,
   type ClaimState,
-  type ExtendedAnswer,
+  type ExtendedResult,
   type GroupClaimState,
   groupClaims,
   nodesOfDevices,
@@ -48,11 +48,11 @@ import {
 import { mayHelpClaims } from "./queueing-hints.ts";
 import { causeOf, maxNodes, type RefusedNode } from "./refusal-cause.ts";
 
-/** Most consumers of one claim (ResourceClaimReservedForMaxSize). */
+/** Maximum number of consumers of one claim (ResourceClaimReservedForMaxSize). */
 const maxConsumers = 256;
 /** Milliseconds that one node may take (DynamicResourcesArgs.filterTimeout). */
 const defaultFilterTimeout = 10_000;
-/** What a node declares that can do without some calls of drivers. */
+/** Feature that a node declares if it can skip some calls of drivers. */
 const optionalNodeOperations = "DRAOptionalNodeOperations";
 
 const name = stateKey;
@@ -132,7 +132,7 @@ export class DynamicResources implements Plugin {
       claims: podClaims,
       extended: hasExtended ? extendedClaim(pod, newId()) : undefined,
       leftover: hasExtended ? claims.extended(pod) : undefined,
-      answers: new Map(),
+      filterResults: new Map(),
       unavailable: new Set(),
       nodes,
       candidates: open.length > 0 ? allocator.candidates(open) : undefined,
@@ -174,7 +174,7 @@ export class DynamicResources implements Plugin {
     // other claims is not mended by freeing this one.
     const rejection = this.#allocate(own, info, open, extended) ?? this.#takeFromNode(own, pod, info);
     if (rejection !== undefined) {
-      own.answers.delete(info.name);
+      own.filterResults.delete(info.name);
       return rejection;
     }
     for (const entry of unavailable) own.unavailable.add(entry);
@@ -197,7 +197,7 @@ export class DynamicResources implements Plugin {
     own: ClaimState,
     { name: nodeName, node }: NodeInfo,
     open: readonly Claim[],
-    extended: ExtendedAnswer | undefined,
+    extended: ExtendedResult | undefined,
   ): Rejection | undefined {
     if (open.length === 0) return undefined;
     if (own.candidates?.has(nodeName) === false) return reject("cannot allocate all claims");
@@ -206,7 +206,7 @@ export class DynamicResources implements Plugin {
     const result = allocator.allocate(node, open, { shouldStop: () => now() > deadline });
     switch (result.type) {
       case "allocated":
-        own.answers.set(nodeName, { allocations: result.allocations, ...(extended && { extended }) });
+        own.filterResults.set(nodeName, { allocations: result.allocations, ...(extended && { extended }) });
         return undefined;
       case "refused":
         return reject(result.message);
@@ -230,14 +230,14 @@ export class DynamicResources implements Plugin {
     return shortage && { plugin: name, ...shortage };
   }
 
-  /** Frees one allocated claim that keeps the pod from a node, if nobody else uses it. */
+  /** Deallocates one claim that keeps the pod from a node, if it has no other user. */
   async postFilter(
     state: CycleState,
     pod: Pod,
     rejections: ReadonlyMap<string, Rejection>,
   ): Promise<PostFilterResult> {
     const own = stateOf(state);
-    // From 1.37 on what was not done is not told.
+    // Since 1.37 there is no message if nothing was done.
     const isSilent = this.#options.features.version >= "1.37";
     if (own === undefined) return isSilent ? {} : { message: "no new claims to deallocate" };
     const done = await freeIdleClaim(own, pod.metadata, this.#options);
@@ -291,11 +291,11 @@ export class DynamicResources implements Plugin {
 
   score(state: CycleState, _pod: Pod, node: NodeInfo): number {
     const own = stateOf(state);
-    const answer = own?.answers.get(node.name);
-    if (own === undefined || answer === undefined) return 0;
+    const result = own?.filterResults.get(node.name);
+    if (own === undefined || result === undefined) return 0;
     const all = own.claims.map(({ claim }) => claim);
     if (!all.some(hasAlternatives)) return 0;
-    const allocations = [...allocatedClaims(own, answer)].map(([, allocation]) => allocation);
+    const allocations = [...allocatedClaims(own, result)].map(([, allocation]) => allocation);
     return alternativesScore(all, allocations);
   }
 
@@ -307,27 +307,27 @@ export class DynamicResources implements Plugin {
     const own = stateOf(state);
     if (own === undefined) return;
     const open = openClaims(own);
-    const answer = own.answers.get(node.name);
-    if (answer === undefined && open.length > 0)
+    const result = own.filterResults.get(node.name);
+    if (result === undefined && open.length > 0)
       throw new Error(`claims were not allocated for node ${node.name}`);
     const sharers = groupClaims(state)?.sharers;
-    for (const [entry, allocation] of allocatedClaims(own, answer)) {
+    for (const [entry, allocation] of allocatedClaims(own, result)) {
       if (entry.claim.status?.allocation !== undefined || allocation === undefined) continue;
       this.#pending.take(entry.claim, allocation);
       entry.allocation = allocation;
       const { uid } = entry.claim.metadata;
       sharers?.set(uid, (sharers.get(uid) ?? new Set()).add(metadata.uid));
     }
-    if (answer?.extended !== undefined) {
-      const allocation = answer.allocations[open.length]!;
-      this.#pending.take(answer.extended.claim, allocation);
-      own.taken = { ...answer.extended, allocation };
+    if (result?.extended !== undefined) {
+      const allocation = result.allocations[open.length]!;
+      this.#pending.take(result.extended.claim, allocation);
+      own.taken = { ...result.extended, allocation };
     }
   }
 
-  /** The pod counts on its node with what its claims take there. */
+  /** The pod counts on its node with the resources that its claims take there. */
   assume(state: CycleState, pod: Pod, node: NodeInfo): Pod {
-    const taken = stateOf(state)?.answers.get(node.name)?.taken;
+    const taken = stateOf(state)?.filterResults.get(node.name)?.taken;
     return taken === undefined ? pod : withStatuses(pod, taken);
   }
 

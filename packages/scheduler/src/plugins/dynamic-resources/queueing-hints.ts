@@ -35,7 +35,7 @@ export function mayHelpClaims(pod: Pod, event: ClusterEvent, isComplete: (pod: P
   }
 }
 
-/** What of a node decides about the devices that it reaches. */
+/** The fields of a node that decide which devices it reaches. */
 const devicesMayDiffer = ({ metadata, status }: Node): unknown => [
   metadata.labels,
   status?.allocatable,

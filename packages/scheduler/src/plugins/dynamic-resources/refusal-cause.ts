@@ -8,11 +8,11 @@ export interface RefusedNode {
   readonly claims: readonly ResourceClaim[];
 }
 
-/** Maximum number of nodes that are looked at: the event is for a first look, and scheduling goes on meanwhile. */
+/** Maximum number of nodes that are explained: the event is a summary, and scheduling continues meanwhile. */
 export const maxNodes = 3;
 /** Maximum number of steps of the search on one of them. */
 const maxSteps = 1_000;
-/** Maximum number of reasons that are told. */
+/** Maximum number of reasons. */
 const maxGroups = 4;
 
 /**

@@ -8,7 +8,7 @@ import type {
 } from "@dray/api/storage/v1";
 import type { ClusterEvent } from "../../framework/framework.ts";
 
-/** The volumes of a cluster, and what tells where they can be, as caches have them. */
+/** Volumes of a cluster and their topology, from caches. */
 export interface VolumeLookup {
   claim(namespace: string, name: string): PersistentVolumeClaim | undefined;
   volume(name: string): PersistentVolume | undefined;
@@ -17,7 +17,7 @@ export interface VolumeLookup {
   storageClass(name: string): StorageClass | undefined;
   csiNode(name: string): CSINode | undefined;
   csiDriver(name: string): CSIDriver | undefined;
-  /** What is left of a class, all parts of the cluster together. */
+  /** Free capacity of a class, over all topology segments. */
   capacitiesOf(storageClass: string): readonly CSIStorageCapacity[];
   attachmentsOn(node: string): readonly VolumeAttachment[];
 }

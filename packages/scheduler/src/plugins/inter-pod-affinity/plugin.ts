@@ -48,7 +48,7 @@ class State {
     );
   }
 
-  /** Counts pods on a node that all of the terms match: others attract nobody. */
+  /** Counts the pods on a node that match all terms. */
   attract({ metadata }: Node, pods: number): void {
     for (const { topologyKey } of this.terms.required)
       this.attracting.add(metadata.labels ?? none, topologyKey, pods);
@@ -111,7 +111,7 @@ export function interPodAffinity(args: PluginArgs["InterPodAffinity"], labelsOf:
 
   return {
     name,
-    looksAround: true,
+    dependsOnOtherNodes: true,
     weight: 2,
     preFilter(state, pod, nodes) {
       keepNodes(state, nodes);

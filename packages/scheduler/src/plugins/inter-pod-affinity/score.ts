@@ -20,7 +20,7 @@ export interface AffinityScoreInput {
 const gain = ({ weight }: AffinityTerm): number => weight;
 const loss = ({ weight }: AffinityTerm): number => -weight;
 
-/** What the domains of nodes are worth to the pod, in both directions; undefined: all the same. */
+/** Scores of topology domains for the pod, in both directions; undefined: all are equal. */
 export function affinityScore(input: AffinityScoreInput): DomainSums | undefined {
   const { pod, nodes, args, termsOf } = input;
   const { preferred, preferredAnti } = termsOf(pod);
@@ -46,7 +46,7 @@ export function affinityScore(input: AffinityScoreInput): DomainSums | undefined
   return sums.any ? sums : undefined;
 }
 
-/** What this pod prefers of the pods on nodes. */
+/** Preferred terms of this pod. */
 function addOwn(
   sums: DomainSums,
   term: AffinityTerm,

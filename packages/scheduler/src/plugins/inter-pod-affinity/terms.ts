@@ -10,7 +10,7 @@ export type NamespaceLabels = (name: string) => Readonly<Record<string, string>>
  */
 export class AffinityTerm {
   readonly topologyKey: string;
-  /** What it adds to the score where it is a preference. */
+  /** Weight in the score of a preferred term. */
   readonly weight: number;
   readonly #namespaces: ReadonlySet<string>;
   readonly #namespaceSelector: LabelSelection;
@@ -104,7 +104,7 @@ export class DomainSums {
     return this.#sums.size > 0;
   }
 
-  /** Nothing where the node does not have the key. What has come to zero is forgotten, unless `keep`. */
+  /** Does nothing if the node lacks the key. Zero counts are removed, unless `keep`. */
   add(
     labels: Readonly<Record<string, string>>,
     key: string,

@@ -13,7 +13,7 @@ import { type DeviceTotals, placementScore, requestList, resourceScorer, strateg
 
 const name = "NodeResourcesFit";
 
-/** What the pod needs of one resource. */
+/** Request of the pod for one resource. */
 interface Need {
   readonly resource: string;
   readonly amount: number;
@@ -133,7 +133,7 @@ function wants(pod: Pod, test: (resource: string, amount: number) => boolean): b
   return false;
 }
 
-/** The pod fits on the empty node, which is new or has more of what the pod asks for. */
+/** The pod fits on the empty node, which is new or has more of a requested resource. */
 function nodeMayHelp(
   pod: Pod,
   node: Node,

@@ -89,7 +89,7 @@ function takenOf(node: NodeInfo, resource: string, assumed: boolean): number {
   return node.requested.get(resource) ?? 0;
 }
 
-/** What the pod counts as, in the order of the resources. */
+/** Requests of the pod, in the order of the resources. */
 export function requestList(
   pod: Pod,
   resources: readonly ResourceWeight[],

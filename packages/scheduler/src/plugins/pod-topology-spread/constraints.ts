@@ -31,7 +31,7 @@ export interface SpreadConstraint {
   readonly nodeTaintsPolicy: InclusionPolicy;
 }
 
-/** What tells which pods belong together, for pods without constraints of their own. */
+/** Objects that select related pods, for pods without constraints of their own. */
 export interface WorkloadLookup {
   services(namespace: string): readonly Service[];
   replicationController(namespace: string, name: string): ReplicationController | undefined;
@@ -107,7 +107,7 @@ function withKeys(
   return selectionOf([...demands, ...selector.requirements]);
 }
 
-/** What selects the pods beside this one: its services, and what made it. */
+/** Selectors of the pod's siblings: its Services and its controller. */
 function workloadSelector(pod: Pod, workloads: WorkloadLookup): LabelSelection {
   const { namespace } = pod.metadata;
   const labels: Record<string, string> = {};

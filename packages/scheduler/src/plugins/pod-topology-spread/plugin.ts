@@ -105,7 +105,7 @@ export function podTopologySpread(args: PluginArgs["PodTopologySpread"], workloa
 
   return {
     name,
-    looksAround: true,
+    dependsOnOtherNodes: true,
     weight: 2,
     preFilter(state, pod, nodes) {
       keepNodes(state, nodes);

@@ -81,7 +81,7 @@ export function preFilter(
   return result?.type;
 }
 
-/** What the plugin's Filter says of each node, with `!` where preemption would not help; "" where the pod fits. */
+/** Rejections of the plugin's Filter by node, with `!` where preemption would not help; "" where the pod fits. */
 export function filter(
   plugin: Plugin,
   pod: Pod,

@@ -31,7 +31,7 @@ export interface StaticBinding {
 
 export interface Provision {
   readonly claim: PersistentVolumeClaim;
-  /** What is left on the node, where its driver says so. */
+  /** Free capacity on the node, where its driver reports it. */
   readonly capacity?: CSIStorageCapacity;
 }
 
@@ -41,7 +41,7 @@ export interface PodVolumes {
   readonly provisions: readonly Provision[];
 }
 
-/** What is to be written for a pod. */
+/** Writes for a pod. */
 export interface VolumeWrites {
   readonly volumes: readonly PersistentVolume[];
   readonly claims: readonly PersistentVolumeClaim[];
@@ -175,7 +175,7 @@ export class VolumeBinder {
   }
 
   /**
-   * Whether the controller has bound what was written. Throws where the pod has to be scheduled anew.
+   * Whether the controller has bound the written volumes. Throws if the pod has to be scheduled again.
    * Upstream: checkBindings
    */
   isBound({ volumes, claims }: VolumeWrites, node: Node): boolean {

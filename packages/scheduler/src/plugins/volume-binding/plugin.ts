@@ -15,9 +15,9 @@ const migratedPlugins = "storage.alpha.kubernetes.io/migrated-plugins";
 
 interface State {
   readonly claims: ClaimsOfPod;
-  /** What Filter has found, by node. */
+  /** Results of Filter, by node. */
   readonly byNode: Map<string, PodVolumes>;
-  /** What PreBind has to write. */
+  /** Writes of PreBind. */
   writes?: VolumeWrites;
 }
 
@@ -112,7 +112,7 @@ export function volumeBinding({ lookup, writer, args, features }: VolumeBindingO
         throw new Error(`binding volumes: pod does not exist any more: pod "${pod.metadata.name}" not found`);
       }, args.bindTimeout);
       if (!bound) throw new Error("binding volumes: context deadline exceeded");
-      // The cache has what was written: nothing has to stand for it any more.
+      // The cache has the written objects: assumed ones are not needed any longer.
       binder.restore(own.writes);
     },
     mayHelp,

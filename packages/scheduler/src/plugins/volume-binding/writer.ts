@@ -1,8 +1,8 @@
 import { PersistentVolume, PersistentVolumeClaim, type Pod } from "@dray/api/core/v1";
 import type { Client, Clock, Informer } from "@dray/client";
-import type { UntilAnswered } from "../../framework/answered.ts";
+import type { RetryUnanswered } from "../../framework/retry-unanswered.ts";
 
-/** Writes what the scheduler has chosen for claims, and waits for what others make of it. */
+/** Writes the volumes chosen for claims, and waits until the controller has bound them. */
 export interface VolumeWriter {
   volume(changed: PersistentVolume): Promise<PersistentVolume>;
   claim(changed: PersistentVolumeClaim): Promise<PersistentVolumeClaim>;
@@ -15,7 +15,7 @@ export interface VolumeWriter {
 export interface VolumeWriterOptions {
   readonly client: Client;
   readonly clock: Clock;
-  readonly untilAnswered: UntilAnswered;
+  readonly retryUnanswered: RetryUnanswered;
   readonly volumes: Informer<PersistentVolume>;
   readonly claims: Informer<PersistentVolumeClaim>;
   readonly pods: Informer<Pod>;
@@ -24,10 +24,10 @@ export interface VolumeWriterOptions {
 }
 
 export function volumeWriter(options: VolumeWriterOptions): VolumeWriter {
-  const { client, clock, untilAnswered, volumes, claims, pods, signal } = options;
+  const { client, clock, retryUnanswered, volumes, claims, pods, signal } = options;
   return {
-    volume: (changed) => untilAnswered(() => client.resource(PersistentVolume).update(changed)),
-    claim: (changed) => untilAnswered(() => client.resource(PersistentVolumeClaim).update(changed)),
+    volume: (changed) => retryUnanswered(() => client.resource(PersistentVolume).update(changed)),
+    claim: (changed) => retryUnanswered(() => client.resource(PersistentVolumeClaim).update(changed)),
     exists: ({ metadata: { namespace, name, uid } }) => pods.get({ namespace, name })?.metadata.uid === uid,
     async until(check, milliseconds) {
       const { promise, resolve, reject } = Promise.withResolvers<boolean>();

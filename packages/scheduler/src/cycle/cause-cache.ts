@@ -1,28 +1,28 @@
 import type { Clock } from "@dray/client";
 import type { PostFilterResult } from "../framework/framework.ts";
 
-/** Milliseconds after which the cause of an equal message is looked for again. */
+/** Milliseconds for which the cause of an equal message is cached. */
 const maxAge = 5 * 60_000;
-/** Where causes take long, as with thousands of devices that all nodes reach, so many times as long passes in between. */
+/** Where a cause takes long to find (thousands of shared devices), the pause before the next is this multiple of it. */
 const pause = 20;
-/** Milliseconds of such pauses that need not pass: the replicas of a workload are refused at once, and each is told why. */
+/** Milliseconds of such pauses that are allowed at once: the replicas of a workload are rejected together. */
 const credit = 5_000;
 
 /**
- * The causes that FailedScheduling events tell. Events that are equal are counted, and others are new: a cause is kept
+ * Caches the causes in FailedScheduling events. Equal events are counted as one, others are new: a cause is kept
  * as long as the standard words are the same.
  */
-export class Causes {
+export class CauseCache {
   readonly #clock: Pick<Clock, "now">;
   readonly #known = new WeakMap<object, { message: string; cause: string; since: number }>();
-  /** When the next one may be looked for. */
+  /** Earliest time of the next search for a cause. */
   #next = 0;
 
   constructor(clock: Pick<Clock, "now">) {
     this.#clock = clock;
   }
 
-  /** What the plugins say of this pod; "" if they say nothing, or have taken too long of late. `entry`: the pod in the queue. */
+  /** The cause for this pod; "" if there is none, or searches took too long lately. `entry`: the pod in the queue. */
   of(entry: object, message: string, results: readonly PostFilterResult[]): string {
     const now = this.#clock.now();
     const known = this.#known.get(entry);

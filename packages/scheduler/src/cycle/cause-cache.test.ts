@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Causes } from "./causes.ts";
+import { CauseCache } from "./cause-cache.ts";
 
 test("a cause is kept as long as the words are the same, for five minutes", () => {
   let [now, asked] = [0, 0];
-  const causes = new Causes({ now: () => now });
+  const causes = new CauseCache({ now: () => now });
   const entry = {};
   const of = (message: string): string =>
     causes.of(entry, message, [{ cause: () => `cause ${++asked}` }, {}]);
@@ -16,7 +16,7 @@ test("a cause is kept as long as the words are the same, for five minutes", () =
 
 test("where causes take long, scheduling comes first", () => {
   let now = 10_000;
-  const causes = new Causes({ now: () => now });
+  const causes = new CauseCache({ now: () => now });
   const slow = {
     cause: (): string => {
       now += 100;
