@@ -1,6 +1,6 @@
-/** What the controllers make of objects, for those who have objects and no cluster. */
+/** Rules of the controllers as pure functions, for callers without a cluster. */
 
-export { judgeNode, targetNode, templateFor } from "./daemon/nodes.ts";
+export { shouldRunDaemonPod, targetNode, templateFor } from "./daemon/nodes.ts";
 export { maxSurge, podTemplateHash } from "./deployment/plan.ts";
 export { claimNameBase, podClaimAnnotation } from "./resourceclaim/names.ts";
 export { consumerOf, isForPod, isGroupClaim, isReservedForPod } from "./shared/claim-consumers.ts";

@@ -11,7 +11,7 @@ export function dataOf({ data }: Secret, key: string): string {
   return Buffer.from(data?.[key] ?? "", "base64").toString();
 }
 
-/** Milliseconds since the epoch; undefined if the token never expires. What cannot be read has expired. */
+/** Milliseconds since the epoch; undefined if the token never expires. A malformed time has expired. */
 export function expiryOf(secret: Secret): number | undefined {
   const text = dataOf(secret, "expiration");
   if (text === "") return undefined;

@@ -9,7 +9,7 @@ import { type Controller, type ControllerContext, controllerQueues, synced } fro
 import type { Informers } from "../shared/informers.ts";
 import { conditionOf, kubeletClientProblem, kubeletServingProblem, nodePrefix, signers } from "./requests.ts";
 
-/** A kind of request that is approved for who may create this subresource of certificatesigningrequests. */
+/** A kind of request that is approved if its user may create this subresource of certificatesigningrequests. */
 interface Recognizer {
   readonly subresource: string;
   readonly message: string;
@@ -23,7 +23,7 @@ const isOwn = ({ spec }: CertificateSigningRequest, { commonName }: CertificateR
 
 /**
  * Approves the certificates of kubelets: those of clients as upstream does; those of servers, which upstream leaves to
- * people, if a node asks for nothing but the addresses that its Node has and nobody else does.
+ * people, if a node requests only addresses that its Node has and no other object has.
  *
  * Upstream: pkg/controller/certificates/approver/sarapprove.go.
  */

@@ -28,7 +28,7 @@ const minDuration = 10 * 60_000;
 
 type Check = (request: CertificateRequest, usages: readonly string[]) => string | undefined;
 
-/** What each signer of Kubernetes refuses. */
+/** Requests that each signer of Kubernetes refuses. */
 const checks: ReadonlyMap<string, Check> = new Map<string, Check>([
   [signers.client, (_, usages) => clientUsageProblem(usages)],
   [signers.kubeletClient, kubeletClientProblem],

@@ -59,10 +59,10 @@ export interface ControllersOptions {
   /** Between 0 and 1. */
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** PEM: what pods verify the API server with. */
+  /** PEM: certificate by which pods verify the API server. */
   readonly rootCA: string;
   readonly features: Features;
-  /** What certificates of the cluster are signed with; without it none are. */
+  /** Authority that signs certificates; without it none are signed. */
   readonly signing?: ClusterSigning | undefined;
   /** PEM: signs the tokens in Secrets of service accounts; without it they get none. */
   readonly serviceAccountKey?: string | undefined;
@@ -75,16 +75,16 @@ export interface ControllersOptions {
 }
 
 export interface Controllers extends Controller {
-  /** What they count, in the text format of Prometheus. */
+  /** Returns the metrics in the text format of Prometheus. */
   metrics(): string;
 }
 
-interface Given
+interface ControllerInputs
   extends Pick<ControllersOptions, "nodeIpam" | "podGarbage" | "rootCA" | "serviceAccountKey" | "signing"> {
   readonly served: Promise<ServedResources>;
 }
 
-type Start = (context: ControllerContext, given: Given) => Promise<Controller>;
+type Start = (context: ControllerContext, given: ControllerInputs) => Promise<Controller>;
 
 /** In place of a controller that lacks what it needs. */
 const idle = async (context: ControllerContext): Promise<Controller> => controllerQueues(context).controller;

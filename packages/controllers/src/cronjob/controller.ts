@@ -9,7 +9,7 @@ import {
 } from "../shared/context.ts";
 import { controllerOf, refersTo } from "../shared/owners.ts";
 import { timetableOf, untilNext } from "./missed-times.ts";
-import { CronJobRound } from "./sync.ts";
+import { CronJobSync } from "./sync.ts";
 import { CronJobWrites } from "./writes.ts";
 
 /** Starts Jobs at the times of their CronJob, and deletes those that have ended long ago (batch/v1). */
@@ -20,11 +20,11 @@ export async function startCronJobController(context: ControllerContext): Promis
   await synced(context, [cronJobs, jobs]);
 
   const recorder = recorderOf(context, "cronjob-controller");
-  const round = new CronJobRound(clock, jobs, new CronJobWrites(client, cronJobs, jobs, recorder), recorder);
+  const sync = new CronJobSync(clock, jobs, new CronJobWrites(client, cronJobs, jobs, recorder), recorder);
   const queues = controllerQueues(context);
   const queue = queues.queue("cronjob", async (key) => {
     const cronJob = cronJobs.get(refOf(key));
-    const next = cronJob && (await round.run(cronJob));
+    const next = cronJob && (await sync.run(cronJob));
     if (next !== undefined) queue.addAfter(key, next);
   });
   cronJobs.handle({

@@ -2,10 +2,10 @@ import type { Schedule } from "@dray/api";
 
 const minute = 60_000;
 const hour = 60 * minute;
-/** A schedule such as the 31st of February never comes: after so many years nobody looks any further. */
+/** Maximum number of years that are searched: a schedule such as the 31st of February never comes. */
 const maxYears = 5;
 
-/** What clocks show in a time zone. */
+/** Local time in a time zone. */
 interface LocalTime {
   readonly year: number;
   /** From 1. */

@@ -8,7 +8,7 @@ import { isTimeZone } from "./schedule.ts";
 import type { CronJobWrites } from "./writes.ts";
 
 /** Looks at one CronJob: what has become of its Jobs, and whether the time of the next one has come. */
-export class CronJobRound {
+export class CronJobSync {
   readonly #clock: Clock;
   readonly #jobs: Informer<Job>;
   readonly #writes: CronJobWrites;

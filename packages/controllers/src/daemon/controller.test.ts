@@ -31,8 +31,8 @@ function pinOf(pod: Pod): string {
 async function podsOn(cluster: TestCluster, nodes: readonly string[]): Promise<readonly Pod[]> {
   return cluster.until(`pods on ${nodes.join()}`, async () => {
     const pods = await cluster.list(Pod);
-    const living = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-    return living.map(pinOf).sort().join() === [...nodes].sort().join() && living;
+    const activePods = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    return activePods.map(pinOf).sort().join() === [...nodes].sort().join() && activePods;
   });
 }
 

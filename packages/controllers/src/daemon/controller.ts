@@ -10,8 +10,8 @@ import {
   synced,
 } from "../shared/context.ts";
 import { followPods } from "../shared/follow-pods.ts";
-import { judgeNode } from "./nodes.ts";
-import { type DaemonCaches, DaemonRound } from "./sync.ts";
+import { shouldRunDaemonPod } from "./nodes.ts";
+import { type DaemonCaches, DaemonSetSync } from "./sync.ts";
 
 /** Keeps one pod of each DaemonSet on every node that fits, and rolls out changed templates (apps/v1). */
 export async function startDaemonSetController(context: ControllerContext): Promise<Controller> {
@@ -27,10 +27,10 @@ export async function startDaemonSetController(context: ControllerContext): Prom
   const { sets, pods, nodes } = caches;
   const queues = controllerQueues(context);
   const recorder = recorderOf(context, "daemonset-controller");
-  const round = new DaemonRound(context, caches, recorder, () => queue);
-  const queue = queues.queue("daemonset", (key) => round.reconcile(key));
+  const sync = new DaemonSetSync(context, caches, recorder, () => queue);
+  const queue = queues.queue("daemonset", (key) => sync.reconcile(key));
   const setChanged = (set: DaemonSet): void => queue.add(keyOf(set.metadata));
-  sets.handle({ add: setChanged, update: setChanged, delete: (set) => round.forget(set) });
+  sets.handle({ add: setChanged, update: setChanged, delete: (set) => sync.forget(set) });
   followPods(
     pods,
     DaemonSet,
@@ -40,17 +40,17 @@ export async function startDaemonSetController(context: ControllerContext): Prom
   );
   nodes.handle({
     add(node) {
-      for (const set of sets.list()) if (judgeNode(set, node).run) setChanged(set);
+      for (const set of sets.list()) if (shouldRunDaemonPod(set, node).run) setChanged(set);
     },
     // A node's heartbeat changes nothing for most sets.
     update(node, old) {
       for (const set of sets.list()) {
-        const [now, before] = [judgeNode(set, node), judgeNode(set, old)];
+        const [now, before] = [shouldRunDaemonPod(set, node), shouldRunDaemonPod(set, old)];
         if (now.run !== before.run || now.keep !== before.keep) setChanged(set);
       }
     },
     delete(node) {
-      for (const set of sets.list()) if (judgeNode(set, node).keep) setChanged(set);
+      for (const set of sets.list()) if (shouldRunDaemonPod(set, node).keep) setChanged(set);
     },
   });
   return queues.controller;

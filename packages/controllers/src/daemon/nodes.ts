@@ -2,9 +2,9 @@ import { matchesNode, untolerated } from "@dray/api";
 import type { DaemonSet } from "@dray/api/apps/v1";
 import type { Affinity, Node, NodeSelectorTerm, Pod, PodTemplateSpec, Toleration } from "@dray/api/core/v1";
 
-/** What a node is to a DaemonSet. */
-export interface NodeVerdict {
-  /** A pod has to be made if there is none. */
+/** Whether a DaemonSet runs on a node. */
+export interface DaemonNodeDecision {
+  /** A missing pod is created. */
   readonly run: boolean;
   /** A pod that is there may stay. */
   readonly keep: boolean;
@@ -28,7 +28,7 @@ function daemonTolerations(template: PodTemplateSpec): Toleration[] {
 }
 
 /** Whether the DaemonSet wants a pod on the node. */
-export function judgeNode(set: DaemonSet, node: Node): NodeVerdict {
+export function shouldRunDaemonPod(set: DaemonSet, node: Node): DaemonNodeDecision {
   const { spec } = set.spec.template;
   if (spec.nodeName && spec.nodeName !== node.metadata.name) return { run: false, keep: false };
   if (!matchesNode(spec, node)) return { run: false, keep: false };

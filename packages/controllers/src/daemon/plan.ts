@@ -2,17 +2,17 @@ import type { DaemonSet, DaemonSetStatus } from "@dray/api/apps/v1";
 import type { Node, Pod } from "@dray/api/core/v1";
 import { isPodReady } from "@dray/api/pod";
 import { revisionHash } from "../history/revisions.ts";
-import { ofTotal } from "../shared/int-or-percent.ts";
+import { scaledValue } from "../shared/int-or-percent.ts";
 import { isAvailable, untilAvailable } from "../shared/pods.ts";
 import { nonZeroCounts } from "../shared/status.ts";
-import { judgeNode, type NodeVerdict, targetNode } from "./nodes.ts";
+import { type DaemonNodeDecision, shouldRunDaemonPod, targetNode } from "./nodes.ts";
 
 interface NodePods {
-  readonly verdict: NodeVerdict;
+  readonly verdict: DaemonNodeDecision;
   readonly pods: Pod[];
 }
 
-/** What there is and should be on each node at one moment. */
+/** Actual and desired pods of a DaemonSet on each node. */
 export class DaemonPlan {
   readonly set: DaemonSet;
   readonly hash: string;
@@ -25,7 +25,8 @@ export class DaemonPlan {
     this.hash = hash;
     this.#now = now;
     this.#minReady = set.spec.minReadySeconds ?? 0;
-    for (const node of nodes) this.nodes.set(node.metadata.name, { verdict: judgeNode(set, node), pods: [] });
+    for (const node of nodes)
+      this.nodes.set(node.metadata.name, { verdict: shouldRunDaemonPod(set, node), pods: [] });
     for (const pod of pods) {
       const name = targetNode(pod);
       if (name === undefined) continue;
@@ -51,23 +52,23 @@ export class DaemonPlan {
 
   get #maxSurge(): number {
     const { type, rollingUpdate } = this.set.spec.updateStrategy ?? {};
-    return type === "OnDelete" ? 0 : ofTotal(rollingUpdate?.maxSurge, this.#desired, "up");
+    return type === "OnDelete" ? 0 : scaledValue(rollingUpdate?.maxSurge, this.#desired, "up");
   }
 
   get #maxUnavailable(): number {
     const value = this.set.spec.updateStrategy?.rollingUpdate?.maxUnavailable ?? 1;
-    const count = ofTotal(value, this.#desired, "up");
+    const count = scaledValue(value, this.#desired, "up");
     return count === 0 && this.#maxSurge === 0 ? 1 : count;
   }
 
-  /** Of several living pods on a node all but the oldest; with surge, an old one stays until its successor is there. */
-  superfluous(living: readonly Pod[]): Pod[] {
+  /** Of several active pods on a node all but the oldest; with surge, an old one stays until its successor is there. */
+  superfluous(activePods: readonly Pod[]): Pod[] {
     const byAge = (list: readonly Pod[]): Pod[] =>
       [...list].sort((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));
-    if (this.#maxSurge === 0) return byAge(living).slice(1);
+    if (this.#maxSurge === 0) return byAge(activePods).slice(1);
     const [news, olds] = [
-      living.filter((pod) => this.#isNew(pod)),
-      living.filter((pod) => !this.#isNew(pod)),
+      activePods.filter((pod) => this.#isNew(pod)),
+      activePods.filter((pod) => !this.#isNew(pod)),
     ];
     const available = news.some((pod) => this.#isAvailable(pod));
     return [...byAge(news).slice(1), ...byAge(olds).slice(available ? 0 : 1)];
@@ -84,9 +85,9 @@ export class DaemonPlan {
     for (const [node, { verdict, pods }] of this.nodes) {
       if (!verdict.keep && pods.length === 0) continue;
       const going = pods.some((pod) => pod.metadata.deletionTimestamp !== undefined);
-      const living = pods.filter((pod) => pod.metadata.deletionTimestamp === undefined);
-      const fresh = living.find((pod) => this.#isNew(pod));
-      const old = living.find((pod) => !this.#isNew(pod));
+      const activePods = pods.filter((pod) => pod.metadata.deletionTimestamp === undefined);
+      const fresh = activePods.find((pod) => this.#isNew(pod));
+      const old = activePods.find((pod) => !this.#isNew(pod));
       if (this.#maxSurge > 0) {
         if (fresh !== undefined) surging += this.#isAvailable(fresh) ? 0 : 1;
         else if (old !== undefined && verdict.run) {
@@ -96,7 +97,7 @@ export class DaemonPlan {
         continue;
       }
       if (old !== undefined && !this.#isAvailable(old)) {
-        // It serves nobody: replaced at once, whatever the limit.
+        // It is unavailable already: replaced at once, whatever the limit.
         replace.push(old);
         unavailable++;
       } else if (old !== undefined) ready.push(old);

@@ -12,7 +12,7 @@ import {
 } from "@dray/client";
 import { forgetRevisions, type Revisions, revisionHash, syncRevisions } from "../history/revisions.ts";
 import type { ControllerContext } from "../shared/context.ts";
-import { manage } from "../shared/controller-ref-manager.ts";
+import { claimObjects } from "../shared/controller-ref-manager.ts";
 import { type PodControl, podControl } from "../shared/pod-control.ts";
 import { writeStatus } from "../shared/status.ts";
 import { templateFor } from "./nodes.ts";
@@ -22,7 +22,7 @@ import { DaemonPlan } from "./plan.ts";
 const burst = 250;
 /** A daemon that fails is replaced after a second, then two, up to a quarter of an hour. */
 const firstDelay = 1_000;
-const longestDelay = 15 * 60_000;
+const maxDelay = 15 * 60_000;
 
 export interface DaemonCaches {
   readonly sets: Informer<DaemonSet>;
@@ -39,7 +39,7 @@ const emptyStatus: DaemonSetStatus = {
 };
 
 /** Brings the pods of one DaemonSet to what its nodes and template say. */
-export class DaemonRound {
+export class DaemonSetSync {
   readonly #context: ControllerContext;
   readonly #caches: DaemonCaches;
   readonly #recorder: EventRecorder;
@@ -59,7 +59,7 @@ export class DaemonRound {
     this.#recorder = recorder;
     this.#control = podControl(context.client, DaemonSet, caches.pods, recorder);
     this.#queue = queue;
-    this.#failures = new ItemBackOff(context.clock, firstDelay, longestDelay);
+    this.#failures = new ItemBackOff(context.clock, firstDelay, maxDelay);
   }
 
   forget({ metadata }: DaemonSet): void {
@@ -74,7 +74,7 @@ export class DaemonRound {
     const selector = labelSelectorOf(set.spec.selector);
     if (selector.empty) return;
     const candidates = pods.byIndex("namespace", set.metadata.namespace);
-    const managed = await manage(client, DaemonSet, set, selector, Pod, candidates);
+    const managed = await claimObjects(client, DaemonSet, set, selector, Pod, candidates);
     if (set.metadata.deletionTimestamp !== undefined) return;
     const revisions = await this.#revisions(set);
     if (revisions === undefined) {
@@ -108,7 +108,7 @@ export class DaemonRound {
     const { revisions } = this.#caches;
     const past = revisions.byIndex("namespace", set.metadata.namespace);
     const selector = labelSelectorOf(set.spec.selector);
-    const history = await manage(client, DaemonSet, set, selector, ControllerRevision, past);
+    const history = await claimObjects(client, DaemonSet, set, selector, ControllerRevision, past);
     return syncRevisions(
       { client, informer: revisions, kind: DaemonSet, hashLabel: revisionHash },
       set,
@@ -126,7 +126,7 @@ export class DaemonRound {
   async #place(key: string, plan: DaemonPlan): Promise<boolean> {
     const { set } = plan;
     const needed: string[] = [];
-    const doomed: Pod[] = [];
+    const podsToDelete: Pod[] = [];
     for (const [node, { verdict, pods: there }] of plan.nodes) {
       if (verdict.run && there.length === 0) {
         const wait = this.#failures.left(`${set.metadata.uid}/${node}`);
@@ -134,25 +134,25 @@ export class DaemonRound {
         else needed.push(node);
       } else if (!verdict.keep) {
         for (const each of there.filter((pod) => pod.metadata.deletionTimestamp === undefined))
-          doomed.push(each);
+          podsToDelete.push(each);
       } else {
-        const living: Pod[] = [];
+        const activePods: Pod[] = [];
         for (const pod of there) {
           if (pod.metadata.deletionTimestamp !== undefined) continue;
-          if (!isPodTerminal(pod)) living.push(pod);
+          if (!isPodTerminal(pod)) activePods.push(pod);
           else {
-            doomed.push(pod);
+            podsToDelete.push(pod);
             this.#finished(set, node, pod);
           }
         }
-        for (const each of plan.superfluous(living)) doomed.push(each);
+        for (const each of plan.superfluous(activePods)) podsToDelete.push(each);
       }
     }
     const templates = needed.slice(0, burst).map((node) => templateFor(set, node, plan.hash));
     const before = this.#caches.pods.byIndex("controller", set.metadata.uid).length;
-    await this.#control.delete(set, doomed.slice(0, burst));
+    await this.#control.delete(set, podsToDelete.slice(0, burst));
     await this.#control.create(set, templates);
-    if (doomed.length > 0) return true;
+    if (podsToDelete.length > 0) return true;
     // In a namespace that is being deleted nothing came of it.
     return templates.length > 0 && this.#caches.pods.byIndex("controller", set.metadata.uid).length > before;
   }

@@ -112,10 +112,10 @@ test("a rolling update stays within surge and unavailability; going back takes t
       const sets = await cluster.list(ReplicaSet);
       const sizes = sets.reduce((total, { spec }) => total + (spec.replicas ?? 0), 0);
       assert.ok(sizes <= 5, `${sizes} pods wanted at once`);
-      const living = (await cluster.list(Pod)).filter(
+      const activePods = (await cluster.list(Pod)).filter(
         ({ metadata }) => metadata.deletionTimestamp === undefined,
       );
-      const ready = living.filter(({ status }) => status?.phase === "Running").length;
+      const ready = activePods.filter(({ status }) => status?.phase === "Running").length;
       assert.ok(ready >= 3, `only ${ready} serve`);
     });
     assert.equal(after.metadata.annotations?.["deployment.kubernetes.io/revision"], "2");
@@ -261,8 +261,8 @@ test("pods that their nodes reject are replaced ever more slowly, and others at 
     };
     const replaced = () => cluster.until("replaced", async () => (await active()).length === 2);
     await replaced();
-    for (let round = 0; round < 12; round++) {
-      const delay = Math.min(100 * 2 ** round, 60_000);
+    for (let sync = 0; sync < 12; sync++) {
+      const delay = Math.min(100 * 2 ** sync, 60_000);
       await reject();
       cluster.clock.pass(delay - 1);
       await cluster.settle();

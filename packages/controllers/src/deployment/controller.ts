@@ -10,7 +10,7 @@ import {
   synced,
 } from "../shared/context.ts";
 import { controllerOf, refersTo } from "../shared/owners.ts";
-import { DeploymentRound } from "./sync.ts";
+import { DeploymentSync } from "./sync.ts";
 import { DeploymentWrites } from "./writes.ts";
 
 /** Rolls Deployments out: a ReplicaSet for each template, the old ones shrinking as the new one grows. */
@@ -24,8 +24,8 @@ export async function startDeploymentController(context: ControllerContext): Pro
   const recorder = recorderOf(context, "deployment-controller");
   const writes = new DeploymentWrites(client, deployments, sets, recorder);
   const queues = controllerQueues(context);
-  const round = new DeploymentRound(context, { deployments, sets, pods }, writes, () => queue);
-  const queue = queues.queue("deployment", (key) => round.reconcile(key));
+  const sync = new DeploymentSync(context, { deployments, sets, pods }, writes, () => queue);
+  const queue = queues.queue("deployment", (key) => sync.reconcile(key));
   const deploymentChanged = (deployment: Deployment): void => queue.add(keyOf(deployment.metadata));
   deployments.handle({ add: deploymentChanged, update: deploymentChanged });
 

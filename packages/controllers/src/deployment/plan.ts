@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Deployment, ReplicaSet } from "@dray/api/apps/v1";
 import type { PodTemplateSpec } from "@dray/api/core/v1";
-import { ofTotal } from "../shared/int-or-percent.ts";
+import { scaledValue } from "../shared/int-or-percent.ts";
 
 export const podTemplateHash = "pod-template-hash";
 export const revisionAnnotation = "deployment.kubernetes.io/revision";
@@ -33,13 +33,13 @@ export function isRolling(deployment: Deployment): boolean {
 
 export function maxSurge(deployment: Deployment): number {
   if (!isRolling(deployment)) return 0;
-  return ofTotal(deployment.spec.strategy?.rollingUpdate?.maxSurge, wantedReplicas(deployment), "up");
+  return scaledValue(deployment.spec.strategy?.rollingUpdate?.maxSurge, wantedReplicas(deployment), "up");
 }
 
 export function maxUnavailable(deployment: Deployment): number {
   const replicas = wantedReplicas(deployment);
   if (!isRolling(deployment) || replicas === 0) return 0;
-  const value = ofTotal(deployment.spec.strategy?.rollingUpdate?.maxUnavailable, replicas, "down");
+  const value = scaledValue(deployment.spec.strategy?.rollingUpdate?.maxUnavailable, replicas, "down");
   // Both zero would be a rollout that cannot move.
   return Math.min(replicas, value === 0 && maxSurge(deployment) === 0 ? 1 : value);
 }
@@ -74,7 +74,7 @@ function withoutHash(template: PodTemplateSpec | undefined): unknown {
   return { ...template, metadata: { ...template?.metadata, labels } };
 }
 
-/** A 64-bit number, as anybody may have written it; 0 where it is none. Upstream: deployment/util, Revision. */
+/** A 64-bit number that users may have written; 0 if it is invalid. Upstream: deployment/util, Revision. */
 export function revisionOf(set: ReplicaSet | undefined): bigint {
   const text = set?.metadata.annotations?.[revisionAnnotation] ?? "";
   if (!/^[+-]?\d{1,19}$/.test(text)) return 0n;
@@ -191,7 +191,7 @@ function planShrinking(deployment: Deployment, newSet: ReplicaSet, olds: readonl
   const unavailable = sizeOf(newSet) - availableOf(newSet);
   const most = sum(all, sizeOf) - minAvailable - unavailable;
   if (most <= 0) return [];
-  // First what does not run anyway: nobody misses it.
+  // Unavailable pods first.
   let cleaned = 0;
   const sizes = new Map<ReplicaSet, number>();
   for (const set of olds) {

@@ -6,7 +6,7 @@ import { maxUnavailable, sizeOf, sum, wantedReplicas } from "./plan.ts";
 /** A deadline that means none. */
 const never = 2147483647;
 
-/** What a reconciliation has done or found that the Progressing condition tells. */
+/** Result of a sync for condition Progressing. */
 export interface Progress {
   readonly reason: "NewReplicaSetCreated" | "FoundNewReplicaSet";
   readonly set: string;
@@ -44,7 +44,7 @@ export function deploymentStatus(
       ? "Deployment has minimum availability."
       : "Deployment does not have minimum availability.",
   });
-  tellProgress(conditions, deployment, newSet, counts, progress, now);
+  reportProgress(conditions, deployment, newSet, counts, progress, now);
   const failure = all
     .flatMap((set) => set.status?.conditions ?? [])
     .find(({ type, status }) => type === "ReplicaFailure" && status === "True");
@@ -62,7 +62,7 @@ export function deploymentStatus(
   };
 }
 
-/** Nothing as long as a set that has been looked at does not say how many of its pods are being deleted (KEP-3973). */
+/** Undefined until every observed set reports how many of its pods are terminating (KEP-3973). */
 function terminatingOf(sets: readonly ReplicaSet[]): Pick<DeploymentStatus, "terminatingReplicas"> {
   const seen = sets.filter(({ status }) => (status?.observedGeneration ?? 0) !== 0);
   if (seen.some(({ status }) => status?.terminatingReplicas === undefined)) return {};
@@ -92,7 +92,7 @@ export function untilDeadline(
 
 type Counts = { replicas: number; updatedReplicas: number; readyReplicas: number; availableReplicas: number };
 
-function tellProgress(
+function reportProgress(
   conditions: Conditions,
   deployment: Deployment,
   newSet: ReplicaSet | undefined,
@@ -143,7 +143,7 @@ function tellProgress(
   else if (late) set("False", "ProgressDeadlineExceeded", `ReplicaSet "${name}" has timed out progressing.`);
 }
 
-/** Conditions of a Deployment, which tell when they were last looked at as well as when they changed. */
+/** Conditions of a Deployment, with `lastUpdateTime` beside `lastTransitionTime`. */
 class Conditions {
   list: DeploymentCondition[];
   readonly #now: string;
@@ -161,7 +161,7 @@ class Conditions {
     this.list = this.list.filter((condition) => condition.type !== type);
   }
 
-  /** `moved`: time has to be told anew even if status and reason are the same. */
+  /** `moved`: `lastUpdateTime` changes even if status and reason are equal. */
   set(condition: DeploymentCondition & { type: string }, moved = false): void {
     const old = this.get(condition.type);
     const same = old?.status === condition.status && old?.reason === condition.reason;

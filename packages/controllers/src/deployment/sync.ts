@@ -4,7 +4,7 @@ import type { Pod } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
 import { type Informer, refOf, type WorkQueue } from "@dray/client";
 import type { ControllerContext } from "../shared/context.ts";
-import { manage } from "../shared/controller-ref-manager.ts";
+import { claimObjects } from "../shared/controller-ref-manager.ts";
 import {
   findNewSet,
   isRolling,
@@ -24,7 +24,7 @@ export interface DeploymentCaches {
   readonly pods: Informer<Pod>;
 }
 
-/** What a round has come to, for the status. */
+/** Result of a sync, for the status. */
 interface Outcome {
   readonly newSet: ReplicaSet | undefined;
   readonly progress?: Progress | undefined;
@@ -33,7 +33,7 @@ interface Outcome {
 }
 
 /** Brings the ReplicaSets of one Deployment to what it says. */
-export class DeploymentRound {
+export class DeploymentSync {
   readonly #context: ControllerContext;
   readonly #caches: DeploymentCaches;
   readonly #writes: DeploymentWrites;
@@ -60,7 +60,7 @@ export class DeploymentRound {
     if (selector.empty) return;
     const candidates = sets.byIndex("namespace", deployment.metadata.namespace);
     const { client } = this.#context;
-    const managed = await manage(client, Deployment, deployment, selector, ReplicaSet, candidates);
+    const managed = await claimObjects(client, Deployment, deployment, selector, ReplicaSet, candidates);
     const newSet = findNewSet(deployment, managed);
     const olds = managed.filter((set) => set !== newSet);
     const isGoing = deployment.metadata.deletionTimestamp !== undefined;
@@ -69,7 +69,7 @@ export class DeploymentRound {
     await this.#report(key, deployment, olds, outcome);
   }
 
-  /** Takes the next step. Returns undefined if the caches must be read anew before the step after it. */
+  /** Takes the next step. Returns undefined if the caches must be read again before the following one. */
   async #advance(
     deployment: Deployment,
     managed: readonly ReplicaSet[],

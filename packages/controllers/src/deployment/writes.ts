@@ -83,7 +83,7 @@ export class DeploymentWrites {
         },
       });
       await this.#sets.until(() => hasReached(this.#sets, set));
-      if (replicas > 0) this.#tellScaling(deployment, set.metadata.name, 0, replicas);
+      if (replicas > 0) this.#recordScaling(deployment, set.metadata.name, 0, replicas);
       return set;
     } catch (error) {
       if (isNamespaceTerminating(error)) return undefined;
@@ -152,7 +152,7 @@ export class DeploymentWrites {
         metadata: { ...set.metadata, annotations },
         spec: { ...set.spec, replicas },
       });
-      if (from !== replicas) this.#tellScaling(deployment, set.metadata.name, from, replicas);
+      if (from !== replicas) this.#recordScaling(deployment, set.metadata.name, from, replicas);
     }
     return changed;
   }
@@ -163,7 +163,7 @@ export class DeploymentWrites {
     return changed;
   }
 
-  #tellScaling(deployment: Deployment, set: string, from: number, to: number): void {
+  #recordScaling(deployment: Deployment, set: string, from: number, to: number): void {
     const message = `Scaled ${to > from ? "up" : "down"} replica set ${set} from ${from} to ${to}`;
     this.#recorder.event(deployment, "Normal", "ScalingReplicaSet", message);
   }

@@ -9,7 +9,7 @@ import { timeText } from "@dray/client";
 import { servedResources, startDeviceTaintEvictionController } from "@dray/controllers";
 import type { Controller, ControllerContext } from "../shared/context.ts";
 import { type TestCluster, type TestOptions, withCluster } from "../testing/cluster.ts";
-import { afterEachDeath } from "../testing/crashes.ts";
+import { afterEachCrash } from "../testing/crashes.ts";
 
 const start = async (context: ControllerContext): Promise<Controller> =>
   startDeviceTaintEvictionController(context, await servedResources(context));
@@ -352,7 +352,7 @@ test("a gate without its API is a warning, and taints in slices still evict", ()
   ));
 
 test("killed before any of its writes it goes on, and marks and deletes once", () =>
-  afterEachDeath(start, {
+  afterEachCrash(start, {
     async before(cluster) {
       await userOf(cluster, "p", "gpu-0");
       await rule(cluster, "r", { deviceSelector: {}, taint: evicts });

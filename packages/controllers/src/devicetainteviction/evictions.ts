@@ -16,7 +16,7 @@ export interface Eviction {
   readonly rules: ReadonlyMap<string, DeviceTaintRule>;
 }
 
-/** What taints devices: what drivers publish, and rules. */
+/** Sources of device taints: ResourceSlices and DeviceTaintRules. */
 export interface TaintSources {
   readonly pools: Pick<DevicePools, "evictingTaints">;
   /** Those with the effect NoExecute. */

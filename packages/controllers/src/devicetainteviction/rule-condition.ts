@@ -3,7 +3,7 @@ import type { DeviceTaintRule } from "@dray/api/resource/v1";
 
 export const evictionInProgress = "EvictionInProgress";
 
-/** What an eviction would take, or has taken. */
+/** Pods that an eviction would delete, or has deleted. */
 export interface RuleCounts {
   /** Pods that the rule evicts or would evict, and their namespaces. */
   readonly pods: number;
@@ -18,7 +18,7 @@ export interface RuleCounts {
 type Draft = Pick<Condition, "type" | "status" | "reason" | "message"> & { observedGeneration: number };
 
 /**
- * The condition that tells the author of a rule what it does.
+ * Condition EvictionInProgress of a rule.
  *
  * Upstream: pkg/controller/devicetainteviction/device_taint_eviction.go, maybeUpdateRuleStatus.
  */

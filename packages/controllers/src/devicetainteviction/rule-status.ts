@@ -79,7 +79,7 @@ function isSame(old: Condition, condition: ReturnType<typeof ruleCondition>): bo
   );
 }
 
-/** What the rule evicts; with the effect None, what it would evict with NoExecute. */
+/** Pods that the rule evicts; with effect None, the pods that it would evict with NoExecute. */
 function countPods(state: TaintState, rule: DeviceTaintRule): Omit<RuleCounts, "evicted"> {
   const counts = { pods: 0, namespaces: 0, published: 0, allocated: 0 };
   const { taint } = rule.spec;

@@ -13,7 +13,7 @@ export interface TaintCaches {
   readonly rules?: Informer<DeviceTaintRule>;
 }
 
-/** What follows from the caches: nothing here is remembered but the slices by their pools. */
+/** Taints of devices and pods, from the caches; its only state are the slices by pool. */
 export class TaintState {
   readonly pools = new DevicePools();
   readonly #caches: TaintCaches;

@@ -4,7 +4,7 @@ import { isPodReady } from "@dray/api/pod";
 import { PodDisruptionBudget, type PodDisruptionBudgetStatus } from "@dray/api/policy/v1";
 import { type EventRecorder, hasReached, type Informer, timeText } from "@dray/client";
 import type { ControllerContext } from "../shared/context.ts";
-import { ofTotal } from "../shared/int-or-percent.ts";
+import { scaledValue } from "../shared/int-or-percent.ts";
 import { selectorText } from "../shared/selector-text.ts";
 import { writeStatus } from "../shared/status.ts";
 import type { WorkloadSizes } from "./workload-sizes.ts";
@@ -35,7 +35,7 @@ export class BudgetStatus {
     this.#recorder = recorder;
   }
 
-  /** Returns the milliseconds after which it has to be looked at again, whatever happens. */
+  /** Returns the milliseconds until the next sync that no event triggers. */
   async reconcile(budget: PodDisruptionBudget): Promise<number | undefined> {
     try {
       return await this.#update(budget);
@@ -86,7 +86,7 @@ export class BudgetStatus {
     if (written !== budget) await this.#budgets.until(() => hasReached(this.#budgets, written));
   }
 
-  /** What cannot be computed allows nothing. */
+  /** A budget that cannot be computed allows no disruption. */
   async #refuseAll(budget: PodDisruptionBudget, error: unknown): Promise<void> {
     const {
       observedGeneration = 0,
@@ -123,7 +123,7 @@ export class BudgetStatus {
         const message = `Pods selected by this PodDisruptionBudget (selector: ${selectorText(budget.spec.selector)}) were found to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.`;
         this.#recorder.event(budget, "Warning", "UnmanagedPods", message);
       }
-      const share = (value: IntOrString | undefined): number => ofTotal(value, total, "up");
+      const share = (value: IntOrString | undefined): number => scaledValue(value, total, "up");
       const desired = maxUnavailable === undefined ? share(minAvailable) : total - share(maxUnavailable);
       return { expected: total, desired: Math.max(0, desired) };
     } catch (error) {

@@ -10,7 +10,7 @@ import {
   synced,
 } from "../shared/context.ts";
 import { BudgetStatus } from "./budget-status.ts";
-import { takeBack, untilStale } from "./stale-disruptions.ts";
+import { clearDisruptionTarget, untilStale } from "./stale-disruptions.ts";
 import { workloadSizes } from "./workload-sizes.ts";
 
 /**
@@ -39,7 +39,7 @@ export async function startDisruptionController(context: ControllerContext): Pro
     const left = pod && untilStale(pod, clock.now());
     if (pod === undefined || left === undefined) return;
     if (left > 0) return stale.addAfter(key, left);
-    await takeBack(client, clock, pod);
+    await clearDisruptionTarget(client, clock, pod);
   });
   const budgetChanged = (budget: PodDisruptionBudget): void => queue.add(keyOf(budget.metadata));
   budgets.handle({ add: budgetChanged, update: budgetChanged });

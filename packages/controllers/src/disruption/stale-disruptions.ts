@@ -17,7 +17,7 @@ export function untilStale(pod: Pod, now: number): number | undefined {
 }
 
 /** Takes back the condition of a disruption that did not come (KEP-3329). */
-export async function takeBack(client: Client, clock: Clock, pod: Pod): Promise<void> {
+export async function clearDisruptionTarget(client: Client, clock: Clock, pod: Pod): Promise<void> {
   const { uid, generation } = pod.metadata;
   const condition = {
     type: "DisruptionTarget",

@@ -25,7 +25,7 @@ export async function workloadSizes(context: ControllerContext): Promise<Workloa
   const sizeOf = (object: Sized | undefined, { uid }: OwnerReference): [string, number] | undefined =>
     object?.metadata.uid === uid ? [uid, object.spec.replicas ?? 1] : undefined;
 
-  /** The uid and the size of what manages a pod; of a ReplicaSet that a Deployment manages, the Deployment's. */
+  /** Uid and size of a pod's controller; the Deployment's for a ReplicaSet of a Deployment. */
   async function find(owner: OwnerReference, namespace: string): Promise<[string, number] | undefined> {
     const ref = { namespace, name: owner.name };
     if (refersTo(ReplicationController, owner)) return sizeOf(replicationControllers.get(ref), owner);

@@ -50,7 +50,7 @@ export async function startEndpointsController(context: ControllerContext): Prom
   const changed = ({ metadata }: Service | Endpoints): void => queue.add(keyOf(metadata));
   services.handle({ add: changed, update: changed, delete: changed });
   all.handle({ delete: changed });
-  // What a Service that is gone has left, while nobody was at work.
+  // Endpoints of Services that were deleted while no controller ran.
   for (const endpoints of all.list())
     if (endpoints.metadata.annotations?.[leaderAnnotation] === undefined) changed(endpoints);
   followPods(informers, (key) => queue.add(key));

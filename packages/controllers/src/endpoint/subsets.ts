@@ -3,7 +3,7 @@ import type { EndpointAddress, EndpointPort, EndpointSubset } from "@dray/api/co
 /** Maximum number of addresses of an Endpoints object. */
 export const maxAddresses = 1000;
 
-interface Offer {
+interface SubsetPorts {
   readonly port: EndpointPort | undefined;
   /** Whether the address is ready, by its key. */
   readonly ready: Map<string, boolean>;
@@ -17,7 +17,7 @@ interface Offer {
  */
 export function repackSubsets(subsets: readonly EndpointSubset[]): EndpointSubset[] {
   const addresses = new Map<string, EndpointAddress>();
-  const offers = new Map<string, Offer>();
+  const offers = new Map<string, SubsetPorts>();
   for (const subset of subsets)
     for (const port of subset.ports?.length ? subset.ports.map(normalPort) : [undefined]) {
       const portKey = JSON.stringify(port ?? null);

@@ -41,7 +41,7 @@ export function followPods(informers: Informers, changed: (service: string) => v
   });
 }
 
-/** What decides to which Services a pod belongs, and under which name. */
+/** Fields that decide to which Services a pod belongs, and under which name. */
 function namesOf({ metadata, spec }: Pod): readonly unknown[] {
   return [metadata.labels, spec.hostname, spec.subdomain];
 }

@@ -19,7 +19,7 @@ import {
 } from "./slices.ts";
 import { withHints } from "./traffic-distribution.ts";
 
-/** Value of the label that says who manages a slice. */
+/** Value of label `endpointslice.kubernetes.io/managed-by`. */
 export const sliceController = "endpointslice-controller.k8s.io";
 /** Upstream: --max-endpoints-per-slice of kube-controller-manager. */
 const maxEndpointsPerSlice = 100;

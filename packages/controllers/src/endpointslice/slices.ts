@@ -54,7 +54,7 @@ export function portsKey(ports: readonly EndpointPort[] | undefined): string {
     .join();
 }
 
-/** What identifies an endpoint: others of its fields are updated in place. Upstream: endpointset.go. */
+/** Identity of an endpoint: its other fields are updated in place. Upstream: endpointset.go. */
 export function endpointKey({ addresses, hostname = "", targetRef }: Endpoint): string {
   return JSON.stringify([[...addresses].sort(), hostname, targetRef?.namespace ?? "", targetRef?.name ?? ""]);
 }
@@ -85,10 +85,13 @@ export function isOwnedBy(slice: EndpointSlice, owner: KubeObject): boolean {
 }
 
 /** Gives slices that would be deleted the contents of ones that would be created. An address type never changes. */
-export function recycle({ create, update, delete: doomed }: SliceChanges, owner: KubeObject): SliceChanges {
+export function recycle(
+  { create, update, delete: slicesToDelete }: SliceChanges,
+  owner: KubeObject,
+): SliceChanges {
   const left = [...create];
   const recycled: WantedSlice[] = [];
-  const unused = doomed.filter((slice) => {
+  const unused = slicesToDelete.filter((slice) => {
     if (!isOwnedBy(slice, owner)) return true;
     const index = left.findLastIndex(({ addressType }) => addressType === slice.addressType);
     if (index < 0) return true;

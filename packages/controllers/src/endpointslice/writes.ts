@@ -39,9 +39,9 @@ export async function writeSlices(changes: SliceChanges, options: WriteSlicesOpt
 export async function deleteSlices(
   client: Client,
   slices: Informer<EndpointSlice>,
-  doomed: readonly EndpointSlice[],
+  slicesToDelete: readonly EndpointSlice[],
 ): Promise<void> {
-  for (const slice of doomed) {
+  for (const slice of slicesToDelete) {
     const { uid } = slice.metadata;
     try {
       await client.resource(EndpointSlice).delete(refTo(slice), { preconditions: { uid } });

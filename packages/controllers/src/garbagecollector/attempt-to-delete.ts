@@ -23,7 +23,7 @@ const maxOwnersPerTurn = 50;
  *
  * Upstream: pkg/controller/garbagecollector/garbagecollector.go, attemptToDeleteItem and attemptToOrphanWorker.
  */
-export class GarbageJudge {
+export class GarbageProcessor {
   readonly #client: Client;
   readonly #graph: OwnerGraph;
   readonly #states: OwnerStates;
@@ -43,17 +43,17 @@ export class GarbageJudge {
     if (isForeground(vertex.object)) return this.#finishForeground(vertex);
     // Its own deletion is under way: its dependents come when it is gone.
     if (vertex.object.metadata.deletionTimestamp !== undefined) return;
-    await this.#judge(vertex);
+    await this.#process(vertex);
   }
 
   /** Deletes the object if no owner is left that keeps it. */
-  async #judge(vertex: Vertex): Promise<void> {
+  async #process(vertex: Vertex): Promise<void> {
     const references = owned(vertex.object);
     if (references.length === 0) return;
     const keeping: OwnerReference[] = [];
     const leaving: OwnerReference[] = [];
     for (const [index, reference] of references.entries()) {
-      // In one process with the API server its answers come without a turn of the event loop.
+      // With the API server in process, responses arrive within one turn of the event loop.
       if (index % maxOwnersPerTurn === maxOwnersPerTurn - 1) await setImmediate();
       const state = await this.#ownerState(vertex, reference);
       if (state === "unknown") return;
@@ -92,13 +92,13 @@ export class GarbageJudge {
 
   async #ownerState(vertex: Vertex, reference: OwnerReference): Promise<OwnerState> {
     const known = this.#graph.get(reference.uid)?.object;
-    // The caches of different kinds are not in step: only the server knows that an owner is not there.
+    // Caches of different kinds are at different revisions: only the server can say that an owner is missing.
     if (known === undefined || !isMeant(known, reference) || !isInReach(known, vertex.object))
       return this.#states.ask(vertex.object, reference);
     return isForeground(known) ? "leaving" : "there";
   }
 
-  /** Lets the owner go when no dependent blocks it; else sees to it that those are deleted. */
+  /** Removes the finalizer of the owner if no dependent blocks it; otherwise deletes the blocking dependents. */
   async #finishForeground(vertex: Vertex): Promise<void> {
     const { uid } = vertex.object.metadata;
     const blocking = [...vertex.dependents].filter(({ object }) =>

@@ -2,7 +2,7 @@ import type { KubeObject } from "@dray/api";
 import type { Informer } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, recorderOf } from "../shared/context.ts";
 import type { ServedResource, ServedResources } from "../shared/served-resources.ts";
-import { GarbageJudge } from "./attempt-to-delete.ts";
+import { GarbageProcessor } from "./attempt-to-delete.ts";
 import { OwnerGraph, refOf } from "./graph.ts";
 import { type OwnerStates, ownerStates } from "./owner-states.ts";
 
@@ -15,7 +15,7 @@ export async function startGarbageCollector(
   resources: ServedResources,
 ): Promise<Controller> {
   const { client } = context;
-  // All caches first, so that most owners are known when their dependents are looked at.
+  // All caches first, so that most owners are known when their dependents are processed.
   const loading: string[] = [];
   let loaded = false;
   const look = (uid: string): void => {
@@ -29,8 +29,8 @@ export async function startGarbageCollector(
     unmapped.add(metadata.uid, apiVersion, kind),
   );
   const queues = controllerQueues(context);
-  const judge = new GarbageJudge(client, graph, states, () => queue);
-  const queue = queues.queue("garbagecollector", (uid) => judge.reconcile(uid), 10);
+  const processor = new GarbageProcessor(client, graph, states, () => queue);
+  const queue = queues.queue("garbagecollector", (uid) => processor.reconcile(uid), 10);
   await new FollowedObjects({ graph, states, unmapped, look }).follow(resources);
   loaded = true;
   for (const uid of loading) queue.add(uid);
@@ -79,7 +79,7 @@ interface Followed {
 /** Keeps the graph in step with the resources that the server has. */
 class FollowedObjects {
   readonly #parts: Followed;
-  /** What there was of resources that are no more, or will be followed in another version. */
+  /** Last objects of resources that are gone, or will be followed in another version. */
   readonly #unfollowed = new Map<string, readonly KubeObject[]>();
 
   constructor(parts: Followed) {

@@ -17,7 +17,7 @@ export interface GraphOptions {
   look(uid: string): void;
 }
 
-/** Who owns whom (metadata.ownerReferences), kept in step with the caches. */
+/** The graph of owners and dependents (metadata.ownerReferences), updated from the caches. */
 export class OwnerGraph {
   readonly #options: GraphOptions;
   readonly #vertices = new Map<string, Vertex>();
@@ -48,9 +48,9 @@ export class OwnerGraph {
       unknown ||= known === undefined || isForeground(known.object);
       if (known !== undefined && !former.has(owner)) this.#check(known, vertex);
     }
-    // Of an owner that is not there (yet), and of one that waits for this very object, a closer look tells.
+    // An owner that is missing, or that waits for this object, is checked by the queue.
     if (unknown || isForeground(object) || isOrphaning(object)) this.#options.look(uid);
-    // What no longer blocks its owner lets the owner's deletion go on.
+    // A dependent that no longer blocks its owner may end the owner's deletion.
     for (const owner of former) this.#retryForeground(owner);
   }
 
@@ -63,7 +63,7 @@ export class OwnerGraph {
     return vertex;
   }
 
-  /** Takes an object out of the graph that is gone, or that can be followed no more. */
+  /** Removes an object that is deleted, or whose resource is no longer followed. */
   remove(object: KubeObject): void {
     const { uid } = object.metadata;
     const vertex = this.#vertices.get(uid);
@@ -85,7 +85,7 @@ export class OwnerGraph {
     return set;
   }
 
-  /** Looks closer at a dependent that names its owner wrongly, and tells its users of a wrong namespace. */
+  /** Queues a dependent whose reference is wrong, and records an event for a wrong namespace. */
   #check({ object: owner }: Vertex, { object }: Vertex): void {
     const reference = owned(object).find(({ uid }) => uid === owner.metadata.uid);
     if (reference === undefined) return;

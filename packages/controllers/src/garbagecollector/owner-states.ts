@@ -62,7 +62,7 @@ export function ownerStates(
         unmapped(object, reference);
         return "unknown";
       }
-      // Validation lets it through, but in which namespace the owner would be nobody can say.
+      // Validation allows it, but the namespace of such an owner is unknown.
       if (found.namespaced && namespace === undefined) return "unknown";
       const owner = await find(found, namespace, name);
       if (owner?.metadata.uid === uid) return isForeground(owner) ? "leaving" : "there";

@@ -37,7 +37,7 @@ export function delayAfter({ count, last }: JobFailures, now: number): number {
   return Math.max(0, last + Math.min(firstDelay * 2 ** Math.min(count - 1, 16), maxDelay) - now);
 }
 
-/** When a pod ended, in milliseconds since the epoch, as well as its status tells. */
+/** Time at which a pod ended, in milliseconds since the epoch, by its status. */
 export function finishedAt(pod: Pod): number {
   const { metadata, status } = pod;
   const containers = lastEnd(status?.containerStatuses ?? []);

@@ -26,7 +26,7 @@ const isLive = ({ metadata, status }: Pod): boolean =>
 
 async function livePods(cluster: TestCluster, count: number): Promise<readonly Pod[]> {
   let pods: readonly Pod[] = [];
-  await cluster.until(`${count} living pods`, async () => {
+  await cluster.until(`${count} active pods`, async () => {
     pods = (await cluster.list(Pod)).filter(isLive);
     return pods.length === count;
   });

@@ -15,7 +15,7 @@ import { controllerOf, refersTo } from "../shared/owners.ts";
 import type { ServedResources } from "../shared/served-resources.ts";
 import { OrphanedPods } from "./orphans.ts";
 import { isTracked } from "./pods.ts";
-import { type GroupCaches, groupCaches, JobGroups } from "./scheduling-manager.ts";
+import { type GroupCaches, groupCaches, JobSchedulingManager } from "./scheduling-manager.ts";
 import { JobSync } from "./sync.ts";
 import { JobWrites } from "./writes.ts";
 
@@ -44,7 +44,7 @@ export async function startJobController(
     for (const pod of pods.byIndex("controller", metadata.uid))
       if (isTracked(pod)) orphanQueue.add(keyOf(pod.metadata));
   };
-  const groups = caches && new JobGroups(client, caches, recorder);
+  const groups = caches && new JobSchedulingManager(client, caches, recorder);
   const parts = { jobs, pods, writes, recorder, groups, queue: () => queue, finished: orphan };
   const sync = new JobSync(context, parts);
   const queue = queues.queue("job", (key) => sync.reconcile(key));

@@ -8,7 +8,7 @@ import { ignoreNotFound, type JobWrites } from "./writes.ts";
 
 const ownName = "kubernetes.io/job-controller";
 
-/** Some other controller sees to the Job (KEP-4368). */
+/** Whether another controller manages the Job (KEP-4368). */
 export const isForeign = ({ spec }: Job): boolean => (spec.managedBy ?? ownName) !== ownName;
 
 /** Pods with the tracking finalizer that no Job counts any more. */

@@ -1,7 +1,7 @@
 import type { Job } from "@dray/api/batch/v1";
 import type { Container, Pod, PodTemplateSpec } from "@dray/api/core/v1";
-import { leastNeeded } from "../shared/pod-ranking.ts";
-import { judgeFailure } from "./policies.ts";
+import { byDeletionPreference } from "../shared/pod-ranking.ts";
+import { matchPodFailurePolicy } from "./policies.ts";
 
 /** Holds a pod of a Job until its end has been counted. */
 export const trackingFinalizer = "batch.kubernetes.io/job-tracking";
@@ -46,7 +46,7 @@ export const allFailures = (pod: Pod): number => countedFailures(pod) + countOf(
 /** Whether the index of a failed pod may not be tried again (KEP-3850). */
 export function failsIndex(job: Job, pod: Pod): boolean {
   if (!hasFailed(job, pod)) return false;
-  const { action, counts } = judgeFailure(job, pod);
+  const { action, counts } = matchPodFailurePolicy(job, pod);
   if (action === "FailIndex") return true;
   return counts && countedFailures(pod) >= (job.spec.backoffLimitPerIndex ?? 0);
 }
@@ -65,7 +65,7 @@ export function indexedTemplate(job: Job, index: number, before?: Pod): PodTempl
   const { containers = [], initContainers } = spec ?? {};
   const annotations: Record<string, string> = { ...metadata?.annotations, [completionIndex]: String(index) };
   if (job.spec.backoffLimitPerIndex !== undefined) {
-    const counts = before !== undefined && judgeFailure(job, before).counts;
+    const counts = before !== undefined && matchPodFailurePolicy(job, before).counts;
     const ignored = before === undefined ? 0 : countOf(before, indexIgnoredFailures) + (counts ? 0 : 1);
     const failures = before === undefined ? 0 : countedFailures(before) + (counts ? 1 : 0);
     annotations[indexFailures] = String(failures);
@@ -102,10 +102,10 @@ export function podPrefix({ metadata }: Job, template: PodTemplateSpec): string 
 
 /** Pods that are too many: those without an index of their own, then the ones that can be spared best. */
 export function superfluousPods(job: Job, active: readonly Pod[], atLeast: number): Pod[] {
-  if (!isIndexed(job)) return atLeast === 0 ? [] : leastNeeded(active).slice(0, atLeast);
+  if (!isIndexed(job)) return atLeast === 0 ? [] : byDeletionPreference(active).slice(0, atLeast);
   const byIndex = Map.groupBy(active, (pod) => indexOf(job, pod));
-  const ranked = [...byIndex].map(([index, pods]) => ({ index, spare: leastNeeded(pods) }));
+  const ranked = [...byIndex].map(([index, pods]) => ({ index, spare: byDeletionPreference(pods) }));
   const left = ranked.flatMap(({ index, spare }) => (index === undefined ? [] : spare.splice(-1)));
   const surplus = ranked.flatMap(({ spare }) => spare);
-  return [...surplus, ...leastNeeded(left).slice(0, Math.max(0, atLeast - surplus.length))];
+  return [...surplus, ...byDeletionPreference(left).slice(0, Math.max(0, atLeast - surplus.length))];
 }

@@ -2,8 +2,8 @@ import type { Job, PodFailurePolicyOnExitCodesRequirement } from "@dray/api/batc
 import type { ContainerStatus, Pod } from "@dray/api/core/v1";
 import { JobIndexes } from "./indexes.ts";
 
-/** What the pod failure policy of a Job says of a failed pod. */
-export interface FailureVerdict {
+/** Result of the pod failure policy for a failed pod. */
+export interface PodFailurePolicyMatch {
   /** Whether the failure counts towards the limits of the Job. */
   readonly counts: boolean;
   readonly action?: string;
@@ -24,7 +24,7 @@ function failedContainer(
 }
 
 /** The first rule that matches decides. Upstream: pkg/controller/job/pod_failure_policy.go. */
-export function judgeFailure({ spec }: Job, pod: Pod): FailureVerdict {
+export function matchPodFailurePolicy({ spec }: Job, pod: Pod): PodFailurePolicyMatch {
   const { name, namespace } = pod.metadata;
   for (const [index, { action, onExitCodes, onPodConditions }] of (
     spec.podFailurePolicy?.rules ?? []
@@ -50,7 +50,7 @@ export function judgeFailure({ spec }: Job, pod: Pod): FailureVerdict {
 }
 
 /** Why a Job whose indexes have succeeded so far is a success already. Upstream: pkg/controller/job/success_policy.go. */
-export function metSuccessPolicy({ spec }: Job, succeeded: JobIndexes): string | undefined {
+export function matchSuccessPolicy({ spec }: Job, succeeded: JobIndexes): string | undefined {
   if (succeeded.size === 0) return undefined;
   for (const [index, { succeededIndexes, succeededCount }] of (spec.successPolicy?.rules ?? []).entries()) {
     let met: boolean;

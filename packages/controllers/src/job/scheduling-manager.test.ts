@@ -12,7 +12,7 @@ import {
   startPodGroupProtectionController,
 } from "@dray/controllers";
 import { type TestCluster, type TestOptions, withCluster } from "../testing/cluster.ts";
-import { afterEachDeath } from "../testing/crashes.ts";
+import { afterEachCrash } from "../testing/crashes.ts";
 
 const options: TestOptions = {
   featureGates: { GenericWorkload: true, DRAWorkloadResourceClaims: true, WorkloadWithJob: true },
@@ -198,7 +198,7 @@ test("a Job that has started before gets no scheduling objects", () =>
   ));
 
 test("killed before any of its writes it goes on, and makes one Workload and one PodGroup", () =>
-  afterEachDeath(
+  afterEachCrash(
     start,
     {
       async before(cluster) {

@@ -43,7 +43,7 @@ export function groupCaches(
  *
  * Upstream: pkg/controller/job/job_scheduling_manager.go.
  */
-export class JobGroups {
+export class JobSchedulingManager {
   readonly #client: Client;
   readonly #caches: GroupCaches;
   readonly #recorder: EventRecorder;
@@ -70,7 +70,7 @@ export class JobGroups {
   async #workloadOf(job: Job, isNew: boolean): Promise<Workload | undefined> {
     const { workloads } = this.#caches;
     const own = workloads.byIndex("controller", job.metadata.uid);
-    // Of several nobody can say which is meant.
+    // Several candidates are ambiguous.
     if (own.length > 1) return undefined;
     const wanted = workloadOf(job);
     if (own[0] === undefined) return isNew ? this.#createWorkload(job, wanted) : undefined;

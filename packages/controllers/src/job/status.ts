@@ -5,7 +5,7 @@ import { timeText } from "@dray/client";
 import { failuresAfter, finishedAt, type JobFailures } from "./back-off.ts";
 import { JobIndexes } from "./indexes.ts";
 import { allFailures, failsIndex, hasFailed, indexOf, isIndexed, isTerminating, isTracked } from "./pods.ts";
-import { judgeFailure, metSuccessPolicy } from "./policies.ts";
+import { matchPodFailurePolicy, matchSuccessPolicy } from "./policies.ts";
 
 /** Uids that a status holds at most: more pods wait for the next round. */
 const maxUncounted = 500;
@@ -25,11 +25,11 @@ export function finalCondition(conditions: readonly JobCondition[] | undefined):
 }
 
 /**
- * One look at a Job and its pods: what they have come to, and the status that says so. Has no effects.
+ * Computes the status of a Job from its pods. Has no effects.
  *
  * Upstream: pkg/controller/job/job_controller.go, syncJob and trackJobStatusAndRemoveFinalizers.
  */
-export class JobRound {
+export class JobEvaluation {
   readonly job: Job;
   readonly pods: readonly Pod[];
   readonly active: readonly Pod[];
@@ -64,7 +64,7 @@ export class JobRound {
     );
     const newlyFailed = uncounted.filter((pod) => hasFailed(job, pod) && !failed.includes(pod.metadata.uid));
     this.failures = failuresAfter(failures, newlySucceeded, newlyFailed);
-    const counted = newlyFailed.filter((pod) => judgeFailure(job, pod).counts);
+    const counted = newlyFailed.filter((pod) => matchPodFailurePolicy(job, pod).counts);
     this.failed = (job.status?.failed ?? 0) + failed.length + counted.length;
     const before = JobIndexes.parse(job.status?.completedIndexes, job.spec.completions ?? 0);
     this.indexes = isIndexed(job)
@@ -119,7 +119,7 @@ export class JobRound {
     return this.status.conditions?.find((each) => each.type === type && each.status === "True");
   }
 
-  /** The condition by which the Job ends, decided now or in an earlier round; undefined: it goes on. */
+  /** The condition by which the Job ends, decided now or in an earlier sync; undefined: it continues. */
   verdict(): JobCondition | undefined {
     const { spec } = this.job;
     const met = this.#has("SuccessCriteriaMet");
@@ -130,7 +130,7 @@ export class JobRound {
       this.condition("FailureTarget", "True", reason, message);
     for (const pod of this.pods) {
       if (!hasFailed(this.job, pod)) continue;
-      const { message } = judgeFailure(this.job, pod);
+      const { message } = matchPodFailurePolicy(this.job, pod);
       if (message !== undefined) return fail("PodFailurePolicy", message);
     }
     if (this.failed > (spec.backoffLimit ?? 6) || this.#restartsTooOften())
@@ -147,7 +147,7 @@ export class JobRound {
       );
     if (failed > 0 && failed + this.indexes.size >= (spec.completions ?? 0))
       return fail("FailedIndexes", "Job has failed indexes");
-    const why = metSuccessPolicy(this.job, this.indexes);
+    const why = matchSuccessPolicy(this.job, this.indexes);
     return why === undefined ? undefined : this.condition("SuccessCriteriaMet", "True", "SuccessPolicy", why);
   }
 
@@ -222,7 +222,7 @@ export class JobRound {
     return true;
   }
 
-  /** Active, ready and terminating pods, after so many of them have been deleted or made. */
+  /** Counts of active, ready and terminating pods, after this number of deletions and creations. */
   count(made: number, deleted: readonly Pod[]): void {
     const terminating = this.pods.filter(isTerminating).length + deleted.length;
     this.status = {
@@ -291,7 +291,7 @@ export class JobRound {
   #countsAsFailed(pod: Pod, verdict: JobCondition | undefined): boolean {
     const failed =
       hasFailed(this.job, pod) || (verdict !== undefined && verdict.type !== "SuccessCriteriaMet");
-    return failed && this.#hasPlace(pod) && judgeFailure(this.job, pod).counts;
+    return failed && this.#hasPlace(pod) && matchPodFailurePolicy(this.job, pod).counts;
   }
 
   #writeIndexes(completed: JobIndexes): void {

@@ -5,7 +5,7 @@ import { isPodActive } from "@dray/api/pod";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { type EventRecorder, type Informer, refOf, type WorkQueue } from "@dray/client";
 import type { ControllerContext } from "../shared/context.ts";
-import { manage } from "../shared/controller-ref-manager.ts";
+import { claimObjects } from "../shared/controller-ref-manager.ts";
 import { type PodControl, podControl } from "../shared/pod-control.ts";
 import { delayAfter, type JobFailures } from "./back-off.ts";
 import { isForeign } from "./orphans.ts";
@@ -19,8 +19,8 @@ import {
   trackedTemplate,
   trackingFinalizer,
 } from "./pods.ts";
-import type { JobGroups } from "./scheduling-manager.ts";
-import { isFinished, JobRound } from "./status.ts";
+import type { JobSchedulingManager } from "./scheduling-manager.ts";
+import { isFinished, JobEvaluation } from "./status.ts";
 import { groupedTemplate } from "./workload.ts";
 import type { JobWrites } from "./writes.ts";
 
@@ -34,12 +34,12 @@ interface Parts {
   readonly recorder: EventRecorder;
   readonly queue: () => WorkQueue;
   /** Absent where the pods of Jobs are scheduled one by one. */
-  readonly groups: JobGroups | undefined;
+  readonly groups: JobSchedulingManager | undefined;
   /** Called with a Job that has finished. */
   readonly finished: (job: Job) => void;
 }
 
-/** What has been done to the pods of a Job. */
+/** Changes to the pods of a Job. */
 interface Step {
   /** The condition by which the Job ends. */
   readonly verdict: JobCondition | undefined;
@@ -80,59 +80,59 @@ export class JobSync {
     }
     const candidates = pods.byIndex("namespace", job.metadata.namespace);
     const selector = labelSelectorOf(job.spec.selector);
-    const managed = await manage(client, Job, job, selector, Pod, candidates, trackingFinalizer);
+    const managed = await claimObjects(client, Job, job, selector, Pod, candidates, trackingFinalizer);
     const isGoing = job.metadata.deletionTimestamp !== undefined;
     const group = isGoing ? undefined : await this.#parts.groups?.groupOf(job, managed.length);
-    const round = new JobRound(job, managed, this.#failures.get(job.metadata.uid), clock.now());
-    const { verdict, failure } = await this.#act(key, round, group);
-    await this.#track(round, verdict);
+    const evaluation = new JobEvaluation(job, managed, this.#failures.get(job.metadata.uid), clock.now());
+    const { verdict, failure } = await this.#act(key, evaluation, group);
+    await this.#track(evaluation, verdict);
     if (failure !== undefined) throw failure;
-    const left = round.untilDeadline();
+    const left = evaluation.untilDeadline();
     if (verdict === undefined && left !== undefined) this.#queue().addAfter(key, left);
   }
 
   /** Makes or deletes pods. */
-  async #act(key: string, round: JobRound, group: PodGroup | undefined): Promise<Step> {
-    const verdict = round.verdict();
-    return verdict === undefined ? this.#goOn(key, round, group) : this.#end(round, verdict);
+  async #act(key: string, evaluation: JobEvaluation, group: PodGroup | undefined): Promise<Step> {
+    const verdict = evaluation.verdict();
+    return verdict === undefined ? this.#continue(key, evaluation, group) : this.#end(evaluation, verdict);
   }
 
-  async #end(round: JobRound, verdict: JobCondition): Promise<Step> {
+  async #end(evaluation: JobEvaluation, verdict: JobCondition): Promise<Step> {
     try {
-      await this.#control.delete(round.job, round.active);
+      await this.#control.delete(evaluation.job, evaluation.active);
     } catch (failure) {
       // Pods may go on running: it is not at its end yet.
-      round.count(0, []);
+      evaluation.count(0, []);
       return { verdict: undefined, failure };
     }
-    round.count(0, round.active);
+    evaluation.count(0, evaluation.active);
     return { verdict };
   }
 
-  async #goOn(key: string, round: JobRound, group: PodGroup | undefined): Promise<Step> {
-    const isGoing = round.job.metadata.deletionTimestamp !== undefined;
+  async #continue(key: string, evaluation: JobEvaluation, group: PodGroup | undefined): Promise<Step> {
+    const isGoing = evaluation.job.metadata.deletionTimestamp !== undefined;
     let failure: unknown;
-    round.count(0, []);
+    evaluation.count(0, []);
     if (!isGoing) {
       try {
-        await this.#scale(key, round, group);
+        await this.#scale(key, evaluation, group);
       } catch (error) {
         failure = error;
       }
     }
-    if (round.isComplete(round.status.active ?? 0)) {
+    if (evaluation.isComplete(evaluation.status.active ?? 0)) {
       const message = "Reached expected number of succeeded pods";
-      const verdict = round.condition("SuccessCriteriaMet", "True", "CompletionsReached", message);
+      const verdict = evaluation.condition("SuccessCriteriaMet", "True", "CompletionsReached", message);
       return { verdict, failure };
     }
-    if (!isGoing && round.setSuspended()) this.#writes.reportSuspension(round.job);
+    if (!isGoing && evaluation.setSuspended()) this.#writes.reportSuspension(evaluation.job);
     return { verdict: undefined, failure };
   }
 
   /** Makes or deletes pods until as many are active as should be. */
-  async #scale(key: string, round: JobRound, group: PodGroup | undefined): Promise<void> {
-    const { job, active } = round;
-    const wanted = job.spec.suspend === true ? 0 : round.wanted();
+  async #scale(key: string, evaluation: JobEvaluation, group: PodGroup | undefined): Promise<void> {
+    const { job, active } = evaluation;
+    const wanted = job.spec.suspend === true ? 0 : evaluation.wanted();
     const surplus =
       job.spec.suspend === true ? active : superfluousPods(job, active, Math.max(0, active.length - wanted));
     if (surplus.length > 0) {
@@ -140,37 +140,37 @@ export class JobSync {
       // Without the finalizer: pods that are not wanted do not count as failed.
       for (const pod of going) if (isTracked(pod)) await this.#writes.release(pod);
       await this.#control.delete(job, going);
-      return round.count(0, going);
+      return evaluation.count(0, going);
     }
     const onlyFailed = job.spec.podReplacementPolicy === "Failed";
-    const terminating = onlyFailed ? round.pods.filter(isTerminating).length : 0;
+    const terminating = onlyFailed ? evaluation.pods.filter(isTerminating).length : 0;
     const missing = Math.min(wanted - active.length - terminating, burst);
     if (missing <= 0 || job.spec.suspend === true) return;
-    const single = this.#templatesFor(key, round, missing);
+    const single = this.#templatesFor(key, evaluation, missing);
     const templates = group === undefined ? single : single.map((each) => groupedTemplate(each, group));
     const before = this.#activePods(job);
     try {
       await this.#control.create(job, templates, (template) => podPrefix(job, template));
     } finally {
       const after = this.#activePods(job);
-      round.count(Math.max(0, after - before), []);
+      evaluation.count(Math.max(0, after - before), []);
     }
   }
 
   /** Those that may be made now; for the others the key comes again. */
-  #templatesFor(key: string, round: JobRound, count: number): PodTemplateSpec[] {
-    const { job, replaced } = round;
+  #templatesFor(key: string, evaluation: JobEvaluation, count: number): PodTemplateSpec[] {
+    const { job, replaced } = evaluation;
     const now = this.#context.clock.now();
     const wait = (delay: number): boolean => {
       if (delay > 0) this.#queue().addAfter(key, delay);
       return delay > 0;
     };
-    if (job.spec.backoffLimitPerIndex === undefined && wait(delayAfter(round.failures, now))) return [];
+    if (job.spec.backoffLimitPerIndex === undefined && wait(delayAfter(evaluation.failures, now))) return [];
     if (!isIndexed(job)) return new Array(count).fill(trackedTemplate(job));
-    return round
+    return evaluation
       .pendingIndexes(count)
       .map((index) => ({ index, before: replaced.get(index) }))
-      .filter(({ before }) => before === undefined || !wait(delayAfter(round.failuresOf(before), now)))
+      .filter(({ before }) => before === undefined || !wait(delayAfter(evaluation.failuresOf(before), now)))
       .map(({ index, before }) => indexedTemplate(job, index, before));
   }
 
@@ -180,20 +180,21 @@ export class JobSync {
 
   /**
    * Counts the pods that have ended, each once: first their uids are written, then their finalizers go, then the uids
-   * become counts. Killed in between, the next round goes on there (KEP-2307).
+   * become counts. After a crash in between, the next sync continues there (KEP-2307).
    */
-  async #track(round: JobRound, verdict: JobCondition | undefined): Promise<void> {
-    const { released, all } = round.track(verdict);
-    let job = await this.#writes.writeStatus(round.job, round);
-    this.#failures.set(job.metadata.uid, round.failures);
+  async #track(evaluation: JobEvaluation, verdict: JobCondition | undefined): Promise<void> {
+    const { released, all } = evaluation.track(verdict);
+    let job = await this.#writes.writeStatus(evaluation.job, evaluation);
+    this.#failures.set(job.metadata.uid, evaluation.failures);
     const results = await Promise.allSettled(released.map((pod) => this.#writes.release(pod)));
-    const held = round.pods.filter(
+    const held = evaluation.pods.filter(
       (pod) => isTracked(pod) && results[released.indexOf(pod)]?.status !== "fulfilled",
     );
-    round.settle(held);
+    evaluation.settle(held);
     const failed = results.find((result) => result.status === "rejected");
-    const final = all && failed === undefined && verdict !== undefined ? round.finish(verdict) : undefined;
-    job = await this.#writes.writeStatus(job, round);
+    const final =
+      all && failed === undefined && verdict !== undefined ? evaluation.finish(verdict) : undefined;
+    job = await this.#writes.writeStatus(job, evaluation);
     if (final !== undefined) this.#writes.reportEnd(job, final);
     if (failed !== undefined) throw failed.reason;
   }

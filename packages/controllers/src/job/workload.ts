@@ -5,13 +5,13 @@ import { type PodGroup, type PodGroupTemplate, Workload } from "@dray/api/schedu
 import { nameHash } from "../shared/name-hash.ts";
 import { controllerOf, controllerReference, groupOf } from "../shared/owners.ts";
 
-/** By it the owner of a Job leaves the PodGroup to the Job, and names the template in its own Workload. */
+/** Annotation of an owner that leaves the PodGroup to the Job: the template in the owner's Workload. */
 export const groupTemplateAnnotation = "scheduling.k8s.io/group-template-name";
 /** Maximum length of a DNS subdomain. */
 const maxNameLength = 253;
 
 /**
- * Who makes the scheduling objects of a Job: the Job both of them, the Job its PodGroup only, or somebody else.
+ * Which scheduling objects the controller creates for a Job: both, the PodGroup only, or none.
  *
  * Upstream: pkg/controller/job/job_scheduling_manager.go, getManagementMode.
  */

@@ -4,7 +4,7 @@ import { Pod } from "@dray/api/core/v1";
 import { type Client, type EventRecorder, hasReached, type Informer } from "@dray/client";
 import { writeStatus } from "../shared/status.ts";
 import { trackingFinalizer } from "./pods.ts";
-import type { JobRound } from "./status.ts";
+import type { JobEvaluation } from "./status.ts";
 
 /** Writes of the Job controller; each waits for the cache to have what it wrote. */
 export class JobWrites {
@@ -35,8 +35,8 @@ export class JobWrites {
     if (updated !== undefined) await this.#pods.until(() => hasReached(this.#pods, updated));
   }
 
-  async writeStatus(job: Job, round: JobRound): Promise<Job> {
-    const written = await writeStatus(this.#client, Job, job, round.status);
+  async writeStatus(job: Job, evaluation: JobEvaluation): Promise<Job> {
+    const written = await writeStatus(this.#client, Job, job, evaluation.status);
     if (written !== job) await this.#jobs.until(() => hasReached(this.#jobs, written));
     return written;
   }

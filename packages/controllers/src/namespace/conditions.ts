@@ -3,15 +3,15 @@ import type { NamespaceCondition } from "@dray/api/core/v1";
 import type { ServedResource } from "../shared/served-resources.ts";
 import { withCondition } from "../shared/status.ts";
 
-/** What one round has left in a namespace. */
+/** Objects that one sync has left in a namespace. */
 export interface NamespaceContents {
   readonly left: ReadonlyMap<ServedResource, readonly KubeObject[]>;
   readonly failures: readonly string[];
-  /** Versions of other servers that could not be asked: nobody knows what of them is in the namespace. */
+  /** Versions of aggregated API servers that could not be read: their objects in the namespace are unknown. */
   readonly unread: readonly string[];
 }
 
-/** A condition that holds up a deletion, if it holds, with what it says then and otherwise. */
+/** A condition that blocks a deletion while it is True, with its messages. */
 interface Obstacle {
   readonly type: string;
   readonly holds?: { readonly reason: string; readonly message: string } | undefined;

@@ -58,8 +58,8 @@ class NamespaceDeletion {
     const contents = await this.#empty(name);
     const { left, failures, unread } = contents;
     if (left.size === 0 && failures.length === 0 && unread.length === 0) return this.#finalize(namespace);
-    await this.#tell(namespace, contents);
-    // What is left goes by itself and is heard of; what could not be deleted has to be tried again.
+    await this.#report(namespace, contents);
+    // Deletions in progress are watched; failed ones have to be tried again.
     if (failures.length > 0) throw new Error(`cannot empty namespace ${name}: ${failures.join("; ")}`);
     if (unread.length > 0)
       throw new Error(`cannot empty namespace ${name}: what is in ${unread.join(", ")} is not known`);
@@ -67,7 +67,7 @@ class NamespaceDeletion {
 
   /** Deletes the pods, and everything else when they are gone. */
   async #empty(name: string): Promise<NamespaceContents> {
-    // Asked anew each time: a kind may have come a moment ago, with objects that nobody else would delete.
+    // Read each time: a new kind may have objects that nothing else would delete.
     await this.#resources.refresh();
     const contents = this.#resources.list.filter(({ kind }) => kind.namespaced);
     const pods = contents.filter(({ kind }) => kind.group === "" && kind.resource === "pods");
@@ -127,7 +127,7 @@ class NamespaceDeletion {
   }
 
   /** Says in the status what holds the deletion up. */
-  async #tell(namespace: Namespace, contents: NamespaceContents): Promise<void> {
+  async #report(namespace: Namespace, contents: NamespaceContents): Promise<void> {
     const { client, clock } = this.#context;
     const { status } = namespace;
     const conditions = deletionConditions(status?.conditions, contents, timeText(clock.now()));

@@ -4,7 +4,7 @@ import { addressText, masked, type Network, networkText, parseNetwork } from "@d
 const maxBits = 16;
 
 /** Networks of one size out of a larger one, each of which is given to one node at a time. */
-export class CidrPool {
+export class CidrSet {
   readonly bits: 32 | 128;
   readonly #network: Network;
   readonly #prefix: number;

@@ -9,7 +9,7 @@ import {
   recorderOf,
   synced,
 } from "../shared/context.ts";
-import { CidrPool } from "./cidr-set.ts";
+import { CidrSet } from "./cidr-set.ts";
 
 export interface NodeIpamOptions {
   /** Networks of all pods, one for each family. */
@@ -21,12 +21,12 @@ export interface NodeIpamOptions {
 }
 
 /** Makes the pools. Throws a TypeError or RangeError for networks that cannot be used. */
-export function nodePools({ clusterCIDRs, maskSizes = {}, serviceCIDRs = [] }: NodeIpamOptions): CidrPool[] {
+export function nodePools({ clusterCIDRs, maskSizes = {}, serviceCIDRs = [] }: NodeIpamOptions): CidrSet[] {
   const { IPv4 = 24, IPv6 = 64 } = maskSizes;
   const pools = clusterCIDRs.map((cidr) => {
     const network = parseNetwork(cidr);
     if (typeof network === "string") throw new TypeError(`${cidr} is not a network, as in 10.244.0.0/16`);
-    return new CidrPool(network, network.address.bits === 32 ? IPv4 : IPv6);
+    return new CidrSet(network, network.address.bits === 32 ? IPv4 : IPv6);
   });
   if (pools.length === 2 && pools[0]?.bits === pools[1]?.bits)
     throw new TypeError(
@@ -50,7 +50,7 @@ export async function startNodeIpam(
   const nodes = informers.of(Node);
   await synced(context, [nodes]);
   const recorder = recorderOf(context, "cidrAllocator");
-  // What nodes have is taken before anything is given out.
+  // Networks of existing nodes are occupied before new ones are allocated.
   for (const node of nodes.list()) occupy(node);
   const queues = controllerQueues(context);
   const queue = queues.queue("node-ipam", reconcile, 1);
@@ -94,7 +94,7 @@ export async function startNodeIpam(
       });
       await nodes.until(() => hasReached(nodes, written));
     } catch (error) {
-      // Without an answer the node may have it: its next state tells.
+      // Without an answer the node may have it: the watch will tell.
       if (error instanceof StatusError && error.code < 500) giveBack();
       throw error;
     }

@@ -123,14 +123,14 @@ class NodeLifecycle {
     this.#followDisruption();
   }
 
-  /** 0 if the pods of the node are evicted; else the milliseconds after which to ask again, infinite if that is told. */
+  /** 0 if the pods of the node are evicted; else milliseconds until the next check, infinite if an event will trigger it. */
   #untilEviction(node: Node): number {
     if (this.#zones.allDown) return Number.POSITIVE_INFINITY;
     if (isEvicted(node)) return 0;
     return this.#zones.reserveEviction(node, this.#context.clock.now());
   }
 
-  /** Takes evictions back when no node is ready any more, and goes on with them when one is ready again. */
+  /** Cancels evictions when no node is ready, and resumes them when one is ready again. */
   #followDisruption(): void {
     const { nodes, heartbeats, queue } = this.#parts;
     const { allDown } = this.#zones;

@@ -3,7 +3,7 @@ import type { Node } from "@dray/api/core/v1";
 /** Milliseconds between two nodes of a zone whose pods are evicted. Upstream: --node-eviction-rate, --secondary-node-eviction-rate. */
 const evictionInterval = 10_000;
 const disruptedInterval = 100_000;
-/** A zone is disrupted if at least so many of its nodes, and this share of them, are not ready. Upstream: --unhealthy-zone-threshold. */
+/** Minimum number and share of nodes that are not ready in a disrupted zone. Upstream: --unhealthy-zone-threshold. */
 const disruptedNodes = 3;
 const disruptedShare = 0.55;
 /** Maximum size of a zone whose pods stay while it is disrupted. Upstream: --large-cluster-size-threshold. */

@@ -51,7 +51,7 @@ const limits = {
 };
 
 /**
- * What one autoscaler has recommended and done: how fast it may scale follows from that. Lost at a restart, after which
+ * Recommendations and scalings of one autoscaler, which limit how fast it may scale. Lost at a restart, after which
  * the size that was found counts as recommended.
  *
  * Upstream: pkg/controller/podautoscaler/horizontal.go, normalizeDesiredReplicas and what it calls.

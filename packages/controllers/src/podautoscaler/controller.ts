@@ -13,9 +13,9 @@ import {
 import { writeStatus } from "../shared/status.ts";
 import { AutoscalerScaling } from "./scaling.ts";
 import { AutoscalerSelectors } from "./selectors.ts";
-import { AutoscalerRound, Unscalable } from "./sync.ts";
+import { AutoscalerSync, Unscalable } from "./sync.ts";
 
-/** Milliseconds between two looks at the metrics, which cannot be watched. */
+/** Milliseconds between two reads of metrics, which cannot be watched. */
 const interval = 15_000;
 
 /**
@@ -41,14 +41,14 @@ export async function startHorizontalPodAutoscalerController(
     if (autoscaler === undefined) return;
     // Whatever comes of it: the next look is at its time.
     queue.addAfter(key, interval);
-    const round = new AutoscalerRound(autoscaler, clock.now(), features.enabled("HPAScaleToZero"));
+    const sync = new AutoscalerSync(autoscaler, clock.now(), features.enabled("HPAScaleToZero"));
     try {
-      await scaling.scale(key, round);
+      await scaling.scale(key, sync);
     } catch (error) {
       if (!(error instanceof Unscalable)) throw error;
       log.debug({ autoscaler: key, err: error }, "an autoscaler could not scale");
     }
-    await setStatus(round);
+    await setStatus(sync);
   });
   autoscalers.handle({
     add: ({ metadata }) => queue.add(keyOf(metadata)),
@@ -62,7 +62,7 @@ export async function startHorizontalPodAutoscalerController(
     },
   });
 
-  async function setStatus({ autoscaler, status }: AutoscalerRound): Promise<void> {
+  async function setStatus({ autoscaler, status }: AutoscalerSync): Promise<void> {
     try {
       const written = await writeStatus(client, HorizontalPodAutoscaler, autoscaler, status);
       if (written !== autoscaler) await autoscalers.until(() => hasReached(autoscalers, written));

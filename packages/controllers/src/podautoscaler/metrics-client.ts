@@ -5,7 +5,7 @@ import { PodMetrics } from "@dray/api/metrics/v1beta1";
 import { type Client, createRestMapper } from "@dray/client";
 import { groupOf } from "../shared/owners.ts";
 
-/** What one pod uses. */
+/** Usage of one pod. */
 export interface PodUsage {
   /** In thousandths. */
   readonly value: number;
@@ -19,7 +19,7 @@ export type PodUsages = ReadonlyMap<string, PodUsage>;
 
 /** The three metrics APIs, as autoscalers read them. All values are thousandths; rejects with a text for the user. */
 export interface Metrics {
-  /** What pods use of a resource, or one container of each does. Pods without a value are left out. */
+  /** Usage of a resource by pods, or by one container of each. Pods without a value are left out. */
   resource(namespace: string, selector: string, resource: string, container?: string): Promise<PodUsages>;
   pods(namespace: string, selector: string, metric: string, labels?: LabelSelector): Promise<PodUsages>;
   object(
@@ -49,7 +49,7 @@ const thousandths = (text: string): number => Number(Quantity.parse(text).milliV
 const queryText = (labels: LabelSelector | undefined): string =>
   labels === undefined ? "" : String(labelSelectorOf(labels));
 
-/** What a server says that does not have the API at all is put as client-go puts it. */
+/** Words the error of a server without the API as client-go does. */
 function textOf(error: unknown, what: string): string {
   if (StatusError.is(error, "NotFound") && error.message === "404 page not found")
     return `the server could not find the requested resource (get ${what})`;

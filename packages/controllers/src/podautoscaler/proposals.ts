@@ -22,7 +22,7 @@ import {
 /** By how much a metric may be off its target, unless the autoscaler says. */
 const defaultTolerance = 0.1;
 
-/** What the metrics of an autoscaler are compared with. */
+/** State that the metrics of an autoscaler are compared with. */
 export interface ScaledPods {
   readonly selector: string;
   readonly pods: readonly Pod[];
@@ -32,7 +32,7 @@ export interface ScaledPods {
   readonly now: number;
 }
 
-/** What one metric asks for. */
+/** Replicas that one metric proposes. */
 export interface MetricResult {
   readonly replicas: number;
   /** For events: `cpu resource utilization (percentage of request)`. */
@@ -45,7 +45,7 @@ export class MetricFailure extends Error {
   override readonly name = "MetricFailure";
   /** Of the event and the condition. */
   readonly reason: string;
-  /** What the condition says. */
+  /** Message of the condition. */
   readonly detail: string;
 
   constructor(reason: string, what: string, detail: string) {
@@ -76,7 +76,7 @@ export async function proposeReplicas(
   spec: MetricSpec,
   scaled: ScaledPods,
 ): Promise<MetricResult> {
-  const asking = {
+  const input = {
     metrics,
     namespace: autoscaler.metadata.namespace,
     tolerances: tolerancesOf(autoscaler),
@@ -85,7 +85,7 @@ export async function proposeReplicas(
   const { resource, containerResource, pods, object, external } = spec;
   if (resource !== undefined) {
     return failing("FailedGetResourceMetric", `${resource.name} resource metric value`, async () => {
-      const { current, name, replicas } = await ofResource(asking, resource.name, resource.target);
+      const { current, name, replicas } = await ofResource(input, resource.name, resource.target);
       return { replicas, name, status: { type: "Resource", resource: { name: resource.name, current } } };
     });
   }
@@ -93,7 +93,7 @@ export async function proposeReplicas(
     const { name: of, container, target } = containerResource;
     const what = `${container} container metric value`;
     return failing("FailedGetContainerResourceMetric", what, async () => {
-      const { current, name, replicas } = await ofResource(asking, of, target, container);
+      const { current, name, replicas } = await ofResource(input, of, target, container);
       const status = { type: "ContainerResource", containerResource: { name: of, container, current } };
       return { replicas, name, status };
     });
@@ -102,9 +102,9 @@ export async function proposeReplicas(
     const { metric, target } = pods;
     return failing("FailedGetPodsMetric", "pods metric value", async () => {
       const usages = await named(`unable to get metric ${metric.name}`, () =>
-        metrics.pods(asking.namespace, scaled.selector, metric.name, metric.selector),
+        metrics.pods(input.namespace, scaled.selector, metric.name, metric.selector),
       );
-      const proposal = replicasForUsage(inputOf(asking, { usages }), milli(target.averageValue ?? "0"));
+      const proposal = replicasForUsage(inputOf(input, { usages }), milli(target.averageValue ?? "0"));
       const current = { averageValue: milliText(proposal.usage) };
       const name = `pods metric ${metric.name}`;
       return { replicas: proposal.replicas, name, status: { type: "Pods", pods: { metric, current } } };
@@ -114,11 +114,11 @@ export async function proposeReplicas(
     const { metric, target, describedObject } = object;
     return failing("FailedGetObjectMetric", "object metric value", async () => {
       const { kind, name: of } = describedObject;
-      const where = `${kind} ${asking.namespace}/${of}`;
+      const where = `${kind} ${input.namespace}/${of}`;
       const value = await named(`unable to get metric ${metric.name} on ${where}`, () =>
-        metrics.object(asking.namespace, describedObject, metric.name, metric.selector),
+        metrics.object(input.namespace, describedObject, metric.name, metric.selector),
       );
-      const { current, replicas } = ofValue(asking, value, target, "object");
+      const { current, replicas } = ofValue(input, value, target, "object");
       const name = `${kind} metric ${metric.name}`;
       return { replicas, name, status: { type: "Object", object: { describedObject, metric, current } } };
     });
@@ -127,11 +127,11 @@ export async function proposeReplicas(
     const { metric, target } = external;
     return failing("FailedGetExternalMetric", `${metric.name} external metric value`, async () => {
       const values = await named(
-        `unable to get external metric ${asking.namespace}/${metric.name}/${selectorText(metric.selector)}`,
-        () => metrics.external(asking.namespace, metric.name, metric.selector),
+        `unable to get external metric ${input.namespace}/${metric.name}/${selectorText(metric.selector)}`,
+        () => metrics.external(input.namespace, metric.name, metric.selector),
       );
       const sum = values.reduce((total, value) => total + value, 0);
-      const { current, replicas } = ofValue(asking, sum, target, "external");
+      const { current, replicas } = ofValue(input, sum, target, "external");
       const name = `external metric ${metric.name}(${selectorText(metric.selector)})`;
       return { replicas, name, status: { type: "External", external: { metric, current } } };
     });
@@ -140,7 +140,7 @@ export async function proposeReplicas(
   throw new MetricFailure("InvalidMetricSourceType", "metric", detail);
 }
 
-interface Asking {
+interface ProposalInput {
   readonly metrics: Metrics;
   readonly namespace: string;
   readonly tolerances: Tolerances;
@@ -168,19 +168,19 @@ async function named<T>(what: string, work: () => Promise<T>): Promise<T> {
 }
 
 function inputOf(
-  { scaled, tolerances }: Asking,
+  { scaled, tolerances }: ProposalInput,
   more: Pick<PodMetricInput, "usages" | "resource" | "container">,
 ): PodMetricInput {
   return { pods: scaled.pods, current: scaled.wanted, tolerances, now: scaled.now, ...more };
 }
 
 async function ofResource(
-  asking: Asking,
+  input: ProposalInput,
   resource: string,
   target: MetricTarget,
   container?: string,
 ): Promise<{ replicas: number; name: string; current: MetricValueStatus }> {
-  const { metrics, namespace, scaled } = asking;
+  const { metrics, namespace, scaled } = input;
   const which = container === undefined ? { resource } : { resource, container };
   const { averageValue, averageUtilization } = target;
   // As metrics servers write them: memory in Ki, Mi, Gi.
@@ -190,7 +190,7 @@ async function ofResource(
     const usages = await named(`unable to get metrics for resource ${resource}`, () =>
       metrics.resource(namespace, scaled.selector, resource, container),
     );
-    return inputOf(asking, { usages, ...which });
+    return inputOf(input, { usages, ...which });
   };
   if (averageValue !== undefined) {
     return named(`failed to get ${resource} usage`, async () => {
@@ -217,7 +217,7 @@ async function ofResource(
 }
 
 function ofValue(
-  { scaled, tolerances }: Asking,
+  { scaled, tolerances }: ProposalInput,
   value: number,
   target: MetricTarget,
   source: string,

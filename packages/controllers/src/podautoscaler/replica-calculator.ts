@@ -170,7 +170,7 @@ function groupPods({ pods, usages, resource, now }: PodMetricInput): Groups {
   return { counted, ready, unready, missing };
 }
 
-/** What the pod uses of the processor says nothing yet of what it will. */
+/** Whether the pod's CPU usage is not yet representative. */
 function isSettling({ status }: Pod, usage: PodUsage, now: number): boolean {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   if (ready === undefined || status?.startTime === undefined) return true;
@@ -180,7 +180,7 @@ function isSettling({ status }: Pod, usage: PodUsage, now: number): boolean {
   return ready.status === "False" && started + initialReadiness > changed;
 }
 
-/** What a pod, or its container, requests in thousandths. Throws where a container requests nothing. */
+/** Request of a pod, or its container, in thousandths. Throws if a container has no request. */
 function requestOf(pod: Pod, { resource = "", container }: PodMetricInput): number {
   const { name } = pod.metadata;
   if (container === undefined && hasPodLevelRequests(pod)) {

@@ -6,7 +6,7 @@ import { ScalingHistory } from "./behavior.ts";
 import { metricsOf } from "./metrics-client.ts";
 import { MetricFailure, proposeReplicas } from "./proposals.ts";
 import type { AutoscalerSelectors } from "./selectors.ts";
-import { type AutoscalerRound, Unscalable } from "./sync.ts";
+import { type AutoscalerSync, Unscalable } from "./sync.ts";
 
 /** How often a size is written that somebody else changes at the same time. */
 const maxTries = 5;
@@ -34,20 +34,20 @@ export class AutoscalerScaling {
   }
 
   /** Throws Unscalable, with conditions that say why, if the autoscaler can do nothing. */
-  async scale(key: string, round: AutoscalerRound): Promise<void> {
-    const { autoscaler } = round;
+  async scale(key: string, sync: AutoscalerSync): Promise<void> {
+    const { autoscaler } = sync;
     const { spec, metadata } = autoscaler;
-    const target = await this.#findScale(round);
+    const target = await this.#findScale(sync);
     const current = target.scale.spec?.replicas ?? 0;
-    const history = this.#histories.get(metadata.uid) ?? new ScalingHistory(current, round.now);
+    const history = this.#histories.get(metadata.uid) ?? new ScalingHistory(current, sync.now);
     this.#histories.set(metadata.uid, history);
     const { minReplicas = 1, maxReplicas } = spec;
     let desired = current;
     let reason = "";
-    if (current === 0 && !round.mayLeaveZero) {
+    if (current === 0 && !sync.mayLeaveZero) {
       const message = "scaling is disabled since the replica count of the target is zero";
-      round.set("ScalingActive", "False", "ScalingDisabled", message);
-      if (!round.toZero) round.remove("ScaledToZero");
+      sync.set("ScalingActive", "False", "ScalingDisabled", message);
+      if (!sync.toZero) sync.remove("ScaledToZero");
     } else if (current > maxReplicas) {
       desired = maxReplicas;
       reason = "Current number of replicas above Spec.MaxReplicas";
@@ -55,11 +55,11 @@ export class AutoscalerScaling {
       desired = minReplicas;
       reason = "Current number of replicas below Spec.MinReplicas";
     } else {
-      const wanted = await this.#byMetrics(key, round, target);
-      const normal = history.normalize(spec, current, wanted.replicas, round.now);
-      round.set("AbleToScale", "True", normal.stability.reason, normal.stability.message);
+      const wanted = await this.#byMetrics(key, sync, target);
+      const normal = history.normalize(spec, current, wanted.replicas, sync.now);
+      sync.set("AbleToScale", "True", normal.stability.reason, normal.stability.message);
       const limited = normal.limited ? "True" : "False";
-      round.set("ScalingLimited", limited, normal.limit.reason, normal.limit.message);
+      sync.set("ScalingLimited", limited, normal.limit.reason, normal.limit.message);
       desired = normal.replicas;
       if (wanted.replicas > current) reason = `${wanted.name} above target`;
       if (wanted.replicas < current) reason = "All metrics below target";
@@ -69,25 +69,25 @@ export class AutoscalerScaling {
       }
     }
     if (desired !== current) {
-      await this.#resize(round, target, current, desired, reason);
-      history.record(spec, current, desired, round.now);
-      round.noteZero(current, desired);
+      await this.#resize(sync, target, current, desired, reason);
+      history.record(spec, current, desired, sync.now);
+      sync.noteZero(current, desired);
     }
-    round.finish(current, desired, desired !== current);
+    sync.finish(current, desired, desired !== current);
   }
 
-  async #findScale(round: AutoscalerRound): Promise<Scaled> {
-    const { namespace } = round.autoscaler.metadata;
-    const { apiVersion = "v1", kind, name } = round.autoscaler.spec.scaleTargetRef;
+  async #findScale(sync: AutoscalerSync): Promise<Scaled> {
+    const { namespace } = sync.autoscaler.metadata;
+    const { apiVersion = "v1", kind, name } = sync.autoscaler.spec.scaleTargetRef;
     try {
       const found = await this.#scales.get({ namespace, apiVersion, kind, name });
       const message = "the HPA controller was able to get the target's current scale";
-      round.set("AbleToScale", "True", "SucceededGetScale", message);
+      sync.set("AbleToScale", "True", "SucceededGetScale", message);
       return found;
     } catch (error) {
-      this.#recorder.event(round.autoscaler, "Warning", "FailedGetScale", textOf(error));
+      this.#recorder.event(sync.autoscaler, "Warning", "FailedGetScale", textOf(error));
       const message = `the HPA controller was unable to get the target's current scale: ${textOf(error)}`;
-      round.set("AbleToScale", "False", "FailedGetScale", message);
+      sync.set("AbleToScale", "False", "FailedGetScale", message);
       throw new Unscalable(message);
     }
   }
@@ -95,59 +95,59 @@ export class AutoscalerScaling {
   /** The most that a metric asks for. One that fails keeps pods from being taken away. */
   async #byMetrics(
     key: string,
-    round: AutoscalerRound,
+    sync: AutoscalerSync,
     { scale }: Scaled,
   ): Promise<{ readonly replicas: number; readonly name: string }> {
-    const { autoscaler } = round;
+    const { autoscaler } = sync;
     const specs = autoscaler.spec.metrics ?? [];
     const current = scale.spec?.replicas ?? 0;
-    const selector = this.#selectors.selectorOf(key, round, scale.status?.selector ?? "", current);
+    const selector = this.#selectors.selectorOf(key, sync, scale.status?.selector ?? "", current);
     const selected = this.#selectors.podsOf(autoscaler, selector);
     const scaled = {
       selector: String(selector),
       pods: selected,
       wanted: current,
       present: scale.status?.replicas ?? 0,
-      now: round.now,
+      now: sync.now,
     };
     const failures: MetricFailure[] = [];
     let most: { replicas: number; name: string } | undefined;
     for (const spec of specs) {
       try {
         const { replicas, name, status } = await proposeReplicas(this.#metrics, autoscaler, spec, scaled);
-        round.metrics.push(status);
+        sync.metrics.push(status);
         if (most === undefined || replicas > most.replicas) most = { replicas, name };
       } catch (error) {
         if (!(error instanceof MetricFailure)) throw error;
         failures.push(error);
         // Readers find the status of a metric by its place.
-        round.metrics.push({ type: "" });
+        sync.metrics.push({ type: "" });
         this.#recorder.event(autoscaler, "Warning", error.reason, error.detail);
       }
     }
     const [first] = failures;
     if (first !== undefined && (most === undefined || most.replicas < current)) {
       const message = `the HPA was unable to compute the replica count: ${first.detail}`;
-      round.set("ScalingActive", "False", first.reason, message);
+      sync.set("ScalingActive", "False", first.reason, message);
       const text = `invalid metrics (${failures.length} invalid out of ${specs.length}), first error is: ${first.message}`;
       this.#recorder.event(autoscaler, "Warning", "FailedComputeMetricsReplicas", text);
-      round.finish(current, autoscaler.status?.desiredReplicas ?? 0, false);
+      sync.finish(current, autoscaler.status?.desiredReplicas ?? 0, false);
       throw new Unscalable(text);
     }
     const found = most ?? { replicas: current, name: "" };
     const message = `the HPA was able to successfully calculate a replica count from ${found.name}`;
-    round.set("ScalingActive", "True", "ValidMetricFound", message);
+    sync.set("ScalingActive", "True", "ValidMetricFound", message);
     return found;
   }
 
   async #resize(
-    round: AutoscalerRound,
+    sync: AutoscalerSync,
     target: Scaled,
     current: number,
     desired: number,
     reason: string,
   ): Promise<void> {
-    const { autoscaler } = round;
+    const { autoscaler } = sync;
     const { namespace } = autoscaler.metadata;
     const { apiVersion = "v1", kind, name } = autoscaler.spec.scaleTargetRef;
     try {
@@ -164,12 +164,12 @@ export class AutoscalerScaling {
       const text = `New size: ${desired}; reason: ${reason}; error: ${textOf(error)}`;
       this.#recorder.event(autoscaler, "Warning", "FailedRescale", text);
       const message = `the HPA controller was unable to update the target scale: ${textOf(error)}`;
-      round.set("AbleToScale", "False", "FailedUpdateScale", message);
-      round.finish(current, autoscaler.status?.desiredReplicas ?? 0, false);
+      sync.set("AbleToScale", "False", "FailedUpdateScale", message);
+      sync.finish(current, autoscaler.status?.desiredReplicas ?? 0, false);
       throw new Unscalable(message);
     }
     const message = `the HPA controller was able to update the target scale to ${desired}`;
-    round.set("AbleToScale", "True", "SucceededRescale", message);
+    sync.set("AbleToScale", "True", "SucceededRescale", message);
     this.#recorder.event(
       autoscaler,
       "Normal",

@@ -2,7 +2,7 @@ import { type LabelSelection, parseLabelSelector, SelectorError } from "@dray/ap
 import type { HorizontalPodAutoscaler } from "@dray/api/autoscaling/v2";
 import type { Pod } from "@dray/api/core/v1";
 import { type EventRecorder, type Informer, refOf } from "@dray/client";
-import { type AutoscalerRound, Unscalable } from "./sync.ts";
+import { type AutoscalerSync, Unscalable } from "./sync.ts";
 
 /** Which pods each autoscaler scales: no two may scale the same. */
 export class AutoscalerSelectors {
@@ -27,13 +27,13 @@ export class AutoscalerSelectors {
   }
 
   /** The selector of the target, which no other autoscaler may share. */
-  selectorOf(key: string, round: AutoscalerRound, text: string, current: number): LabelSelection {
-    const { autoscaler } = round;
+  selectorOf(key: string, sync: AutoscalerSync, text: string, current: number): LabelSelection {
+    const { autoscaler } = sync;
     const fail = (eventReason: string, event: string, reason = eventReason, message = event): never => {
       this.#recorder.event(autoscaler, "Warning", eventReason, event);
-      round.set("ScalingActive", "False", reason, message);
+      sync.set("ScalingActive", "False", reason, message);
       this.#recorder.event(autoscaler, "Warning", "FailedComputeMetricsReplicas", event);
-      round.finish(current, autoscaler.status?.desiredReplicas ?? 0, false);
+      sync.finish(current, autoscaler.status?.desiredReplicas ?? 0, false);
       throw new Unscalable(event);
     };
     if (text === "") {

@@ -11,8 +11,8 @@ export class Unscalable extends Error {
   override readonly name = "Unscalable";
 }
 
-/** One look at an autoscaler, and the status that comes of it. */
-export class AutoscalerRound {
+/** One sync of an autoscaler, and the status that it results in. */
+export class AutoscalerSync {
   readonly autoscaler: HorizontalPodAutoscaler;
   readonly now: number;
   readonly metrics: MetricStatus[] = [];
@@ -61,7 +61,7 @@ export class AutoscalerRound {
     return (this.autoscaler.spec.minReplicas ?? 1) !== 0 || this.#seesBeyondPods;
   }
 
-  /** Remembers who has taken the last pods away. */
+  /** Sets condition ScaledToZero when the last replica goes. */
   noteZero(current: number, desired: number): void {
     if (!this.toZero) {
       this.remove("ScaledToZero");

@@ -19,7 +19,7 @@ export interface PodGarbageOptions {
 }
 
 /**
- * Deletes pods that nobody else can: those of nodes that are gone, deleted ones that never got a node or whose node is
+ * Deletes pods that no kubelet will: those of nodes that are gone, deleted ones that never got a node or whose node is
  * out of service, and the oldest of those that have ended.
  *
  * Upstream: pkg/controller/podgc/gc_controller.go.
@@ -91,7 +91,7 @@ class PodGarbage {
     this.#missing.set(name, since);
     const wait = since + quarantine - clock.now();
     if (wait > 0) return wait;
-    // The cache may be behind: to delete the pods of a living node would be bad.
+    // The cache may be behind: to delete the pods of a live node would be bad.
     if (await this.#exists(name)) return 0;
     const disruption = { reason: "DeletionByPodGC", message: "PodGC: node no longer exists" };
     for (const pod of this.#pods.byIndex("node", name)) await failAndDelete(client, clock, pod, disruption);
@@ -117,7 +117,7 @@ class PodGarbage {
     const { nodeName } = pod.spec;
     const node = nodeName ? this.#nodes.get({ name: nodeName }) : undefined;
     if (nodeName && (node === undefined || !isOutOfService(node))) return;
-    // What is left to do is the work of its finalizers.
+    // Only its finalizers are left.
     if (isPodTerminal(pod) && Number(pod.metadata.deletionGracePeriodSeconds ?? 0) === 0) return;
     await failAndDelete(client, clock, pod);
   }

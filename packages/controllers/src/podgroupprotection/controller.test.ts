@@ -9,7 +9,7 @@ import {
   startPodGroupProtectionController,
 } from "@dray/controllers";
 import { type TestCluster, withCluster } from "../testing/cluster.ts";
-import { afterEachDeath } from "../testing/crashes.ts";
+import { afterEachCrash } from "../testing/crashes.ts";
 
 const withGroups = {
   featureGates: { GenericWorkload: true },
@@ -59,7 +59,7 @@ test("a group without pods goes at once", () =>
   ));
 
 test("killed before it lets go, it goes on", () =>
-  afterEachDeath(
+  afterEachCrash(
     start,
     {
       async before(cluster) {

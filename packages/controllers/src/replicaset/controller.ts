@@ -10,14 +10,14 @@ import {
   recorderOf,
   synced,
 } from "../shared/context.ts";
-import { manage } from "../shared/controller-ref-manager.ts";
+import { claimObjects } from "../shared/controller-ref-manager.ts";
 import { followPods } from "../shared/follow-pods.ts";
 import { controllerOf } from "../shared/owners.ts";
 import { podControl } from "../shared/pod-control.ts";
-import { leastNeeded } from "../shared/pod-ranking.ts";
+import { byDeletionPreference } from "../shared/pod-ranking.ts";
 import { isAvailable, untilAvailable } from "../shared/pods.ts";
 import { nonZeroCounts, withCondition, writeStatus } from "../shared/status.ts";
-import { isRejected, Rejections } from "./rejection-back-off.ts";
+import { isRejected, RejectionBackOff } from "./rejection-back-off.ts";
 
 /** Pods made or deleted in one go. */
 const burst = 500;
@@ -62,7 +62,7 @@ async function startReplication<O extends Replicated>(
   const pods = informers.of(Pod);
   const recorder = recorderOf(context, component);
   const control = podControl(client, kind, pods, recorder);
-  const rejections = new Rejections(clock);
+  const rejections = new RejectionBackOff(clock);
   await synced(context, [sets, pods]);
 
   const queues = controllerQueues(context);
@@ -89,7 +89,7 @@ async function startReplication<O extends Replicated>(
     const selector = selectorOf(set);
     // Would select every pod: the API server refuses it, other servers may not.
     if (selector.empty) return;
-    const managed = await manage(client, kind, set, selector, Pod, candidates);
+    const managed = await claimObjects(client, kind, set, selector, Pod, candidates);
     let failure: unknown;
     if (set.metadata.deletionTimestamp === undefined) {
       try {
@@ -131,7 +131,7 @@ async function startReplication<O extends Replicated>(
       return pods.byIndex("controller", set.metadata.uid).filter(isPodActive).length > managed.length;
     }
     if (missing < 0) {
-      const spare = leastNeeded(managed, { related: relatedPods(set, managed), now: clock.now() });
+      const spare = byDeletionPreference(managed, { related: relatedPods(set, managed), now: clock.now() });
       await control.delete(set, spare.slice(0, Math.min(-missing, burst)));
       return true;
     }

@@ -27,7 +27,7 @@ export function isRejected({ spec, status }: Pod): boolean {
  * may choose it again: without a delay one replica makes a hundred failed pods a second. (kube-controller-manager has
  * no such back-off; there only the limit of its client on requests slows this down.)
  */
-export class Rejections {
+export class RejectionBackOff {
   readonly #clock: Clock;
   readonly #entries = new Map<string, Entry>();
 

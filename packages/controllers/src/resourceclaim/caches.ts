@@ -7,7 +7,7 @@ import type { ControllerContext } from "../shared/context.ts";
 import { servedPodGroups } from "../shared/served-kinds.ts";
 import type { ServedResources } from "../shared/served-resources.ts";
 
-/** What the claim controller reads. */
+/** Informers of the claim controller. */
 export interface ClaimCaches {
   readonly pods: Informer<Pod>;
   readonly claims: Informer<ResourceClaim>;

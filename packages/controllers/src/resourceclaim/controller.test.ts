@@ -10,7 +10,7 @@ import {
   startResourceClaimController,
 } from "@dray/controllers";
 import { type TestCluster, type TestOptions, withCluster } from "../testing/cluster.ts";
-import { afterEachDeath } from "../testing/crashes.ts";
+import { afterEachCrash } from "../testing/crashes.ts";
 
 const finalizer = "resource.kubernetes.io/delete-protection";
 const devices = { requests: [{ name: "gpu", exactly: { deviceClassName: "gpu" } }] };
@@ -365,7 +365,7 @@ test("the claim of extended resources is released regardless of the gate", () =>
   ));
 
 test("killed before any of its writes it goes on, and makes each claim once", () =>
-  afterEachDeath(start, {
+  afterEachCrash(start, {
     async before(cluster) {
       await podWithTemplate(cluster, "p", ["one", "two"]);
     },
@@ -381,7 +381,7 @@ test("killed before any of its writes it goes on, and makes each claim once", ()
   }));
 
 test("killed while it gives devices back it goes on, until the claim is gone", () =>
-  afterEachDeath(start, {
+  afterEachCrash(start, {
     async before(cluster) {
       await cluster.create(ResourceClaim, { metadata: { name: "c" }, spec: { devices } });
       const gone = { metadata: { name: "gone", uid: "00000000-0000-4000-8000-000000000000" } } as Pod;

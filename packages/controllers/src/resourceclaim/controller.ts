@@ -169,7 +169,7 @@ class ClaimSync {
     if (pod.spec.nodeName) await this.#reserve(pod, group || undefined, generated);
   }
 
-  /** A claim of the group is made for the group: its pods wait for it. */
+  /** The claim of a group has been created: its pods wait for it. */
   #claimOfGroup(pod: ClaimOwner, group: PodGroup | undefined): ForeignClaim {
     return (entry) => {
       if (group === undefined || !isGroupClaim(group, entry)) return undefined;

@@ -1,8 +1,8 @@
 /** Ties a generated claim to the entry of the pod that it was generated for. */
 export const podClaimAnnotation = "resource.kubernetes.io/pod-claim-name";
 
-/** What is left of 63 characters for the base of a generated name. */
-const longestBase = 57;
+/** Maximum length of the base of a generated name: 63 characters less the suffix. */
+const maxBaseLength = 57;
 
 /**
  * `<pod>-<entry>-`. Where that is too long both names are cut in proportion: the server would cut off the
@@ -10,7 +10,8 @@ const longestBase = 57;
  */
 export function claimNameBase(pod: string, entry: string): string {
   const base = `${pod}-${entry}-`;
-  if (base.length <= longestBase) return base;
-  const cut = (name: string): string => name.slice(0, Math.floor((name.length * longestBase) / base.length));
+  if (base.length <= maxBaseLength) return base;
+  const cut = (name: string): string =>
+    name.slice(0, Math.floor((name.length * maxBaseLength) / base.length));
   return `${cut(pod)}-${cut(entry)}`;
 }

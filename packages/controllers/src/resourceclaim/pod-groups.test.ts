@@ -11,7 +11,7 @@ import {
   startResourceClaimController,
 } from "@dray/controllers";
 import { type TestCluster, type TestOptions, withCluster } from "../testing/cluster.ts";
-import { afterEachDeath } from "../testing/crashes.ts";
+import { afterEachCrash } from "../testing/crashes.ts";
 
 const finalizer = "resource.kubernetes.io/delete-protection";
 const devices = { requests: [{ name: "gpu", exactly: { deviceClassName: "gpu" } }] };
@@ -246,7 +246,7 @@ test("1.36 has groups in v1alpha2", () =>
   ));
 
 test("killed before any of its writes it goes on, and makes one claim for the group", () =>
-  afterEachDeath(
+  afterEachCrash(
     start,
     {
       async before(cluster) {

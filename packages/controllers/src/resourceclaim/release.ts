@@ -46,7 +46,7 @@ export class ClaimRelease {
     const claim = await this.#release(seen, valid);
     const unused = valid.length === 0 && claim.metadata.deletionTimestamp === undefined;
     if (unused && this.#isLeftOver(claim)) await this.#delete(claim);
-    // What was written must be seen before this claim is judged again; a claim that is gone never is.
+    // The cache must have the write before this claim is processed again; a deleted claim never is.
     await claims.until(
       () => claims.get(refOf(key))?.metadata.uid !== claim.metadata.uid || hasReached(claims, claim),
     );

@@ -15,7 +15,7 @@ import {
   startResourcePoolStatusController,
 } from "@dray/controllers";
 import { type TestCluster, type TestOptions, withCluster } from "../testing/cluster.ts";
-import { afterEachDeath } from "../testing/crashes.ts";
+import { afterEachCrash } from "../testing/crashes.ts";
 
 const driver = "gpu.example.com";
 const options: TestOptions = {
@@ -300,7 +300,7 @@ test("a pool that the API rejects fails the request, with the reason", () =>
   }));
 
 test("killed before its write it goes on", () =>
-  afterEachDeath(
+  afterEachCrash(
     start,
     {
       async before(cluster) {

@@ -1,7 +1,7 @@
 import { Quantity } from "@dray/api";
 import type { CounterSet, Device, DeviceCounterConsumption } from "@dray/api/resource/v1";
 
-/** What is left of the counters of a pool, by set and counter. */
+/** Free counters of a pool, by set and counter. */
 export class CounterRoom {
   readonly #left: ReadonlyMap<string, Map<string, Quantity>>;
 
@@ -9,7 +9,7 @@ export class CounterRoom {
     this.#left = new Map([...sets].map(([set, counters]) => [set, new Map(counters)]));
   }
 
-  /** What the counter sets of a pool have beside the devices in use; each device counts once, as for the scheduler. */
+  /** Counters of a pool less those of devices in use; each device counts once, as for the scheduler. */
   static of(sets: readonly CounterSet[], devicesInUse: readonly Device[]): CounterRoom {
     const left = new Map<string, Map<string, Quantity>>();
     for (const { name, counters } of sets) {

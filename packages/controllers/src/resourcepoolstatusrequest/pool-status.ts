@@ -95,7 +95,7 @@ interface PoolUsage {
   readonly consumed: Map<string, Quantity>;
 }
 
-/** What claims have of each pool. Admin access (KEP-5018) only observes: it takes nothing. */
+/** Devices of each pool that claims have. Admin access (KEP-5018) takes none. */
 function usageOf(claims: Iterable<ResourceClaim>, driver: string): Map<string, PoolUsage> {
   const usage = new Map<string, PoolUsage>();
   for (const { status } of claims)

@@ -13,7 +13,7 @@ export interface PoolView {
   readonly slices: readonly ResourceSlice[];
   /** The names of devices with an allocation other than admin access. */
   readonly inUse: ReadonlySet<string>;
-  /** What allocations take of each capacity of the pool. */
+  /** Capacity of the pool that allocations take. */
   readonly consumed: ReadonlyMap<string, Quantity>;
   /** Groups partitions of a pool whose slices declare no attribute. */
   readonly defaultAttribute?: string | undefined;
@@ -26,7 +26,7 @@ export interface PoolSummaries {
   readonly validationError?: string;
 }
 
-/** A device with the attribute that tells its partition type, where it has one. */
+/** A device with its partition type, if it has one. */
 interface Partition {
   readonly device: Device;
   readonly attribute: string | undefined;

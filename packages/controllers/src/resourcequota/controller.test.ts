@@ -11,7 +11,7 @@ import {
   startResourceQuotaController,
 } from "@dray/controllers";
 import { type TestCluster, withCluster } from "../testing/cluster.ts";
-import { afterEachDeath } from "../testing/crashes.ts";
+import { afterEachCrash } from "../testing/crashes.ts";
 
 const pod = (name: string, cpu: string, more: object = {}): object => ({
   metadata: { name },
@@ -186,7 +186,7 @@ test("an object that the cache has later than a count is counted after all", () 
 });
 
 test("killed before its write the counting goes on", () =>
-  afterEachDeath(async (context) => startResourceQuotaController(context, await servedResources(context)), {
+  afterEachCrash(async (context) => startResourceQuotaController(context, await servedResources(context)), {
     async before(cluster) {
       await cluster.create(Pod, pod("p", "250m"));
       await cluster.create(ResourceQuota, {

@@ -39,7 +39,7 @@ export async function startResourceQuotaController(
   quotas.handle({
     add: quotaChanged,
     update: (quota, old) => {
-      // What admission charges is in the status already, but not yet in every cache: to count then would lose it.
+      // The status has what admission charges, but not yet every cache: counting now would lose it.
       if (!sameList(quota.spec?.hard, old.spec?.hard)) quotaChanged(quota);
     },
     delete: ({ metadata }) => count.forget(metadata.namespace),
@@ -98,7 +98,7 @@ class QuotaCount {
     this.#counted.set(resource, informer);
     const restricts = ({ spec }: ResourceQuota): boolean =>
       evaluator.matching(Object.keys(spec?.hard ?? {})).length > 0;
-    // What came later is counted now: until then its names in quotas had no number.
+    // New resources are counted now: until then quotas had no usage for them.
     if (this.#loaded)
       for (const quota of this.#quotas.list())
         if (restricts(quota)) this.#queue().add(quota.metadata.namespace);

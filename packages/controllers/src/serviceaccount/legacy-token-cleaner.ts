@@ -32,7 +32,7 @@ export async function startLegacyTokenCleaner(context: ControllerContext): Promi
   async function clean(key: string): Promise<void> {
     queue.addAfter(key, day);
     const since = Date.parse(maps.get(tracking)?.data?.["since"] ?? "");
-    // From the day after tracking began; without it nobody knows what was used.
+    // From the day after tracking began: before, uses are unknown.
     if (Number.isNaN(since) || clock.now() < since + day + cleanUpPeriod) return;
     for (const secret of secrets.list()) if (isUnused(secret)) await invalidate(secret);
   }

@@ -12,7 +12,7 @@ export const accountUidAnnotation = "kubernetes.io/service-account.uid";
 export interface TokenSecretOptions {
   /** Private key that signs the tokens of service accounts, PEM. */
   readonly key: string;
-  /** PEM: what pods verify the API server with. */
+  /** PEM: certificate by which pods verify the API server. */
   readonly rootCA: string;
 }
 
@@ -123,7 +123,7 @@ function base64(text: string): string {
   return Buffer.from(text).toString("base64");
 }
 
-/** The object has changed or is gone: the cache hears of it, and it is looked at again. */
+/** Ignores conflicts and missing objects: the watch brings the change, and the object is queued again. */
 async function unlessOutdated(write: () => Promise<unknown>): Promise<void> {
   try {
     await write();

@@ -25,16 +25,16 @@ export async function startServiceCIDRController(context: ControllerContext): Pr
   const queues = controllerQueues(context);
   const queue = queues.queue("service-cidr", reconcile);
   // There are few ranges, and any of them may hold another one back.
-  const lookAtLeaving = (): void => {
+  const enqueueTerminating = (): void => {
     for (const { metadata } of ranges.list())
       if (metadata.deletionTimestamp !== undefined) queue.add(metadata.name);
   };
   const changed = ({ metadata }: ServiceCIDR): void => {
     queue.add(metadata.name);
-    lookAtLeaving();
+    enqueueTerminating();
   };
-  ranges.handle({ add: changed, update: changed, delete: lookAtLeaving });
-  addresses.handle({ add: lookAtLeaving, delete: lookAtLeaving });
+  ranges.handle({ add: changed, update: changed, delete: enqueueTerminating });
+  addresses.handle({ add: enqueueTerminating, delete: enqueueTerminating });
 
   async function reconcile(name: string): Promise<void> {
     const range = ranges.get({ name });

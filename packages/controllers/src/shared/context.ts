@@ -11,7 +11,7 @@ import {
 import type { Informers } from "./informers.ts";
 import type { ControllerMetrics } from "./metrics.ts";
 
-/** What every controller is given. */
+/** Dependencies of every controller. */
 export interface ControllerContext {
   readonly client: Client;
   readonly clock: Clock;

@@ -10,7 +10,7 @@ type Namespaced = KubeObject & { metadata: NamespacedMeta };
  * and have no controller are adopted, and get the finalizer; ones that it manages but no longer match are let go
  * (apps/v1).
  */
-export async function manage<T extends Namespaced, O extends Namespaced>(
+export async function claimObjects<T extends Namespaced, O extends Namespaced>(
   client: Client,
   owners: Kind<O>,
   owner: O,

@@ -28,7 +28,7 @@ export async function evict(
 }
 
 /**
- * Deletes a pod that no kubelet will end: it is marked as failed first, because those who wait for its end read its
+ * Deletes a pod that no kubelet will end: it is marked as failed first, because clients that wait for its end read its
  * phase, and finalizers may keep it. Returns false if the pod was gone or replaced by then.
  *
  * Upstream: pkg/controller/podgc/gc_controller.go, markFailedAndDeletePodWithCondition.

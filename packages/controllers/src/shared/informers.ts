@@ -26,7 +26,7 @@ import { poolKey } from "./pools.ts";
 /** The caches that controllers share: one for each kind, with the indexes that any of them needs. */
 export interface Informers {
   of<T extends KubeObject>(kind: Kind<T>): Informer<T>;
-  /** Lets the cache of a kind go that the server has no more; asked for again, there is a new one. */
+  /** Drops the cache of a kind that the server no longer serves; `of` creates a new one. */
   forget(kind: Kind): void;
 }
 

@@ -1,7 +1,7 @@
 import type { IntOrString } from "@dray/api";
 
 /** The number that `25%` or 2 means of `total`. */
-export function ofTotal(value: IntOrString | undefined, total: number, round: "up" | "down"): number {
+export function scaledValue(value: IntOrString | undefined, total: number, round: "up" | "down"): number {
   if (value === undefined) return 0;
   if (typeof value === "number") return value;
   const percent = /^([0-9]+)%$/.exec(value)?.[1];

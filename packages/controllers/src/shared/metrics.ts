@@ -53,7 +53,7 @@ interface Series {
   sum: number;
 }
 
-/** What the controllers count, under the names of kube-controller-manager. */
+/** Metrics under kube-controller-manager's names. */
 export class ControllerMetrics {
   /** By metric, then by the text of the labels. */
   readonly #series = Object.fromEntries(names.map((name) => [name, new Map()])) as Record<

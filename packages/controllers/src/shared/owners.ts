@@ -3,7 +3,7 @@ import type { OwnerReference } from "@dray/api/meta/v1";
 
 export { controllerOf } from "@dray/api";
 
-/** The reference that makes `owner` the controller of what bears it, and keeps it until that is gone (foreground). */
+/** The reference that makes `owner` the controller of an object, and blocks a foreground deletion of the owner. */
 export function controllerReference(kind: Kind, owner: KubeObject): OwnerReference {
   return {
     apiVersion: apiVersionOf(kind),

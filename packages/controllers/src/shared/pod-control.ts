@@ -11,7 +11,7 @@ import { controllerReference } from "./owners.ts";
 
 type Owner = KubeObject & { metadata: NamespacedMeta };
 
-/** Makes and deletes the pods of workloads, and tells of it by events of the owner. */
+/** Creates and deletes the pods of workloads, with events of the owner. */
 export interface PodControl<O extends Owner> {
   /**
    * Makes a pod from each template, in batches that double, so that a request that is refused once is not refused a
@@ -79,9 +79,9 @@ export function podControl<O extends Owner>(
         for (const result of results) if (result.status === "rejected") throw result.reason;
       }
     },
-    async delete(owner, doomed) {
+    async delete(owner, podsToDelete) {
       const results = await Promise.allSettled(
-        doomed.map(async (pod) => {
+        podsToDelete.map(async (pod) => {
           const { namespace, name, uid } = pod.metadata;
           const ref = { namespace, name };
           try {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
-import { leastNeeded } from "./pod-ranking.ts";
+import { byDeletionPreference } from "./pod-ranking.ts";
 
 const now = Date.parse("2026-01-02T00:00:00Z");
 const ago = (seconds: number): string => new Date(now - seconds * 1000).toISOString();
@@ -57,19 +57,19 @@ for (const [why, first, second, ofJobsToo] of pairs)
   test(`of two pods the one goes first that ${why}`, () => {
     const pods = [pod("a-second", second), pod("b-first", first)];
     const names = (list: readonly Pod[]): string[] => list.map(({ metadata }) => metadata.name);
-    assert.deepEqual(names(leastNeeded(pods, { related: pods, now })), ["b-first", "a-second"]);
-    if (ofJobsToo) assert.deepEqual(names(leastNeeded(pods)), ["b-first", "a-second"]);
+    assert.deepEqual(names(byDeletionPreference(pods, { related: pods, now })), ["b-first", "a-second"]);
+    if (ofJobsToo) assert.deepEqual(names(byDeletionPreference(pods)), ["b-first", "a-second"]);
   });
 
 test("the pod with more neighbours of the same owner goes first, not the youngest", () => {
   const pods = [pod("a", { node: "m", ready: 10 }), pod("b", { node: "n", ready: 100 })];
   const neighbour = pod("other-set", { node: "n", ready: 1000 });
-  const [first] = leastNeeded(pods, { related: [...pods, neighbour], now });
+  const [first] = byDeletionPreference(pods, { related: [...pods, neighbour], now });
   assert.equal(first?.metadata.name, "b");
 });
 
 test("of pods of about the same age not always the youngest goes", () => {
   const pods = [pod("b", { ready: 100 }), pod("a", { ready: 101 })];
-  assert.equal(leastNeeded(pods, { related: pods, now })[0]?.metadata.name, "a");
-  assert.equal(leastNeeded(pods)[0]?.metadata.name, "b", "without siblings it does");
+  assert.equal(byDeletionPreference(pods, { related: pods, now })[0]?.metadata.name, "a");
+  assert.equal(byDeletionPreference(pods)[0]?.metadata.name, "b", "without siblings it does");
 });

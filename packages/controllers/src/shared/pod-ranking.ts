@@ -5,7 +5,7 @@ import { readySince } from "./pods.ts";
 const deletionCost = "controller.kubernetes.io/pod-deletion-cost";
 const phases = ["Pending", "Unknown", "Running"];
 
-/** What pods of a ReplicaSet are compared by besides themselves. */
+/** Facts about the siblings of a ReplicaSet's pods, for ranking. */
 export interface PodSiblings {
   /** Pods of all sets with the same owner. */
   readonly related: readonly Pod[];
@@ -21,7 +21,7 @@ type Compare = (a: Pod, b: Pod) => number;
  *
  * Upstream: pkg/controller/controller_utils.go, ActivePods and ActivePodsWithRanks.
  */
-export function leastNeeded(pods: readonly Pod[], siblings?: PodSiblings): Pod[] {
+export function byDeletionPreference(pods: readonly Pod[], siblings?: PodSiblings): Pod[] {
   const neighbours = new Map<string, number>();
   for (const { spec } of (siblings?.related ?? []).filter(isPodActive))
     neighbours.set(spec.nodeName ?? "", (neighbours.get(spec.nodeName ?? "") ?? 0) + 1);
@@ -56,13 +56,13 @@ function descending(measure: (pod: Pod) => number): Compare {
 
 /** The younger first; of about the same age, the one with the lower uid. */
 function byMagnitude(timeOf: (pod: Pod) => number, now: number): Compare {
-  const magnitude = (pod: Pod): number => {
+  const magnitudeOf = (pod: Pod): number => {
     const age = now - timeOf(pod);
     return age > 0 ? Math.floor(Math.log2(age * 1e6)) : -1;
   };
   return (a, b) => {
     if (timeOf(a) === timeOf(b)) return 0;
-    return magnitude(a) - magnitude(b) || (a.metadata.uid < b.metadata.uid ? -1 : 1);
+    return magnitudeOf(a) - magnitudeOf(b) || (a.metadata.uid < b.metadata.uid ? -1 : 1);
   };
 }
 

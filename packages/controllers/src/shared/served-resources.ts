@@ -25,13 +25,13 @@ export type ResourceFollower = (resource: ServedResource, informer: Informer<Kub
 
 /** All kinds whose objects can be deleted, with caches, as they come and go: custom resources among them. */
 export interface ServedResources {
-  /** As of the last look at discovery; of each resource the version that the server prefers. */
+  /** As of the last read of discovery; of each resource the version that the server prefers. */
   readonly list: readonly ServedResource[];
-  /** The versions of other servers, as of the last look, that could not be asked what they have. */
+  /** Versions of aggregated API servers that could not be read, as of the last read of discovery. */
   readonly unread: readonly string[];
   /** The kind that an owner reference means, in that version. */
   find(apiVersion: string, kind: string): Kind | undefined;
-  /** Looks at discovery, later than now. Rejects as requests do; then what was known stands. */
+  /** Reads discovery, beginning now or later. Rejects as requests do; then the last state stays. */
   refresh(): Promise<void>;
   /**
    * Calls the follower for each resource that there is and each that comes. Events are left out: they own nothing, are
@@ -39,7 +39,7 @@ export interface ServedResources {
    * 30 seconds.
    */
   follow(follower: ResourceFollower): Promise<void>;
-  /** Calls the handler whenever discovery has told something new. */
+  /** Calls the handler after each change of discovery. */
   onChange(handler: () => void): void;
 }
 
@@ -182,7 +182,7 @@ class DiscoveredResources implements ServedResources {
     for (const left of leave) left();
   }
 
-  /** Reads discovery anew, and logs a failure: the next resync tries again. */
+  /** Reads discovery, and logs a failure: the next resync tries again. */
   #refreshLater(): void {
     const { log, signal } = this.#context;
     if (signal.aborted) return;

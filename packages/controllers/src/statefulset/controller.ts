@@ -10,7 +10,7 @@ import {
   recorderOf,
   synced,
 } from "../shared/context.ts";
-import { manage } from "../shared/controller-ref-manager.ts";
+import { claimObjects } from "../shared/controller-ref-manager.ts";
 import { followPods } from "../shared/follow-pods.ts";
 import { untilAvailable } from "../shared/pods.ts";
 import { type StatefulClaims, statefulClaims } from "./claims.ts";
@@ -32,8 +32,8 @@ export async function startStatefulSetController(context: ControllerContext): Pr
   const claims = statefulClaims(client, volumeClaims, recorder);
   const writes = new StatefulWrites(client, { sets, pods, claims, recorder });
   const queues = controllerQueues(context);
-  const round = new StatefulRound(context, { sets, pods, revisions, claims, writes }, () => queue);
-  const queue = queues.queue("statefulset", (key) => round.reconcile(key));
+  const sync = new StatefulSetSync(context, { sets, pods, revisions, claims, writes }, () => queue);
+  const queue = queues.queue("statefulset", (key) => sync.reconcile(key));
   const setChanged = (set: StatefulSet): void => queue.add(keyOf(set.metadata));
   sets.handle({ add: setChanged, update: setChanged });
   followPods(
@@ -62,7 +62,7 @@ interface Parts {
 }
 
 /** Brings the pods of one StatefulSet to what it says. */
-class StatefulRound {
+class StatefulSetSync {
   readonly #context: ControllerContext;
   readonly #parts: Parts;
   readonly #queue: () => WorkQueue;
@@ -98,13 +98,13 @@ class StatefulRound {
     const candidates = this.#parts.pods.byIndex("namespace", set.metadata.namespace);
     const members = candidates.filter((pod) => ordinalOf(set, pod) !== undefined);
     const selector = labelSelectorOf(set.spec.selector);
-    return manage(this.#context.client, StatefulSet, set, selector, Pod, members);
+    return claimObjects(this.#context.client, StatefulSet, set, selector, Pod, members);
   }
 
   #history(set: StatefulSet): Promise<ControllerRevision[]> {
     const past = this.#parts.revisions.byIndex("namespace", set.metadata.namespace);
     const selector = labelSelectorOf(set.spec.selector);
-    return manage(this.#context.client, StatefulSet, set, selector, ControllerRevision, past);
+    return claimObjects(this.#context.client, StatefulSet, set, selector, ControllerRevision, past);
   }
 
   #sync(set: StatefulSet, history: readonly ControllerRevision[]): Promise<Revisions | undefined> {

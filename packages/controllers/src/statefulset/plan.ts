@@ -2,11 +2,11 @@ import type { StatefulSet } from "@dray/api/apps/v1";
 import type { Pod } from "@dray/api/core/v1";
 import { isPodReady, isPodTerminal } from "@dray/api/pod";
 import { revisionHash } from "../history/revisions.ts";
-import { ofTotal } from "../shared/int-or-percent.ts";
+import { scaledValue } from "../shared/int-or-percent.ts";
 import { isAvailable } from "../shared/pods.ts";
 import { ordinalOf, ordinalsOf } from "./pods.ts";
 
-/** What one round does. */
+/** Steps of one sync. */
 export interface StatefulSteps {
   readonly remove: readonly Pod[];
   /** Ordinals whose pod is to be made. */
@@ -31,7 +31,7 @@ export interface StatefulState {
   readonly update: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** The claims of an earlier pod must go before the pod with this ordinal is made. */
+  /** The claims of an earlier pod must go before the pod with this ordinal is created. */
   isStale(ordinal: number, pod?: Pod): boolean;
 }
 
@@ -42,7 +42,7 @@ export function isRunningAndReady(pod: Pod): boolean {
 }
 
 /**
- * What to do next for a set. With `OrderedReady` each step waits until all pods before it are available; with
+ * Plans the next step of a set. With `OrderedReady` each step waits until all pods before it are available; with
  * `Parallel` everything is done at once. Scaling goes before updating.
  *
  * Upstream: pkg/controller/statefulset/stateful_set_control.go, updateStatefulSet.
@@ -131,8 +131,8 @@ class Planner {
     const highest = this.#condemned[0]?.pod;
     if (highest === undefined) return true;
     // All replicas are available here: the first pod in trouble is the lowest of those beyond the range.
-    const troubled = this.#condemned.findLast(({ pod }) => !this.#isAvailable(pod))?.pod;
-    const waits = isTerminating(highest) || (!this.#isAvailable(highest) && highest !== troubled);
+    const firstUnavailable = this.#condemned.findLast(({ pod }) => !this.#isAvailable(pod))?.pod;
+    const waits = isTerminating(highest) || (!this.#isAvailable(highest) && highest !== firstUnavailable);
     if (!waits) this.#remove.add(highest);
     return false;
   }
@@ -144,14 +144,14 @@ class Planner {
     const { start, end } = ordinalsOf(set);
     const ordinals = Array.from({ length: end - start }, (_, index) => end - 1 - index);
     const unavailable = ordinals.filter((ordinal) => !this.#isAvailable(this.#replicas.get(ordinal)));
-    const budget = Math.max(1, ofTotal(maxUnavailable, end - start, "down")) - unavailable.length;
+    const budget = Math.max(1, scaledValue(maxUnavailable, end - start, "down")) - unavailable.length;
     const outdated = ordinals.flatMap((ordinal) => {
       const pod = this.#replicas.get(ordinal);
       // The partition counts from the first ordinal of the set.
       if (pod === undefined || ordinal - start < partition || isTerminating(pod)) return [];
       return pod.metadata.labels?.[revisionHash] === update ? [] : [pod];
     });
-    // What serves nobody is replaced whatever the limit; with ordered pods nothing is in that state here.
+    // Unavailable pods are replaced whatever the limit; ordered sets have none here.
     const broken = outdated.filter((pod) => !this.#isAvailable(pod));
     const serving = outdated.filter((pod) => this.#isAvailable(pod));
     for (const pod of [...broken, ...serving.slice(0, Math.max(0, budget))]) this.#remove.add(pod);

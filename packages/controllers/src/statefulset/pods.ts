@@ -90,7 +90,7 @@ export function statefulPod(
   };
 }
 
-/** A living pod with its identity restored, where somebody has changed it; undefined if nothing is wrong. */
+/** An active pod with its identity restored, where somebody has changed it; undefined if nothing is wrong. */
 export function repairedPod(set: StatefulSet, pod: Pod, ordinal: number): Pod | undefined {
   const volumes = volumesFor(set, ordinal, pod.spec.volumes ?? []);
   const claims = new Map(

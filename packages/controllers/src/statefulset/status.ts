@@ -20,9 +20,9 @@ export function statefulStatus(
   const [current, update] = [revisions.current.metadata.name, revisions.update.metadata.name];
   const { replicas: wanted = 1, minReadySeconds = 0 } = set.spec;
   const ready = pods.filter(isRunningAndReady);
-  const living = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const activePods = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const having = (revision: string): number =>
-    living.filter(({ metadata }) => metadata.labels?.[revisionHash] === revision).length;
+    activePods.filter(({ metadata }) => metadata.labels?.[revisionHash] === revision).length;
   const updated = having(update);
   const done = updated === wanted && ready.length === wanted && pods.length === wanted;
   const counts = {

@@ -12,7 +12,7 @@ import {
   startStorageVersionMigrator,
 } from "@dray/controllers";
 import { memoryStore } from "@dray/store";
-import { handClock, killedAtEveryWrite, type TestCluster, withCluster } from "../testing/cluster.ts";
+import { fakeClock, killedAtEveryWrite, type TestCluster, withCluster } from "../testing/cluster.ts";
 
 const start = async (context: ControllerContext): Promise<Controller> =>
   startStorageVersionMigrator(context, await servedResources(context));
@@ -116,7 +116,7 @@ function patching(context: ControllerContext, before: (name: string) => Promise<
 }
 
 test("a custom resource whose storage version changed: its objects are written anew, the old version goes", async () => {
-  const store = memoryStore(handClock());
+  const store = memoryStore(fakeClock());
   const stored = async (): Promise<string[]> =>
     (await store.list(`/registry/${gadgets}/`)).entries.map(({ value }) => JSON.parse(value).apiVersion);
   await withCluster(

@@ -7,7 +7,7 @@ import { MigrationRunner, resourceKey } from "./migration-runner.ts";
 import { Migration } from "./migrator.ts";
 
 /**
- * Has the API server write the objects of a resource anew, in the version in which it stores them now, for each
+ * Rewrites the objects of a resource in its storage version for each
  * StorageVersionMigration (KEP-4192). Does nothing on a server without that kind or with feature gate
  * StorageVersionMigrator off.
  *

@@ -84,8 +84,8 @@ export class Migration {
   }
 
   /**
-   * Returns the error, if there is one that matters: an object that has changed, is gone or was made anew in the
-   * meantime has been written in the storage version, or is no more.
+   * Returns the error, if it matters: an object that was changed, deleted or recreated in the
+   * meantime has been written in the storage version, or is gone.
    */
   async #patch(kind: DiscoveredKind, object: KubeObject): Promise<Error | undefined> {
     const { uid, resourceVersion } = object.metadata;

@@ -94,7 +94,7 @@ function noExecute(node: Node): readonly Taint[] {
 
 /**
  * Milliseconds since the epoch at which the pod has to go; undefined: it may stay. Time runs from when both taint and
- * pod were there, so that it does not begin anew with each restart of the controller.
+ * pod were there, so that it does not restart with the controller.
  */
 export function evictionTime(pod: Pod, taints: readonly Taint[]): number | undefined {
   const scheduled = pod.status?.conditions?.find(({ type }) => type === "PodScheduled")?.lastTransitionTime;

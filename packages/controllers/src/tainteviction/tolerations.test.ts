@@ -27,23 +27,23 @@ test("a NoExecute taint evicts at once, after the seconds tolerated, or never", 
     await client
       .resource(Node)
       .patch({ name: "a" }, "merge", { spec: { taints: [{ key: "k", effect: "NoExecute", timeAdded }] } });
-    const doomed = async (): Promise<string> =>
+    const evictedPods = async (): Promise<string> =>
       (await cluster.list(Pod))
         .filter(({ metadata }) => metadata.deletionTimestamp)
         .map(({ metadata }) => metadata.name)
         .sort()
         .join();
-    await cluster.until("none is evicted", async () => (await doomed()) === "none");
+    await cluster.until("none is evicted", async () => (await evictedPods()) === "none");
     const condition = (await cluster.get(Pod, "none")).status?.conditions?.find(
       ({ type }) => type === "DisruptionTarget",
     );
     assert.deepEqual([condition?.status, condition?.reason], ["True", "DeletionByTaintManager"]);
     clock.pass(90_000);
     await cluster.settle();
-    assert.equal(await doomed(), "none");
+    assert.equal(await evictedPods(), "none");
     clock.pass(10_000);
-    await cluster.until("some is evicted", async () => (await doomed()) === "none,some");
+    await cluster.until("some is evicted", async () => (await evictedPods()) === "none,some");
     clock.pass(10_000_000);
     await cluster.settle();
-    assert.equal(await doomed(), "none,some");
+    assert.equal(await evictedPods(), "none,some");
   }));

@@ -11,11 +11,11 @@ import {
 import { memoryStore } from "@dray/store";
 
 /** Time that passes when the test says so. */
-export interface HandClock extends Clock {
+export interface FakeClock extends Clock {
   pass(milliseconds: number): void;
 }
 
-export function handClock(): HandClock {
+export function fakeClock(): FakeClock {
   let now = Date.parse("2026-01-01T00:00:00Z");
   const timers = new Set<{ at: number; run: () => void }>();
   return {
@@ -42,7 +42,7 @@ export function handClock(): HandClock {
 /** An API server of its own, in this process, with a client that may do everything. */
 export interface TestCluster {
   readonly client: Client;
-  readonly clock: HandClock;
+  readonly clock: FakeClock;
   readonly context: ControllerContext;
   readonly problems: string[];
   /** A client of another user. */
@@ -60,7 +60,7 @@ export interface TestCluster {
   finishDeletions(): Promise<void>;
   /** `type reason message` of the events of namespace `d`. */
   events(): Promise<string[]>;
-  /** Waits until the function answers something that is not undefined or false; time of the clock passes meanwhile. */
+  /** Waits until the function returns a value other than undefined and false, while the fake clock advances. */
   until<T>(what: string, check: () => Promise<T | undefined | false>): Promise<T>;
   /** Some turns, for what should not happen to have had its chance. */
   settle(): Promise<void>;
@@ -71,7 +71,7 @@ export interface TestCluster {
   ): Promise<void>;
 }
 
-/** What the cluster and its controllers are, the newest release with its defaults if absent; and more of its server. */
+/** Release and gates of cluster and controllers, the newest release by default; options of the server. */
 export interface TestOptions extends Partial<Omit<ServerOptions, "featureGates" | "kubernetesVersion">> {
   readonly kubernetesVersion?: KubernetesVersion;
   readonly featureGates?: Readonly<Record<string, boolean>>;
@@ -85,7 +85,7 @@ export async function withCluster(
 ): Promise<void> {
   const gates = new Map(Object.entries(featureGates));
   const features = featuresOf(kubernetesVersion, gates);
-  const clock = handClock();
+  const clock = fakeClock();
   const store = memoryStore(clock);
   const problems: string[] = [];
   const note = (fields: object, message: string): void => {
@@ -98,7 +98,7 @@ export async function withCluster(
     store,
     clock,
     log,
-    // Who starts controllers one by one has no service accounts.
+    // Tests that start controllers one by one have no service accounts.
     disabledAdmissionPlugins: ["ServiceAccount"],
     ...options,
     featureGates: gates,
@@ -113,7 +113,7 @@ export async function withCluster(
     });
   const client = connect("admin", "system:masters");
   let stop = new AbortController();
-  // With the rights that the component has in a cluster, no more.
+  // With the rights of the component in a cluster.
   const own = connect("system:kube-controller-manager");
   const contextOf = (signal: AbortSignal): ControllerContext => ({
     client: own,
@@ -135,8 +135,8 @@ export async function withCluster(
     problems,
     connect,
     ...objects,
-    ...kubeletActs(client, clock, objects),
-    ...passing(clock, problems),
+    ...kubeletActions(client, clock, objects),
+    ...clockControls(clock, problems),
     async events() {
       return (await cluster.list(Event)).map(({ type, reason, message }) => `${type} ${reason} ${message}`);
     },
@@ -164,7 +164,7 @@ export async function withCluster(
 type Objects = Pick<TestCluster, "create" | "get" | "find" | "list">;
 
 function objectAccess(client: Client): Objects {
-  // What the test's own requests are warned of is not the controllers'.
+  // Warnings to the test's own requests are not the controllers'.
   const of = <T extends KubeObject>(kind: Kind<T>): ResourceClient<T> =>
     client.resource(kind, { ignoreWarnings: true });
   const objects: Objects = {
@@ -189,10 +189,10 @@ function objectAccess(client: Client): Objects {
   return objects;
 }
 
-/** What kubelets do. */
-function kubeletActs(
+/** Actions of kubelets. */
+function kubeletActions(
   client: Client,
-  clock: HandClock,
+  clock: FakeClock,
   objects: Objects,
 ): Pick<TestCluster, "node" | "run" | "finishDeletions" | "setStatus"> {
   const setStatus: TestCluster["setStatus"] = async (pod, status) => {
@@ -250,8 +250,8 @@ function kubeletActs(
   };
 }
 
-/** Lets time pass. */
-function passing(clock: HandClock, problems: readonly string[]): Pick<TestCluster, "until" | "settle"> {
+/** Advances the fake clock. */
+function clockControls(clock: FakeClock, problems: readonly string[]): Pick<TestCluster, "until" | "settle"> {
   const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2));
   return {
     async until(what, check) {
@@ -285,7 +285,7 @@ export async function killedAtEveryWrite(
         killed = true;
         void start(context);
       };
-      return start(mortalContext(context, writes, successor));
+      return start(crashingContext(context, writes, successor));
     }, test);
     if (!killed) {
       if (writes === 1) throw new Error("the controllers have written nothing");
@@ -295,12 +295,12 @@ export async function killedAtEveryWrite(
 }
 
 /** A context whose owner is killed by its n-th write: that is done, but nothing is answered from then on. */
-function mortalContext(context: ControllerContext, writes: number, killed: () => void): ControllerContext {
+function crashingContext(context: ControllerContext, writes: number, killed: () => void): ControllerContext {
   const stop = new AbortController();
   let left = writes;
   const changing = ["create", "update", "patch", "apply", "delete", "deleteCollection", "post"];
   const never = (): Promise<never> => new Promise(() => {});
-  const mortal = <T extends KubeObject>(kind: Kind<T>, resource: ResourceClient<T>): ResourceClient<T> =>
+  const crashing = <T extends KubeObject>(kind: Kind<T>, resource: ResourceClient<T>): ResourceClient<T> =>
     new Proxy(resource, {
       get(target, name) {
         const method = Reflect.get(target, name) as (...args: unknown[]) => unknown;
@@ -319,9 +319,9 @@ function mortalContext(context: ControllerContext, writes: number, killed: () =>
       },
     });
   const { client } = context;
-  const mortalClient: Client = {
+  const crashingClient: Client = {
     ...client,
-    resource: (kind, options) => mortal(kind, client.resource(kind, options)),
+    resource: (kind, options) => crashing(kind, client.resource(kind, options)),
   };
-  return { ...context, client: mortalClient, signal: stop.signal, informers: createInformers(client) };
+  return { ...context, client: crashingClient, signal: stop.signal, informers: createInformers(client) };
 }

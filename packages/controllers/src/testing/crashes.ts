@@ -5,12 +5,12 @@ import { type Controller, type ControllerContext, createInformers } from "@dray/
 import { type TestCluster, type TestOptions, withCluster } from "./cluster.ts";
 
 /** A controller that is killed, and what it leaves to the next one. */
-export interface Death {
-  /** What there is before the controller starts. */
+export interface Crash {
+  /** Creates the objects that exist before the controller starts. */
   before(cluster: TestCluster): Promise<void>;
   /** Whether its work is done. */
   done(cluster: TestCluster): Promise<boolean>;
-  /** What must hold then. */
+  /** Checks the final state. */
   after?(cluster: TestCluster): Promise<void>;
 }
 
@@ -18,12 +18,12 @@ export interface Death {
 const maxWrites = 20;
 
 /**
- * Kills a controller before its first write, before its second, and so on until it gets by with what it may write; each
+ * Kills a controller before its first write, before its second, and so on until the allowed writes suffice; each
  * time another one starts on what is left and has to bring the work to its end. Events do not count as writes.
  */
-export async function afterEachDeath(
+export async function afterEachCrash(
   start: (context: ControllerContext) => Promise<Controller>,
-  { before, done, after }: Death,
+  { before, done, after }: Crash,
   options: TestOptions = {},
 ): Promise<void> {
   let deaths = 0;
@@ -32,7 +32,7 @@ export async function afterEachDeath(
     const run = async (cluster: TestCluster): Promise<void> => {
       await before(cluster);
       const stop = new AbortController();
-      const client = mortal(cluster.context.client, allowed, () => {
+      const client = crashing(cluster.context.client, allowed, () => {
         died = true;
         stop.abort();
       });
@@ -65,7 +65,7 @@ const writes = new Set<string | symbol>([
 ]);
 
 /** A client whose owner dies when it is about to write once more than allowed. */
-function mortal(client: Client, allowed: number, die: () => void): Client {
+function crashing(client: Client, allowed: number, die: () => void): Client {
   let written = 0;
   const guarded = <T extends KubeObject>(resource: ResourceClient<T>): ResourceClient<T> =>
     new Proxy(resource, {

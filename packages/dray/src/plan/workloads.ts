@@ -3,7 +3,7 @@ import { DaemonSet, type Deployment, ReplicaSet, StatefulSet } from "@dray/api/a
 import { Job } from "@dray/api/batch/v1";
 import type { Node, Pod, PodTemplateSpec } from "@dray/api/core/v1";
 import { isPodActive, isPodTerminal } from "@dray/api/pod";
-import { controllerReference, judgeNode, targetNode, templateFor } from "@dray/controllers/objects";
+import { controllerReference, shouldRunDaemonPod, targetNode, templateFor } from "@dray/controllers/objects";
 import { uidOf } from "../manifests/decode.ts";
 import { type Located, labelOfObject, nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
@@ -111,7 +111,7 @@ function ofStatefulSet({ metadata, spec }: StatefulSet, managed: Managed): Missi
 function ofDaemonSet(set: DaemonSet, nodes: readonly Node[], managed: Managed): Missing[] {
   const served = new Set(managed.pods(DaemonSet, set).filter(isPodActive).map(targetNode));
   return nodes
-    .filter((node) => !served.has(node.metadata.name) && judgeNode(set, node).run)
+    .filter((node) => !served.has(node.metadata.name) && shouldRunDaemonPod(set, node).run)
     .map(({ metadata: { name } }) => ({
       name: `${set.metadata.name}-${name}`,
       template: templateFor(set, name, set.metadata.uid.slice(0, 8)),

@@ -40,18 +40,18 @@ export async function startAttachDetachController(context: ControllerContext): P
     informers.of(CSIDriver),
   ]);
   const writes = new AttachWrites(client, informers, recorderOf(context, "attachdetach-controller"));
-  const round = new AttachRound(context, writes);
+  const sync = new AttachSync(context, writes);
   const queues = controllerQueues(context);
   // One at a time: a volume must not be attached to two nodes at once.
   const queue = queues.queue(
     "attach-detach",
     async (name) => {
-      const wait = await round.reconcile(name);
+      const wait = await sync.reconcile(name);
       if (wait !== undefined) queue.addAfter(name, wait);
     },
     1,
   );
-  follow(informers, queue, (attachment) => round.forget(attachment));
+  follow(informers, queue, (attachment) => sync.forget(attachment));
   return queues.controller;
 }
 
@@ -93,7 +93,7 @@ function follow(
 }
 
 /** Brings the attachments of one node to what its pods need. */
-class AttachRound {
+class AttachSync {
   readonly #context: ControllerContext;
   readonly #writes: AttachWrites;
   /** Since when an attachment has not been needed, by its uid. */
@@ -173,7 +173,7 @@ class AttachRound {
     return this.#context.informers.of(PersistentVolume).get({ name });
   }
 
-  /** What the kubelet may mount, as the status of its Node has it. */
+  /** Volumes that the kubelet may mount (`status.volumesAttached` of its Node). */
   #attached(own: readonly VolumeAttachment[]): { name: string; devicePath: string }[] {
     return own
       .filter(({ metadata, status }) => status?.attached === true && metadata.deletionTimestamp === undefined)

@@ -57,10 +57,10 @@ export class AttachWrites {
     await nodes.until(() => hasReached(nodes, written));
     const fresh = new Set(attached.map((one) => one.name).filter((one) => !before.includes(one)));
     for (const { pods, uniqueName, volume } of wantedAttachments(this.#informers, name).values())
-      if (fresh.has(uniqueName)) for (const pod of pods) this.#tellAttached(pod, volume);
+      if (fresh.has(uniqueName)) for (const pod of pods) this.#reportAttached(pod, volume);
   }
 
-  #tellAttached(pod: WantedAttachment["pods"][number], { metadata }: PersistentVolume): void {
+  #reportAttached(pod: WantedAttachment["pods"][number], { metadata }: PersistentVolume): void {
     const message = `AttachVolume.Attach succeeded for volume "${metadata.name}" `;
     this.#recorder.event(pod, "Normal", "SuccessfulAttachVolume", message);
   }

@@ -11,7 +11,7 @@ import {
 import { isProvisioned } from "../persistentvolume/local-path.ts";
 
 /**
- * Says of claims that ask for more than they have who could give it: the driver of the volume, or nobody.
+ * Records an event on claims that request more than they have: which driver could expand the volume, or none.
  *
  * Upstream: pkg/controller/volume/expand. The volumes that upstream's controller expands itself do not exist here.
  */
@@ -24,7 +24,7 @@ export async function startVolumeExpander(context: ControllerContext): Promise<C
   const queues = controllerQueues(context);
   const queue = queues.queue("persistentvolume-expander", reconcile);
   claims.handle({
-    // What was asked for before has had its event.
+    // Earlier requests have had their event.
     update(claim, old) {
       if (requestOf(claim) !== requestOf(old)) queue.add(keyOf(claim.metadata));
     },

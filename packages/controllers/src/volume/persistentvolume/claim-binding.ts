@@ -14,7 +14,7 @@ const defaultMarks = [
 ];
 const selectedNode = "volume.kubernetes.io/selected-node";
 
-/** What the persistent volume controller reads. */
+/** Informers of the persistent volume controller. */
 export interface VolumeCaches {
   readonly claims: Informer<PersistentVolumeClaim>;
   readonly volumes: Informer<PersistentVolume>;
@@ -59,13 +59,13 @@ export class ClaimBinding {
       return this.#writes.bind(volume, claim);
     if (wasBound(claim)) return this.#writes.lose(claim);
     if (why !== undefined)
-      this.#tell(claim, "Warning", "VolumeMismatch", `Cannot bind to requested volume "${name}": ${why}`);
+      this.#report(claim, "Warning", "VolumeMismatch", `Cannot bind to requested volume "${name}": ${why}`);
     else if (volume !== undefined)
-      this.#tell(claim, "Warning", "FailedBinding", `volume "${name}" already bound to a different claim.`);
+      this.#report(claim, "Warning", "FailedBinding", `volume "${name}" already bound to a different claim.`);
     return this.#writes.setClaimPhase(claim, "Pending");
   }
 
-  #tell(claim: PersistentVolumeClaim, type: "Normal" | "Warning", reason: string, message: string): void {
+  #report(claim: PersistentVolumeClaim, type: "Normal" | "Warning", reason: string, message: string): void {
     this.#recorder.event(claim, type, reason, message);
   }
 
@@ -75,7 +75,7 @@ export class ClaimBinding {
     const found = className ? classes.get({ name: className }) : undefined;
     const waits = found?.volumeBindingMode === "WaitForFirstConsumer";
     const node = waits ? this.#consumerNode(claim) : undefined;
-    if (waits && node === undefined) return this.#tellWaiting(claim);
+    if (waits && node === undefined) return this.#recordWaiting(claim);
     const smallest = smallestFitting(volumes.list(), claim, node);
     if (smallest !== undefined) return this.#writes.bind(smallest, claim);
     if (className === undefined) {
@@ -84,11 +84,11 @@ export class ClaimBinding {
     }
     if (className) return this.#provide(claim, className, found, node);
     const message = "no persistent volumes available for this claim and no storage class is set";
-    this.#tell(claim, "Normal", "FailedBinding", message);
+    this.#report(claim, "Normal", "FailedBinding", message);
   }
 
   /** The scheduler chooses the node. */
-  #tellWaiting(claim: PersistentVolumeClaim): void {
+  #recordWaiting(claim: PersistentVolumeClaim): void {
     const { namespace, name } = claim.metadata;
     const names = this.#caches.pods
       .byIndex("namespace", namespace)
@@ -96,11 +96,11 @@ export class ClaimBinding {
       .map(({ metadata }) => metadata.name);
     if (names.length === 0) {
       const message = "waiting for first consumer to be created before binding";
-      this.#tell(claim, "Normal", "WaitForFirstConsumer", message);
+      this.#report(claim, "Normal", "WaitForFirstConsumer", message);
       return;
     }
     const who = names.length === 1 ? `pod ${names[0]}` : `pods ${names.join(",")}`;
-    this.#tell(claim, "Normal", "WaitForPodScheduled", `waiting for ${who} to be scheduled`);
+    this.#report(claim, "Normal", "WaitForPodScheduled", `waiting for ${who} to be scheduled`);
   }
 
   /** Has a volume of the class made. */
@@ -111,13 +111,13 @@ export class ClaimBinding {
     node: Node | undefined,
   ): Promise<void> {
     const problem = provisioningProblem(claim, className, found, node);
-    if (problem !== undefined) return this.#tell(claim, "Warning", "ProvisioningFailed", problem);
+    if (problem !== undefined) return this.#report(claim, "Warning", "ProvisioningFailed", problem);
     if (found?.provisioner === localPathProvisioner && node !== undefined)
       return this.#writes.provision(claim, found, node);
     const provisioner = found?.provisioner ?? "";
     await this.#writes.setProvisioner(claim, provisioner);
     const message = `Waiting for a volume to be created either by the external provisioner '${provisioner}' or manually by the system administrator. If volume creation is delayed, please verify that the provisioner is running and correctly registered.`;
-    this.#tell(claim, "Normal", "ExternalProvisioning", message);
+    this.#report(claim, "Normal", "ExternalProvisioning", message);
   }
 
   /** The node that the scheduler has chosen for a claim, or that of a pod that uses it. */
@@ -133,7 +133,7 @@ export class ClaimBinding {
   }
 }
 
-/** Why no volume of the class is made for the claim. */
+/** Why no volume of the class is provisioned for the claim. */
 function provisioningProblem(
   { spec }: PersistentVolumeClaim,
   className: string,

@@ -48,7 +48,7 @@ export async function startPersistentVolumeController(context: ControllerContext
   return queues.controller;
 }
 
-/** What somebody else has changed meanwhile comes by the watch. */
+/** Ignores conflicts and missing objects: the watch brings the change. */
 async function quietly(work: () => Promise<void>): Promise<void> {
   try {
     await work();
@@ -65,7 +65,7 @@ function follow(
 ): void {
   const isPending = ({ status }: PersistentVolumeClaim): boolean => status?.phase !== "Bound";
   const claimChanged = (claim: PersistentVolumeClaim): void => claimQueue.add(keyOf(claim.metadata));
-  const lookAtPending = (): void => claims.list().filter(isPending).forEach(claimChanged);
+  const enqueuePending = (): void => claims.list().filter(isPending).forEach(claimChanged);
   claims.handle({
     add: claimChanged,
     update: claimChanged,
@@ -75,7 +75,7 @@ function follow(
   });
   const volumeChanged = ({ metadata }: PersistentVolume): void => {
     volumeQueue.add(metadata.name);
-    lookAtPending();
+    enqueuePending();
   };
   volumes.handle({
     add: volumeChanged,
@@ -85,7 +85,7 @@ function follow(
       if (name !== "") claimQueue.add(keyOf({ namespace, name }));
     },
   });
-  classes.handle({ add: lookAtPending, update: lookAtPending });
+  classes.handle({ add: enqueuePending, update: enqueuePending });
   const podChanged = (pod: Pod): void => {
     if (!pod.spec.nodeName || isPodTerminal(pod)) return;
     for (const name of claimNames(pod)) {

@@ -68,7 +68,7 @@ export interface RemovalOptions {
   failed(message: string): void;
 }
 
-/** Removes the data of a volume by a pod on its node, as nobody else reaches it; called until that is done. */
+/** Removes the data of a volume by a pod on its node, which alone reaches it; called until that is done. */
 export async function dataRemoval(options: RemovalOptions): Promise<RemovalState> {
   const { client, volume, failed } = options;
   const [term] = volume.spec?.nodeAffinity?.required?.nodeSelectorTerms ?? [];

@@ -4,7 +4,7 @@ import type { VolumeCaches } from "./claim-binding.ts";
 import { dataRemoval, isProvisioned } from "./local-path.ts";
 import type { VolumeWrites } from "./writes.ts";
 
-/** Milliseconds until a volume is looked at again whose data is being removed, or could not be removed. */
+/** Milliseconds between two checks of a volume whose data is being removed, or could not be removed. */
 const removalInterval = 1_000;
 const retryInterval = 15_000;
 

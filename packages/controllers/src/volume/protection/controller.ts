@@ -12,17 +12,17 @@ export async function startClaimProtection(context: ControllerContext): Promise<
   const { informers } = context;
   const pods = informers.of(Pod);
   await synced(context, [pods]);
-  const { controller, lookAtAll } = await protect(
+  const { controller, enqueueAll } = await protect(
     context,
     PersistentVolumeClaim,
     "kubernetes.io/pvc-protection",
     ({ metadata }) => pods.byIndex("namespace", metadata.namespace).some((pod) => uses(pod, metadata.name)),
   );
-  pods.handle({ update: lookAtAll, delete: lookAtAll });
+  pods.handle({ update: enqueueAll, delete: enqueueAll });
   return controller;
 }
 
-/** Lets go of volumes that are being deleted once they are bound no more. */
+/** Removes the finalizer of volumes that are being deleted once they are unbound. */
 export async function startVolumeProtection(context: ControllerContext): Promise<Controller> {
   const { controller } = await protect(
     context,
@@ -39,7 +39,7 @@ export async function startAttributesClassProtection(context: ControllerContext)
   const claims = informers.of(PersistentVolumeClaim);
   const volumes = informers.of(PersistentVolume);
   await synced(context, [claims, volumes]);
-  const { controller, lookAtAll } = await protect(
+  const { controller, enqueueAll } = await protect(
     context,
     VolumeAttributesClass,
     "kubernetes.io/vac-protection",
@@ -48,8 +48,8 @@ export async function startAttributesClassProtection(context: ControllerContext)
         ({ spec }) => spec?.volumeAttributesClassName === metadata.name,
       ),
   );
-  claims.handle({ update: lookAtAll, delete: lookAtAll });
-  volumes.handle({ update: lookAtAll, delete: lookAtAll });
+  claims.handle({ update: enqueueAll, delete: enqueueAll });
+  volumes.handle({ update: enqueueAll, delete: enqueueAll });
   return controller;
 }
 
@@ -59,7 +59,7 @@ async function protect<T extends KubeObject>(
   kind: Kind<T>,
   finalizer: string,
   inUse: (object: T) => boolean,
-): Promise<{ readonly controller: Controller; lookAtAll(): void }> {
+): Promise<{ readonly controller: Controller; enqueueAll(): void }> {
   const { client, informers } = context;
   const cache = informers.of(kind);
   await synced(context, [cache]);
@@ -81,10 +81,10 @@ async function protect<T extends KubeObject>(
     if (waits(object)) queue.add(object.metadata.uid);
   };
   cache.handle({ add: changed, update: changed });
-  const lookAtAll = (): void => {
+  const enqueueAll = (): void => {
     for (const object of cache.list()) changed(object);
   };
-  return { controller: queues.controller, lookAtAll };
+  return { controller: queues.controller, enqueueAll };
 }
 
 /** Whether a pod that has not ended has the claim among its volumes; the claim of an ephemeral volume is named after both. */
