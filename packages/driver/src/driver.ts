@@ -1,9 +1,15 @@
 import type { NodeSelector } from "@dray/api/core/v1";
-import type { CounterSet, Device, DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
+import type {
+  CounterSet,
+  Device,
+  DeviceAttribute,
+  DeviceRequestAllocationResult,
+  NetworkDeviceData,
+  ResourceClaim,
+} from "@dray/api/resource/v1";
 import type { ContainerEdits } from "@dray/cdi";
-import type { DeviceMetadata, MetadataVersion } from "./claims/metadata.ts";
-import type { StandardSchema } from "./claims/parameters.ts";
 import type { ErrorContext, ErrorDecision } from "./errors.ts";
+import type { StandardSchema } from "./standard-schema.ts";
 
 /**
  * What the author of a DRA driver writes. Sockets, registration, ResourceSlices, checkpoints and CDI files are the
@@ -120,6 +126,21 @@ export interface DeviceEdits<P = unknown> {
   /** What containers are told of the device, where the driver has `metadata`. */
   readonly metadata?: DeviceMetadata;
 }
+
+/**
+ * Device metadata (KEP-5304): a file for each request of a claim that containers with its devices see, with what the
+ * driver knows of them. Layout, names and content are those of the Go helper.
+ * Upstream: k8s.io/dynamic-resource-allocation/kubeletplugin/metadata.go, api/metadata
+ */
+export interface DeviceMetadata {
+  /** By name, as in ResourceSlices. */
+  readonly attributes?: Readonly<Record<string, DeviceAttribute>>;
+  readonly networkData?: NetworkDeviceData;
+}
+
+/** API versions of metadata.resource.k8s.io. */
+export const metadataVersions = ["v1alpha1", "v1beta1"] as const;
+export type MetadataVersion = (typeof metadataVersions)[number];
 
 export interface DeviceHealth {
   readonly pool: string;

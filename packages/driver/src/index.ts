@@ -1,17 +1,9 @@
 export {
   type DescribedDevice,
-  type DeviceMetadata,
   type DeviceMetadataUpdater,
   deviceMetadataUpdater,
-  type MetadataVersion,
-  metadataVersions,
 } from "./claims/metadata.ts";
-export {
-  ParametersError,
-  type SchemaIssue,
-  type SchemaResult,
-  type StandardSchema,
-} from "./claims/parameters.ts";
+export { ParametersError } from "./claims/parameters.ts";
 export {
   type ClaimRef,
   type ClaimStatusOptions,
@@ -30,15 +22,18 @@ export type { Election } from "./controller/election.ts";
 export { type FinalizeClaimsOptions, finalizeClaims, type ReleasedClaim } from "./controller/finalizer.ts";
 export { NodePools, type NodePoolsOptions } from "./controller/node-pools.ts";
 export { type PublishPoolsOptions, publishPools } from "./controller/publish-pools.ts";
-export type {
-  AllocatedClaim,
-  AllocatedDevice,
-  DeviceConfig,
-  DeviceEdits,
-  DeviceHealth,
-  Driver,
-  Pool,
-  PreparedClaim,
+export {
+  type AllocatedClaim,
+  type AllocatedDevice,
+  type DeviceConfig,
+  type DeviceEdits,
+  type DeviceHealth,
+  type DeviceMetadata,
+  type Driver,
+  type MetadataVersion,
+  metadataVersions,
+  type Pool,
+  type PreparedClaim,
 } from "./driver.ts";
 export { DroppedFieldsError, type ErrorContext, type ErrorDecision, PoolError } from "./errors.ts";
 export type { HealthcheckOptions } from "./plugin/healthcheck.ts";
@@ -47,3 +42,4 @@ export type { NodeAPI } from "./plugin/plugin.ts";
 export { type RunOptions, runDriver } from "./run.ts";
 export type { SliceStatistics } from "./slices/publisher.ts";
 export type { SliceOwner } from "./slices/slices.ts";
+export type { SchemaIssue, SchemaResult, StandardSchema } from "./standard-schema.ts";

@@ -21,13 +21,16 @@ export interface FakeApi {
   readonly writes: string[];
 }
 
+type Follower = (type: "add" | "update" | "delete", key: string, object: KubeObject) => void;
+
+const keyOf = (kind: Kind, ref: ObjectRef): string => `${kind.resource}/${ref.namespace ?? ""}/${ref.name}`;
+
 export function createFakeApi(): FakeApi {
   const objects = new Map<string, KubeObject>();
-  const followers = new Set<(type: "add" | "update" | "delete", key: string, object: KubeObject) => void>();
+  const followers = new Set<Follower>();
   let revision = 100;
   let names = 0;
   const writes: string[] = [];
-  const keyOf = (kind: Kind, ref: ObjectRef): string => `${kind.resource}/${ref.namespace ?? ""}/${ref.name}`;
 
   const store = <T extends KubeObject>(kind: Kind<T>, draft: Draft<T>): T => {
     const meta = draft.metadata;
@@ -99,7 +102,24 @@ export function createFakeApi(): FakeApi {
       },
     }) as unknown as ResourceClient<T>;
 
-  const informer = <T extends KubeObject>(kind: Kind<T>): Informer<T> => {
+  const text = async (): Promise<string> => JSON.stringify({ versions: [{ version: "v1" }] });
+
+  const api: FakeApi = {
+    client: { resource, informer: fakeInformer(objects, followers), text, close() {} } as unknown as Client,
+    put: store,
+    list: all,
+    remove: erase,
+    before: () => {},
+    beforeGet: () => {},
+    delayGet: () => undefined,
+    admit: () => {},
+    writes,
+  };
+  return api;
+}
+
+function fakeInformer(objects: ReadonlyMap<string, KubeObject>, followers: Set<Follower>) {
+  return <T extends KubeObject>(kind: Kind<T>): Informer<T> => {
     const handlers: InformerHandler<T>[] = [];
     const cache = new Map<string, T>();
     return {
@@ -133,19 +153,4 @@ export function createFakeApi(): FakeApi {
       },
     } as unknown as Informer<T>;
   };
-
-  const text = async (): Promise<string> => JSON.stringify({ versions: [{ version: "v1" }] });
-
-  const api: FakeApi = {
-    client: { resource, informer, text, close() {} } as unknown as Client,
-    put: store,
-    list: all,
-    remove: erase,
-    before: () => {},
-    beforeGet: () => {},
-    delayGet: () => undefined,
-    admit: () => {},
-    writes,
-  };
-  return api;
 }

@@ -1,28 +1,12 @@
 import { open, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { canonicalJSON, decodeJSON, encodeJSON } from "@dray/api";
-import type { DeviceAttribute, NetworkDeviceData } from "@dray/api/resource/v1";
 import { qualifiedName, type Spec, validateSpec } from "@dray/cdi";
 import { removeFile, writeFileAtomically } from "@dray/files";
-import type { AllocatedClaim } from "../driver.ts";
+import type { AllocatedClaim, DeviceMetadata, MetadataVersion } from "../driver.ts";
 import { baseRequest } from "./allocated.ts";
 import { createKeyedMutex } from "./instance-lock.ts";
 import type { ClaimRef, DeviceRef } from "./status.ts";
-
-/**
- * Device metadata (KEP-5304): a file for each request of a claim that containers with its devices see, with what the
- * driver knows of them. Layout, names and content are those of the Go helper.
- * Upstream: k8s.io/dynamic-resource-allocation/kubeletplugin/metadata.go, api/metadata
- */
-export interface DeviceMetadata {
-  /** By name, as in ResourceSlices. */
-  readonly attributes?: Readonly<Record<string, DeviceAttribute>>;
-  readonly networkData?: NetworkDeviceData;
-}
-
-/** API versions of metadata.resource.k8s.io. */
-export const metadataVersions = ["v1alpha1", "v1beta1"] as const;
-export type MetadataVersion = (typeof metadataVersions)[number];
 
 /** One object of a file. */
 interface MetadataObject {

@@ -170,9 +170,9 @@ export function planPool(input: PlanInput): PoolPlan {
     return slice !== undefined && !(same(content, slice.spec) && countOf(slice) === wanted.length);
   });
   const extra = current.filter((slice) => !matched.includes(slice));
-  const least = input.generation ?? 0;
-  const keep = !creating && extra.length === 0 && changed.length <= 1 && least <= generation;
-  const next = keep ? generation : Math.max(generation + 1, least);
+  const minGeneration = input.generation ?? 0;
+  const keep = !creating && extra.length === 0 && changed.length <= 1 && minGeneration <= generation;
+  const next = keep ? generation : Math.max(generation + 1, minGeneration);
 
   const updates: PoolPlan["updates"][number][] = [];
   const creates: PoolPlan["creates"][number][] = [];

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { type CrashStep, crashSteps } from "../claims/claims.ts";
+import { type CrashStep, crashSteps } from "../claims/steps.ts";
 import type { Driver } from "../driver.ts";
-import { type ClaimOptions, type DriverNodeOptions, startDriverNode } from "./node.ts";
+import type { ClaimOptions } from "./claims.ts";
+import { type DriverNodeOptions, startDriverNode } from "./node.ts";
 
 /**
  * Lets a driver die at each step of preparing and unpreparing a claim, one after the other, each on a node of its own, and

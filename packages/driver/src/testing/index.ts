@@ -1,12 +1,5 @@
-export { type CrashStep, crashSteps } from "../claims/claims.ts";
+export { type CrashStep, crashSteps } from "../claims/steps.ts";
+export type { AllocateDevice, ClaimOptions, PreparedView, TestClaim } from "./claims.ts";
 export type { ContainerView } from "./container.ts";
 export { checkCrashes } from "./crashes.ts";
-export {
-  type AllocateDevice,
-  type ClaimOptions,
-  type DriverNode,
-  type DriverNodeOptions,
-  type PreparedView,
-  startDriverNode,
-  type TestClaim,
-} from "./node.ts";
+export { type DriverNode, type DriverNodeOptions, startDriverNode } from "./node.ts";

@@ -1,0 +1,21 @@
+/** The steps between which a driver may die, in their order. */
+export const crashSteps = [
+  /** The kubelet has asked; nothing is done yet. */
+  "prepare-begun",
+  /** It is on disk that `prepare` may have run. */
+  "prepare-recorded",
+  /** The driver's `prepare` has returned. */
+  "prepare-called",
+  /** CDI and metadata files are there. */
+  "prepare-written",
+  /** It is on disk that the claim is prepared; the kubelet has no answer yet. */
+  "prepare-completed",
+  "unprepare-begun",
+  /** The driver's `unprepare` has returned. */
+  "unprepare-called",
+  /** CDI and metadata files are gone. */
+  "unprepare-removed",
+  /** The checkpoint is gone; the kubelet has no answer yet. */
+  "unprepare-completed",
+] as const;
+export type CrashStep = (typeof crashSteps)[number];
