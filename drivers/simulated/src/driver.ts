@@ -13,7 +13,8 @@ import type {
 } from "@dray/driver";
 import type { FleetDevice, FleetDriver, FleetPool } from "./fleet/fleet.ts";
 import type { DeviceHealths } from "./health.ts";
-import { createProfile, type Profile, type ProfileContext, type ProfileDevice } from "./profiles/run.ts";
+import { createProfile } from "./profiles/create.ts";
+import type { Profile, ProfileContext, ProfileDevice } from "./profiles/profile.ts";
 
 export interface SimulatedDriverOptions extends Omit<ProfileContext, "driver"> {
   readonly driver: FleetDriver;

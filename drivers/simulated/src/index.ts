@@ -1,3 +1,4 @@
+export { type FleetSource, fleetVersion } from "./fleet/documents.ts";
 export type {
   Behaviour,
   Fleet,
@@ -9,7 +10,7 @@ export type {
   HealthChange,
   PoolReach,
 } from "./fleet/fleet.ts";
-export { type FleetSource, fleetVersion, type ReadFleetOptions, readFleet } from "./fleet/read.ts";
+export { type ReadFleetOptions, readFleet } from "./fleet/read.ts";
 export { FleetError, type FleetProblem } from "./fleet/value.ts";
 export {
   type DeviceRef,
@@ -20,5 +21,5 @@ export {
   healthRecordName,
   readHealthConfigMap,
 } from "./health.ts";
-export type { ProfileChoice } from "./profiles/profile.ts";
+export type { ProfileChoice } from "./profiles/choice.ts";
 export { runSimulation, type SimulatedNode, type SimulationOptions } from "./run.ts";

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { sleep } from "@dray/client";
 import type { DeviceConfig } from "@dray/driver";
 import { FleetError, shown, Value } from "../fleet/value.ts";
-import type { ProfileChoice } from "./profile.ts";
-import type { Profile, ProfileContext } from "./run.ts";
+import type { ProfileChoice } from "./choice.ts";
+import type { Profile, ProfileContext } from "./profile.ts";
 import { DeviceFiles } from "./state.ts";
 
 /** The image that a simulated FPGA holds. */

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { sleep } from "@dray/client";
-import type { ProfileChoice } from "./profile.ts";
-import type { Profile, ProfileContext } from "./run.ts";
+import type { ProfileChoice } from "./choice.ts";
+import type { Profile, ProfileContext } from "./profile.ts";
 import { DeviceFiles } from "./state.ts";
 
 /** A partition that exists on the simulated hardware. */

@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import type { NetworkDeviceData } from "@dray/api/resource/v1";
 import { claimStatusWriter, type DeviceStatus } from "@dray/driver";
-import type { ProfileChoice, Subnet } from "./profile.ts";
-import type { Profile, ProfileContext, ProfileDevice } from "./run.ts";
+import type { ProfileChoice, Subnet } from "./choice.ts";
+import type { Profile, ProfileContext, ProfileDevice } from "./profile.ts";
 
 const execute = promisify(execFile);
 
