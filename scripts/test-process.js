@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { isMainThread } from "node:worker_threads";
 
-const patience = 30_000;
+const exitTimeout = 30_000;
 
 if (isMainThread && process.env.NODE_TEST_CONTEXT !== undefined && process.argv[1]?.endsWith(".test.ts")) {
   const { after } = await import("node:test");
@@ -12,7 +12,7 @@ if (isMainThread && process.env.NODE_TEST_CONTEXT !== undefined && process.argv[
       const left = process.getActiveResourcesInfo().join(", ");
       process.stderr.write(`${process.argv[1]}: the tests have ended, but not their process, for: ${left}\n`);
       process.exit(1);
-    }, patience).unref();
+    }, exitTimeout).unref();
   });
   const seed = process.env.DRAY_SEED;
   if (seed !== undefined && readFileSync(process.argv[1], "utf8").includes('from "fast-check"')) {

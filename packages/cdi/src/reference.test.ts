@@ -62,7 +62,7 @@ for (const one of cases) {
       );
       return;
     }
-    // The reference overlooks all devices but the last: see `leastAccepted`.
+    // The reference overlooks all devices but the last: see `minimumAccepted`.
     const spec = parseSpec(JSON.stringify(one.spec));
     if (spec.devices.length === 1) assert.equal(minimumVersion(spec), one.minimum);
     if (one.config === undefined) return;

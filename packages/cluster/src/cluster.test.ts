@@ -61,12 +61,12 @@ const config = {
 };
 
 /** Longest path of a unix socket on Linux, in bytes (sun_path of unix(7), less the final zero). */
-const longestSocket = 107;
+const maxSocketPathBytes = 107;
 
 test("the run directory is short however deep the data directory is, and each has its own", () => {
   const layout = layoutOf(join(folder, "deep/".repeat(50)));
   const socket = "var/lib/kubelet/plugins_registry/a-driver.with-a-long.name.example.com-reg.sock";
-  assert.ok(join(layout.nodeRoot(99), socket).length <= longestSocket);
+  assert.ok(join(layout.nodeRoot(99), socket).length <= maxSocketPathBytes);
   assert.notEqual(layout.runDir, layoutOf(join(folder, "other")).runDir);
 });
 

@@ -25,7 +25,7 @@ import { checkStoreVersion, recordStoreVersion } from "./store/version.ts";
 import { watchStore } from "./store/watched.ts";
 
 /** How long agents that outlived their control plane may take to end before they are killed. */
-const orphansPatience = 5_000;
+const orphansTimeout = 5_000;
 
 export interface LocalClusterOptions {
   readonly layout: Layout;
@@ -185,7 +185,7 @@ async function endFormerAgents(layout: Layout): Promise<void> {
   const agents = runningProcess(layout.agentsFile);
   if (agents !== undefined) {
     process.kill(agents.pid, "SIGTERM");
-    const deadline = performance.now() + orphansPatience;
+    const deadline = performance.now() + orphansTimeout;
     while (isAlive(agents)) {
       if (performance.now() > deadline) process.kill(agents.pid, "SIGKILL");
       await sleep(10);

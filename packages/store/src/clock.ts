@@ -9,7 +9,7 @@ export interface StoreClock {
 /** Expired entries go within so many milliseconds. */
 const expiryStep = 5_000;
 /** Most milliseconds between two looks: a clock that is set back must not put them off for as long. */
-const longestWait = 3_600_000;
+const maxWait = 3_600_000;
 
 /** Calls `expire` whenever entries may be due, and never while none has a time to live. */
 export class Expiry {
@@ -26,7 +26,7 @@ export class Expiry {
   /** There is an entry that expires at `time`. */
   note(time: number): void {
     if (this.#cancel !== undefined) return;
-    const delay = Math.min(Math.max(time - this.#clock.now(), 0), longestWait) + expiryStep;
+    const delay = Math.min(Math.max(time - this.#clock.now(), 0), maxWait) + expiryStep;
     this.#cancel = this.#clock.after(delay, () => {
       this.#cancel = undefined;
       const next = this.#expire(this.#clock.now());

@@ -51,7 +51,7 @@ export interface ListOptions {
 }
 
 /** Most operations of one txn, as etcd has it by default. */
-export const operationLimit = 128;
+export const maxOperations = 128;
 
 /**
  * Revisioned key-value storage with watch; the shape is etcd's. There is one global revision, strictly increasing.
@@ -71,7 +71,7 @@ export interface Store {
   ): Promise<{ entries: readonly Entry[]; revision: number; more: boolean }>;
   count(prefix: string): Promise<number>;
   /**
-   * Resolves when durable. If one comparison fails nothing is done. At most `operationLimit` operations, each key once.
+   * Resolves when durable. If one comparison fails nothing is done. At most `maxOperations` operations, each key once.
    * Where it rejects nothing was done either, but for a connection that broke: then all was done, or nothing.
    */
   txn(compare: readonly Compare[], operations: readonly Operation[]): Promise<TxnResult>;
@@ -103,8 +103,7 @@ export class StoreTimeoutError extends Error {
 /** Throws for a txn that no store takes. */
 export function checkOperations(operations: readonly Operation[]): void {
   const { length } = operations;
-  if (length > operationLimit)
-    throw new Error(`a txn has at most ${operationLimit} operations, not ${length}`);
+  if (length > maxOperations) throw new Error(`a txn has at most ${maxOperations} operations, not ${length}`);
   if (length > 1 && new Set(operations.map(({ key }) => key)).size < length) {
     throw new Error("a txn has at most one operation for a key");
   }

@@ -1,6 +1,6 @@
 import { deviceNameProblem, kindProblem } from "./names.ts";
 import { CdiError, hookNames, type Spec } from "./spec.ts";
-import { leastAccepted, versionOrder, versions } from "./version.ts";
+import { minimumAccepted, versionOrder, versions } from "./version.ts";
 
 /** Checks one value at `path`; throws a CdiError. */
 type Check = (value: unknown, path: string) => void;
@@ -210,7 +210,7 @@ const spec = object({
 export function validateSpec(value: unknown): Spec {
   spec(value, "");
   const checked = value as Spec;
-  const needed = leastAccepted(checked);
+  const needed = minimumAccepted(checked);
   if (versionOrder(checked.cdiVersion) < 0) {
     fail("cdiVersion", `${shown(checked.cdiVersion)} is not known, known are ${versions.join(", ")}`);
   }

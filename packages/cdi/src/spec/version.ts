@@ -8,7 +8,7 @@ type Content = Omit<Spec, "cdiVersion">;
 interface Need {
   readonly version: string;
   readonly used: (edits: ContainerEdits) => boolean;
-  /** See `leastAccepted`. */
+  /** See `minimumAccepted`. */
   readonly overlooked?: true;
 }
 
@@ -52,7 +52,7 @@ export function minimumVersion(spec: Content): string {
  * device nodes and types of mounts in the last device alone; specs whose writers asked it for the version are out
  * there with too low a one, and must be read.
  */
-export function leastAccepted(spec: Content): string {
+export function minimumAccepted(spec: Content): string {
   return lowest(spec, ({ overlooked }) => (overlooked ? spec.devices.slice(-1) : spec.devices));
 }
 

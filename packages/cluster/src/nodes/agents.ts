@@ -42,7 +42,7 @@ export interface FailedAgent {
 }
 
 /** How long the agents may take to end their pods when the cluster stops. */
-const patience = 45_000;
+const stopTimeout = 45_000;
 const restartDelay = 1_000;
 
 /** Somebody who waits until the agents run for exactly these nodes. */
@@ -102,7 +102,7 @@ export class AgentsProcess {
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const exited = new Promise((resolve) => child.once("exit", resolve));
     this.#tell({ order: "stop" });
-    const timer = setTimeout(() => child.kill("SIGKILL"), patience);
+    const timer = setTimeout(() => child.kill("SIGKILL"), stopTimeout);
     await exited;
     clearTimeout(timer);
   }

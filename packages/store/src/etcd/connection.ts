@@ -33,11 +33,11 @@ const options = {
 };
 
 /** Milliseconds that a call may take, waiting for a connection included (kube-apiserver's limit for a write). */
-const callLimit = 34_000;
+const callTimeout = 34_000;
 /** The same before there was a first connection: then a mistake in the address is likely. */
-const firstLimit = 10_000;
+const firstCallTimeout = 10_000;
 /** Milliseconds to wait for one member before the next is tried. */
-const connectLimit = 2_000;
+const connectTimeout = 2_000;
 
 /** Milliseconds before a call is made again. */
 const againAfter = 100;
@@ -91,7 +91,7 @@ export class Connection {
    * twice. Rejects with `StoreTimeoutError` if no member answers in time.
    */
   async call<Q, R>(method: Method<Q, R>, request: Given<Q>, again: boolean): Promise<R> {
-    const deadline = performance.now() + (this.#reached ? callLimit : firstLimit);
+    const deadline = performance.now() + (this.#reached ? callTimeout : firstCallTimeout);
     while (true) {
       const client = await this.#connected(deadline);
       try {
@@ -111,7 +111,7 @@ export class Connection {
     first: Given<Q>,
     signal: AbortSignal,
   ): Promise<ClientDuplexStream<Given<Q>, R> | undefined> {
-    const client = await this.#connected(performance.now() + callLimit);
+    const client = await this.#connected(performance.now() + callTimeout);
     if (signal.aborted) return undefined;
     const stream = client.makeBidiStreamRequest(
       method.path,
@@ -152,7 +152,7 @@ export class Connection {
   /** True when connected; false when the member refuses, or does not answer soon. */
   async #connect(client: Client): Promise<boolean> {
     const channel = client.getChannel();
-    const deadline = Date.now() + connectLimit;
+    const deadline = Date.now() + connectTimeout;
     while (!this.#closed) {
       const state = channel.getConnectivityState(true);
       if (state === this.#states.READY) return true;

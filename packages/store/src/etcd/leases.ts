@@ -13,7 +13,7 @@ interface Lease {
 const reuseMilliseconds = 60_000;
 const reusePart = 0.05;
 /** Entries of one lease go together, which must not stop etcd for long. */
-const entryLimit = 1000;
+const maxEntries = 1000;
 
 /**
  * Leases for entries with a time to live. Those that are written soon after each other share one, as kube-apiserver
@@ -38,7 +38,7 @@ export class Leases {
     // One that ends later than a new one would was made before the clock was set back.
     if (
       newest &&
-      newest.entries < entryLimit &&
+      newest.entries < maxEntries &&
       newest.ends >= needed &&
       newest.ends <= needed + reuse + 1000
     ) {

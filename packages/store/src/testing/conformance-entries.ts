@@ -1,9 +1,17 @@
 import assert from "node:assert/strict";
-import { CompactedError, operationLimit } from "../store.ts";
+import { CompactedError, maxOperations } from "../store.ts";
 import { type Check, put, remove, take, write } from "./conformance-tools.ts";
 
 /** What every store promises of entries and txns. */
 export function entryConformance(check: Check): void {
+  writeConformance(check);
+  listConformance(check);
+  txnConformance(check);
+  sizeConformance(check);
+}
+
+/** Single entries: their revisions and comparisons. */
+function writeConformance(check: Check): void {
   check("keeps a value with the revisions that made it", async (store) => {
     const first = await write(store, put("/a", "1"));
     const second = await write(store, put("/a", "2"));
@@ -63,7 +71,10 @@ export function entryConformance(check: Check): void {
     assert.ok(again > first);
     assert.equal((await store.get("/a"))?.createRevision, again);
   });
+}
 
+/** Lists, compaction and expiry. */
+function listConformance(check: Check): void {
   check("lists by prefix in the order of keys, in pages, as of one revision", async (store) => {
     for (const key of ["/p/c", "/p/a", "/q/x", "/p/b"]) await write(store, put(key, key));
     const first = await store.list("/p/", { limit: 2 });
@@ -113,7 +124,10 @@ export function entryConformance(check: Check): void {
     assert.deepEqual([event?.type, event?.value, event?.previous?.modRevision], ["delete", "1", start]);
     assert.equal((await store.get("/kept"))?.value, "2");
   });
+}
 
+/** Txns of several operations. */
+function txnConformance(check: Check): void {
   check("does several operations of a txn at once, puts and deletions, on conditions", async (store) => {
     const first = await write(store, put("/a", "1"), put("/b", "1"));
     const conditions = [
@@ -143,7 +157,7 @@ export function entryConformance(check: Check): void {
 
   check("refuses a txn that is too long or names a key twice, and does nothing of it", async (store) => {
     const revision = await write(store, put("/a", "1"));
-    const many = Array.from({ length: operationLimit + 1 }, (_, i) => put(`/many/${i}`, "x"));
+    const many = Array.from({ length: maxOperations + 1 }, (_, i) => put(`/many/${i}`, "x"));
     await assert.rejects(store.txn([], many), /at most 128/);
     await assert.rejects(store.txn([], [put("/a", "2"), remove("/a")]), /at most one operation/);
     assert.equal((await store.get("/a"))?.value, "1");
@@ -178,7 +192,10 @@ export function entryConformance(check: Check): void {
       Array.from({ length: 120 }, (_, i) => `${i + 1}`),
     );
   });
+}
 
+/** Large values, odd keys, long lists, and the end. */
+function sizeConformance(check: Check): void {
   check("keeps large values, and keys of any characters in the order of their bytes", async (store) => {
     const large = 'ä\u0000"𝄞'.repeat(1_500_000 / 8);
     const start = await write(store, put("/large", large));

@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
-import { CompactedError, operationLimit, type StoreEvent } from "../store.ts";
+import { CompactedError, maxOperations, type StoreEvent } from "../store.ts";
 import { type Check, put, remove, take, write } from "./conformance-tools.ts";
 
 /** What every store promises of watches. A slow watcher is let fall `lag` events behind. */
 export function watchConformance(check: Check, lag: number): void {
+  eventConformance(check, lag);
+  writeVisibility(check);
+}
+
+/** Which events a watch yields, and in which batches. */
+function eventConformance(check: Check, lag: number): void {
   check("watches from a revision: what was, then what comes, each once and in order", async (store) => {
     const start = await store.revision();
     await write(store, put("/a", "1"));
@@ -42,8 +48,8 @@ export function watchConformance(check: Check, lag: number): void {
   check("never splits a revision between batches", async (store) => {
     const start = await store.revision();
     const keys = Array.from({ length: 3000 }, (_, i) => `/k/${i}`);
-    for (let i = 0; i < keys.length; i += operationLimit)
-      await write(store, ...keys.slice(i, i + operationLimit).map((key) => put(key, "x")));
+    for (let i = 0; i < keys.length; i += maxOperations)
+      await write(store, ...keys.slice(i, i + maxOperations).map((key) => put(key, "x")));
     let events = 0;
     const last: number[] = [];
     for await (const batch of store.watch("/k/", start, new AbortController().signal)) {
@@ -81,7 +87,10 @@ export function watchConformance(check: Check, lag: number): void {
     stop.abort();
     assert.deepEqual(await ended, []);
   });
+}
 
+/** What watchers see of writes that fail, overlap or end. */
+function writeVisibility(check: Check): void {
   check("shows readers and watchers nothing that is not acknowledged", async (store) => {
     const seen: string[] = [];
     const start = await store.revision();

@@ -1,7 +1,7 @@
 import { CompactedError, type StoreEvent } from "../store.ts";
 
 /** Most events that a watcher may lag behind before it goes back to reading history. */
-const queueLimit = 10_000;
+const maxQueued = 10_000;
 /** Most events read from history at once. */
 const historyPage = 1_000;
 
@@ -42,7 +42,7 @@ export class Watchers {
         ? events
         : events.filter((event) => event.key.startsWith(watcher.prefix));
       if (relevant.length === 0) continue;
-      if (watcher.overflowed || watcher.queued + relevant.length > queueLimit) {
+      if (watcher.overflowed || watcher.queued + relevant.length > maxQueued) {
         watcher.overflowed = true;
         watcher.queue = [];
         watcher.queued = 0;

@@ -5,7 +5,7 @@ export interface TerminalSize {
 }
 
 /** Longest beginning of a message that is kept, in characters. */
-const longestMessage = 4096;
+const maxMessageLength = 4096;
 
 /** The sizes that a resize stream tells: JSON objects `{"Width":80,"Height":24}` one after the other. Ends at others. */
 export async function* terminalSizes(
@@ -23,7 +23,7 @@ export async function* terminalSizes(
         text = text.slice(end + 1);
         yield size;
       }
-      if (text.length > longestMessage) return;
+      if (text.length > maxMessageLength) return;
     }
   } catch {
     // The connection broke: there are no more sizes.

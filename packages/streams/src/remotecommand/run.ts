@@ -18,7 +18,7 @@ export interface LocalStreams {
 }
 
 /** Longest text of an error stream that is read, in bytes. */
-const longestError = 1024 * 1024;
+const maxErrorBytes = 1024 * 1024;
 
 /**
  * The client's side of exec or attach over SPDY (client-go's `remotecommand`): opens the streams, copies until stdout
@@ -82,7 +82,7 @@ async function readAll(stream: SpdyStream): Promise<Buffer> {
     for await (const part of stream as AsyncIterable<Buffer>) {
       parts.push(part);
       length += part.length;
-      if (length > longestError) break;
+      if (length > maxErrorBytes) break;
     }
   } catch {
     // Cut off: what has come counts.

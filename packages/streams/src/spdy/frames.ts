@@ -38,7 +38,7 @@ const flagFin = 1;
 const flagUnidirectional = 2;
 const headLength = 8;
 /** Longest control frame, in bytes: they hold headers and numbers. */
-const longestControl = 64 * 1024;
+const maxControlBytes = 64 * 1024;
 
 /** Cuts what comes over a connection into frames. Payloads of DATA are handed on without being gathered. */
 export class FrameParser {
@@ -84,7 +84,7 @@ export class FrameParser {
       }
       if ((rest.readUInt16BE(0) & 0x7fff) !== version)
         throw new ProtocolError("a version that is not SPDY/3");
-      if (length > longestControl) throw new ProtocolError(`a control frame of ${length} bytes`);
+      if (length > maxControlBytes) throw new ProtocolError(`a control frame of ${length} bytes`);
       if (rest.length < headLength + length) break;
       const payload = rest.subarray(headLength, headLength + length);
       this.#control(rest.readUInt16BE(2), flags, payload);

@@ -8,9 +8,9 @@ export type Headers = Readonly<Record<string, string>>;
 /** How far back compressed data may point (RFC 1951). */
 const windowSize = 32 * 1024;
 /** Longest header block, unpacked, in bytes. Those of Kubernetes have some hundred. */
-const longestBlock = 64 * 1024;
+const maxBlockBytes = 64 * 1024;
 /** Most bytes in one stored block (RFC 1951, 3.2.4). */
-const longestStored = 0xffff;
+const maxStoredBytes = 0xffff;
 
 /** zlib (RFC 1950): deflate with a window of 32 KiB, no preset dictionary is used. */
 const zlibHead = Buffer.from([0x78, 0x01]);
@@ -34,8 +34,8 @@ export class HeaderWriter {
     const plain = Buffer.concat(parts);
     const stored: Buffer[] = this.#begun ? [] : [zlibHead];
     this.#begun = true;
-    for (let at = 0; at < plain.length; at += longestStored) {
-      const part = plain.subarray(at, at + longestStored);
+    for (let at = 0; at < plain.length; at += maxStoredBytes) {
+      const part = plain.subarray(at, at + maxStoredBytes);
       const head = Buffer.alloc(5);
       head.writeUInt16LE(part.length, 1);
       head.writeUInt16LE(~part.length & 0xffff, 3);
@@ -80,7 +80,7 @@ export class HeaderReader {
       plain = inflateRawSync(body, {
         dictionary: this.#window,
         finishFlush: constants.Z_SYNC_FLUSH,
-        maxOutputLength: longestBlock,
+        maxOutputLength: maxBlockBytes,
       });
     } catch (error) {
       throw new ProtocolError("headers that cannot be unpacked", { cause: error });

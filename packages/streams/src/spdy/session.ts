@@ -28,9 +28,9 @@ export interface SpdyOptions {
 }
 
 /** Bytes that may wait for their readers, all streams of a session together. Above it nothing more is read. */
-const mostWaiting = 1024 * 1024;
+const maxWaitingBytes = 1024 * 1024;
 /** Streams that may be open at the same time. */
-const mostStreams = 4096;
+const maxStreams = 4096;
 const lastId = 0x7fffffff;
 
 /**
@@ -158,7 +158,7 @@ class Session implements SpdySession, Carrier {
   /** Reads on as long as readers keep up, and the other side takes the answers to its pings and streams. */
   #paceReading(): void {
     if (this.#over) return;
-    const behind = this.#waiting > mostWaiting || this.#socket.writableLength > mostWaiting;
+    const behind = this.#waiting > maxWaitingBytes || this.#socket.writableLength > maxWaitingBytes;
     if (behind) this.#socket.pause();
     else if (this.#socket.isPaused()) this.#socket.resume();
   }
@@ -210,7 +210,7 @@ class Session implements SpdySession, Carrier {
     }
     this.#lastReceived = id;
     const { onStream } = this.#options;
-    if (onStream === undefined || this.#streams.size >= mostStreams) {
+    if (onStream === undefined || this.#streams.size >= maxStreams) {
       this.#socket.write(this.#writer.reset(id, resetStatus.refusedStream));
       return;
     }

@@ -23,7 +23,7 @@ export interface Carrier {
 }
 
 /** Bytes in one DATA frame at most: streams of one session take turns. */
-const longestData = 32 * 1024;
+const maxDataBytes = 32 * 1024;
 
 export class Stream extends Duplex implements SpdyStream {
   readonly id: number;
@@ -91,7 +91,7 @@ export class Stream extends Duplex implements SpdyStream {
         callback();
         return;
       }
-      const part = chunk.subarray(at, at + longestData);
+      const part = chunk.subarray(at, at + maxDataBytes);
       this.#carrier.send(this.id, part, false, (error) => (error ? callback(error) : next(at + part.length)));
     };
     next(0);

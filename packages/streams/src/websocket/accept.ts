@@ -10,7 +10,7 @@ export interface WebSocketRequest {
 }
 
 /** Longest message of a client, in bytes (that of Go's x/net/websocket). */
-const longestMessage = 32 * 1024 * 1024;
+const maxMessageBytes = 32 * 1024 * 1024;
 
 /** The subprotocols that a request offers, in its order; an empty one if it offers none. */
 export function offeredProtocols({ headers }: WebSocketRequest): readonly string[] {
@@ -35,7 +35,7 @@ export async function acceptWebSocket(
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
-    maxPayload: longestMessage,
+    maxPayload: maxMessageBytes,
   });
   // The library takes no protocol with a slash in its name, as the one of port-forward has: it is kept out of its sight.
   const { "sec-websocket-protocol": _, ...headers } = request.headers;
