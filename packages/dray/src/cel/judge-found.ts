@@ -10,7 +10,7 @@ import type { FoundExpression } from "./expressions.ts";
 import { type Accepted, judge, type Rejected } from "./judge.ts";
 
 /** An expression that the API server takes; it says no more of it. */
-export interface Taken {
+export interface AcceptedByServer {
   readonly valid: true;
   readonly warnings: readonly string[];
 }
@@ -25,7 +25,7 @@ export interface Unchecked {
 
 export interface Judged {
   readonly found: FoundExpression;
-  readonly verdict: Accepted | Rejected | Taken | Unchecked;
+  readonly verdict: Accepted | Rejected | AcceptedByServer | Unchecked;
 }
 
 /** Judges expressions; those that are not about devices by asking an API server in memory for their objects. */
@@ -83,7 +83,10 @@ async function ask(server: TrialServer, draft: Draft, features: Features): Promi
 
 const isExpression = /[eE]xpression$|\.rule$/;
 
-function verdictOf({ path }: FoundExpression, { byPath, other }: ObjectAnswer): Rejected | Taken | Unchecked {
+function verdictOf(
+  { path }: FoundExpression,
+  { byPath, other }: ObjectAnswer,
+): Rejected | AcceptedByServer | Unchecked {
   for (const [field, message] of byPath) {
     if (writtenPath(field, path) !== path) continue;
     // The value is what was written.

@@ -165,12 +165,12 @@ function groupWaits(pod: Pod, { world, surroundings }: Scene): Wait[] {
     const sameNamespace = other.metadata.namespace === pod.metadata.namespace;
     return sameNamespace && other.spec.schedulingGroup?.podGroupName === name && isPodActive(other);
   }).length;
-  const least = group.spec.schedulingPolicy.gang?.minCount;
-  if (least !== undefined && members < Number(least))
+  const minCount = group.spec.schedulingPolicy.gang?.minCount;
+  if (minCount !== undefined && members < Number(minCount))
     return [
       wait(
         "pod-group",
-        `group ${name}: ${members} of the ${least} pods that have to start together (minCount) exist`,
+        `group ${name}: ${members} of the ${minCount} pods that have to start together (minCount) exist`,
         { object },
       ),
     ];

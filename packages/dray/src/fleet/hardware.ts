@@ -114,12 +114,12 @@ async function ready(
   const stopped = (): void => reject(signal.reason);
   signal.addEventListener("abort", stopped, { once: true });
   try {
-    let told = Number.NEGATIVE_INFINITY;
+    let lastProgress = Number.NEGATIVE_INFINITY;
     const advance = (): void => {
       // Of thousands of nodes one after the other becomes ready.
       const now = performance.now();
-      if (now - told < progressInterval) return;
-      told = now;
+      if (now - lastProgress < progressInterval) return;
+      lastProgress = now;
       clearTimeout(timer);
       timer = setTimeout(giveUp, readyTimeout);
       onProgress(`Waiting for simulated nodes: ${nodes.length - waiting.size} of ${nodes.length} are ready`);

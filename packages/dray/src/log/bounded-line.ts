@@ -14,8 +14,8 @@ export function boundedLine(line: string): string {
   }
   // Many small fields: those that every line has.
   const { level, time, component, msg } = fields as Record<string, unknown>;
-  const least = { level, time, component, msg, cutFrom: line.length };
-  return `${JSON.stringify(cut(least, textLengths[0]!))}\n`;
+  const shortened = { level, time, component, msg, cutFrom: line.length };
+  return `${JSON.stringify(cut(shortened, textLengths[0]!))}\n`;
 }
 
 function cut(value: unknown, length: number): unknown {

@@ -1,5 +1,5 @@
 /** Longest chain of causes that is shown. */
-const mostCauses = 5;
+const maxCauses = 5;
 
 /** What a log shows of an error. pino's own serializer marks what it has seen, and errors of the API are frozen. */
 function describeError(error: unknown, depth = 0): unknown {
@@ -16,7 +16,7 @@ function describeError(error: unknown, depth = 0): unknown {
     ...(code === undefined ? {} : { code }),
     ...(status?.details === undefined ? {} : { details: status.details }),
     stack: error.stack,
-    ...(error.cause === undefined || depth === mostCauses
+    ...(error.cause === undefined || depth === maxCauses
       ? {}
       : { cause: describeError(error.cause, depth + 1) }),
   };

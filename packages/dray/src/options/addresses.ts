@@ -16,8 +16,8 @@ export function rangesOf(text: string | undefined): readonly string[] | undefine
     const { bits } = network.address;
     // Upstream's limits: at least 8 addresses, and no more than it can count.
     if (bits - prefix < 3) return refuse("must be a range of at least 8 IP addresses");
-    const least = bits === 32 ? 12 : 64;
-    if (prefix < least) return refuse(`must have a prefix length of ${least} or more`);
+    const minLength = bits === 32 ? 12 : 64;
+    if (prefix < minLength) return refuse(`must have a prefix length of ${minLength} or more`);
     return bits;
   });
   if (ranges.length > 2) refuse("must not be more than two ranges");

@@ -14,10 +14,10 @@ import { UsageError } from "../terminal/failure.ts";
 import { remark } from "../terminal/verbosity.ts";
 import { didYouMean } from "../text/similar.ts";
 
-export function wholeNumber(flag: string, value: string, least: number, most: number): number {
+export function wholeNumber(flag: string, value: string, min: number, max: number): number {
   const number = Number(value);
-  if (!/^\d+$/.test(value) || number < least || number > most) {
-    throw new UsageError(`${flag} ${value}: must be a whole number from ${least} to ${most}`);
+  if (!/^\d+$/.test(value) || number < min || number > max) {
+    throw new UsageError(`${flag} ${value}: must be a whole number from ${min} to ${max}`);
   }
   return number;
 }

@@ -3,7 +3,7 @@ import type { Placement } from "@dray/scheduler";
 import { jsonText } from "../manifests/json-text.ts";
 
 /** Most names that a group shows. */
-export const mostNames = 5;
+export const maxNames = 5;
 
 /** Why no node took a pod: plain data, a part of what `-o json` prints. */
 export interface PodExplanation {
@@ -75,7 +75,7 @@ export function explainRefusal(
 ): PodExplanation {
   if (placement.upfront !== undefined) {
     const { plugin, reasons } = placement.upfront;
-    const all = { plugin, reasons, count: nodes.length, nodes: nodes.slice(0, mostNames) };
+    const all = { plugin, reasons, count: nodes.length, nodes: nodes.slice(0, maxNames) };
     return { nodes: nodes.length, refusals: [all] };
   }
   const groups = Map.groupBy(placement.rejections, ([, { plugin, reasons }]) =>
@@ -89,7 +89,7 @@ export function explainRefusal(
       plugin,
       reasons,
       count: names.length,
-      nodes: names.slice(0, mostNames),
+      nodes: names.slice(0, maxNames),
       ...(found.length > 0 && { claims: mergeClaims(found) }),
     };
   });
@@ -138,15 +138,15 @@ function causeOf({ count: _c, devices: _d, cause, ...facts }: RefusalGroup): str
 function mergeGroups(members: readonly { group: RefusalGroup; node: number }[]): DeviceRefusal {
   const { holder, cause, ...first } = members[0]!.group;
   const holders = [...new Set(members.flatMap(({ group }) => group.holder ?? []))];
-  const shown = holders.slice(0, mostNames).join(", ");
-  const rest = holders.length > mostNames ? ` and ${holders.length - mostNames} more` : "";
+  const shown = holders.slice(0, maxNames).join(", ");
+  const rest = holders.length > maxNames ? ` and ${holders.length - maxNames} more` : "";
   return {
     ...first,
     ...(holders.length > 1 ? { cause: `allocated to claims ${shown}${rest}` } : { cause }),
     ...(holders.length === 1 && holder !== undefined && { holder }),
     count: members.reduce((total, { group }) => total + group.count, 0),
     // Several nodes may reach the same device.
-    devices: [...new Set(members.flatMap(({ group }) => group.devices))].slice(0, mostNames),
+    devices: [...new Set(members.flatMap(({ group }) => group.devices))].slice(0, maxNames),
     nodes: new Set(members.map(({ node }) => node)).size,
   };
 }

@@ -59,15 +59,15 @@ export async function neededNodes(world: World, like: string, options: PlanOptio
 /** The smallest number from 1 to `most` that will do, looked for around a guess; `most` where none is found. */
 async function smallest(
   guess: number,
-  most: number,
+  max: number,
   willDo: (number: number) => Promise<boolean>,
 ): Promise<number> {
   let low = 0;
   let high = guess;
   for (let step = 1; !(await willDo(high)); step *= 2) {
-    if (high === most) return most;
+    if (high === max) return max;
     low = high;
-    high = Math.min(high + step, most);
+    high = Math.min(high + step, max);
   }
   for (let step = 1; high - low > 1; step *= 2) {
     // Near the guess at first; halfway where that is nearer.

@@ -11,11 +11,11 @@ import type { Summary } from "./summary.ts";
 import { isBound } from "./units.ts";
 
 /** More pods than that are not all listed. */
-const mostPods = 100;
+const maxPods = 100;
 /** Of many pods, so many of each workload are. */
-const mostAlike = 5;
+const maxAlike = 5;
 /** So many reasons are told in full. */
-const mostReasons = 20;
+const maxReasons = 20;
 const everything = "-o json has them all";
 
 /** Pods and workloads that were left out of a plan because of mistakes in them. */
@@ -46,9 +46,9 @@ export function planText(
 }
 
 function tableText(pods: readonly PlannedPod[], leftOut: readonly LeftOut[]): string {
-  const rows = [...(pods.length > mostPods ? foldedRows(pods) : pods.map(rowOf)), ...leftOutRows(leftOut, 2)];
+  const rows = [...(pods.length > maxPods ? foldedRows(pods) : pods.map(rowOf)), ...leftOutRows(leftOut, 2)];
   if (rows.length === 0) return "";
-  const shown = rows.slice(0, mostPods);
+  const shown = rows.slice(0, maxPods);
   const rest = rows.length - shown.length;
   const more = rest === 0 ? "" : `and ${counted(rest, "more line")} (${everything})\n`;
   return `${columns([["POD", "STATUS", "NODE", "DEVICES"], ...shown])}${more}\n`;
@@ -105,8 +105,8 @@ function foldedRows(pods: readonly PlannedPod[]): string[][] {
     return `${whose}\n${status}`;
   });
   return [...groups.values()].flatMap((members) => {
-    if (members.length <= mostAlike + 1) return members.map(rowOf);
-    const rest = members.slice(mostAlike);
+    if (members.length <= maxAlike + 1) return members.map(rowOf);
+    const rest = members.slice(maxAlike);
     const nodes = new Set(rest.flatMap(({ node }) => node ?? [])).size;
     const devices = rest.reduce(
       (sum, { claims }) => sum + claims.flatMap((claim) => deviceNames(claim)).length,
@@ -115,7 +115,7 @@ function foldedRows(pods: readonly PlannedPod[]): string[][] {
     const [{ pod, origin, status }] = rest as [PlannedPod];
     const whose = isBound(pod) || origin.startsWith("Pod ") ? "" : ` of ${origin}`;
     return [
-      ...members.slice(0, mostAlike).map(rowOf),
+      ...members.slice(0, maxAlike).map(rowOf),
       [
         `... and ${rest.length} more${whose}`,
         status,
@@ -142,7 +142,7 @@ function reasonsText(pods: readonly PlannedPod[]): string {
       },
     ).values(),
   ];
-  const lines = left.slice(0, mostReasons).flatMap((members) => {
+  const lines = left.slice(0, maxReasons).flatMap((members) => {
     const [{ reason, hints, explanation }] = members as [PlannedPod];
     const more = explanation === null ? [] : reasonLines(explanation, reason ?? "");
     return [
@@ -152,7 +152,7 @@ function reasonsText(pods: readonly PlannedPod[]): string {
       "",
     ];
   });
-  const rest = left.slice(mostReasons).flat().length;
+  const rest = left.slice(maxReasons).flat().length;
   if (rest > 0)
     lines.push(`${counted(rest, "more pod")} ${rest === 1 ? "does" : "do"} not fit (${everything})`, "");
   return lines.map((line) => `${line}\n`).join("");

@@ -3,7 +3,7 @@ import { jsonText } from "../manifests/json-text.ts";
 import { counted, names } from "../text/words.ts";
 import {
   type DeviceRefusal,
-  mostNames as mostGroupNames,
+  maxNames as maxGroupNames,
   type PodExplanation,
   type RequestRefusal,
 } from "./explain.ts";
@@ -85,7 +85,7 @@ function causeLine(group: DeviceRefusal): string {
   // A request that is refused as a whole has no count.
   const amount = count === 0 ? "" : `${count} on ${counted(nodes, "node")}: `;
   // Fewer than a group may name are all there are, though several nodes may reach each.
-  const all = devices.length < mostGroupNames ? devices.length : count;
+  const all = devices.length < maxGroupNames ? devices.length : count;
   const named = devices.length === 0 ? "" : ` (${names(devices, all)})`;
   return `${amount}${meanings[check]}: ${detailOf(group)}${named}`;
 }

@@ -64,13 +64,13 @@ export async function inFolder(work: (folder: string) => Promise<void>): Promise
 }
 
 /** Milliseconds after which a test gives up: many files run at a time, on machines of any speed. */
-const patience = 60_000;
+const timeout = 60_000;
 
 /** Asks until `probe` is true; fails after a minute. */
 export async function eventually(what: string, probe: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + patience;
+  const deadline = performance.now() + timeout;
   while (!(await probe())) {
-    if (performance.now() > deadline) throw new Error(`not within ${patience / 1000} s: ${what}`);
+    if (performance.now() > deadline) throw new Error(`not within ${timeout / 1000} s: ${what}`);
     await sleep(25);
   }
 }

@@ -34,9 +34,9 @@ export type CelCheckFlags = CelFlags & FileFlags;
 export type CelEvalFlags = CelFlags & FileFlags;
 
 /** More devices than that are not all listed. */
-const mostDevices = 100;
+const maxDevices = 100;
 /** Of many devices, so many with the same answer are. */
-const mostAlike = 10;
+const maxAlike = 10;
 
 /** Says what is wrong with an expression; the exit code is 1. */
 async function refuse(
@@ -168,19 +168,19 @@ interface Answer {
 /** All devices or, of very many, the first of each answer and how many more there are. */
 function rowsOf(devices: readonly Answer[]): string[][] {
   const groups =
-    devices.length <= mostDevices
+    devices.length <= maxDevices
       ? devices.map((device) => [device])
       : Map.groupBy(devices, ({ matches, error }) => `${matches} ${error}`).values();
   return [...groups].flatMap((members) => {
     const rows = members
-      .slice(0, mostAlike)
+      .slice(0, maxAlike)
       .map(({ driver, pool, device, matches, error, cost }) => [
         `${driver}/${pool}/${device}`,
         error === null ? (matches === true ? "yes" : "no") : "error",
         String(cost),
         error ?? "",
       ]);
-    const rest = members.length - mostAlike;
+    const rest = members.length - maxAlike;
     return rest > 0 ? [...rows, [`... and ${rest} more`, rows[0]![1]!, "", ""]] : rows;
   });
 }

@@ -17,9 +17,9 @@ import { type Step, tutorial } from "./steps.ts";
 
 const nodes = 2;
 /** How long the effect of one step may take. */
-const patience = 60_000;
+const stepTimeout = 60_000;
 /** kubectl before this minor version lacks things that the tutorial uses. */
-const oldestKubectl = 27;
+const minKubectlMinor = 27;
 
 /** Runs the tutorial on a cluster of its own, shows commands and their real output, and leaves nothing behind. */
 export async function demo(options: { pause?: boolean }): Promise<void> {
@@ -141,10 +141,10 @@ async function run(
   const { until } = step;
   if (until === undefined) return;
   await withProgress("Waiting for its effect", async () => {
-    const deadline = performance.now() + patience;
+    const deadline = performance.now() + stepTimeout;
     while (!(await until(client))) {
       if (performance.now() > deadline)
-        throw new Error(`its effect did not come within ${patience / 1000} s: ${step.command}`);
+        throw new Error(`its effect did not come within ${stepTimeout / 1000} s: ${step.command}`);
       await sleep(25, undefined, { signal: interruption.signal });
     }
   });
@@ -186,7 +186,7 @@ function kubectlPath(folder: string): string {
   const path = process.env["PATH"] ?? "";
   const found = spawnSync("kubectl", ["version", "--client", "-o", "json"], { encoding: "utf8" });
   const minor = /"minor": "(\d+)/.exec(found.stdout ?? "")?.[1];
-  if (found.status === 0 && Number(minor) >= oldestKubectl) return path;
+  if (found.status === 0 && Number(minor) >= minKubectlMinor) return path;
   const bin = mkdtempSync(join(folder, "bin-"));
   const [command, args] = ourselves(["kubectl"]);
   const quoted = [command, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");

@@ -6,7 +6,7 @@ import { withProgress } from "../../terminal/progress.ts";
 import { remark, say } from "../../terminal/verbosity.ts";
 
 /** How long a cluster may take to end its pods before it is killed; pods have 30 seconds unless they say otherwise. */
-const patience = 60_000;
+const stopTimeout = 60_000;
 
 /** Stops the cluster if it runs, and removes what a crashed one left: processes, sockets, mounts, CDI files. */
 export async function down(options: TargetFlags & { deleteData?: boolean }): Promise<void> {
@@ -16,7 +16,7 @@ export async function down(options: TargetFlags & { deleteData?: boolean }): Pro
   await withProgress("Stopping the pods and the cluster", async () => {
     if (running !== undefined) {
       process.kill(running.pid, "SIGTERM");
-      const deadline = Date.now() + patience;
+      const deadline = Date.now() + stopTimeout;
       while (isAlive(running)) {
         if (Date.now() > deadline) process.kill(running.pid, "SIGKILL");
         await sleep(20);

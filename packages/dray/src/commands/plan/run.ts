@@ -38,9 +38,9 @@ export interface PlanFlags {
 }
 
 /** Most nodes that can be added. */
-const mostNodes = 10_000;
+const maxNodes = 10_000;
 /** Most notes and warnings that people are told. */
-const mostRemarks = 20;
+const maxRemarks = 20;
 
 /** Says where every pod would land. Its exit code is 1 if one does not fit. */
 export function plan(flags: PlanFlags): Promise<void> {
@@ -52,7 +52,7 @@ async function planWith(flags: PlanFlags, progress: Progress): Promise<void> {
   const count =
     flags.addNodes === undefined || flags.addNodes === "auto"
       ? flags.addNodes
-      : wholeNumber("--add-nodes", flags.addNodes, 1, mostNodes);
+      : wholeNumber("--add-nodes", flags.addNodes, 1, maxNodes);
   if (count === undefined && flags.like !== undefined)
     throw new UsageError("--like needs --add-nodes COUNT or --add-nodes auto");
   const isLive = flags.live === true || flags.kubeconfig !== undefined || flags.context !== undefined;
@@ -119,8 +119,8 @@ async function planWith(flags: PlanFlags, progress: Progress): Promise<void> {
 
 /** Prints the first of them, unless the user wants data only. */
 function remarks(what: "note" | "warning", texts: readonly string[]): void {
-  for (const text of texts.slice(0, mostRemarks)) remark(`${what}: ${text}\n`);
-  const rest = texts.length - mostRemarks;
+  for (const text of texts.slice(0, maxRemarks)) remark(`${what}: ${text}\n`);
+  const rest = texts.length - maxRemarks;
   if (rest <= 0) return;
   const all = what === "warning" ? " (-o json has them all)" : "";
   remark(`${what}: and ${counted(rest, `more ${what}`)}${all}\n`);

@@ -19,13 +19,13 @@ import { outliveReader } from "../../terminal/guard-output.ts";
 import { withProgress } from "../../terminal/progress.ts";
 import { interrupted, type Started } from "./detached.ts";
 
-/** Milliseconds between two looks at the size of what a detached cluster and its agents print. */
+/** Milliseconds between two checks of the size of that file. */
 const outputCheckInterval = 10_000;
 
-/** What a detached cluster and its agents print beside their logs: how a process failed. */
+/** Name of the file with what a detached cluster and its agents print outside of their logs: why a process failed. */
 export const outputLog = "up.log";
 
-/** Who wants to know how a start goes. */
+/** Receives how a start goes. */
 export interface Listener {
   progress(text: string): void;
   ready(started: Started): void | Promise<void>;
@@ -44,7 +44,7 @@ export async function runCluster(
   const stopHeartbeat = keepFresh(layout.processFile);
   outliveReader();
   const stop = new AbortController();
-  // A terminal, npm and the launcher may each pass the same Ctrl-C on: one is enough, and the rest must not kill us.
+  // A terminal, npm and the launcher may each pass the same Ctrl-C on: the first one stops, the others are ignored.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.on(signal, () => stop.abort(interrupted));
   if (outputFile !== undefined) boundOutput(outputFile, log);
