@@ -27,11 +27,12 @@ export async function startDrayCluster(
     const { status, stderr } = spawnSync(process.execPath, await words(...args), { encoding: "utf8", env });
     if (status !== 0) throw new Error(`dray ${args.join(" ")}: ${stderr}`);
   };
-  // What is loaded below is fetched all the same where a pod wants it fetched for each start.
+  // What is loaded below is fetched all the same where a pod wants it fetched for each start. The registries of specs
+  // are on this machine and have images of their own: what it lacks is asked of the registry that the name says.
   const registry = await serveImages(images.layout, "127.0.0.1");
   const registries = join(folder, "registries");
   mkdirSync(join(registries, "_default"), { recursive: true });
-  writeFileSync(join(registries, "_default", "hosts.toml"), `server = ${JSON.stringify(registry.url)}\n`);
+  writeFileSync(join(registries, "_default", "hosts.toml"), `[host.${JSON.stringify(registry.url)}]\n`);
   const runtime = ["--runtime=oci", `--registry-hosts=${registries}`];
   const up = await words("up", ...runtime, `--nodes=${nodes}`, releaseFlag, ...flags);
   const program = start("dray up", process.execPath, up, join(folder, "up.log"), env);

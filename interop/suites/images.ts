@@ -32,6 +32,8 @@ interface Image {
   readonly files?: Readonly<Record<string, string>>;
   /** Adds more files to the folder of its layer. */
   readonly prepare?: (root: string) => void;
+  /** An image before it, which its `fake-registry-server` serves with the tag `testing`. */
+  readonly serves?: string;
   readonly user?: string;
   readonly entrypoint?: readonly string[];
   readonly command?: readonly string[];
@@ -50,15 +52,16 @@ const demo = (name: string): Image => ({
 
 const images: readonly Image[] = [
   { name: "busybox", command: ["sh"] },
+  { name: "pause", program: { peer: "agnhost", path: "/pause" }, entrypoint: ["/pause", "pause"] },
   {
     name: "agnhost",
     program: { peer: "agnhost", path: "/agnhost" },
     tools: ["curl", "dig", "getent", "ip", "nc"],
     prepare: prepareAgnhost,
+    serves: "pause",
     entrypoint: ["/agnhost"],
     command: ["pause"],
   },
-  { name: "pause", program: { peer: "agnhost", path: "/pause" }, entrypoint: ["/pause", "pause"] },
   {
     name: "hostpathplugin",
     program: { peer: "driver-proxy", path: "/hostpathplugin" },
@@ -129,9 +132,10 @@ export function makeImages(folder: string, conformance = false): Images {
     makeBase(base);
     const shared = layout.layer(base);
     const layersOf = new Map<string, readonly Descriptor[]>();
+    const contents = new Map<string, readonly Descriptor[]>();
     for (const image of conformance ? [...images, ...conformanceImages] : images) {
       const below = image.on === undefined ? [shared] : layersOf.get(image.on)!;
-      const layers = [...below, ...ownLayer(image, join(scratch, image.name), layout)];
+      const layers = [...below, ...ownLayer(image, join(scratch, image.name), layout, contents)];
       layersOf.set(image.name, layers);
       const config = {
         Env: ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"],
@@ -140,7 +144,7 @@ export function makeImages(folder: string, conformance = false): Images {
         ...(image.entrypoint && { Entrypoint: image.entrypoint }),
         ...(image.command && { Cmd: image.command }),
       };
-      layout.image(layers, config, names.get(image.name) ?? []);
+      contents.set(image.name, layout.image(layers, config, names.get(image.name) ?? []));
     }
     layout.close();
   } finally {
@@ -158,11 +162,15 @@ export function packLayout(layout: string): string {
   return file;
 }
 
-/** The layer that an image adds to those it is built on; empty if it adds none. `root`: a folder for its files. */
+/**
+ * The layer that an image adds to those it is built on; empty if it adds none. `root`: a folder for its files.
+ * `contents`: manifests of the images before it, each with what it names.
+ */
 function ownLayer(
-  { program, tools = [], files = {}, prepare }: Image,
+  { program, tools = [], files = {}, prepare, serves }: Image,
   root: string,
   layout: Layout,
+  contents: ReadonlyMap<string, readonly Descriptor[]>,
 ): Descriptor[] {
   const place = (path: string): string => {
     const target = join(root, path);
@@ -178,7 +186,33 @@ function ownLayer(
   for (const tool of there) install(root, tool);
   for (const [path, content] of Object.entries(files)) writeFileSync(place(path), content);
   prepare?.(root);
+  if (serves !== undefined)
+    for (const [path, content] of registryFiles(serves, contents.get(serves)!, layout))
+      writeFileSync(place(path), content);
   return existsSync(root) ? [layout.layer(root)] : [];
+}
+
+/**
+ * What agnhost's registry reads of an image, by path.
+ *
+ * Upstream: test/images/agnhost/fakeregistryserver/registryserver.go, digestToPath.
+ */
+function registryFiles(
+  name: string,
+  [manifest, ...blobs]: readonly Descriptor[],
+  layout: Layout,
+): [path: string, content: Buffer | string][] {
+  const folder = `var/registry/${name}`;
+  const path = (kind: string, digest: string): string => {
+    const hash = digest.replace("sha256:", "");
+    return `${folder}/${kind}/sha256/${hash.slice(0, 2)}/${hash}/data`;
+  };
+  const { digest } = manifest!;
+  return [
+    [`${folder}/manifests/testing`, digest],
+    [path("manifests", digest), layout.read(digest)],
+    ...blobs.map((blob): [string, Buffer] => [path("blobs", blob.digest), layout.read(blob.digest)]),
+  ];
 }
 
 /** Adds the files that agnhost expects in its image: a certificate for localhost, a folder for uploads, a second name. */
@@ -272,19 +306,20 @@ class Layout {
     return layer;
   }
 
-  image(layers: readonly Descriptor[], config: object, names: readonly string[]): void {
+  read(digest: string): Buffer {
+    return readFileSync(join(this.#folder, "blobs", digest.replace(":", "/")));
+  }
+
+  /** Returns its manifest, configuration and layers. */
+  image(layers: readonly Descriptor[], config: object, names: readonly string[]): readonly Descriptor[] {
     const diffIds = layers.map(({ digest }) => digest); // Layers are not compressed.
     const architecture = process.arch === "x64" ? "amd64" : process.arch;
     const platform = { architecture, os: "linux" };
     const text = JSON.stringify({ ...platform, config, rootfs: { type: "layers", diff_ids: diffIds } });
     const mediaType = "application/vnd.oci.image.manifest.v1+json";
+    const configBlob = this.#blob(text, "application/vnd.oci.image.config.v1+json");
     const manifest = this.#blob(
-      JSON.stringify({
-        schemaVersion: 2,
-        mediaType,
-        config: this.#blob(text, "application/vnd.oci.image.config.v1+json"),
-        layers,
-      }),
+      JSON.stringify({ schemaVersion: 2, mediaType, config: configBlob, layers }),
       mediaType,
     );
     for (const name of names)
@@ -293,6 +328,7 @@ class Layout {
         platform,
         annotations: { "io.containerd.image.name": name },
       });
+    return [manifest, configBlob, ...layers];
   }
 
   /** Writes the index. */
