@@ -227,18 +227,19 @@ describe("resources of pods that run", () => {
     await runWhole("full", bytes("64Mi"));
     memory = 10 * 2 ** 20;
     try {
-      await resizeWhole("full", bytes("15Mi"));
+      await resizeWhole("full", bytes("8Mi"));
       const failed = await becomes(
         "full",
         (pod) => condition(pod, "PodResizeInProgress")?.reason === "Error",
       );
       const message =
-        "cannot decrease memory limits: attempting to set pod memory limit (15728640) below current usage (20971520)";
+        "cannot decrease memory limits: [attempting to set pod memory limit (8388608) below current usage (10485760), " +
+        'attempting to set container "main" memory limit (8388608) below current usage (10485760)]';
       assert.equal(condition(failed, "PodResizeInProgress")?.message, message);
       assert.equal(failed.status?.resources?.limits?.["memory"], "64Mi");
       memory = 2 ** 20;
-      const done = await becomes("full", ({ status }) => status?.resources?.limits?.["memory"] === "15Mi");
-      assert.deepEqual(done.status?.allocatedResources, { memory: "15Mi" });
+      const done = await becomes("full", ({ status }) => status?.resources?.limits?.["memory"] === "8Mi");
+      assert.deepEqual(done.status?.allocatedResources, { memory: "8Mi" });
     } finally {
       memory = undefined;
     }

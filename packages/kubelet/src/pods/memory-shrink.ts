@@ -17,7 +17,7 @@ export interface PodChange {
 /**
  * Throws if a memory limit would fall below what is in use, before anything is changed: the kernel would refuse it, or
  * kill the pod. Counts the working set, because the system takes the rest back. Containers whose use the runtime does not
- * report are not checked, nor those that are started anew.
+ * report do not count, nor those that are started anew.
  *
  * Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, validateMemoryResizeAction.
  */
@@ -45,7 +45,10 @@ export async function checkMemoryShrinks(
   const names = new Map(
     [...containers].flatMap(([name, all]) => all.map(({ id }): [string, string] => [id, name])),
   );
-  const used = (await runtime.listContainerStats()).filter(({ containerId }) => names.has(containerId));
+  const ending = new Set(outdated.filter(({ restart }) => restart).map(({ container }) => container.id));
+  const used = (await runtime.listContainerStats()).filter(
+    ({ containerId }) => names.has(containerId) && !ending.has(containerId),
+  );
   const problems: string[] = [];
   const below = (what: string, limit: number, usage: number): void => {
     if (usage >= limit)
