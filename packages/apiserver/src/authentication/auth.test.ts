@@ -238,7 +238,7 @@ test("a node reads what its pods refer to, and writes only its own slices", asyn
   assert.equal((await call("GET", `${claims}/used`, as)).status, 200);
   const free = await call("GET", `${claims}/free`, as);
   assert.equal(free.status, 403);
-  assert.match(free.body.message, /no relationship found between node 'n1' and this object/);
+  assert.match(free.body.message, /: node: no relationship found between node 'n1' and this object$/);
   assert.equal((await call("GET", claims, as)).status, 403);
   assert.equal((await call("GET", "/api/v1/pods", as)).status, 403);
   assert.equal((await call("GET", "/api/v1/pods?fieldSelector=spec.nodeName=n1", as)).body.items.length, 1);
