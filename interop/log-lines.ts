@@ -45,7 +45,7 @@ const identifying = new Set([
 
 /**
  * What is left of the line of an error when names are anything: its message and \`err\` without what is quoted in them (but
- * what of the API was refused), and without words that have a digit or a slash. Undefined for other lines.
+ * what of the API was refused), and without words that have a digit, a slash or a dash. Undefined for other lines.
  */
 export function normaliseError(line: string): string | undefined {
   const match = header.exec(line);
@@ -57,7 +57,7 @@ export function normaliseError(line: string): string | undefined {
     .replaceAll(/\\+"/g, '"')
     .replaceAll(/(\\+[nt])+/g, " ")
     .replaceAll(/(resource |group )?"[^"]*"/g, (all, refused?: string) => (refused ? all : "NAME"))
-    .replaceAll(/\S*[\d/]\S*/g, "NAME")
+    .replaceAll(/\S*[\d/-]\S*/g, "NAME")
     .replaceAll(/NAME(\s+NAME)+/g, "NAME");
   return `${file}] ${text.slice(0, 140)}`;
 }
