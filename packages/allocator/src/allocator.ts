@@ -25,7 +25,19 @@ import type { AllocateResult, Allocator, AllocatorEvent, AllocatorOptions } from
 
 /** Makes an allocator for an empty cluster. */
 export function createAllocator(options: AllocatorOptions): Allocator {
-  return new StructuredAllocator(options);
+  const allocator = new StructuredAllocator(options);
+  // Functions of their own, so that a caller can take one or replace one.
+  return {
+    update: (event) => allocator.update(event),
+    allocate: (node, claims, options) => allocator.allocate(node, claims, options),
+    candidates: (claims) => allocator.candidates(claims),
+    reserve: (claims, allocations) => allocator.reserve(claims, allocations),
+    overdrawn: (claim) => allocator.overdrawn(claim),
+    device: (node, id) => allocator.device(node, id),
+    totals: (node, className) => allocator.totals(node, className),
+    statistics: () => allocator.statistics(),
+    explain: (node, claims, options) => allocator.explain(node, claims, options),
+  };
 }
 
 class StructuredAllocator implements Allocator {

@@ -71,7 +71,7 @@ export interface Allocator {
     options?: { shouldStop?: () => boolean },
   ): AllocateResult;
   /**
-   * Returns the nodes that an index does not rule out; undefined if that is none of them. A node that is left out would
+   * Returns the nodes that an index does not rule out; undefined if it cannot rule out any. A node that is left out would
    * be refused with `cannot allocate all claims`. Valid until the next change.
    */
   candidates(claims: readonly ResourceClaim[]): Candidates | undefined;

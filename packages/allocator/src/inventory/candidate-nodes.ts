@@ -25,7 +25,7 @@ export interface CandidateIndexOptions {
 const maxEntries = 64;
 /** The node has changed since it was counted. */
 const uncounted = -1;
-/** A device of the node fails the attempt, or a pool is invalid: only a search can tell. */
+/** A device of the node fails the attempt, or a pool is invalid: only a search can decide. */
 const uncertain = 0x7fff;
 
 /** For one kind of request, how many devices each node has for it. */

@@ -77,7 +77,7 @@ function candidatesOf(problem: Problem, option: Option, allocating: AllocatingSt
   return found;
 }
 
-/** Reports whether an option has enough devices, as far as counters tell. */
+/** Reports whether an option has enough devices, as far as counters decide. */
 function hasEnough(
   problem: Problem,
   option: Option,
