@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "@dray/client";
 
-test("a delay of more than 24 days ends when it should, or is cancelled", (t) => {
+test("a delay of more than 24 days ends in time, or is cancelled", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const day = 24 * 3600 * 1000;
   const ended: string[] = [];

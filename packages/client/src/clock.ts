@@ -1,12 +1,12 @@
-/** Time as components see it; injected, so that tests turn it by hand. */
+/** Time, injected so that tests can use a fake clock. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Calls `run` once after `milliseconds`; the answer cancels. Does not keep the process alive. */
+  /** Calls `run` once after `milliseconds`. Returns a function that cancels it. Does not keep the process alive. */
   after(milliseconds: number, run: () => void): () => void;
 }
 
-/** Maximum delay of a timer in milliseconds: Node runs one with a longer delay at once. */
+/** Maximum delay of a timer in milliseconds: Node fires a longer one at once. */
 const maxTimerDelay = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

@@ -32,4 +32,4 @@ export type { ConnectionOptions } from "./transport/connection-options.ts";
 export type { CredentialSource, Credentials } from "./transport/credentials.ts";
 export * from "./transport/exchange.ts";
 export { httpsTransport } from "./transport/https-transport.ts";
-export { response as wireResponse } from "./transport/wire-response.ts";
+export { wireResponse } from "./transport/wire-response.ts";

@@ -1,18 +1,18 @@
-/** Structured logging in the shape of pino, so that a component needs no logging library of its own. */
+/** Structured logging with the interface of pino, so that a component does not depend on a logging library. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
-  /** Lines that could not be written so far, such as on a full disk; absent where nobody counts. */
+  /** Number of lines that could not be written, for example on a full disk; absent if that is not counted. */
   readonly droppedLines?: number;
 }
 
-const nothing = (): void => {};
-/** For tests, and for callers who do not care. */
-export const silentLog: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
+const ignore = (): void => {};
+/** Discards all lines. */
+export const silentLog: Log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
-/** A log whose lines have these fields too; those of a line count more. */
+/** Adds fields to all lines of a log; a field of a line takes precedence. */
 export function withFields(log: Log, bound: object): Log {
   return {
     debug: (fields, message) => log.debug({ ...bound, ...fields }, message),

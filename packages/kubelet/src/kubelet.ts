@@ -342,8 +342,8 @@ export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
     log,
     // One worker for each pod: a driver that takes its time holds up no other pod.
     concurrency: Number.POSITIVE_INFINITY,
-    firstDelay: 1000,
-    longestDelay: 60_000,
+    baseDelay: 1000,
+    maxDelay: 60_000,
     async reconcile(uid) {
       const worker = workers.get(uid);
       if (worker === undefined) return;

@@ -59,15 +59,15 @@ export class RemoteServices {
       ...common,
       name: "apiservice-availability",
       reconcile: (name) => this.#check(name),
-      firstDelay: firstCheckDelay,
-      longestDelay: checkInterval,
+      baseDelay: firstCheckDelay,
+      maxDelay: checkInterval,
     });
     this.#documents = createWorkQueue({
       ...common,
       name: "apiservice-documents",
       reconcile: (name) => this.#read(name),
-      firstDelay: firstDocumentsDelay,
-      longestDelay: documentsInterval,
+      baseDelay: firstDocumentsDelay,
+      maxDelay: documentsInterval,
     });
   }
 

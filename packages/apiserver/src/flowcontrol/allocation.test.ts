@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { handClock } from "../../../client/src/testing/fake-clock.ts";
+import { fakeClock } from "../../../client/src/testing/fake-clock.ts";
 import { allocate } from "./allocation.ts";
 import { SeatDemand } from "./demand.ts";
 import { RetryAfter } from "./retry-after.ts";
@@ -35,23 +35,23 @@ test("demand is averaged over time", () => {
 
 /** Upstream: dropped_requests_tracker.go */
 test("clients of an overloaded level are told to wait longer, and less when it is over", () => {
-  const clock = handClock();
+  const clock = fakeClock();
   const retryAfter = new RetryAfter();
   const note = (count: number): void => {
     for (let index = 0; index < count; index++) retryAfter.note(clock.now());
   };
   note(10);
   assert.equal(retryAfter.seconds, 1);
-  clock.pass(1000);
+  clock.advance(1000);
   note(10);
   assert.equal(retryAfter.seconds, 2);
-  clock.pass(1000);
+  clock.advance(1000);
   note(10);
   assert.equal(retryAfter.seconds, 2, "it is raised once in that time");
-  clock.pass(1000);
+  clock.advance(1000);
   note(10);
   assert.equal(retryAfter.seconds, 4);
-  clock.pass(60_000);
+  clock.advance(60_000);
   note(1);
   assert.equal(retryAfter.seconds, 3);
 });

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiResponse } from "@dray/client";
-import { handClock } from "../../../client/src/testing/fake-clock.ts";
 import { type Answer, adminToken, type TestServer, testServer } from "../testing/test-server.ts";
+import { fakeClock } from "../../../client/src/testing/fake-clock.ts";
 import { allowAll, flowcontrol, flowSchema, priorityLevel, slowStore } from "./test-objects.ts";
 
 const levelHeader = "x-kubernetes-pf-prioritylevel-uid";
@@ -145,16 +145,16 @@ test("a user who sends much does not hold up another one", async () => {
 
 test("a request that waits too long, or whose client goes away, leaves its queue", async () => {
   const { store, hold, release } = slowStore();
-  const clock = handClock();
+  const clock = fakeClock();
   const tested = await testServer({ store, clock, maxRequestsInFlight: 1, maxMutatingRequestsInFlight: 1 });
   await withLevel(tested, ["me"], 1, { queues: 1, handSize: 1, queueLengthLimit: 50 });
   hold();
   const first = tested.call("POST", maps, { user: "me", body: map("a") });
   const second = tested.call("POST", `${maps}?timeout=8s`, { user: "me", body: map("b") });
   await new Promise(setImmediate);
-  clock.pass(1_999);
+  clock.advance(1_999);
   await new Promise(setImmediate);
-  clock.pass(1);
+  clock.advance(1);
   assert.equal((await second).status, 429);
   const labels = 'flow_schema="tested",priority_level="tested",reason="time-out"';
   assert.equal(await metric(tested, "apiserver_flowcontrol_rejected_requests_total", labels), 1);
@@ -237,7 +237,7 @@ test("a level that is deleted stays until its last request has ended, and takes 
 });
 
 test("seats that one level does not use are lent to another", async () => {
-  const clock = handClock();
+  const clock = fakeClock();
   const tested = await testServer({ clock });
   const url = `${flowcontrol}/prioritylevelconfigurations`;
   const level = priorityLevel("lender", 240) as { spec: { limited: Record<string, unknown> } };
@@ -246,7 +246,7 @@ test("seats that one level does not use are lent to another", async () => {
   const seats = (name: string, of: string): Promise<number> =>
     metric(tested, `apiserver_flowcontrol_${of}_limit_seats`, `priority_level="${name}"`);
   assert.equal(await seats("lender", "lower"), 0);
-  clock.pass(10_000);
+  clock.advance(10_000);
   assert.ok((await seats("lender", "current")) < (await seats("lender", "nominal")));
   assert.ok((await seats("system", "current")) > (await seats("system", "nominal")));
   await tested.server.close();

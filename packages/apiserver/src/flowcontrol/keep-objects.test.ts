@@ -1,8 +1,8 @@
 /** Upstream: pkg/registry/flowcontrol/ensurer */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { handClock } from "../../../client/src/testing/fake-clock.ts";
 import { type TestServer, testServer } from "../testing/test-server.ts";
+import { fakeClock } from "../../../client/src/testing/fake-clock.ts";
 import { flowcontrol, flowSchema, priorityLevel } from "./test-objects.ts";
 
 const annotation = "apf.kubernetes.io/autoupdate-spec";
@@ -51,7 +51,7 @@ test("a server has the mandatory and the suggested objects", async () => {
 });
 
 test("what is deleted comes back, and what should not be there goes", async () => {
-  const clock = handClock();
+  const clock = fakeClock();
   const tested = await testServer({ clock });
   const url = `${flowcontrol}/prioritylevelconfigurations`;
   const gone = ["flowschemas/exempt", "flowschemas/probes", "prioritylevelconfigurations/catch-all"];
@@ -63,7 +63,7 @@ test("what is deleted comes back, and what should not be there goes", async () =
   const old = { ...level, metadata: { ...level.metadata, annotations: { [annotation]: "true" } } };
   assert.equal((await tested.call("POST", url, { body: old })).status, 201);
   assert.equal((await tested.call("POST", url, { body: priorityLevel("own", 1) })).status, 201);
-  clock.pass(minute);
+  clock.advance(minute);
   await settle();
   for (const path of gone) assert.equal((await tested.call("GET", `${flowcontrol}/${path}`)).status, 200);
   assert.equal((await tested.call("GET", `${url}/old`)).status, 404, "it belongs to another release");
@@ -72,7 +72,7 @@ test("what is deleted comes back, and what should not be there goes", async () =
 });
 
 test("suggested objects are restored as long as their annotation says so", async () => {
-  const clock = handClock();
+  const clock = fakeClock();
   const tested = await testServer({ clock });
   const url = `${flowcontrol}/prioritylevelconfigurations/workload-low`;
   const change = async (value: string | null, shares: number): Promise<void> => {
@@ -81,7 +81,7 @@ test("suggested objects are restored as long as their annotation says so", async
       spec: { limited: { nominalConcurrencyShares: shares } },
     };
     assert.equal((await tested.call("PATCH", url, { body })).status, 200);
-    clock.pass(minute);
+    clock.advance(minute);
     await settle();
   };
   const state = async (): Promise<unknown[]> => {
@@ -99,7 +99,7 @@ test("suggested objects are restored as long as their annotation says so", async
 });
 
 test("of mandatory objects only the seats of exempt can be chosen", async () => {
-  const clock = handClock();
+  const clock = fakeClock();
   const tested = await testServer({ clock });
   const url = `${flowcontrol}/prioritylevelconfigurations`;
   const shares = (nominalConcurrencyShares: number): object => ({ nominalConcurrencyShares });
@@ -108,7 +108,7 @@ test("of mandatory objects only the seats of exempt can be chosen", async () => 
   assert.match(fixed.body.message, /: spec of 'catch-all' must equal the fixed value$/);
   const body = { metadata: { annotations: { [annotation]: "false" } }, spec: { exempt: shares(9) } };
   assert.equal((await tested.call("PATCH", `${url}/exempt`, { body })).status, 200);
-  clock.pass(minute);
+  clock.advance(minute);
   await settle();
   const exempt = (await tested.call("GET", `${url}/exempt`)).body;
   assert.equal(exempt.spec.exempt.nominalConcurrencyShares, 9);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { handClock } from "../../../client/src/testing/fake-clock.ts";
+import { fakeClock } from "../../../client/src/testing/fake-clock.ts";
 import { requestInfo } from "../request/info.ts";
 import { FlowCounts } from "./counts.ts";
 import { Flow } from "./flow.ts";
@@ -14,14 +14,14 @@ const info = requestInfo("GET", "/version");
 
 interface Level {
   readonly queues: QueueSet;
-  readonly clock: ReturnType<typeof handClock>;
+  readonly clock: ReturnType<typeof fakeClock>;
   start(user: string, work?: WorkEstimate): FlowRequest;
   readonly counts: FlowCounts;
 }
 
 /** A priority level with so many seats. */
 function levelOf(seats: number, queues?: object): Level {
-  const clock = handClock();
+  const clock = fakeClock();
   const level = new PriorityLevel("l", clock);
   const counts = new FlowCounts("l", "s");
   const spec = {
@@ -75,7 +75,7 @@ test("a flow of few requests is not held up by one of many", () => {
   const mouse = start("mouse");
   let before = 0;
   while (mouse.state === "waiting") {
-    clock.pass(3);
+    clock.advance(3);
     queues.finish(executing);
     executing = [...queues.executing][0]!;
     before++;
@@ -95,7 +95,7 @@ test("two flows that always wait get the same time, though the requests of one t
     const { name } = request!.user;
     const duration = name === "slow" ? 30 : 10;
     time[name]! += duration;
-    clock.pass(duration);
+    clock.advance(duration);
     queues.finish(request!);
   }
   const ratio = time["slow"]! / time["fast"]!;
@@ -122,7 +122,7 @@ test("the seats of a write stay taken while its watchers are told", () => {
   queues.finish(first);
   const second = start("a");
   assert.equal(second.state, "waiting");
-  clock.pass(5);
+  clock.advance(5);
   assert.equal(second.state, "executing");
 });
 

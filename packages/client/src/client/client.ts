@@ -4,17 +4,17 @@ import type { ResourceClient } from "./resource-client.ts";
 
 /** A connection to one API server as one user. */
 export interface Client {
-  /** With `ignoreWarnings`, what the server warns of (a deprecated version, say) is not logged. */
+  /** `ignoreWarnings`: warnings of the server, such as a deprecated version, are not logged. */
   resource<T extends KubeObject>(kind: Kind<T>, options?: { ignoreWarnings?: boolean }): ResourceClient<T>;
-  /** A synchronised cache of a kind; see `Informer`. One is made for each call: share it where you can. */
+  /** Makes a new synchronized cache of a kind (`Informer`). Components should share one. */
   informer<T extends KubeObject>(kind: Kind<T>, options?: InformerOptions<T>): Informer<T>;
-  /** A request by path, for what has no kind: discovery, logs, health. The body is returned as text. */
+  /** Sends a request by path, for what has no kind: discovery, logs, health. Returns the body as text. */
   text(
     method: string,
     url: string,
     options?: { body?: object; headers?: Record<string, string>; signal?: AbortSignal },
   ): Promise<string>;
-  /** A stream of bytes by path: `GET .../log?follow=true`. */
+  /** Returns a stream of bytes by path: `GET .../log?follow=true`. */
   stream(url: string, options?: { signal?: AbortSignal }): AsyncIterable<Uint8Array>;
   close(): void;
 }

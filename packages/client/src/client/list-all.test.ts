@@ -37,7 +37,7 @@ async function withPods(
   }
 }
 
-test("a list is read page by page; the revision is asked for on the first page only", () =>
+test("a list is read in pages, with the revision in the first request only", () =>
   withPods(undefined, async (pods, requests) => {
     const list = await listAll(pods, { limit: 3, resourceVersion: "0" });
     assert.equal(list.items.map((pod) => pod.metadata.name).join(), "p0,p1,p2,p3,p4,p5,p6");
@@ -51,7 +51,7 @@ test("a list is read page by page; the revision is asked for on the first page o
     assert.equal(requests.at(-1), "GET /api/v1/pods?limit=500");
   }));
 
-test("pages that have expired are given up for the whole list; a first page that has expired is an error", () =>
+test("expired pages are replaced by the whole list; an expired first page is an error", () =>
   withPods(1, async (pods, requests) => {
     const list = await listAll(pods, {
       limit: 3,

@@ -1,18 +1,20 @@
 import { type KubeObject, StatusError } from "@dray/api";
 import type { List, ListQuery, ResourceClient } from "./resource-client.ts";
 
-const pageSize = 500;
+const defaultLimit = 500;
 
 /**
- * All objects that the query selects, read in pages of `limit` (500 if absent). If the pages expire before the last is
- * read (410 Gone), the whole list is read at once, as client-go's pager does.
+ * Lists all objects that the query selects, in pages of `limit` (500 if absent). If the pages expire before the last one
+ * is read (410 Gone), the whole list is read at once.
+ *
+ * Upstream: client-go, tools/pager.
  */
 export async function listAll<T extends KubeObject>(
   resource: ResourceClient<T>,
   query: Omit<ListQuery, "continue"> = {},
   options: { readonly signal?: AbortSignal } = {},
 ): Promise<List<T>> {
-  const { limit = pageSize, resourceVersion, resourceVersionMatch, ...selection } = query;
+  const { limit = defaultLimit, resourceVersion, resourceVersionMatch, ...selection } = query;
   const revision = {
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
     ...(resourceVersionMatch === undefined ? {} : { resourceVersionMatch }),
@@ -27,12 +29,12 @@ export async function listAll<T extends KubeObject>(
       if (!isGone(error)) throw error;
       return resource.list({ ...selection, ...revision }, options);
     }
-    for (const each of page.items) items.push(each);
+    for (const item of page.items) items.push(item);
   }
   return Object.freeze({ resourceVersion: page.resourceVersion, items: Object.freeze(items) });
 }
 
-/** 410 Gone or a reason of Expired: what was asked for is no longer there to be read. */
+/** Reports an error of 410 Gone or of reason Expired: the requested revision or page no longer exists. */
 export function isGone(error: unknown): boolean {
   return error instanceof StatusError && (error.code === 410 || error.reason === "Expired");
 }

@@ -1,6 +1,6 @@
 import { StatusError } from "@dray/api";
 
-/** The server makes nothing any more in a namespace that is being deleted: there is nothing to try again. */
+/** Reports whether the server refused a create because the namespace is being deleted: a retry is pointless. */
 export function isNamespaceTerminating(error: unknown): boolean {
   return (
     error instanceof StatusError &&

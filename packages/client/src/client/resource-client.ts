@@ -4,7 +4,7 @@ import type { ObjectRef } from "./object-ref.ts";
 
 export interface GetOptions {
   readonly resourceVersion?: string;
-  /** `status`, `scale`: that part instead of the object. */
+  /** Reads the subresource `status` or `scale` instead of the object. */
   readonly subresource?: string;
   readonly signal?: AbortSignal;
 }
@@ -30,7 +30,7 @@ export interface WriteOptions {
   readonly fieldManager?: string;
   readonly dryRun?: boolean;
   readonly fieldValidation?: "Ignore" | "Warn" | "Strict";
-  /** `status`, `scale`, ...: writes that part instead of the object. */
+  /** Writes the subresource `status`, `scale`, ... instead of the object. */
   readonly subresource?: string;
   readonly signal?: AbortSignal;
 }
@@ -53,23 +53,23 @@ export interface DeleteOptions {
 export interface List<T> {
   readonly resourceVersion: string;
   readonly items: readonly T[];
-  /** Present when there is more. */
+  /** Present if there are more pages. */
   readonly continue?: string;
 }
 
-/** The objects of one kind. Every method rejects with `StatusError` or `ConnectionError`; results are frozen. */
+/** Requests for one kind. All methods reject with `StatusError` or `ConnectionError`. Results are frozen. */
 export interface ResourceClient<T extends KubeObject> {
   get(ref: ObjectRef, options?: GetOptions): Promise<T>;
   list(query?: ListQuery, options?: { signal?: AbortSignal }): Promise<List<T>>;
-  /** Ends when the server ends it; reconnecting is the informer's business. */
+  /** Ends when the server ends it. Informers reconnect. */
   watch(query?: WatchQuery, options?: { signal?: AbortSignal }): AsyncIterable<WatchEvent<T>>;
-  /** The namespace is taken from the object's metadata. */
+  /** The namespace is that of the object's metadata. */
   create(object: Draft<T>, options?: WriteOptions): Promise<T>;
   update(object: T, options?: WriteOptions): Promise<T>;
   patch(ref: ObjectRef, type: PatchType, body: unknown, options?: WriteOptions): Promise<T>;
-  /** Server-side apply: `object` holds exactly the fields that `fieldManager` has an opinion on. */
+  /** Server-side apply: `object` contains the fields that `fieldManager` owns. */
   apply(object: DeepPartial<T> & { metadata: ObjectRef }, options: ApplyOptions): Promise<T>;
-  /** The object as the server answered it, or undefined if the answer was a Status. */
+  /** Returns the object, or undefined if the server responds with a Status. */
   delete(ref: ObjectRef, options?: DeleteOptions): Promise<T | undefined>;
   deleteCollection(query: ListQuery, options?: DeleteOptions): Promise<void>;
   /** POST to a subresource with a body of its own kind: `binding`, `token`, `eviction`. */

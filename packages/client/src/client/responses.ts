@@ -2,14 +2,14 @@ import { decodeJSON, StatusError, statusCodes } from "@dray/api";
 import type { Status } from "@dray/api/meta/v1";
 import type { ApiResponse } from "../transport/exchange.ts";
 
-/** Gives up an answer that nobody will read. */
+/** Releases a response whose body is not read. */
 export async function discard(response: ApiResponse): Promise<void> {
   if (response.type === "watch") for await (const _ of response.events) break;
   if (response.type === "bytes") for await (const _ of response.chunks) break;
   if (response.type === "upgrade") response.discard();
 }
 
-/** The whole answer, whatever it is. */
+/** Reads the whole body. */
 export async function bytesOf(response: ApiResponse): Promise<Buffer> {
   if (response.type === "body") return Buffer.from(response.bytes());
   const parts: Uint8Array[] = [];
@@ -19,15 +19,15 @@ export async function bytesOf(response: ApiResponse): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** The object that was answered; undefined if it was something else, which is given up. */
+/** Returns the object of a response; undefined for another body, which is discarded. */
 export async function objectOf(response: ApiResponse): Promise<object | undefined> {
   if (response.type === "body" && response.object !== undefined) return response.object;
   await discard(response);
   return undefined;
 }
 
-/** The error that a failed answer stands for; text answers (a proxy's, `404 page not found`) are wrapped. */
-export async function failure(response: ApiResponse): Promise<Error> {
+/** Returns the error of a failed response. Text, such as a proxy's `404 page not found`, becomes the message. */
+export async function errorOf(response: ApiResponse): Promise<Error> {
   if (response.type === "body" && isStatus(response.object)) return new StatusError(response.object);
   const text = (await bytesOf(response)).toString("utf8").trim();
   let parsed: unknown;

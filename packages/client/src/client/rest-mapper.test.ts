@@ -11,11 +11,11 @@ import {
   systemClock,
 } from "@dray/client";
 import { withServer } from "../testing/api-server.ts";
-import { handClock, turns } from "../testing/fake-clock.ts";
+import { eventLoopTurns, fakeClock } from "../testing/fake-clock.ts";
 import { sendJSON, type TestServer, testServer } from "../transport/test-server.ts";
 
-test("a server of ours: kinds by kind, resource, short name and version; and clients of them", () =>
-  withServer(handClock(), async (connect) => {
+test("our server: kinds by kind, resource, short name and version, and clients of them", () =>
+  withServer(fakeClock(), async (connect) => {
     const client = connect();
     const mapper = createRestMapper(client);
     const find = async (query: Parameters<RestMapper["find"]>[0]): Promise<string> => {
@@ -39,8 +39,8 @@ test("a server of ours: kinds by kind, resource, short name and version; and cli
     );
   }));
 
-test("what the server has not is looked for once more each time, and refused as upstream words it", () =>
-  withServer(handClock(), async (connect) => {
+test("an unknown kind reads discovery again each time, and is refused in the words of upstream", () =>
+  withServer(fakeClock(), async (connect) => {
     const mapper = createRestMapper(connect());
     const refused = (query: Parameters<RestMapper["find"]>[0], message: string): Promise<void> =>
       assert.rejects(
@@ -113,7 +113,7 @@ async function withLegacyServer(
   }
 }
 
-test("a server without aggregated discovery, a group that is away, and one that appears later", () =>
+test("a server without aggregated discovery, an unreachable group, and a group that appears later", () =>
   withLegacyServer(async (mapper, server, grow) => {
     assert.equal((await mapper.find({ resource: "po" })).kind, "Pod");
     const read = server.requests.length;
@@ -129,7 +129,7 @@ test("a server without aggregated discovery, a group that is away, and one that 
     );
   }));
 
-test("a server that is away is an error, and is asked again later", async () => {
+test("an unreachable server is an error, and is tried again later", async () => {
   let away = true;
   const server = await testServer((request, response) => {
     if (away) sendJSON(response, 503, { kind: "Status", code: 503, message: "away" });
@@ -156,7 +156,7 @@ test("a server that is away is an error, and is asked again later", async () => 
   await server.close();
 });
 
-test("a custom resource is found when it has appeared, and read, written and followed as any other", () =>
+test("a custom resource is found once it exists, and is read, written and watched like any other", () =>
   withServer(systemClock, async (connect) => {
     const client = connect();
     const mapper = createRestMapper(client);
@@ -179,7 +179,7 @@ test("a custom resource is found when it has appeared, and read, written and fol
         if (i === 200) throw error;
         return undefined;
       });
-      await turns(5);
+      await eventLoopTurns(5);
     }
     assert.deepEqual(
       [found.group, found.version, found.kind, found.namespaced],

@@ -1,18 +1,18 @@
 import { apiVersionOf, decodeJSON, type Kind, type KubeObject } from "@dray/api";
 import type { Client } from "./client.ts";
 
-/** Names a kind by its kind or its resource; what is left out is found out. */
+/** Identifies a kind by its kind or its resource. */
 export interface KindQuery {
-  /** "" for the core group; the first that has it, in the server's order, if absent. */
+  /** "" for the core group; if absent, the first group that has it, in the order of the server. */
   readonly group?: string;
-  /** The one that the server prefers if absent. */
+  /** The preferred version of the server if absent. */
   readonly version?: string;
   readonly kind?: string;
   /** Plural, singular or short name: `pods`, `pod`, `po`. */
   readonly resource?: string;
 }
 
-/** A kind as the server's discovery tells it. */
+/** A kind from the discovery of a server. */
 export interface DiscoveredKind extends Kind<Unstructured> {
   readonly singular: string;
   readonly shortNames: readonly string[];
@@ -20,16 +20,16 @@ export interface DiscoveredKind extends Kind<Unstructured> {
   readonly verbs: readonly string[];
 }
 
-/** The kinds that a server has, custom resources among them (client-go's RESTMapper). */
+/** The kinds of a server, including custom resources. Upstream: client-go, restmapper. */
 export interface RestMapper {
   /**
-   * The kind to hand to `client.resource` and `client.informer`. What is not known is looked for once more, since it
-   * may be new. Rejects with `NoMatchError`, or as requests do.
+   * Returns a kind for `client.resource` and `client.informer`. Reads discovery again for an unknown kind: it may be
+   * new. Rejects with `NoMatchError`, or with the error of a request.
    */
   find(query: KindQuery): Promise<DiscoveredKind>;
-  /** All kinds that have a resource of their own, of each group the preferred version first. */
+  /** Returns all kinds, the preferred version of each group first. */
   kinds(): Promise<readonly DiscoveredKind[]>;
-  /** The versions (`group/version`) of servers behind this one that could not be asked: their kinds are not known. */
+  /** Returns the versions (`group/version`) of aggregated servers that do not respond: their kinds are missing. */
   unread(): Promise<readonly string[]>;
 }
 
@@ -49,26 +49,26 @@ export class NoMatchError extends Error {
   }
 }
 
-/** A mapper that reads discovery when it is first asked, and again when it is asked for what it does not know. */
+/** Makes a mapper that reads discovery on the first call, and again for an unknown kind. */
 export function createRestMapper(client: Client): RestMapper {
-  let known: Promise<Discovered> | undefined;
+  let cached: Promise<Discovery> | undefined;
 
-  function read(): Promise<Discovered> {
+  function read(): Promise<Discovery> {
     const reading = discover(client);
-    known = reading;
+    cached = reading;
     reading.catch(() => {
-      if (known === reading) known = undefined;
+      if (cached === reading) cached = undefined;
     });
     return reading;
   }
 
   return {
-    kinds: async () => (await (known ?? read())).kinds,
-    unread: async () => (await (known ?? read())).unread,
+    kinds: async () => (await (cached ?? read())).kinds,
+    unread: async () => (await (cached ?? read())).unread,
     async find(query) {
-      const wanted = matcher(query);
-      const cached = await known?.catch(() => undefined);
-      const found = cached?.kinds.find(wanted) ?? (await read()).kinds.find(wanted);
+      const matches = matcher(query);
+      const known = await cached?.catch(() => undefined);
+      const found = known?.kinds.find(matches) ?? (await read()).kinds.find(matches);
       if (found === undefined) throw new NoMatchError(query);
       return found;
     },
@@ -84,7 +84,7 @@ function matcher({ group, version, kind, resource }: KindQuery): (row: Discovere
     (name === undefined || row.resource === name || row.singular === name || row.shortNames.includes(name));
 }
 
-/** Aggregated discovery (KEP-3352), in which one document holds all groups. */
+/** Aggregated discovery (KEP-3352): one document for all groups. */
 interface AggregatedGroups {
   readonly kind: "APIGroupDiscoveryList";
   readonly items?: readonly {
@@ -105,8 +105,8 @@ interface AggregatedGroups {
   }[];
 }
 
-/** What a look at discovery has found. */
-interface Discovered {
+/** The result of reading discovery. */
+interface Discovery {
   readonly kinds: readonly DiscoveredKind[];
   readonly unread: readonly string[];
 }
@@ -116,14 +116,14 @@ interface GroupVersion {
   readonly version: string;
 }
 
-const aggregated = [
+const acceptAggregated = [
   "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
   "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
   "application/json",
 ].join(",");
 
-async function discover(client: Client): Promise<Discovered> {
-  const documents = await Promise.all(["/api", "/apis"].map((path) => read(client, path, aggregated)));
+async function discover(client: Client): Promise<Discovery> {
+  const documents = await Promise.all(["/api", "/apis"].map((path) => read(client, path, acceptAggregated)));
   const parts = documents.flatMap((document) =>
     isAggregated(document)
       ? [Promise.resolve({ kinds: fromGroups(document), unread: staleVersions(document) })]
@@ -132,7 +132,7 @@ async function discover(client: Client): Promise<Discovered> {
   const lists = await Promise.allSettled(parts);
   const found = lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
   const kinds = found.flatMap((part) => part.kinds);
-  // A version that cannot be read (its own server is away) is left out, as long as there is another.
+  // A version whose aggregated server does not respond is left out, unless there is no other.
   const failed = lists.find((list) => list.status === "rejected");
   if (failed !== undefined && kinds.length === 0) throw failed.reason;
   return { kinds, unread: found.flatMap((part) => part.unread) };
@@ -161,7 +161,7 @@ function fromGroups({ items = [] }: AggregatedGroups): DiscoveredKind[] {
         responseKind === undefined
           ? []
           : [
-              discovered({ group: metadata?.name ?? "", version }, responseKind.kind, resource, {
+              kindOf({ group: metadata?.name ?? "", version }, responseKind.kind, resource, {
                 ...row,
                 namespaced: scope === "Namespaced",
                 ...(singularResource === undefined ? {} : { singularName: singularResource }),
@@ -172,7 +172,7 @@ function fromGroups({ items = [] }: AggregatedGroups): DiscoveredKind[] {
   );
 }
 
-/** The versions that an APIVersions or an APIGroupList names, of each group the preferred first. */
+/** Returns the versions of an APIVersions or an APIGroupList, the preferred one of each group first. */
 function versionsOf(document: unknown): GroupVersion[] {
   const { versions = [], groups = [] } = document as {
     readonly versions?: readonly string[];
@@ -195,8 +195,8 @@ function versionsOf(document: unknown): GroupVersion[] {
   ];
 }
 
-/** From the APIResourceList of one version. Rejects only if that is one of the core group. */
-async function fromVersion(client: Client, version: GroupVersion): Promise<Discovered> {
+/** Reads the APIResourceList of one version. Rejects only for a version of the core group. */
+async function fromVersion(client: Client, version: GroupVersion): Promise<Discovery> {
   const path = version.group === "" ? `/api/${version.version}` : `/apis/${apiVersionOf(version)}`;
   let list: { readonly resources?: readonly ResourceRow[] };
   try {
@@ -206,7 +206,7 @@ async function fromVersion(client: Client, version: GroupVersion): Promise<Disco
     return { kinds: [], unread: [apiVersionOf(version)] };
   }
   const rows = (list.resources ?? []).filter(({ name }) => !name.includes("/"));
-  return { kinds: rows.map(({ name, kind, ...row }) => discovered(version, kind, name, row)), unread: [] };
+  return { kinds: rows.map(({ name, kind, ...row }) => kindOf(version, kind, name, row)), unread: [] };
 }
 
 interface ResourceDetails {
@@ -222,7 +222,7 @@ interface ResourceRow extends ResourceDetails {
   readonly kind: string;
 }
 
-function discovered(
+function kindOf(
   { group, version }: GroupVersion,
   kind: string,
   resource: string,
@@ -241,5 +241,5 @@ function discovered(
   });
 }
 
-/** An object of any kind: beside its metadata nothing is known of it. */
+/** An object of any kind, of which only the metadata is typed. */
 export type Unstructured = KubeObject & { readonly [field: string]: unknown };

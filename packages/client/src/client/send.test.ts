@@ -11,10 +11,10 @@ import {
   silentLog,
   type Transport,
 } from "@dray/client";
-import { handClock, turns } from "../testing/fake-clock.ts";
+import { eventLoopTurns, fakeClock } from "../testing/fake-clock.ts";
 import { sendJSON, testServer } from "../transport/test-server.ts";
 
-/** A transport whose answers are written by the test; an Error is thrown. */
+/** A transport with the responses of the test; an Error is thrown. */
 function transportOf(answers: readonly (ApiResponse | Error)[]): Transport & { requests: string[] } {
   const requests: string[] = [];
   return {
@@ -72,7 +72,7 @@ const rules: readonly [
 ];
 for (const [rule, call, answers, requests, outcome] of rules) {
   test(`retries: ${rule} (${requests} ${outcome})`, async () => {
-    const clock = handClock();
+    const clock = fakeClock();
     const transport = transportOf(answers);
     const client = createClient({ transport, userAgent: "t", clock });
     let ended: string | undefined;
@@ -81,27 +81,27 @@ for (const [rule, call, answers, requests, outcome] of rules) {
       (error) => (ended = error instanceof ConnectionError ? "lost" : "refused"),
     );
     while (ended === undefined) {
-      await turns(1);
-      clock.pass(1_000);
+      await eventLoopTurns(1);
+      clock.advance(1_000);
     }
     await done;
     assert.deepEqual([transport.requests.length, ended], [requests, outcome]);
   });
 }
 
-test("a watch whose connection is lost is left to whoever follows it", async () => {
+test("a watch whose connection is lost is not retried", async () => {
   const transport = transportOf([lost]);
-  const client = createClient({ transport, userAgent: "t", clock: handClock() });
+  const client = createClient({ transport, userAgent: "t", clock: fakeClock() });
   await assert.rejects(client.resource(Pod).watch()[Symbol.asyncIterator]().next(), ConnectionError);
   assert.equal(transport.requests.length, 1);
 });
 
-test("qps and burst hold requests back, but no watch", async () => {
-  const clock = handClock();
+test("qps and burst delay requests, but not watches", async () => {
+  const clock = fakeClock();
   const transport = transportOf([answer(200)]);
   const client = createClient({ transport, userAgent: "t", clock, qps: 2, burst: 3 });
   for (let i = 0; i < 6; i++) void get(client);
-  await turns(2);
+  await eventLoopTurns(2);
   assert.equal(transport.requests.length, 3);
   await client
     .resource(Pod)
@@ -111,11 +111,11 @@ test("qps and burst hold requests back, but no watch", async () => {
     .catch(() => {});
   assert.equal(transport.requests.length, 4);
   for (const sent of [5, 6, 7]) {
-    clock.pass(499);
-    await turns(2);
+    clock.advance(499);
+    await eventLoopTurns(2);
     assert.equal(transport.requests.length, sent - 1);
-    clock.pass(1);
-    await turns(2);
+    clock.advance(1);
+    await eventLoopTurns(2);
     assert.equal(transport.requests.length, sent);
   }
 });
@@ -123,7 +123,7 @@ test("qps and burst hold requests back, but no watch", async () => {
 for (const http1 of [false, true]) {
   const protocol = http1 ? "HTTP/1.1" : "HTTP/2";
 
-  test(`${protocol}: answers may be compressed, and one that is cut short is a lost connection`, async () => {
+  test(`${protocol}: responses may be compressed, and a truncated one is a lost connection`, async () => {
     const configMap = { kind: "ConfigMap", metadata: { name: "n" }, data: { k: "v".repeat(300_000) } };
     let asked = 0;
     const server = await testServer(
@@ -131,14 +131,14 @@ for (const http1 of [false, true]) {
         if (request.url.includes("plain"))
           return sendJSON(response, 200, { accept: request.headers["accept-encoding"] ?? "none" });
         const packed = gzipSync(JSON.stringify(configMap));
-        // The first answer ends too early.
+        // The first response is truncated.
         const sent = asked++ === 0 ? packed.subarray(0, 200) : packed;
         response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" });
         response.end(sent);
       },
       { http1 },
     );
-    const clock = handClock();
+    const clock = fakeClock();
     const transport = httpsTransport({ server: server.url, ca: server.ca });
     const client = createClient({ transport, userAgent: "t", clock });
     const plain = createClient({
@@ -146,12 +146,19 @@ for (const http1 of [false, true]) {
       userAgent: "t",
     });
     try {
-      const wanted = client.resource(ConfigMap).get(ref);
-      while (asked < 2) {
-        await turns(1);
-        clock.pass(1_000);
+      let settled = false;
+      const wanted = client
+        .resource(ConfigMap)
+        .get(ref)
+        .finally(() => {
+          settled = true;
+        });
+      while (!settled) {
+        await eventLoopTurns(1);
+        clock.advance(1_000);
       }
       assert.equal((await wanted).data?.["k"]?.length, 300_000);
+      assert.equal(asked, 2);
       assert.equal(await client.text("GET", "/plain"), '{"accept":"gzip"}');
       assert.equal(await plain.text("GET", "/plain"), '{"accept":"none"}');
     } finally {
@@ -162,15 +169,15 @@ for (const http1 of [false, true]) {
   });
 }
 
-test("an informer logs what the server warns of, unless it is told not to", async () => {
+test("an informer logs warnings of the server unless ignoreWarnings is set", async () => {
   for (const ignoreWarnings of [false, true]) {
     const warnings: unknown[] = [];
     const log = { ...silentLog, warn: (fields: object) => warnings.push(fields) };
     const transport = transportOf([answer(200, { warning: '299 - "old"' })]);
-    const client = createClient({ transport, userAgent: "t", clock: handClock(), log });
+    const client = createClient({ transport, userAgent: "t", clock: fakeClock(), log });
     const stop = new AbortController();
     void client.informer(ConfigMap, { ignoreWarnings }).start(stop.signal);
-    await turns(3);
+    await eventLoopTurns(3);
     stop.abort();
     assert.ok(transport.requests.length > 0);
     assert.equal(warnings.length > 0, !ignoreWarnings);

@@ -8,35 +8,37 @@ export interface SendOptions {
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
-  /** Warnings of the server are not logged. */
+  /** Does not log warnings of the server. */
   readonly ignoreWarnings?: boolean | undefined;
 }
 
-/** A request and its answer, whatever the status. Rejects with `ConnectionError`. */
+/** Sends a request and returns the response, whatever its status. Rejects with `ConnectionError`. */
 export type Send = (method: string, url: string, request?: SendOptions) => Promise<ApiResponse>;
 
-interface Surroundings {
+export interface SenderOptions {
   readonly transport: Transport;
   readonly userAgent: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Holds requests back; watches are never held back. */
+  /** Delays requests, except watches. */
   readonly limiter: RateLimiter | undefined;
 }
 
-const mostRetries = 10;
-/** Milliseconds to wait after a connection has been lost, which names no time to come back. */
+const maxRetries = 10;
+/** Milliseconds before a request is retried after the loss of its connection. */
 const lostDelay = 1_000;
 
 /**
- * Sends as client-go does: up to ten times more if the server refuses with 429 or 5xx and a Retry-After in seconds, or
- * if the connection is lost during a GET. A watch that is lost is the informer's to take up again.
+ * Sends requests with the retries of client-go: up to ten if the server responds with 429 or 5xx and a Retry-After in
+ * seconds, or if the connection is lost during a GET. Watches are not retried: the informer starts a new one.
+ *
+ * Upstream: client-go, rest/with_retry.go.
  */
-export function sender({ transport, userAgent, clock, log, limiter }: Surroundings): Send {
-  const forever = new AbortController().signal;
+export function sender({ transport, userAgent, clock, log, limiter }: SenderOptions): Send {
+  const never = new AbortController().signal;
 
   return async (method, url, request = {}) => {
-    const signal = request.signal ?? forever;
+    const signal = request.signal ?? never;
     const watch = method === "GET" && /[?&]watch=(true|1)(&|$)/.test(url);
     const pause = async (milliseconds: number): Promise<void> => {
       if (milliseconds > 0) await sleep(clock, milliseconds, signal);
@@ -54,7 +56,7 @@ export function sender({ transport, userAgent, clock, log, limiter }: Surroundin
           signal,
         });
         delay = retryAfter(response);
-        if (delay === undefined || retries === mostRetries) {
+        if (delay === undefined || retries === maxRetries) {
           const warning = response.headers["warning"];
           if (warning !== undefined && !request.ignoreWarnings)
             log.warn({ method, url, warning }, "the API server warns");
@@ -63,7 +65,7 @@ export function sender({ transport, userAgent, clock, log, limiter }: Surroundin
         await discard(response);
       } catch (error) {
         if (!(error instanceof ConnectionError && error.lost) || method !== "GET" || watch) throw error;
-        if (retries === mostRetries || signal.aborted) throw error;
+        if (retries === maxRetries || signal.aborted) throw error;
         delay = lostDelay;
         log.debug({ method, url, retries, err: error }, "the connection was lost: trying again");
       }
@@ -72,7 +74,7 @@ export function sender({ transport, userAgent, clock, log, limiter }: Surroundin
   };
 }
 
-/** Milliseconds to wait before trying again, if the server asks for that. */
+/** Returns the milliseconds after which the server asks for a retry; undefined if it does not. */
 function retryAfter(response: ApiResponse): number | undefined {
   if (response.status !== 429 && response.status < 500) return undefined;
   const header = String(response.headers["retry-after"] ?? "");

@@ -3,13 +3,13 @@ import { keyOf } from "../client/object-ref.ts";
 import type { Log } from "../log.ts";
 import type { InformerHandler, InformerOptions } from "./informer.ts";
 
-/** Objects by key, with indexes, telling handlers of every change. */
-export class Cache<T extends KubeObject> {
+/** Objects by key, with indexes. Notifies handlers of every change. Upstream: client-go, tools/cache.Indexer. */
+export class Indexer<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #indexes: readonly {
     readonly name: string;
     readonly keys: (object: T) => readonly string[];
-    readonly found: Map<string, Map<string, T>>;
+    readonly entries: Map<string, Map<string, T>>;
   }[];
   readonly #handlers = new Set<InformerHandler<T>>();
   readonly #log: Log;
@@ -17,7 +17,11 @@ export class Cache<T extends KubeObject> {
 
   constructor(indexes: InformerOptions<T>["indexes"], log: Log) {
     this.#log = log;
-    this.#indexes = Object.entries(indexes ?? {}).map(([name, keys]) => ({ name, keys, found: new Map() }));
+    this.#indexes = Object.entries(indexes ?? {}).map(([name, keys]) => ({
+      name,
+      keys,
+      entries: new Map(),
+    }));
   }
 
   get(key: string): T | undefined {
@@ -35,12 +39,12 @@ export class Cache<T extends KubeObject> {
       const known = this.#indexes.map((candidate) => candidate.name).join(", ");
       throw new TypeError(`no index ${name}: this informer has ${known || "none"}`);
     }
-    return [...(index.found.get(key)?.values() ?? [])];
+    return [...(index.entries.get(key)?.values() ?? [])];
   }
 
   handle(handler: InformerHandler<T>): () => void {
     this.#handlers.add(handler);
-    for (const object of this.list()) this.#tell(() => handler.add?.(object));
+    for (const object of this.list()) this.#notify(() => handler.add?.(object));
     return () => this.#handlers.delete(handler);
   }
 
@@ -51,7 +55,7 @@ export class Cache<T extends KubeObject> {
     this.#list = undefined;
     this.#reindex(key, old, object);
     for (const handler of this.#handlers)
-      this.#tell(() => (old === undefined ? handler.add?.(object) : handler.update?.(object, old)));
+      this.#notify(() => (old === undefined ? handler.add?.(object) : handler.update?.(object, old)));
   }
 
   remove(object: T): void {
@@ -61,14 +65,14 @@ export class Cache<T extends KubeObject> {
     this.#objects.delete(key);
     this.#list = undefined;
     this.#reindex(key, old, undefined);
-    for (const handler of this.#handlers) this.#tell(() => handler.delete?.(object));
+    for (const handler of this.#handlers) this.#notify(() => handler.delete?.(object));
   }
 
-  /** Takes over a whole new state, told as the changes that lead to it. */
+  /** Replaces the whole state. Handlers are notified of the differences. */
   replace(objects: ReadonlyMap<string, T>): void {
     for (const [key, old] of [...this.#objects]) {
       const now = objects.get(key);
-      // Another uid: deleted and made again while we did not look.
+      // Another uid: deleted and created again in the meantime.
       if (now === undefined || now.metadata.uid !== old.metadata.uid) this.remove(old);
     }
     for (const [key, object] of objects)
@@ -76,29 +80,29 @@ export class Cache<T extends KubeObject> {
         this.put(object);
   }
 
-  /** Tells all handlers of every object, as of an update that changed nothing. */
+  /** Calls all handlers for every object, as for an update without a change. */
   resync(): void {
     for (const object of this.list())
-      for (const handler of this.#handlers) this.#tell(() => handler.update?.(object, object));
+      for (const handler of this.#handlers) this.#notify(() => handler.update?.(object, object));
   }
 
   #reindex(key: string, old: T | undefined, object: T | undefined): void {
-    for (const { keys, found } of this.#indexes) {
+    for (const { keys, entries } of this.#indexes) {
       for (const value of old === undefined ? [] : keys(old)) {
-        const entries = found.get(value);
-        entries?.delete(key);
-        if (entries?.size === 0) found.delete(value);
+        const objects = entries.get(value);
+        objects?.delete(key);
+        if (objects?.size === 0) entries.delete(value);
       }
       for (const value of object === undefined ? [] : keys(object)) {
-        const entries = found.get(value);
-        if (entries === undefined) found.set(value, new Map([[key, object as T]]));
-        else entries.set(key, object as T);
+        const objects = entries.get(value);
+        if (objects === undefined) entries.set(value, new Map([[key, object as T]]));
+        else objects.set(key, object as T);
       }
     }
   }
 
-  /** A handler that throws breaks its contract; the others still hear of the change. */
-  #tell(call: () => void): void {
+  /** A handler that throws does not keep the others from being notified. */
+  #notify(call: () => void): void {
     try {
       call();
     } catch (error) {

@@ -4,11 +4,11 @@ import { test } from "node:test";
 import { Namespace, Pod } from "@dray/api/core/v1";
 import { type Client, createClient, hasReached, httpsTransport, type Informer } from "@dray/client";
 import { withServer } from "../testing/api-server.ts";
-import { handClock, turns } from "../testing/fake-clock.ts";
+import { eventLoopTurns, fakeClock } from "../testing/fake-clock.ts";
 import { sendJSON, type TestServer, testServer } from "../transport/test-server.ts";
 
 interface Options {
-  /** Knows `sendInitialEvents`. */
+  /** Supports `sendInitialEvents`. */
   streams?: boolean;
   /** Watches from before this revision are answered with 410. */
   compacted?: number;
@@ -136,7 +136,7 @@ async function following(
 for (const streams of [true, false]) {
   const how = streams ? "streamed list" : "list and watch";
 
-  test(`${how}: the first state is complete when start resolves, and changes follow`, () =>
+  test(`${how}: start resolves when the cache is synced, and changes follow`, () =>
     following({ streams }, async (server, informer, seen) => {
       assert.deepEqual(seen.splice(0).sort(), ["add a1", "add b1", "add c1"]);
       assert.ok(informer.synced && Object.isFrozen(informer.get({ namespace: "d", name: "a" })));
@@ -153,7 +153,7 @@ for (const streams of [true, false]) {
       assert.throws(() => informer.byIndex("nonesuch", "1"), /no index nonesuch: .* version/);
     }));
 
-  test(`${how}: after 410 Gone the differences are told as add, update and delete`, () =>
+  test(`${how}: after 410 Gone handlers are called with the differences`, () =>
     following({ streams, compacted: 20 }, async (server, informer, seen) => {
       seen.length = 0;
       while (server.watches.size === 0) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -169,7 +169,7 @@ for (const streams of [true, false]) {
     }));
 }
 
-test("a broken watch goes on from the last revision, bookmarks included, and reads nothing anew", () =>
+test("a broken watch continues from the last revision, bookmarks included, without a list", () =>
   following({}, async (server, informer) => {
     for (const watch of server.watches) write(watch, "BOOKMARK", { metadata: { resourceVersion: "19" } });
     await informer.until(() => informer.resourceVersion === "19");
@@ -179,7 +179,7 @@ test("a broken watch goes on from the last revision, bookmarks included, and rea
     assert.equal(server.server.requests.filter((line) => line.includes("sendInitialEvents")).length, 1);
   }));
 
-test("a server that stops and starts again is followed", () =>
+test("an informer follows a server that is restarted", () =>
   following({}, async (server, informer, seen) => {
     seen.length = 0;
     const { port } = server.server;
@@ -192,7 +192,7 @@ test("a server that stops and starts again is followed", () =>
     assert.deepEqual(seen, ["update a1>9"]);
   }));
 
-test("a handler that is added later hears of what is there; one that is removed hears no more", () =>
+test("a handler added later is called for cached objects; a removed one is not called", () =>
   following({}, async (server, informer, seen) => {
     seen.length = 0;
     const late: string[] = [];
@@ -204,8 +204,8 @@ test("a handler that is added later hears of what is there; one that is removed 
     assert.deepEqual(late.sort(), ["a", "b", "c"]);
   }));
 
-test("at each resync period every object is told again, and it changes nothing", async () => {
-  const clock = handClock();
+test("at each resync period handlers are called for every object, and the cache does not change", async () => {
+  const clock = fakeClock();
   await withServer(clock, async (connect) => {
     const client = connect();
     const stop = new AbortController();
@@ -221,21 +221,21 @@ test("at each resync period every object is told again, and it changes nothing",
     await spaces.start(stop.signal);
     assert.deepEqual(told.splice(0), ["add default"]);
     for (let i = 0; i < 2; i++) {
-      clock.pass(29_999);
-      await turns(2);
+      clock.advance(29_999);
+      await eventLoopTurns(2);
       assert.deepEqual(told, []);
-      clock.pass(1);
-      await turns(2);
+      clock.advance(1);
+      await eventLoopTurns(2);
       assert.deepEqual(told.splice(0), ["update default true"]);
     }
     stop.abort();
-    clock.pass(30_000);
-    await turns(2);
+    clock.advance(30_000);
+    await eventLoopTurns(2);
     assert.deepEqual(told, []);
   });
 });
 
-test("when the signal ends an informer, those who wait for it go on", async () => {
+test("when the signal ends an informer, its promises resolve", async () => {
   const server = await PodServer.start();
   const client = server.client();
   const stop = new AbortController();

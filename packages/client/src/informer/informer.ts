@@ -5,54 +5,55 @@ export interface InformerOptions<T> {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** Named functions from an object to the keys under which `byIndex` finds it. */
+  /** Named functions that return the keys under which `byIndex` finds an object. */
   readonly indexes?: Readonly<Record<string, (object: T) => readonly string[]>>;
-  /** Milliseconds after which `update` is called again for every object of the cache; never if absent. */
+  /** Milliseconds after which `update` is called again for every cached object; never if absent. */
   readonly resyncPeriod?: number;
-  /** Does not log what the server warns of: for kinds that are followed because the server has them. */
+  /** Does not log warnings of the server: for kinds that are watched only because the server has them. */
   readonly ignoreWarnings?: boolean;
 }
 
 export interface InformerHandler<T> {
-  /** Called for each object that is there already when the handler is added, too. */
+  /** Also called for each object that is already cached when the handler is added. */
   add?(object: T): void;
-  /** With the same object twice at a resync. */
+  /** Called with the same object twice at a resync. */
   update?(object: T, old: T): void;
-  /** The last state known. */
+  /** Called with the last known state. */
   delete?(object: T): void;
 }
 
 /**
- * A cache of one kind that follows the server through disconnects, 410 Gone and restarts. Objects are frozen:
- * copy to change. Handlers run in order, in the turn in which the event came in; they must not throw.
+ * A cache of one kind that follows the server through disconnects, 410 Gone and restarts. Objects are frozen: copy them
+ * to change them. Handlers run in order, in the turn of the event loop in which the event arrives, and must not throw.
+ *
+ * Upstream: client-go, tools/cache.SharedIndexInformer.
  */
 export interface Informer<T extends KubeObject> {
-  /** Begins to follow; the signal ends it. Resolves when the first state is complete. */
+  /** Starts the informer, which runs until the signal aborts. Resolves when the cache is synced. */
   start(signal: AbortSignal): Promise<void>;
   readonly synced: boolean;
   get(ref: ObjectRef): T | undefined;
   list(): readonly T[];
   byIndex(index: string, key: string): readonly T[];
-  /** Answers a function that removes the handler. */
+  /** Adds a handler. Returns a function that removes it. */
   handle(handler: InformerHandler<T>): () => void;
-  /** The newest revision that the cache is known to reflect; undefined before the first state is complete. */
+  /** The newest revision that the cache reflects; undefined until it is synced. */
   readonly resourceVersion: string | undefined;
   /**
-   * Resolves when `condition` holds, which is looked at now and after each change of the cache; also when the
-   * informer ends. A controller waits so for its own writes before it decides again:
-   * `until(() => hasReached(informer, written))`.
+   * Resolves when `condition` holds, which is checked now and after each change of the cache, or when the informer ends.
+   * A controller waits with it for its own writes before it decides again: `until(() => hasReached(informer, written))`.
    */
   until(condition: () => boolean): Promise<void>;
 }
 
 /**
- * Whether the cache reflects this object or newer. Revisions compare as integers (KEP-5504, "Comparable
- * Resource Version"); etcd and our stores count one revision for all kinds.
+ * Reports whether the cache reflects this state of an object or a newer one. Revisions compare as integers (KEP-5504);
+ * etcd and our stores have one revision for all kinds.
  */
 export function hasReached<T extends KubeObject>(informer: Informer<T>, written: KubeObject): boolean {
-  const seen = informer.resourceVersion;
+  const cached = informer.resourceVersion;
   const wanted = written.metadata.resourceVersion;
-  if (seen === undefined) return false;
-  // Decimal digits without leading zeros: the longer is the larger, of equal length the texts compare.
-  return seen.length === wanted.length ? seen >= wanted : seen.length > wanted.length;
+  if (cached === undefined) return false;
+  // Decimal digits without leading zeros: the longer is the larger, and texts of equal length compare as numbers do.
+  return cached.length === wanted.length ? cached >= wanted : cached.length > wanted.length;
 }

@@ -6,46 +6,55 @@ import type { ResourceClient } from "../client/resource-client.ts";
 import { type Clock, sleep } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { WatchEvent } from "../transport/exchange.ts";
-import { Cache } from "./indexer.ts";
+import { Indexer } from "./indexer.ts";
 import type { Informer, InformerHandler, InformerOptions } from "./informer.ts";
 
-/** The annotation of the bookmark that closes the initial events of a streaming list (KEP-3157). */
+/** Annotation of the bookmark after the initial events of a streaming list (KEP-3157). */
 const initialEventsEnd = "k8s.io/initial-events-end";
-const firstDelay = 50;
-const longestDelay = 10_000;
-/** A stream that lived so long in milliseconds was healthy: the next attempt comes at once. */
-const healthy = 1_000;
+/** Milliseconds between attempts, doubled with each failure. */
+const baseDelay = 50;
+const maxDelay = 10_000;
+/** Milliseconds after which a watch counts as healthy: the delay starts again. */
+const minHealthyDuration = 1_000;
+/** Statuses of servers that do not support `sendInitialEvents`, or whose store cannot tell when a list is complete. */
+const streamingUnsupported: ReadonlySet<number> = new Set([400, 422, 500]);
 
-interface Surroundings {
+export interface ReflectorDependencies {
   readonly clock: Clock;
   readonly log: Log;
   readonly random: () => number;
 }
 
-/** An informer over the lists and watches of one resource. */
-export function followServer<T extends KubeObject>(
+/** Makes an informer that lists and watches a resource. */
+export function createInformer<T extends KubeObject>(
   kind: Kind<T>,
   resource: ResourceClient<T>,
   options: InformerOptions<T>,
-  surroundings: Surroundings,
+  dependencies: ReflectorDependencies,
 ): Informer<T> {
-  return new Follower(kind, resource, options, surroundings);
+  return new ReflectingInformer(kind, resource, options, dependencies);
 }
 
-class Follower<T extends KubeObject> implements Informer<T> {
+/**
+ * Keeps an indexer equal to the state of the server.
+ *
+ * Upstream: client-go, tools/cache.Reflector and sharedIndexInformer.
+ */
+class ReflectingInformer<T extends KubeObject> implements Informer<T> {
   readonly #kind: Kind<T>;
   readonly #resource: ResourceClient<T>;
   readonly #selection: { namespace?: string; labelSelector?: string; fieldSelector?: string };
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #random: () => number;
-  readonly #cache: Cache<T>;
+  readonly #indexer: Indexer<T>;
   readonly #resyncPeriod: number | undefined;
+  /** Called after each change. */
   readonly #waiting = new Set<() => void>();
   #resourceVersion: string | undefined;
-  /** Where to watch on from; undefined: the state has to be read anew. */
-  #position: string | undefined;
-  /** Whether the server streams lists; found out by trying. */
+  /** Where the next watch continues; undefined if the state must be listed again. */
+  #watchFrom: string | undefined;
+  /** Set to false when the server refuses a streaming list. */
   #streamsLists = true;
   #started: Promise<void> | undefined;
   #ended = false;
@@ -55,16 +64,16 @@ class Follower<T extends KubeObject> implements Informer<T> {
     kind: Kind<T>,
     resource: ResourceClient<T>,
     options: InformerOptions<T>,
-    surroundings: Surroundings,
+    dependencies: ReflectorDependencies,
   ) {
     const { indexes, resyncPeriod, ...selection } = options;
     this.#kind = kind;
     this.#resource = resource;
     this.#selection = selection;
-    this.#clock = surroundings.clock;
-    this.#log = surroundings.log;
-    this.#random = surroundings.random;
-    this.#cache = new Cache(indexes, surroundings.log);
+    this.#clock = dependencies.clock;
+    this.#log = dependencies.log;
+    this.#random = dependencies.random;
+    this.#indexer = new Indexer(indexes, dependencies.log);
     this.#resyncPeriod = resyncPeriod;
   }
 
@@ -88,54 +97,54 @@ class Follower<T extends KubeObject> implements Informer<T> {
   }
 
   get(ref: ObjectRef): T | undefined {
-    return this.#cache.get(keyOf(ref));
+    return this.#indexer.get(keyOf(ref));
   }
 
   list(): readonly T[] {
-    return this.#cache.list();
+    return this.#indexer.list();
   }
 
   byIndex(index: string, key: string): readonly T[] {
-    return this.#cache.byIndex(index, key);
+    return this.#indexer.byIndex(index, key);
   }
 
   handle(handler: InformerHandler<T>): () => void {
-    return this.#cache.handle(handler);
+    return this.#indexer.handle(handler);
   }
 
   until(condition: () => boolean): Promise<void> {
     if (this.#ended || condition()) return Promise.resolve();
     return new Promise((resolve) => {
-      const look = (): void => {
+      const check = (): void => {
         if (!this.#ended && !condition()) return;
-        this.#waiting.delete(look);
+        this.#waiting.delete(check);
         resolve();
       };
-      this.#waiting.add(look);
+      this.#waiting.add(check);
     });
   }
 
   #changed(): void {
-    for (const look of this.#waiting) look();
+    for (const check of this.#waiting) check();
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    let delay = firstDelay;
+    let delay = baseDelay;
     let failures = 0;
     while (!signal.aborted) {
-      const begun = this.#clock.now();
+      const started = this.#clock.now();
       let progress = false;
-      const heard = (): void => {
+      const progressed = (): void => {
         progress = true;
       };
       try {
-        if (this.#position !== undefined) await this.#watch(signal, heard);
-        else if (this.#streamsLists) await this.#streamList(signal, heard);
-        else await this.#list(signal, heard);
+        if (this.#watchFrom !== undefined) await this.#watch(signal, progressed);
+        else if (this.#streamsLists) await this.#streamList(signal, progressed);
+        else await this.#list(signal, progressed);
         failures = 0;
       } catch (error) {
         if (signal.aborted) break;
-        if (isGone(error)) this.#position = undefined;
+        if (isGone(error)) this.#watchFrom = undefined;
         failures++;
         const level = failures === 1 || isGone(error) ? "debug" : "warn";
         this.#log[level](
@@ -143,10 +152,10 @@ class Follower<T extends KubeObject> implements Informer<T> {
           "the watch has broken off: trying again",
         );
       }
-      if (progress || this.#clock.now() - begun >= healthy) delay = firstDelay;
+      if (progress || this.#clock.now() - started >= minHealthyDuration) delay = baseDelay;
       if (progress && failures === 0) continue;
       await sleep(this.#clock, delay * (0.5 + this.#random()), signal);
-      delay = Math.min(delay * 2, longestDelay);
+      delay = Math.min(delay * 2, maxDelay);
     }
     this.#ended = true;
     this.#changed();
@@ -156,12 +165,12 @@ class Follower<T extends KubeObject> implements Informer<T> {
     for (;;) {
       await sleep(this.#clock, period, signal);
       if (signal.aborted) return;
-      this.#cache.resync();
+      this.#indexer.resync();
     }
   }
 
-  /** The whole state as a stream, then its changes, on one watch. */
-  async #streamList(signal: AbortSignal, heard: () => void): Promise<void> {
+  /** Receives the whole state and then its changes on one watch (KEP-3157). */
+  async #streamList(signal: AbortSignal, progressed: () => void): Promise<void> {
     const initial = new Map<string, T>();
     let complete = false;
     const events = this.#resource.watch(
@@ -177,51 +186,51 @@ class Follower<T extends KubeObject> implements Informer<T> {
       for await (const event of events) {
         if (complete) {
           this.#apply(event);
-          heard();
+          progressed();
           continue;
         }
         if (event.type === "ERROR") throw new StatusError(event.object as unknown as Status);
         if (event.type === "BOOKMARK") {
           if (event.object.metadata.annotations?.[initialEventsEnd] !== "true") continue;
           complete = true;
-          this.#takeOver(initial, event.object.metadata.resourceVersion);
+          this.#replace(initial, event.object.metadata.resourceVersion);
           initial.clear();
-          heard();
+          progressed();
         } else if (event.type === "DELETED") initial.delete(keyOf(event.object.metadata));
         else initial.set(keyOf(event.object.metadata), event.object);
       }
     } catch (error) {
-      if (!complete && error instanceof StatusError && cannotStream.has(error.code)) {
+      if (!complete && error instanceof StatusError && streamingUnsupported.has(error.code)) {
         this.#log.info(
           { resource: this.#kind.resource, err: error },
           "the server does not stream lists: listing instead",
         );
         this.#streamsLists = false;
-        return heard();
+        return progressed();
       }
       throw error;
     }
   }
 
-  async #list(signal: AbortSignal, heard: () => void): Promise<void> {
+  async #list(signal: AbortSignal, progressed: () => void): Promise<void> {
     const { items, resourceVersion } = await listAll(this.#resource, this.#selection, { signal });
-    this.#takeOver(new Map(items.map((object) => [keyOf(object.metadata), object])), resourceVersion);
-    heard();
+    this.#replace(new Map(items.map((object) => [keyOf(object.metadata), object])), resourceVersion);
+    progressed();
   }
 
-  async #watch(signal: AbortSignal, heard: () => void): Promise<void> {
-    const from = this.#position;
+  async #watch(signal: AbortSignal, progressed: () => void): Promise<void> {
+    const from = this.#watchFrom;
     if (from === undefined) return;
     const query = { ...this.#selection, allowWatchBookmarks: true, resourceVersion: from };
     for await (const event of this.#resource.watch(query, { signal })) {
       this.#apply(event);
-      heard();
+      progressed();
     }
   }
 
-  #takeOver(objects: ReadonlyMap<string, T>, resourceVersion: string): void {
-    this.#cache.replace(objects);
-    this.#position = resourceVersion;
+  #replace(objects: ReadonlyMap<string, T>, resourceVersion: string): void {
+    this.#indexer.replace(objects);
+    this.#watchFrom = resourceVersion;
     this.#resourceVersion = resourceVersion;
     this.#synced = true;
     this.#changed();
@@ -230,17 +239,14 @@ class Follower<T extends KubeObject> implements Informer<T> {
   #apply(event: WatchEvent<T>): void {
     const { type, object } = event;
     if (type === "ERROR") {
-      // Whatever it was: the stream can no longer be trusted to be without gaps.
-      this.#position = undefined;
+      // After any error, events may be missing.
+      this.#watchFrom = undefined;
       throw new StatusError(object as unknown as Status);
     }
-    if (type === "DELETED") this.#cache.remove(object);
-    else if (type !== "BOOKMARK") this.#cache.put(object);
-    this.#position = object.metadata.resourceVersion;
+    if (type === "DELETED") this.#indexer.remove(object);
+    else if (type !== "BOOKMARK") this.#indexer.put(object);
+    this.#watchFrom = object.metadata.resourceVersion;
     this.#resourceVersion = object.metadata.resourceVersion;
     this.#changed();
   }
 }
-
-/** What servers answer that know no `sendInitialEvents`, or whose store cannot tell when a list is complete. */
-const cannotStream: ReadonlySet<number> = new Set([400, 422, 500]);

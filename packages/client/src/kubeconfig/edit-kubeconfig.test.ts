@@ -31,7 +31,7 @@ users:
     token: secret
 `;
 
-test("entries are added to what kubectl writes, as kubectl writes them", () => {
+test("entries are added in the layout of kubectl", () => {
   const added = editKubeconfig(ofKubectl, add);
   assert.equal(
     added,
@@ -92,7 +92,7 @@ extra: &anchor {a: 0x10, b: 1.10}
 again: *anchor
 # the end`;
 
-test("comments, quotes, blanks and order of everything else stay", () => {
+test("comments, quotes, blanks and order of all other lines stay", () => {
   const added = editKubeconfig(ofAPerson, add);
   assert.equal(
     added,
@@ -139,7 +139,7 @@ again: *anchor
   );
 });
 
-test("an entry is replaced in its place, with what others have added to it", () => {
+test("an entry is replaced in place, and keeps what others have added to it", () => {
   const own = editKubeconfig(ofKubectl, add).replace(
     "    user: dray\n",
     "    namespace: mine\n    user: dray\n",
@@ -216,7 +216,7 @@ test("JSON stays JSON", () => {
   assert.match(editKubeconfig('{"a":-0}', { currentContext: "b" }), /"a": ?-0,/);
 });
 
-test("what is no kubeconfig is refused, with the place and the reason", () => {
+test("a text that is not a kubeconfig is refused with line and reason", () => {
   const refused = (text: string, message: RegExp): void =>
     assert.throws(() => editKubeconfig(text, add), { message }, text);
   refused("a: [1\nb: 2", /at line 2, column \d/);
@@ -229,7 +229,7 @@ test("what is no kubeconfig is refused, with the place and the reason", () => {
   refused("current-context: 5", /^current-context must be a text$/);
 });
 
-test("whatever a file holds: an edit changes its own entries only, and taken back nothing", () => {
+test("an edit of any file changes its own entries only, and undoing it restores the file", () => {
   const name = fc.string({ minLength: 1 });
   const value = fc.oneof(
     { depthSize: "small" },

@@ -1,16 +1,16 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Document, isMap, isScalar, isSeq, type Pair, parseDocument, stringify, YAMLSeq } from "yaml";
 
-/** The lists of a kubeconfig, each with the field that holds the value of one of its named entries. */
+/** The lists of a kubeconfig, each with the field that contains the value of an entry. */
 const lists = { clusters: "cluster", contexts: "context", users: "user" } as const;
 type List = keyof typeof lists;
 const listNames = Object.keys(lists) as List[];
 
-/** The value of an entry, as the kubeconfig has it. */
+/** The value of an entry in a kubeconfig. */
 export type EntryValue = Readonly<Record<string, unknown>>;
 
 export interface KubeconfigEdit {
-  /** The cluster, context and user that get new values. */
+  /** New values of the cluster, context and user with this name. */
   readonly set?: { readonly name: string; readonly entries: KubeconfigEntries };
   /** The name of the cluster, context and user to remove. */
   readonly remove?: string;
@@ -18,40 +18,40 @@ export interface KubeconfigEdit {
   readonly currentContext?: string;
 }
 
-/** The values of the cluster, context and user that belong together. */
+/** The values of a cluster, context and user. */
 export type KubeconfigEntries = Readonly<Record<List, EntryValue>>;
 
 /**
- * The text of a kubeconfig with an edit done to it. Every other line stays as it is, comments and order included; a
- * text that is JSON stays JSON. A text that says what the edit says already is returned as it is.
+ * Edits the text of a kubeconfig. All other lines stay unchanged, comments and order included, and JSON stays JSON.
+ * Returns the same text if the edit changes nothing.
  *
- * Throws an error that says what is wrong with a text that is no kubeconfig.
+ * Throws an error with the reason if the text is not a kubeconfig.
  */
 export function editKubeconfig(text: string, edit: KubeconfigEdit): string {
   const document = parseKubeconfig(text);
   const before = (document.toJS() ?? {}) as Config;
-  const after = edited(before, edit);
+  const after = applyEdit(before, edit);
   if (isDeepStrictEqual(before, after)) return text;
   const json = asJson(text, after);
   if (json !== undefined) return json;
   const spliced = splice(text, document, before, after);
   if (spliced !== undefined && sameContent(spliced, after)) return spliced;
-  // A layout that lines cannot be added to, such as [a, b].
+  // For a layout without lines, such as [a, b].
   rewrite(document, before, after);
   return document.toString({ lineWidth: 0 });
 }
 
-/** What a kubeconfig holds. */
+/** The entries of a kubeconfig. */
 export interface KubeconfigContent {
-  /** "" if there is none. */
+  /** "" if it is not set. */
   readonly currentContext: string;
-  /** Whether it holds no cluster, context or user. */
+  /** It has no cluster, context or user. */
   readonly isEmpty: boolean;
-  /** The entries with this name; undefined where a list has none. */
+  /** Returns the entries with this name. */
   entries(name: string): Partial<KubeconfigEntries>;
 }
 
-/** Reads a kubeconfig without following what it names. Throws as `editKubeconfig` does. */
+/** Reads a kubeconfig, but not the files that it names. Throws like `editKubeconfig`. */
 export function readKubeconfigContent(text: string): KubeconfigContent {
   const config = (parseKubeconfig(text).toJS() ?? {}) as Config;
   return {
@@ -93,7 +93,7 @@ function parseKubeconfig(text: string): Document {
   return document;
 }
 
-function edited(config: Config, { set, remove, currentContext }: KubeconfigEdit): Config {
+function applyEdit(config: Config, { set, remove, currentContext }: KubeconfigEdit): Config {
   const result: Record<string, unknown> = { ...config };
   for (const list of listNames) {
     let entries = config[list] ?? [];
@@ -103,7 +103,7 @@ function edited(config: Config, { set, remove, currentContext }: KubeconfigEdit)
   }
   if (currentContext !== undefined && currentContext !== (config["current-context"] ?? ""))
     result["current-context"] = currentContext;
-  // A new file.
+  // For a new file.
   if (Object.keys(config).length === 0 && Object.keys(result).length > 0)
     return { apiVersion: "v1", kind: "Config", ...result };
   return result as Config;
@@ -113,12 +113,12 @@ function withEntry(list: readonly Entry[], field: string, name: string, value: E
   const index = list.findIndex((entry) => entry.name === name);
   const found = list[index];
   if (found === undefined) return [...list, { [field]: value, name }];
-  // What others have added to the entry, such as the namespace of a context, stays.
-  const former = found[field] as EntryValue | undefined;
+  // Keeps what others have added to the entry, such as the namespace of a context.
+  const old = found[field] as EntryValue | undefined;
   const extensions = [...extensionsOf(value)];
-  for (const one of extensionsOf(former))
+  for (const one of extensionsOf(old))
     if (!extensions.some(({ name }) => name === one.name)) extensions.push(one);
-  const merged = { ...former, ...value, ...(extensions.length > 0 && { extensions }) };
+  const merged = { ...old, ...value, ...(extensions.length > 0 && { extensions }) };
   return list.with(index, { ...found, [field]: merged });
 }
 
@@ -126,7 +126,7 @@ function extensionsOf(value: EntryValue | undefined): readonly Entry[] {
   return (value?.["extensions"] as readonly Entry[] | null | undefined) ?? [];
 }
 
-/** The config with the indentation of `text`, if that is JSON. */
+/** Returns the config as JSON with the indentation of `text`; undefined if that is not JSON. */
 function asJson(text: string, config: Config): string | undefined {
   if (!text.trimStart().startsWith("{")) return undefined;
   try {
@@ -136,7 +136,7 @@ function asJson(text: string, config: Config): string | undefined {
   }
   const indent = /^\{\s*?\n([ \t]+)"/.exec(text.trimStart())?.[1] ?? "";
   const json = `${JSON.stringify(config, null, indent)}${text.endsWith("\n") ? "\n" : ""}`;
-  // What JSON.stringify would change, such as -0.
+  // JSON.stringify changes some values, such as -0.
   return sameContent(json, config) ? json : undefined;
 }
 
@@ -152,7 +152,7 @@ interface Splice {
   readonly text: string;
 }
 
-/** The text with only those lines changed that differ; undefined if they cannot be told apart. */
+/** Changes only the lines that differ. Returns undefined if the layout does not allow that. */
 function splice(text: string, document: Document, before: Config, after: Config): string | undefined {
   const root = isMap(document.contents) ? document.contents : undefined;
   if (root?.flow) return undefined;
@@ -186,7 +186,7 @@ function scalarSplices(lines: Lines, pair: Pair, value: unknown): Splice[] | und
   return colon === undefined ? undefined : [{ start: colon, end: colon, text: ` ${text}` }];
 }
 
-/** The changes for one entry that was added to a list, replaced in it, or removed from it. */
+/** Returns the changes for one entry that is added to a list, replaced, or removed. */
 function listSplices(
   lines: Lines,
   pair: Pair,
@@ -198,7 +198,7 @@ function listSplices(
   const colon = lines.colonOf(pair);
   if (colon === undefined) return undefined;
   if (before.length === 0) {
-    // `[]`, `null` or nothing at all.
+    // `[]`, `null` or no value.
     const range = isSeq(list) || isScalar(list) ? list.range : undefined;
     if (list !== null && !range) return undefined;
     const [start, end] = range ?? [colon, colon];
@@ -227,7 +227,7 @@ function listSplices(
   return after.length === 0 ? [{ start: colon, end: colon, text: " []" }, removed] : [removed];
 }
 
-/** Finds places in a text by its lines. */
+/** Finds offsets in a text by its lines. */
 class Lines {
   readonly #text: string;
   readonly #newline: string;
@@ -237,40 +237,41 @@ class Lines {
     this.#newline = text.includes("\r\n") ? "\r\n" : "\n";
   }
 
-  /** What stands before the place in its line, as blanks. */
-  column(place: number): string {
-    return " ".repeat(place - (this.#text.lastIndexOf("\n", place - 1) + 1));
+  /** Returns as many blanks as the offset has characters before it in its line. */
+  column(offset: number): string {
+    return " ".repeat(offset - (this.#text.lastIndexOf("\n", offset - 1) + 1));
   }
 
-  /** The start of the line behind the place; the place itself if a line begins there. */
-  next(place: number): number {
-    if (this.#text[place - 1] === "\n") return place;
-    const newline = this.#text.indexOf("\n", place);
+  /** Returns the start of the next line, or the offset itself if it is the start of a line. */
+  next(offset: number): number {
+    if (this.#text[offset - 1] === "\n") return offset;
+    const newline = this.#text.indexOf("\n", offset);
     return newline < 0 ? this.#text.length : newline + 1;
   }
 
-  dashBefore(place: number): number {
-    return this.#text.lastIndexOf("-", place - 1);
+  dashBefore(offset: number): number {
+    return this.#text.lastIndexOf("-", offset - 1);
   }
 
-  /** The place behind the colon of a key. */
+  /** Returns the offset after the colon of a key. */
   colonOf(pair: Pair): number | undefined {
     const range = isScalar(pair.key) ? pair.key.range : undefined;
     return range ? this.#text.indexOf(":", range[1]) + 1 : undefined;
   }
 
-  /** `place` without the blanks before it, but not before `least`. */
-  trimmed(place: number, least: number): number {
-    while (place > least && /[ \t]/.test(this.#text[place - 1]!)) place--;
-    return place;
+  /** Moves the offset back over blanks, at most to `min`. */
+  trimmed(offset: number, min: number): number {
+    let trimmed = offset;
+    while (trimmed > min && /[ \t]/.test(this.#text[trimmed - 1]!)) trimmed--;
+    return trimmed;
   }
 
-  /** Lines of YAML, indented, with the newlines of the text. */
+  /** Indents lines of YAML, and gives them the newlines of the text. */
   block(text: string, indent: string): string {
     return text.replaceAll(/^(?=.)/gm, indent).replaceAll("\n", this.#newline);
   }
 
-  /** The text with the changes; undefined if two of them touch the same place. */
+  /** Applies the changes. Returns undefined if two of them overlap. */
   apply(splices: readonly Splice[]): string | undefined {
     let result = "";
     let at = 0;
@@ -285,7 +286,7 @@ class Lines {
   }
 }
 
-/** Changes the tree instead of the text: comments stay, blanks may not. */
+/** Changes the syntax tree instead of the text: keeps comments, but not all blanks. */
 function rewrite(document: Document, before: Config, after: Config): void {
   if (!isMap(document.contents)) document.contents = document.createNode({});
   for (const key of Object.keys(after) as (keyof Config)[]) {

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import type { Clock } from "../clock.ts";
 import type { CredentialSource, Credentials } from "../transport/credentials.ts";
 
-/** The `exec` part of a kubeconfig's user (client.authentication.k8s.io). */
+/** The field `exec` of a user in a kubeconfig (client.authentication.k8s.io). */
 export interface ExecPlugin {
   readonly apiVersion: string;
   readonly command: string;
@@ -24,22 +24,22 @@ interface ExecCredential {
   };
 }
 
-/** Runs the plugin when credentials are first needed, when they have expired, and when the server refuses them. */
+/** Credentials of a plugin, which is run first on demand, then when they have expired or the server refuses them. */
 export function execSource(
   plugin: ExecPlugin,
-  surroundings: { cluster: object; env: NodeJS.ProcessEnv; clock: Clock },
+  context: { cluster: object; env: NodeJS.ProcessEnv; clock: Clock },
 ): CredentialSource {
   let current: { readonly credentials: Credentials; readonly expires: number } | undefined;
   let running: Promise<Credentials> | undefined;
   return {
     get(refused = false) {
-      if (!refused && current !== undefined && surroundings.clock.now() < current.expires) {
+      if (!refused && current !== undefined && context.clock.now() < current.expires) {
         return Promise.resolve(current.credentials);
       }
       running ??= (async () => {
-        const { status } = await runPlugin(plugin, surroundings);
+        const { status } = await runPlugin(plugin, context);
         if (status?.token === undefined && status?.clientCertificateData === undefined)
-          throw new Error(`exec plugin ${plugin.command}: its answer has neither a token nor a certificate`);
+          throw new Error(`exec plugin ${plugin.command}: its output has neither a token nor a certificate`);
         const credentials: Credentials = {
           ...(status.token === undefined ? {} : { token: status.token }),
           ...(status.clientCertificateData === undefined ? {} : { cert: status.clientCertificateData }),
@@ -66,7 +66,7 @@ async function runPlugin(
   const interactive = plugin.interactiveMode !== "Never" && process.stdin.isTTY === true;
   if (plugin.interactiveMode === "Always" && !interactive)
     throw new Error(
-      `exec plugin ${plugin.command} needs a terminal (interactiveMode Always), and there is none`,
+      `exec plugin ${plugin.command} needs a terminal (interactiveMode Always), and stdin is not a terminal`,
     );
   const info = {
     apiVersion: plugin.apiVersion,
@@ -96,11 +96,11 @@ async function runPlugin(
   try {
     credential = JSON.parse(output) as ExecCredential;
   } catch (error) {
-    throw new Error(`exec plugin ${plugin.command}: its answer is no JSON`, { cause: error });
+    throw new Error(`exec plugin ${plugin.command}: its output is not JSON`, { cause: error });
   }
   if (credential.kind !== "ExecCredential" || credential.apiVersion !== plugin.apiVersion) {
     throw new Error(
-      `exec plugin ${plugin.command} answered ${credential.kind} of ${credential.apiVersion}; expected is ExecCredential of ${plugin.apiVersion}`,
+      `exec plugin ${plugin.command} returned ${credential.kind} of ${credential.apiVersion}; expected ExecCredential of ${plugin.apiVersion}`,
     );
   }
   return credential;

@@ -14,7 +14,7 @@ after(() => rm(folder, { recursive: true }));
 const at = (name: string): string => join(folder, name);
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-test("what is written is read back, by its owner only, and again without a trace of the first", async () => {
+test("a written file is loaded again, is readable by its owner only, and is replaced as a whole", async () => {
   const file = at("written/config");
   await writeKubeconfig(file, { name: "dray", server: "https://127.0.0.1:1", ca: "CA", token: "old" });
   await writeKubeconfig(file, {
@@ -33,7 +33,7 @@ test("what is written is read back, by its owner only, and again without a trace
   });
 });
 
-test("YAML with files beside it, names resolved from its folder; --context chooses", async () => {
+test("relative paths are resolved from the folder of the file; --context selects a context", async () => {
   await mkdir(at("yaml"));
   await writeFile(at("yaml/ca.crt"), "CA FILE");
   await writeFile(at("yaml/client.key"), "KEY FILE");
@@ -78,7 +78,7 @@ contexts:
   });
 });
 
-test("$KUBECONFIG is a list: the first to name something wins, missing files are skipped", async () => {
+test("$KUBECONFIG is a list: the first definition wins, missing files are skipped", async () => {
   const part = (server: string, more: object): string =>
     JSON.stringify({ clusters: [{ name: "c", cluster: { server } }], ...more });
   await writeFile(at("first"), part("https://first", {}));
@@ -101,7 +101,7 @@ test("$KUBECONFIG is a list: the first to name something wins, missing files are
   );
 });
 
-test("~/.kube/config comes last before the pod's own account", async () => {
+test("~/.kube/config precedes the service account of the pod", async () => {
   await mkdir(at("home/.kube"), { recursive: true });
   const env = { HOME: at("home") };
   await assert.rejects(loadKubeconfig({ env }), /no kubeconfig: .*home\/\.kube\/config does not exist/);
@@ -127,7 +127,7 @@ test("~/.kube/config comes last before the pod's own account", async () => {
   await assert.rejects(inClusterConfig({}), /KUBERNETES_SERVICE_HOST/);
 });
 
-test("errors name the file, what is missing and what there is", async () => {
+test("errors name the file, the missing entry and the existing ones", async () => {
   const file = at("broken");
   await writeFile(
     file,
@@ -172,7 +172,7 @@ async function withPlugin(script: string, more: object = {}): Promise<ReturnType
   return loadKubeconfig({ file });
 }
 
-test("an exec plugin is run when credentials are needed, expired or refused, and gets what it needs", async () => {
+test("an exec plugin runs when credentials are needed, expired or refused, with its environment", async () => {
   const status = `{"token":"'"$n-$WHO-$1"'","expirationTimestamp":"2999-01-01T00:00:00Z"}`;
   const { connection } = await withPlugin(
     `echo x >> ${at("runs")}; n=$(wc -l < ${at("runs")} | tr -d ' '); echo "$KUBERNETES_EXEC_INFO" > ${at("info")}
@@ -195,7 +195,7 @@ echo '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","s
   assert.equal(connection.disableCompression, true);
 });
 
-test("an exec plugin that fails, is missing or answers nonsense is named", async () => {
+test("errors name an exec plugin that fails, is missing or returns invalid output", async () => {
   const failing = await withPlugin("exit 3");
   await assert.rejects(
     async () => failing.connection.credentials?.get(),
@@ -204,7 +204,7 @@ test("an exec plugin that fails, is missing or answers nonsense is named", async
   const silent = await withPlugin("echo '{}'");
   await assert.rejects(
     async () => silent.connection.credentials?.get(),
-    /answered undefined of undefined; expected is/,
+    /returned undefined of undefined; expected ExecCredential/,
   );
   const missing = await withPlugin("", { command: "./none", installHint: "install it" });
   await assert.rejects(

@@ -7,22 +7,22 @@ import type { ConnectionOptions } from "../transport/connection-options.ts";
 import type { KubeconfigEntries } from "./edit-kubeconfig.ts";
 import { type ExecPlugin, execSource } from "./exec-plugin.ts";
 
-/** Where and as whom to connect, found out from a kubeconfig or from inside a pod. */
+/** A server and a user, from a kubeconfig or the environment of a pod. */
 export interface ConnectionConfig {
-  /** Name of the context; "" inside a pod. */
+  /** Name of the context; "" in a pod. */
   readonly context: string;
-  /** The namespace of the context, else `default`. */
+  /** Namespace of the context; `default` if it has none. */
   readonly namespace: string;
   /** For `httpsTransport`. */
   readonly connection: ConnectionOptions;
 }
 
 export interface KubeconfigOptions {
-  /** Where the token of the pod's service account is; by default the usual folder. */
+  /** Folder of the service account in a pod; the standard one if absent. */
   readonly serviceAccountFolder?: string | undefined;
-  /** As `--kubeconfig` gives it: this file alone, which must exist. */
+  /** `--kubeconfig`: only this file, which must exist. */
   readonly file?: string;
-  /** As `--context` gives it, instead of the current one. */
+  /** `--context`: replaces the current context. */
   readonly context?: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly clock?: Clock;
@@ -62,15 +62,15 @@ interface KubeconfigFile {
   readonly contexts?: readonly { readonly name: string; readonly context?: Context }[] | null;
 }
 
-/** An entry with the folder that its relative paths start from. */
+/** An entry with the folder of its relative paths. */
 type Found<T> = { readonly value: T; readonly folder: string };
 
 const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /**
- * Reads the configuration with kubectl's precedence: the file given, else those of `$KUBECONFIG` merged (the first
- * to name something wins), else `~/.kube/config`, else the service account of the pod we run in. Rejects with an
- * error that names the file and what is missing.
+ * Loads the configuration with kubectl's precedence: `file`, or the merged files of `$KUBECONFIG` (the first definition
+ * wins), or `~/.kube/config`, or the service account of the pod. Rejects with an error that names the file and what is
+ * missing.
  */
 export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<ConnectionConfig> {
   const env = options.env ?? process.env;
@@ -105,9 +105,9 @@ export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<C
 
   const contextName = options.context ?? currentContext;
   if (contextName === "") throw new Error(`${where}: no current-context is set`);
-  const context = need(contexts, contextName, "context", where).value;
-  const cluster = need(clusters, context.cluster ?? "", "cluster", where);
-  const user = context.user ? need(users, context.user, "user", where) : undefined;
+  const context = findEntry(contexts, contextName, "context", where).value;
+  const cluster = findEntry(clusters, context.cluster ?? "", "cluster", where);
+  const user = context.user ? findEntry(users, context.user, "user", where) : undefined;
   const { server } = cluster.value;
   if (!server) throw new Error(`${where}: cluster ${context.cluster} has no server`);
   const ca = await pem(cluster, "certificate-authority-data", "certificate-authority");
@@ -124,14 +124,14 @@ export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<C
       ...(cluster.value["disable-compression"] === true ? { disableCompression: true } : {}),
       ...(user === undefined
         ? {}
-        : await identity(user, shownToPlugins(cluster.value, ca), env, options.clock ?? systemClock)),
+        : await credentialsOf(user, clusterForPlugins(cluster.value, ca), env, options.clock ?? systemClock)),
     },
   };
 }
 
 /**
- * The service account of the pod that we run in: `KUBERNETES_SERVICE_HOST` and `_PORT`, with token, CA and namespace
- * from `folder`, by default the usual one.
+ * Returns the configuration of the pod that this process runs in: the server from `KUBERNETES_SERVICE_HOST` and
+ * `KUBERNETES_SERVICE_PORT`; token, CA and namespace from `folder`.
  */
 export async function inClusterConfig(
   env: NodeJS.ProcessEnv = process.env,
@@ -154,9 +154,9 @@ export async function inClusterConfig(
   };
 }
 
-/** What `writeKubeconfig` puts into a file: one context, which is the current one. PEM texts. */
+/** The input of `writeKubeconfig`: one context, which is the current one. Certificates and keys are PEM. */
 export interface NewKubeconfig {
-  /** Names context, cluster and user. */
+  /** Name of context, cluster and user. */
   readonly name: string;
   readonly server: string;
   readonly ca: string;
@@ -166,7 +166,7 @@ export interface NewKubeconfig {
   readonly namespace?: string;
 }
 
-/** The values of cluster, context and user for a kubeconfig. */
+/** Returns the cluster, context and user of a kubeconfig. */
 export function kubeconfigEntries(config: NewKubeconfig): KubeconfigEntries {
   const { name, server, ca, cert, key, token, namespace } = config;
   return {
@@ -180,7 +180,7 @@ export function kubeconfigEntries(config: NewKubeconfig): KubeconfigEntries {
   };
 }
 
-/** Replaces a file with a kubeconfig that only its owner can read. */
+/** Writes a kubeconfig that only its owner can read. */
 export async function writeKubeconfig(file: string, config: NewKubeconfig): Promise<void> {
   const { editKubeconfig } = await import("./edit-kubeconfig.ts");
   const { name } = config;
@@ -191,7 +191,7 @@ export async function writeKubeconfig(file: string, config: NewKubeconfig): Prom
   await writeFileAtomically(file, text, { folderMode: 0o777, followLink: true });
 }
 
-/** `~/.kube/config`; nothing for a user without a home directory. */
+/** Returns `~/.kube/config`; nothing for a user without a home directory. */
 function defaultFiles(env: NodeJS.ProcessEnv): string[] {
   try {
     return [join(env["HOME"] || homedir(), ".kube", "config")];
@@ -218,14 +218,19 @@ async function readKubeconfig(name: string, required: boolean): Promise<Kubeconf
   }
 }
 
-function need<T>(map: ReadonlyMap<string, Found<T>>, name: string, what: string, where: string): Found<T> {
+function findEntry<T>(
+  map: ReadonlyMap<string, Found<T>>,
+  name: string,
+  what: string,
+  where: string,
+): Found<T> {
   const found = map.get(name);
   if (found !== undefined) return found;
   const known = [...map.keys()].join(", ") || "none";
   throw new Error(`${where}: no ${what} "${name}" (there is: ${known})`);
 }
 
-async function identity(
+async function credentialsOf(
   user: Found<User>,
   cluster: object,
   env: NodeJS.ProcessEnv,
@@ -238,7 +243,7 @@ async function identity(
   return {
     ...(cert === undefined ? {} : { cert }),
     ...(key === undefined ? {} : { key }),
-    // As client-go has it: the file, if there is one, is newer than the token beside it.
+    // As in client-go, a token file takes precedence over a token.
     ...(value.tokenFile
       ? { tokenFile: path(value.tokenFile, folder) }
       : value.token
@@ -256,20 +261,20 @@ async function identity(
 }
 
 /**
- * What an exec plugin with `provideClusterInfo` is told of the cluster (`spec.cluster` of an ExecCredential): the
- * authority as data wherever it came from, and as `config` the extension of the cluster that is meant for plugins.
+ * Returns the cluster that an exec plugin with `provideClusterInfo` receives (`spec.cluster` of ExecCredential): with the
+ * authority as data, and with the extension for plugins as `config`.
  */
-function shownToPlugins(cluster: Cluster, ca: string | undefined): object {
-  const { "certificate-authority": _, extensions, ...shown } = cluster;
+function clusterForPlugins(cluster: Cluster, ca: string | undefined): object {
+  const { "certificate-authority": _, extensions, ...rest } = cluster;
   const config = extensions?.find(({ name }) => name === "client.authentication.k8s.io/exec")?.extension;
   return {
-    ...shown,
+    ...rest,
     ...(ca === undefined ? {} : { "certificate-authority-data": base64(ca) }),
     ...(config === undefined ? {} : { config }),
   };
 }
 
-/** Inline data wins over a file, as everywhere in a kubeconfig. */
+/** Data in the kubeconfig takes precedence over a file. */
 async function pem<T extends object>(
   { value, folder }: Found<T>,
   data: keyof T,

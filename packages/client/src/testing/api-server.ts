@@ -3,7 +3,7 @@ import { createServer } from "@dray/apiserver";
 import { type Client, type Clock, createClient } from "@dray/client";
 import { memoryStore } from "@dray/store";
 
-/** A real API server in this process, for tests of what only makes sense against one. */
+/** Runs a test against a real API server in this process. `connect` makes a client of a cluster admin. */
 export async function withServer(
   clock: Clock,
   run: (connect: (name?: string) => Client) => Promise<void>,

@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 
-/** Time that passes when the test says so. */
-export function handClock(): Clock & { pass(milliseconds: number): void } {
+/** A fake clock: time passes only with `advance`. */
+export function fakeClock(): Clock & { advance(milliseconds: number): void } {
   let now = Date.parse("2026-01-01T00:00:00Z");
   const timers = new Set<{ at: number; run: () => void }>();
   return {
@@ -11,14 +11,14 @@ export function handClock(): Clock & { pass(milliseconds: number): void } {
       timers.add(timer);
       return () => timers.delete(timer);
     },
-    pass(milliseconds) {
+    advance(milliseconds) {
       now += milliseconds;
       for (const timer of [...timers]) if (timer.at <= now && timers.delete(timer)) timer.run();
     },
   };
 }
 
-/** Some turns of the event loop. */
-export async function turns(count = 10): Promise<void> {
+/** Waits for some turns of the event loop. */
+export async function eventLoopTurns(count = 10): Promise<void> {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setTimeout(resolve, 2));
 }

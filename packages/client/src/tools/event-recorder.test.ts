@@ -10,7 +10,7 @@ import {
   type EventRecorder,
 } from "@dray/client";
 import { withServer } from "../testing/api-server.ts";
-import { handClock } from "../testing/fake-clock.ts";
+import { fakeClock } from "../testing/fake-clock.ts";
 
 const about = {
   apiVersion: "v1",
@@ -20,7 +20,7 @@ const about = {
 
 function recorder(
   client: Client,
-  clock: ReturnType<typeof handClock>,
+  clock: ReturnType<typeof fakeClock>,
   warnings: string[] = [],
 ): EventRecorder {
   const nothing = (): void => {};
@@ -33,14 +33,14 @@ function recorder(
   return createEventRecorder({ client, clock, log, random: Math.random, component: "me", host: "here" });
 }
 
-test("an event says what, about which object, by whom and when; a repetition raises its count", async () => {
-  const clock = handClock();
+test("an event has reason, object, reporter and time; a repetition increments its count", async () => {
+  const clock = fakeClock();
   await withServer(clock, async (connect) => {
     const client = connect();
     const events = recorder(client, clock);
     events.event(about, "Warning", "Broken", "it is");
     await events.flush();
-    clock.pass(60_000);
+    clock.advance(60_000);
     for (let i = 0; i < 3; i++) events.event(about, "Warning", "Broken", "it is");
     events.event(about, "Warning", "Broken", "in another way");
     await events.flush();
@@ -59,8 +59,8 @@ test("an event says what, about which object, by whom and when; a repetition rai
   });
 });
 
-test("events about objects without a namespace lie in default; a forgotten event begins anew", async () => {
-  const clock = handClock();
+test("events of objects without a namespace are in default; an expired event is created again", async () => {
+  const clock = fakeClock();
   await withServer(clock, async (connect) => {
     const client = connect();
     const events = recorder(client, clock);
@@ -80,8 +80,8 @@ test("events about objects without a namespace lie in default; a forgotten event
   });
 });
 
-test("a server that is away blocks nobody: what cannot be written is logged", async () => {
-  const clock = handClock();
+test("an unreachable server does not block: events that cannot be written are logged", async () => {
+  const clock = fakeClock();
   const transport = {
     request: async () => {
       throw new ConnectionError("away");
@@ -92,18 +92,18 @@ test("a server that is away blocks nobody: what cannot be written is logged", as
   const events = recorder(createClient({ transport, userAgent: "t", clock }), clock, warnings);
   for (let i = 0; i < 1001; i++) events.event(about, "Normal", "R", String(i));
   assert.deepEqual(warnings, ["an event was dropped"]);
-  // Who ends does not wait for it.
+  // `flush` does not wait for the server.
   await events.flush();
   assert.equal(warnings.length, 1001);
 });
 
-test("an event is written again after a lost answer, twelve times at most; what is refused is not", async () => {
+test("a write without a response is tried twelve times at most; one that is refused is not retried", async () => {
   for (const [failure, failures, tries, written] of [
     [new ConnectionError("lost", { lost: true }), 3, 4, true],
     [new ConnectionError("away"), 100, 12, false],
     [StatusError.of("InternalError", "no"), 100, 1, false],
   ] as const) {
-    const clock = handClock();
+    const clock = fakeClock();
     let asked = 0;
     const transport = {
       async request() {
@@ -118,7 +118,7 @@ test("an event is written again after a lost answer, twelve times at most; what 
     const events = recorder(createClient({ transport, userAgent: "t", clock }), clock, warnings);
     events.event(about, "Normal", "R", "m");
     for (let pass = 0; pass < 50; pass++) {
-      clock.pass(10_000);
+      clock.advance(10_000);
       await new Promise(setImmediate);
     }
     await events.flush();
@@ -126,8 +126,8 @@ test("an event is written again after a lost answer, twelve times at most; what 
   }
 });
 
-test("a long text is cut before anything else: what differs beyond the limit is the same event", async () => {
-  const clock = handClock();
+test("a long message is cut first: events that differ beyond the limit are the same", async () => {
+  const clock = fakeClock();
   await withServer(clock, async (connect) => {
     const client = connect();
     const events = recorder(client, clock);

@@ -1,8 +1,8 @@
-import type { KubeObject } from "@dray/api";
-import { StatusError, timeText } from "@dray/api";
+import { type KubeObject, StatusError, timeText } from "@dray/api";
 import { Event } from "@dray/api/core/v1";
 import type { Client } from "../client/client.ts";
 import { isNamespaceTerminating } from "../client/namespace-terminating.ts";
+import type { ResourceClient } from "../client/resource-client.ts";
 import { type Clock, sleep } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { ConnectionError } from "../transport/exchange.ts";
@@ -12,13 +12,13 @@ export interface EventRecorderOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly random: () => number;
-  /** Who reports: `default-scheduler`, `kubelet`, `daemonset-controller`. */
+  /** The reporting component: `default-scheduler`, `kubelet`, `daemonset-controller`. */
   readonly component: string;
-  /** On which node, for those that run on one. */
+  /** The node of a component that runs on one. */
   readonly host?: string;
 }
 
-/** What an event needs to know of the object that it is about. */
+/** The object that an event is about. */
 export type EventSubject = Pick<KubeObject, "apiVersion" | "kind"> & {
   readonly metadata: {
     readonly name: string;
@@ -28,99 +28,155 @@ export type EventSubject = Pick<KubeObject, "apiVersion" | "kind"> & {
   };
 };
 
-/** Writes Events behind its caller's back: never blocks, never fails; what cannot be written is logged. */
+/** Writes Events in the background: never blocks and never fails. Events that cannot be written are logged. */
 export interface EventRecorder {
   event(about: EventSubject, type: "Normal" | "Warning", reason: string, message: string): void;
-  /** Resolves when all that was recorded has been written or dropped, without waiting for a server that is away. */
+  /** Resolves when all recorded events are written or dropped. Does not wait for a server that does not respond. */
   flush(): Promise<void>;
 }
 
-/** Events that wait to be written; more are dropped. */
-const longestQueue = 1000;
-/** Events remembered so that a repetition raises their count. */
-const remembered = 4096;
-const longestMessage = 1024;
+/** Maximum number of events that wait to be written; more are dropped. */
+const maxQueueLength = 1000;
+/** Maximum number of written events whose count a repetition increments. */
+const maxWrittenEvents = 4096;
+/** Maximum length of a message in characters. */
+const maxMessageLength = 1024;
 /** Upstream: client-go, tools/record/event.go, maxTriesPerEvent and defaultSleepDuration. */
 const maxTries = 12;
 const retryDelay = 10_000;
 
-interface Known {
+type RecordedEvent = Parameters<EventRecorder["event"]>;
+
+interface QueuedEvent {
+  readonly event: RecordedEvent;
+  count: number;
+  /** Time of the last occurrence. */
+  time: number;
+}
+
+interface WrittenEvent {
   readonly name: string;
   readonly namespace: string;
   count: number;
 }
 
 /**
- * A recorder of core/v1 Events (the same objects read as events.k8s.io/v1). The same event of the same object
- * again raises its count instead of making another, as the components of Kubernetes do.
+ * Makes a recorder of core/v1 Events (served as events.k8s.io/v1, too). A repetition of an event of the same object
+ * increments its count, as in the Kubernetes components.
  */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
-  const { client, clock, log, random, component, host } = options;
-  const events = client.resource(Event);
-  const known = new Map<string, Known>();
-  const queue = new Map<string, { event: Parameters<EventRecorder["event"]>; count: number; at: number }>();
-  let writing: Promise<void> | undefined;
-  /** Aborted: who ends does not wait for a server that is away. */
-  let hurried = new AbortController();
+  const recorder = new QueueingRecorder(options);
+  return {
+    event: (about, type, reason, message) => recorder.event(about, type, reason, message),
+    flush: () => recorder.flush(),
+  };
+}
 
-  async function writeAll(): Promise<void> {
+class QueueingRecorder implements EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #events: ResourceClient<Event>;
+  readonly #written = new Map<string, WrittenEvent>();
+  readonly #queue = new Map<string, QueuedEvent>();
+  #writing: Promise<void> | undefined;
+  /** Aborted by `flush`: writes are not retried. */
+  #flushing = new AbortController();
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+    this.#events = options.client.resource(Event);
+  }
+
+  event(about: EventSubject, type: "Normal" | "Warning", reason: string, text: string): void {
+    const { clock, log } = this.#options;
+    // Cut here, so that queue and log stay small.
+    const message = text.length > maxMessageLength ? `${text.slice(0, maxMessageLength - 3)}...` : text;
+    const key = [about.metadata.uid, about.kind, about.metadata.name, type, reason, message].join("\0");
+    const queued = this.#queue.get(key);
+    if (queued !== undefined) {
+      queued.count++;
+      queued.time = clock.now();
+    } else if (this.#queue.size >= maxQueueLength) {
+      log.warn(
+        { kind: about.kind, name: about.metadata.name, type, reason, message },
+        "an event was dropped",
+      );
+      return;
+    } else this.#queue.set(key, { event: [about, type, reason, message], count: 1, time: clock.now() });
+    this.#writing ??= Promise.resolve().then(() => this.#writeAll());
+  }
+
+  async flush(): Promise<void> {
+    this.#flushing.abort();
+    await this.#writing;
+    this.#flushing = new AbortController();
+  }
+
+  async #writeAll(): Promise<void> {
     for (;;) {
-      const next = queue.entries().next();
+      const next = this.#queue.entries().next();
       if (next.done) break;
-      const [key, { event, count, at }] = next.value;
-      queue.delete(key);
+      const [key, queued] = next.value;
+      this.#queue.delete(key);
       try {
-        await writeAgain(key, event, count, at);
+        await this.#writeWithRetries(key, queued);
       } catch (error) {
-        const [about, type, reason, message] = event;
-        log[isNamespaceTerminating(error) ? "debug" : "warn"](
+        const [about, type, reason, message] = queued.event;
+        this.#options.log[isNamespaceTerminating(error) ? "debug" : "warn"](
           { event: { kind: about.kind, name: about.metadata.name, type, reason, message }, err: error },
           "an event could not be written",
         );
       }
     }
-    writing = undefined;
+    this.#writing = undefined;
   }
 
-  /** Only where the server gave no answer: what it refuses once it refuses again. */
-  async function writeAgain(...record: Parameters<typeof write>): Promise<void> {
+  /** Retries only without a response: what the server refuses once it refuses again. */
+  async #writeWithRetries(key: string, queued: QueuedEvent): Promise<void> {
+    const { clock, log, random } = this.#options;
     for (let tries = 1; ; tries++) {
       try {
-        return await write(...record);
+        return await this.#write(key, queued);
       } catch (error) {
-        if (!(error instanceof ConnectionError) || tries === maxTries || hurried.signal.aborted) throw error;
+        const isLast = tries === maxTries || this.#flushing.signal.aborted;
+        if (!(error instanceof ConnectionError) || isLast) throw error;
         log.debug({ err: error, tries }, "an event could not be written yet");
       }
-      // The first time at random, so that not all who lost the server come back at once.
-      await sleep(clock, retryDelay * (tries === 1 ? random() : 1), hurried.signal);
+      // The first delay is random, so that the clients of a server do not return all at once.
+      await sleep(clock, retryDelay * (tries === 1 ? random() : 1), this.#flushing.signal);
     }
   }
 
-  async function write(
-    key: string,
-    [about, type, reason, message]: Parameters<EventRecorder["event"]>,
-    count: number,
-    at: number,
-  ): Promise<void> {
-    const time = timeText(at);
-    const old = known.get(key);
-    if (old !== undefined) {
-      try {
-        const total = old.count + count;
-        await events.patch(old, "strategic", { count: total, lastTimestamp: time });
-        old.count = total;
-        return;
-      } catch (error) {
-        // It has outlived its time: begin anew.
-        if (!StatusError.is(error, "NotFound")) throw error;
-        known.delete(key);
-      }
+  async #write(key: string, { event, count, time }: QueuedEvent): Promise<void> {
+    const written = this.#written.get(key);
+    if (written !== undefined && (await this.#increment(written, count, time))) return;
+    this.#written.delete(key);
+    const created = await this.#create(event, count, time);
+    if (this.#written.size >= maxWrittenEvents) this.#written.delete(this.#written.keys().next().value ?? "");
+    const { name, namespace = "default" } = created.metadata;
+    this.#written.set(key, { name, namespace, count });
+  }
+
+  /** Returns false if the server has deleted the event because it expired. */
+  async #increment(written: WrittenEvent, count: number, time: number): Promise<boolean> {
+    const total = written.count + count;
+    try {
+      await this.#events.patch(written, "strategic", { count: total, lastTimestamp: timeText(time) });
+    } catch (error) {
+      if (!StatusError.is(error, "NotFound")) throw error;
+      return false;
     }
+    written.count = total;
+    return true;
+  }
+
+  #create([about, type, reason, message]: RecordedEvent, count: number, time: number): Promise<Event> {
+    const { random, component, host } = this.#options;
     const { name, namespace = "default", uid, resourceVersion } = about.metadata;
-    // Nanoseconds, of which the clock knows the upper part.
-    const stamp = BigInt(Math.floor(at)) * 1_000_000n + BigInt(Math.floor(random() * 1e6));
-    const created = await events.create({
-      metadata: { namespace, name: `${name}.${stamp.toString(16)}` },
+    // In nanoseconds; the clock has milliseconds.
+    const suffix = BigInt(Math.floor(time)) * 1_000_000n + BigInt(Math.floor(random() * 1e6));
+    const timestamp = timeText(time);
+    return this.#events.create({
+      metadata: { namespace, name: `${name}.${suffix.toString(16)}` },
       involvedObject: {
         apiVersion: about.apiVersion,
         kind: about.kind,
@@ -135,37 +191,9 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       source: { component, ...(host === undefined ? {} : { host }) },
       reportingComponent: component,
       reportingInstance: host ?? "",
-      firstTimestamp: time,
-      lastTimestamp: time,
+      firstTimestamp: timestamp,
+      lastTimestamp: timestamp,
       count,
     });
-    if (known.size >= remembered) known.delete(known.keys().next().value ?? "");
-    known.set(key, { name: created.metadata.name, namespace, count });
   }
-
-  return {
-    event(about, type, reason, text) {
-      // At once: what is remembered of events, and logged, must not grow with their texts.
-      const message = text.length > longestMessage ? `${text.slice(0, longestMessage - 3)}...` : text;
-      const event: Parameters<EventRecorder["event"]> = [about, type, reason, message];
-      const key = [about.metadata.uid, about.kind, about.metadata.name, type, reason, message].join("\0");
-      const queued = queue.get(key);
-      if (queued !== undefined) {
-        queued.count++;
-        queued.at = clock.now();
-      } else if (queue.size >= longestQueue) {
-        log.warn(
-          { kind: about.kind, name: about.metadata.name, type, reason, message },
-          "an event was dropped",
-        );
-        return;
-      } else queue.set(key, { event, count: 1, at: clock.now() });
-      writing ??= Promise.resolve().then(writeAll);
-    },
-    async flush() {
-      hurried.abort();
-      await writing;
-      hurried = new AbortController();
-    },
-  };
 }

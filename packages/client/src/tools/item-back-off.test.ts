@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { handClock } from "../testing/fake-clock.ts";
+import { fakeClock } from "../testing/fake-clock.ts";
 import { ItemBackOff } from "./item-back-off.ts";
 
-test("the delay doubles with each attempt, up to its maximum", () => {
-  const clock = handClock();
+test("the delay doubles with each attempt up to the maximum", () => {
+  const clock = fakeClock();
   const backOff = new ItemBackOff(clock, 10, 50);
   assert.equal(backOff.delay("a"), 0);
   assert.equal(backOff.left("a"), 0);
@@ -16,36 +16,36 @@ test("the delay doubles with each attempt, up to its maximum", () => {
   assert.equal(backOff.delay("b"), 0);
 });
 
-test("a delay is counted from what happened, or else from the last attempt", () => {
-  const clock = handClock();
+test("a delay begins at the event, or else at the last attempt", () => {
+  const clock = fakeClock();
   const backOff = new ItemBackOff(clock, 10, 50);
   backOff.next("a");
-  clock.pass(4);
+  clock.advance(4);
   assert.equal(backOff.left("a"), 6);
   assert.equal(backOff.left("a", clock.now()), 10);
-  clock.pass(6);
+  clock.advance(6);
   assert.equal(backOff.left("a"), 0);
 });
 
-test("quiet for twice the maximum when it happens again, a key begins anew", () => {
-  const clock = handClock();
+test("after twice the maximum without an attempt, a key starts again", () => {
+  const clock = fakeClock();
   const backOff = new ItemBackOff(clock, 10, 50);
   backOff.next("a");
   backOff.next("a");
-  clock.pass(90);
+  clock.advance(90);
   const ended = clock.now();
   // The wait after the end does not count as quiet.
-  clock.pass(50);
+  clock.advance(50);
   backOff.next("a", ended);
   assert.equal(backOff.delay("a"), 40);
-  clock.pass(101);
+  clock.advance(101);
   assert.equal(backOff.left("a", clock.now()), 0);
   backOff.next("a");
   assert.equal(backOff.delay("a"), 10);
 });
 
-test("keys are forgotten alone or by what they begin with", () => {
-  const clock = handClock();
+test("keys are forgotten alone or by prefix", () => {
+  const clock = fakeClock();
   const backOff = new ItemBackOff(clock, 10, 50);
   for (const key of ["a/1", "a/2", "b/1", "b/2"]) backOff.next(key);
   backOff.forgetAll("a/");

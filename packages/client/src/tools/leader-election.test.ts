@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { Lease } from "@dray/api/coordination/v1";
 import { type Client, type LeaderElectionOptions, leadWithLease, silentLog } from "@dray/client";
 import { withServer } from "../testing/api-server.ts";
-import { handClock, turns } from "../testing/fake-clock.ts";
+import { eventLoopTurns, fakeClock } from "../testing/fake-clock.ts";
 
-test("one leads; when it gives the lease back another leads, and one that is cut off loses the lead in time", async () => {
-  const clock = handClock();
+test("one candidate leads; after a release another leads; one that is cut off loses the lead in time", async () => {
+  const clock = fakeClock();
   await withServer(clock, async (connect) => {
     const leading: string[] = [];
     let cut = false;
@@ -51,13 +51,13 @@ test("one leads; when it gives the lease back another leads, and one that is cut
     };
     const pass = async (milliseconds: number): Promise<void> => {
       for (let i = 0; i < milliseconds; i += 1000) {
-        clock.pass(1000);
-        await turns(3);
+        clock.advance(1000);
+        await eventLoopTurns(3);
         assert.ok(leading.length <= 1, "never two leaders");
       }
     };
     const a = candidate("a", one);
-    await turns();
+    await eventLoopTurns();
     assert.deepEqual(leading, ["a"]);
     const b = candidate("b", cuttable);
     await pass(30_000);
@@ -83,7 +83,7 @@ test("one leads; when it gives the lease back another leads, and one that is cut
 
 /** A candidate whose requests can be made to hang, fail or be seen. */
 function candidate(
-  clock: ReturnType<typeof handClock>,
+  clock: ReturnType<typeof fakeClock>,
   client: Client,
   more: Partial<LeaderElectionOptions> = {},
 ): { leads: () => boolean; stop(): void; ended: Promise<void> } {
@@ -113,15 +113,15 @@ function candidate(
 
 const ref = { namespace: "kube-system", name: "the-lease" };
 
-async function passSeconds(clock: ReturnType<typeof handClock>, seconds: number): Promise<void> {
+async function passSeconds(clock: ReturnType<typeof fakeClock>, seconds: number): Promise<void> {
   for (let i = 0; i < seconds; i++) {
-    clock.pass(1_000);
-    await turns(3);
+    clock.advance(1_000);
+    await eventLoopTurns(3);
   }
 }
 
-test("a leader whose server hangs leads no more after the renew deadline", async () => {
-  const clock = handClock();
+test("a leader whose server hangs stops leading after the renew deadline", async () => {
+  const clock = fakeClock();
   await withServer(clock, async (connect) => {
     const client = connect();
     let hangs = false;
@@ -138,7 +138,7 @@ test("a leader whose server hangs leads no more after the renew deadline", async
       },
     };
     const a = candidate(clock, hanging);
-    await turns();
+    await eventLoopTurns();
     await passSeconds(clock, 20);
     assert.ok(a.leads());
     hangs = true;
@@ -152,8 +152,8 @@ test("a leader whose server hangs leads no more after the renew deadline", async
   });
 });
 
-test("a lease is taken over when it has not changed for its duration by our own clock, whatever its times say", async () => {
-  const clock = handClock();
+test("a lease is taken over if it has not changed for its duration by our own clock, whatever its timestamps", async () => {
+  const clock = fakeClock();
   await withServer(clock, async (connect) => {
     const client = connect();
     const leases = client.resource(Lease);
@@ -167,13 +167,13 @@ test("a lease is taken over when it has not changed for its duration by our own 
     await leases.create({ metadata: ref, spec: renewed("2001-01-01T00:00:00.000000Z") });
     const seen: string[] = [];
     const a = candidate(clock, client, { newLeader: (identity) => seen.push(identity) });
-    await turns();
+    await eventLoopTurns();
     await passSeconds(clock, 12);
     assert.ok(!a.leads());
     // Renewed, by a clock that is years ahead: it counts from now, when it was seen.
     await leases.patch(ref, "merge", { spec: renewed("2099-01-01T00:00:00.000000Z") });
     await passSeconds(clock, 8);
-    // Another label is no renewal.
+    // Another label is not a renewal.
     await leases.patch(ref, "merge", { metadata: { labels: { a: "b" } } });
     await passSeconds(clock, 6);
     assert.ok(!a.leads());
@@ -193,8 +193,8 @@ test("a lease is taken over when it has not changed for its duration by our own 
   });
 });
 
-test("a renewal is one request; when another has written the lease meanwhile, it is read again", async () => {
-  const clock = handClock();
+test("a renewal is one request; if the lease has changed meanwhile, it is read again", async () => {
+  const clock = fakeClock();
   await withServer(clock, async (connect) => {
     const client = connect();
     const calls: string[] = [];
@@ -216,7 +216,7 @@ test("a renewal is one request; when another has written the lease meanwhile, it
       },
     };
     const a = candidate(clock, counted);
-    await turns();
+    await eventLoopTurns();
     assert.deepEqual(calls.splice(0), ["get"]);
     await passSeconds(clock, 2);
     assert.deepEqual(calls.splice(0), ["update"]);
@@ -229,8 +229,8 @@ test("a renewal is one request; when another has written the lease meanwhile, it
   });
 });
 
-test("durations that do not fit are refused; what the leader's work rejects with is told after the lease is given back", async () => {
-  const clock = handClock();
+test("invalid durations are refused; an error of `lead` is thrown after the lease is released", async () => {
+  const clock = fakeClock();
   await withServer(clock, async (connect) => {
     const client = connect();
     const refused = (more: Partial<LeaderElectionOptions>, message: string): Promise<void> =>

@@ -1,6 +1,7 @@
 import { microTimeText, StatusError } from "@dray/api";
 import { Lease } from "@dray/api/coordination/v1";
 import type { Client } from "../client/client.ts";
+import type { ResourceClient } from "../client/resource-client.ts";
 import { type Clock, sleep } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { withSignal } from "../transport/connection.ts";
@@ -13,114 +14,174 @@ export interface LeaderElectionOptions {
   readonly namespace: string;
   /** Name of the Lease. */
   readonly name: string;
-  /** Differs between all that compete for the Lease. */
+  /** Unique among the candidates for the Lease. */
   readonly identity: string;
   /** Milliseconds: 15 s, 10 s and 2 s if absent, as in the Kubernetes components. */
   readonly leaseDuration?: number;
   readonly renewDeadline?: number;
   readonly retryPeriod?: number;
-  /** Ends the candidacy; a Lease that is held is given back. */
+  /** Ends the candidacy. A Lease that is held is released. */
   readonly signal: AbortSignal;
-  /** The work of the leader; its signal aborts when the lead is lost or the candidacy ends. */
+  /** Runs while this candidate leads. Its signal aborts when the lead is lost or the candidacy ends. */
   lead(signal: AbortSignal): Promise<void>;
-  /** Hears of each holder that is seen, this one among them; not of a Lease that nobody holds. */
+  /** Called with the identity of each new holder, this candidate included; not for a Lease without a holder. */
   newLeader?(identity: string): void;
 }
 
-/** Candidates wait up to so many times the retry period longer, so that they do not all come at once. */
+/** Maximum extra delay of a candidate, as a multiple of the retry period. Upstream: leaderelection.JitterFactor. */
 const jitter = 1.2;
 
 /**
- * Waits for the Lease, leads, and resolves when the lead is over: lost, given back, or `lead` has ended. Who loses
- * the lead must stop what it does before it tries again, so that is left to the caller. The rules are those of
- * client-go's leaderelection, with release on cancel: another candidate takes the Lease over when it has seen the same
- * record for the lease duration by its own clock, whatever the clocks of others say; a leader that has not renewed
- * within the renew deadline leads no more. Rejects with a TypeError if the durations do not fit each other, and with
- * what `lead` rejects with.
+ * Waits for the Lease, leads, and resolves when the lead has ended: lost, released, or because `lead` has ended. Does not
+ * compete again: a component that has lost the lead must first stop its work.
+ *
+ * Another candidate takes over the Lease when it has seen the same record for the lease duration by its own clock; times
+ * of other clocks are ignored. A leader that has not renewed within the renew deadline stops leading.
+ *
+ * Rejects with a TypeError if the durations do not fit each other, and with the error of `lead`.
+ *
+ * Upstream: client-go, tools/leaderelection, with ReleaseOnCancel.
  */
-export async function leadWithLease(options: LeaderElectionOptions): Promise<void> {
-  const { client, clock, log, namespace, name, identity, signal } = options;
-  const { leaseDuration = 15_000, renewDeadline = 10_000, retryPeriod = 2_000 } = options;
-  if (leaseDuration <= renewDeadline) throw new TypeError("leaseDuration must be greater than renewDeadline");
-  if (renewDeadline <= retryPeriod * jitter)
-    throw new TypeError("renewDeadline must be greater than retryPeriod*JitterFactor");
-  if (retryPeriod < 1) throw new TypeError("retryPeriod must be greater than zero");
-  if (identity === "") throw new TypeError("Lock identity is empty");
+export function leadWithLease(options: LeaderElectionOptions): Promise<void> {
+  return new LeaderElector(options).run();
+}
 
-  const leases = client.resource(Lease);
-  const ref = { namespace, name };
-  const fields = { lease: `${namespace}/${name}`, identity };
-  /** The Lease as it was seen last, and when by our clock that record was seen first. */
-  let observed: { readonly lease: Lease; readonly at: number } | undefined;
-  let reported = "";
+class LeaderElector {
+  readonly #options: LeaderElectionOptions;
+  readonly #leaseDuration: number;
+  readonly #renewDeadline: number;
+  readonly #retryPeriod: number;
+  readonly #leases: ResourceClient<Lease>;
+  /** For logs. */
+  readonly #fields: { readonly lease: string; readonly identity: string };
+  /** The Lease as last seen, and when by our clock this record was first seen. */
+  #observed: { readonly lease: Lease; readonly since: number } | undefined;
+  #reportedHolder = "";
 
-  function observe(lease: Lease): void {
-    const same = observed !== undefined && JSON.stringify(lease.spec) === JSON.stringify(observed.lease.spec);
-    observed = { lease, at: same && observed !== undefined ? observed.at : clock.now() };
+  constructor(options: LeaderElectionOptions) {
+    const { namespace, name, identity } = options;
+    this.#options = options;
+    this.#leaseDuration = options.leaseDuration ?? 15_000;
+    this.#renewDeadline = options.renewDeadline ?? 10_000;
+    this.#retryPeriod = options.retryPeriod ?? 2_000;
+    this.#leases = options.client.resource(Lease);
+    this.#fields = { lease: `${namespace}/${name}`, identity };
+  }
+
+  async run(): Promise<void> {
+    this.#checkOptions();
+    const { clock, log, random, signal } = this.#options;
+    while (!signal.aborted && !(await this.#attempt(signal)))
+      await sleep(clock, this.#retryPeriod * (1 + jitter * random()), signal);
+    if (signal.aborted) return;
+    log.info(this.#fields, "leading");
+    const leading = new AbortController();
+    const stop = (): void => leading.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    const work = Promise.resolve(this.#options.lead(leading.signal)).finally(stop);
+    const renewal = this.#renewUntilLost(leading).finally(() => signal.removeEventListener("abort", stop));
+    // Released only when the work has ended: nobody else leads in the meantime.
+    await Promise.allSettled([work, renewal]);
+    await this.#release();
+    await work;
+  }
+
+  #checkOptions(): void {
+    if (this.#leaseDuration <= this.#renewDeadline)
+      throw new TypeError("leaseDuration must be greater than renewDeadline");
+    if (this.#renewDeadline <= this.#retryPeriod * jitter)
+      throw new TypeError("renewDeadline must be greater than retryPeriod*JitterFactor");
+    if (this.#retryPeriod < 1) throw new TypeError("retryPeriod must be greater than zero");
+    if (this.#options.identity === "") throw new TypeError("Lock identity is empty");
+  }
+
+  #observe(lease: Lease): void {
+    const last = this.#observed;
+    const isSame = last !== undefined && JSON.stringify(lease.spec) === JSON.stringify(last.lease.spec);
+    this.#observed = { lease, since: isSame ? last.since : this.#options.clock.now() };
     const holder = lease.spec.holderIdentity ?? "";
-    if (holder === reported) return;
-    reported = holder;
-    if (holder !== "") options.newLeader?.(holder);
+    if (holder === this.#reportedHolder) return;
+    this.#reportedHolder = holder;
+    if (holder !== "") this.#options.newLeader?.(holder);
   }
 
-  const isMine = (): boolean => observed?.lease.spec.holderIdentity === identity;
-  const isValid = (): boolean =>
-    observed !== undefined &&
-    observed.at + (observed.lease.spec.leaseDurationSeconds ?? 0) * 1000 > clock.now();
-
-  async function write(lease: Lease, spec: Lease["spec"], stop: AbortSignal): Promise<void> {
-    observe(await leases.update({ ...lease, spec: { ...lease.spec, ...spec } }, { signal: stop }));
+  #isLeader(): boolean {
+    return this.#observed?.lease.spec.holderIdentity === this.#options.identity;
   }
 
-  /** Acquires the Lease, or renews it; false if another holds it. */
-  async function tryHold(stop: AbortSignal): Promise<boolean> {
+  #isLeaseValid(): boolean {
+    if (this.#observed === undefined) return false;
+    const { lease, since } = this.#observed;
+    return since + (lease.spec.leaseDurationSeconds ?? 0) * 1000 > this.#options.clock.now();
+  }
+
+  async #update(lease: Lease, spec: Lease["spec"], signal: AbortSignal): Promise<void> {
+    this.#observe(await this.#leases.update({ ...lease, spec: { ...lease.spec, ...spec } }, { signal }));
+  }
+
+  /** Acquires or renews the Lease. Returns false if another candidate holds it. */
+  async #tryAcquireOrRenew(signal: AbortSignal): Promise<boolean> {
+    const { clock, log, namespace, name, identity } = this.#options;
     const now = microTimeText(clock.now());
-    const leaseDurationSeconds = Math.floor(leaseDuration / 1000);
+    const leaseDurationSeconds = Math.floor(this.#leaseDuration / 1000);
     const held = { holderIdentity: identity, leaseDurationSeconds, renewTime: now };
-    if (observed !== undefined && isMine() && isValid()) {
-      // What was seen last is most likely still there: one request instead of two.
+    if (this.#observed !== undefined && this.#isLeader() && this.#isLeaseValid()) {
+      // Optimistic: one request instead of two if nobody else has changed the Lease.
       try {
-        await write(observed.lease, held, stop);
+        await this.#update(this.#observed.lease, held, signal);
         return true;
       } catch (error) {
-        if (stop.aborted) throw error;
-        log.debug({ ...fields, err: error }, "the lease has changed meanwhile");
+        if (signal.aborted) throw error;
+        log.debug({ ...this.#fields, err: error }, "the lease has changed meanwhile");
       }
     }
     let lease: Lease;
     try {
-      lease = await leases.get(ref, { signal: stop });
+      lease = await this.#leases.get({ namespace, name }, { signal });
     } catch (error) {
       if (!StatusError.is(error, "NotFound")) throw error;
       const spec = { ...held, acquireTime: now, leaseTransitions: 0 };
-      observe(await leases.create({ metadata: ref, spec }, { signal: stop }));
+      this.#observe(await this.#leases.create({ metadata: { namespace, name }, spec }, { signal }));
       return true;
     }
-    observe(lease);
-    if (lease.spec.holderIdentity && isValid() && !isMine()) return false;
-    const taken = { acquireTime: now, leaseTransitions: (lease.spec.leaseTransitions ?? 0) + 1 };
-    await write(lease, { ...held, ...(isMine() ? {} : taken) }, stop);
+    this.#observe(lease);
+    if (lease.spec.holderIdentity && this.#isLeaseValid() && !this.#isLeader()) return false;
+    const acquired = { acquireTime: now, leaseTransitions: (lease.spec.leaseTransitions ?? 0) + 1 };
+    await this.#update(lease, { ...held, ...(this.#isLeader() ? {} : acquired) }, signal);
     return true;
   }
 
-  /** One try; whatever keeps it from an answer, it ends with the signal. */
-  async function attempt(stop: AbortSignal): Promise<boolean> {
+  /** Tries once. Ends with the signal, even if the server does not respond. */
+  async #attempt(signal: AbortSignal): Promise<boolean> {
     try {
-      return await withSignal(tryHold(stop), stop);
+      return await withSignal(this.#tryAcquireOrRenew(signal), signal);
     } catch (error) {
-      if (!stop.aborted) log.debug({ ...fields, err: error }, "cannot get or renew the lease");
+      if (!signal.aborted)
+        this.#options.log.debug({ ...this.#fields, err: error }, "cannot get or renew the lease");
       return false;
     }
   }
 
-  async function renewInTime(stop: AbortSignal): Promise<boolean> {
-    const late = new AbortController();
-    const cancel = clock.after(renewDeadline, () => late.abort());
-    const either = AbortSignal.any([stop, late.signal]);
+  async #renewUntilLost(leading: AbortController): Promise<void> {
+    const { clock, log } = this.#options;
+    while (!leading.signal.aborted) {
+      await sleep(clock, this.#retryPeriod, leading.signal);
+      if (leading.signal.aborted || (await this.#renew(leading.signal)) || leading.signal.aborted) continue;
+      log.warn(this.#fields, "the lead is lost");
+      leading.abort();
+    }
+  }
+
+  /** Retries until the renew deadline. */
+  async #renew(signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.#options;
+    const deadline = new AbortController();
+    const cancel = clock.after(this.#renewDeadline, () => deadline.abort());
+    const either = AbortSignal.any([signal, deadline.signal]);
     try {
       while (!either.aborted) {
-        if (await attempt(either)) return true;
-        await sleep(clock, retryPeriod, either);
+        if (await this.#attempt(either)) return true;
+        await sleep(clock, this.#retryPeriod, either);
       }
       return false;
     } finally {
@@ -128,42 +189,22 @@ export async function leadWithLease(options: LeaderElectionOptions): Promise<voi
     }
   }
 
-  async function giveBack(): Promise<void> {
-    const late = new AbortController();
-    const cancel = clock.after(renewDeadline, () => late.abort());
+  async #release(): Promise<void> {
+    const { clock, log, namespace, name, identity } = this.#options;
+    const deadline = new AbortController();
+    const cancel = clock.after(this.#renewDeadline, () => deadline.abort());
+    const { signal } = deadline;
     try {
-      const lease = await withSignal(leases.get(ref, { signal: late.signal }), late.signal);
+      const lease = await withSignal(this.#leases.get({ namespace, name }, { signal }), signal);
       if (lease.spec.holderIdentity !== identity) return;
       const now = microTimeText(clock.now());
       const spec = { holderIdentity: "", leaseDurationSeconds: 1, renewTime: now, acquireTime: now };
-      await withSignal(write(lease, spec, late.signal), late.signal);
+      await withSignal(this.#update(lease, spec, signal), signal);
     } catch (error) {
-      // It runs out by itself.
-      log.debug({ ...fields, err: error }, "cannot give the lease back");
+      // It expires.
+      log.debug({ ...this.#fields, err: error }, "cannot give the lease back");
     } finally {
       cancel();
     }
   }
-
-  while (!signal.aborted && !(await attempt(signal)))
-    await sleep(clock, retryPeriod * (1 + jitter * options.random()), signal);
-  if (signal.aborted) return;
-  log.info(fields, "leading");
-  const leading = new AbortController();
-  const stop = (): void => leading.abort();
-  signal.addEventListener("abort", stop, { once: true });
-  const work = Promise.resolve(options.lead(leading.signal)).finally(stop);
-  const renewing = (async () => {
-    while (!leading.signal.aborted) {
-      await sleep(clock, retryPeriod, leading.signal);
-      if (leading.signal.aborted || (await renewInTime(leading.signal)) || leading.signal.aborted) continue;
-      log.warn(fields, "the lead is lost");
-      leading.abort();
-    }
-    signal.removeEventListener("abort", stop);
-  })();
-  // The Lease is given back when the work has ended, not before: nobody else leads while it goes on.
-  await Promise.allSettled([work, renewing]);
-  await giveBack();
-  await work;
 }

@@ -7,9 +7,9 @@ import {
   silentLog,
   tokenBucket,
 } from "@dray/client";
-import { handClock, turns } from "../testing/fake-clock.ts";
+import { eventLoopTurns, fakeClock } from "../testing/fake-clock.ts";
 
-test("each key backs off by itself, doubled up to the longest delay, until it is forgotten", () => {
+test("each key backs off alone, doubled up to the maximum delay, until it is forgotten", () => {
   const limiter = exponentialBackoff(1, 1000);
   assert.deepEqual(
     Array.from({ length: 12 }, () => limiter.when("a")),
@@ -22,29 +22,29 @@ test("each key backs off by itself, doubled up to the longest delay, until it is
   assert.equal(limiter.when("b"), 1000);
 });
 
-test("a bucket gives its burst at once and then so many in a second, whatever the clock does", () => {
-  const clock = handClock();
+test("a bucket allows its burst at once and then its rate, even if the clock is set back", () => {
+  const clock = fakeClock();
   const bucket = tokenBucket(clock, 10, 3);
   const take = (count: number): number[] => Array.from({ length: count }, () => bucket.when("k"));
   assert.deepEqual(take(5), [0, 0, 0, 100, 200]);
-  clock.pass(300);
+  clock.advance(300);
   assert.deepEqual(take(2), [0, 100]);
-  clock.pass(-5_000);
+  clock.advance(-5_000);
   assert.deepEqual(take(1), [200]);
-  clock.pass(60_000);
+  clock.advance(60_000);
   assert.deepEqual(take(4), [0, 0, 0, 100]);
 });
 
-test("controllers: the longer of both, 5 ms for a key and 10 a second for all after 100", () => {
-  const limiter = controllerRateLimiter(handClock());
+test("controllers: the longer of 5 ms per key and 10 a second for all keys after 100", () => {
+  const limiter = controllerRateLimiter(fakeClock());
   assert.deepEqual([limiter.when("a"), limiter.when("a"), limiter.when("b")], [5, 10, 5]);
   for (let i = 3; i < 100; i++) limiter.when(`k${i}`);
   assert.deepEqual([limiter.when("c"), limiter.when("d")], [100, 200]);
   assert.equal(limiter.failures("a"), 2);
 });
 
-test("a queue: work that asks for its repetition goes on backing off, and is forgotten when it no longer asks", async () => {
-  const clock = handClock();
+test("a queue: addRateLimited in a reconcile continues the back-off, which ends without it", async () => {
+  const clock = fakeClock();
   const began = clock.now();
   const times: number[] = [];
   let left = 3;
@@ -52,30 +52,30 @@ test("a queue: work that asks for its repetition goes on backing off, and is for
     name: "t",
     clock,
     log: silentLog,
-    firstDelay: 10,
+    baseDelay: 10,
     async reconcile(key) {
       times.push(clock.now() - began);
       if (left-- > 0) queue.addRateLimited(key);
     },
   });
   queue.add("k");
-  await turns(1);
+  await eventLoopTurns(1);
   for (let i = 0; i < 10; i++) {
-    clock.pass(10);
-    await turns(1);
+    clock.advance(10);
+    await eventLoopTurns(1);
   }
   assert.deepEqual(times, [0, 10, 30, 70]);
   left = 1;
   queue.add("k");
-  await turns(1);
-  clock.pass(10);
-  await turns(1);
+  await eventLoopTurns(1);
+  clock.advance(10);
+  await eventLoopTurns(1);
   assert.deepEqual(times.slice(4), [100, 110]);
   await queue.close();
 });
 
-test("a queue: a limiter of the caller's own counts", async () => {
-  const clock = handClock();
+test("a queue: a custom limiter is used", async () => {
+  const clock = fakeClock();
   let runs = 0;
   const queue = createWorkQueue({
     name: "t",
@@ -88,12 +88,12 @@ test("a queue: a limiter of the caller's own counts", async () => {
     },
   });
   queue.add("k");
-  await turns(1);
-  clock.pass(6_999);
-  await turns(1);
+  await eventLoopTurns(1);
+  clock.advance(6_999);
+  await eventLoopTurns(1);
   assert.equal(runs, 1);
-  clock.pass(1);
-  await turns(1);
+  clock.advance(1);
+  await eventLoopTurns(1);
   assert.equal(runs, 2);
   await queue.close();
 });

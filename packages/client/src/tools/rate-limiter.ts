@@ -1,40 +1,40 @@
 import type { Clock } from "../clock.ts";
 
-/** Says how long to wait before a key is tried again, as client-go's workqueue.TypedRateLimiter. */
+/** Decides how long to wait before a key is retried. Upstream: client-go, workqueue.TypedRateLimiter. */
 export interface RateLimiter {
-  /** Milliseconds to wait now; each call counts as one more failure of the key. */
+  /** Returns milliseconds to wait, and counts one more failure of the key. */
   when(key: string): number;
-  /** The key has succeeded, or nobody cares any more. */
+  /** Resets a key that has succeeded or is no longer needed. */
   forget(key: string): void;
-  /** How often the key has failed since it was forgotten. */
+  /** Returns the number of failures of the key since it was forgotten. */
   failures(key: string): number;
 }
 
-/** `firstDelay` milliseconds, doubled with each failure of the same key, up to `longestDelay`. */
-export function exponentialBackoff(firstDelay: number, longestDelay: number): RateLimiter {
+/** `baseDelay` milliseconds, doubled with each failure of the same key, up to `maxDelay`. */
+export function exponentialBackoff(baseDelay: number, maxDelay: number): RateLimiter {
   const failures = new Map<string, number>();
   return {
     when(key) {
       const count = failures.get(key) ?? 0;
       failures.set(key, count + 1);
-      return Math.min(longestDelay, firstDelay * 2 ** count);
+      return Math.min(maxDelay, baseDelay * 2 ** count);
     },
     forget: (key) => void failures.delete(key),
     failures: (key) => failures.get(key) ?? 0,
   };
 }
 
-/** All keys together: `burst` at once, then `perSecond` in each second (golang.org/x/time/rate). */
+/** For all keys together: `burst` at once, then `perSecond` each second. Upstream: golang.org/x/time/rate. */
 export function tokenBucket(clock: Clock, perSecond: number, burst: number): RateLimiter {
   const interval = 1000 / perSecond;
   let tokens = burst;
-  let counted = clock.now();
+  let updated = clock.now();
   return {
     when() {
       const now = clock.now();
-      // A clock that is set back makes no tokens, and takes none away.
-      tokens = Math.min(burst, tokens + Math.max(0, now - counted) / interval);
-      counted = now;
+      // A clock that is set back neither adds nor removes tokens.
+      tokens = Math.min(burst, tokens + Math.max(0, now - updated) / interval);
+      updated = now;
       tokens--;
       return tokens >= 0 ? 0 : -tokens * interval;
     },
@@ -43,8 +43,8 @@ export function tokenBucket(clock: Clock, perSecond: number, burst: number): Rat
   };
 }
 
-/** The longest wait of several limiters; each of them counts. */
-export function longestOf(...limiters: readonly RateLimiter[]): RateLimiter {
+/** The longest delay of several limiters, each of which counts. Upstream: workqueue.TypedMaxOfRateLimiter. */
+export function maxOf(...limiters: readonly RateLimiter[]): RateLimiter {
   return {
     when: (key) => Math.max(...limiters.map((limiter) => limiter.when(key))),
     forget(key) {
@@ -55,9 +55,9 @@ export function longestOf(...limiters: readonly RateLimiter[]): RateLimiter {
 }
 
 /**
- * What controllers use (client-go's DefaultTypedControllerRateLimiter): for each key 5 ms, doubled up to 1000 s, and
- * for all keys together 10 repetitions a second after the first 100.
+ * The default of controllers: for each key 5 ms, doubled up to 1000 s, and for all keys together 10 retries a second
+ * after the first 100. Upstream: workqueue.DefaultTypedControllerRateLimiter.
  */
-export function controllerRateLimiter(clock: Clock, firstDelay = 5, longestDelay = 1_000_000): RateLimiter {
-  return longestOf(exponentialBackoff(firstDelay, longestDelay), tokenBucket(clock, 10, 100));
+export function controllerRateLimiter(clock: Clock, baseDelay = 5, maxDelay = 1_000_000): RateLimiter {
+  return maxOf(exponentialBackoff(baseDelay, maxDelay), tokenBucket(clock, 10, 100));
 }

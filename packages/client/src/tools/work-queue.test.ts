@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Clock, createWorkQueue, silentLog } from "@dray/client";
 
-function handClock(): Clock & { pass(milliseconds: number): Promise<void> } {
+function fakeClock(): Clock & { advance(milliseconds: number): Promise<void> } {
   let now = 0;
   const timers = new Set<{ at: number; run: () => void }>();
   return {
@@ -12,7 +12,7 @@ function handClock(): Clock & { pass(milliseconds: number): Promise<void> } {
       timers.add(timer);
       return () => timers.delete(timer);
     },
-    async pass(milliseconds) {
+    async advance(milliseconds) {
       now += milliseconds;
       for (const timer of [...timers]) if (timer.at <= now && timers.delete(timer)) timer.run();
       await new Promise((resolve) => setImmediate(resolve));
@@ -22,12 +22,12 @@ function handClock(): Clock & { pass(milliseconds: number): Promise<void> } {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("a key that is added often is worked on once; during its work, once more afterwards", async () => {
+test("a key that is added several times is reconciled once; while it runs, once more afterwards", async () => {
   const done: string[] = [];
   let release = (): void => {};
   const queue = createWorkQueue({
     name: "t",
-    clock: handClock(),
+    clock: fakeClock(),
     log: silentLog,
     async reconcile(key) {
       done.push(key);
@@ -48,16 +48,16 @@ test("a key that is added often is worked on once; during its work, once more af
   await queue.close();
 });
 
-test("a failing key backs off by itself, and begins anew after a success", async () => {
-  const clock = handClock();
+test("a failing key backs off alone, and starts again after a success", async () => {
+  const clock = fakeClock();
   const times: number[] = [];
   let fail = true;
   const queue = createWorkQueue({
     name: "t",
     clock,
     log: silentLog,
-    firstDelay: 10,
-    longestDelay: 40,
+    baseDelay: 10,
+    maxDelay: 40,
     async reconcile() {
       times.push(clock.now());
       if (fail) throw new Error("not yet");
@@ -65,20 +65,20 @@ test("a failing key backs off by itself, and begins anew after a success", async
   });
   queue.add("k");
   await turn();
-  for (let i = 0; i < 15; i++) await clock.pass(10);
+  for (let i = 0; i < 15; i++) await clock.advance(10);
   assert.deepEqual(times, [0, 10, 30, 70, 110, 150]);
   fail = false;
-  await clock.pass(40);
+  await clock.advance(40);
   fail = true;
   queue.add("k");
   await turn();
-  await clock.pass(10);
+  await clock.advance(10);
   assert.deepEqual(times.slice(6), [190, 190, 200]);
   await queue.close();
 });
 
-test("of two delays the earlier stands; concurrency is kept; closing waits for the work begun", async () => {
-  const clock = handClock();
+test("the earlier of two delays counts; concurrency is limited; close waits for running reconciles", async () => {
+  const clock = fakeClock();
   const running = new Set<string>();
   let most = 0;
   const release: (() => void)[] = [];
@@ -97,9 +97,9 @@ test("of two delays the earlier stands; concurrency is kept; closing waits for t
   queue.addAfter("late", 100);
   queue.addAfter("late", 50);
   queue.addAfter("late", 200);
-  await clock.pass(49);
+  await clock.advance(49);
   assert.equal(running.size, 0);
-  await clock.pass(1);
+  await clock.advance(1);
   assert.deepEqual([...running], ["late"]);
   for (const key of ["a", "b", "c"]) queue.add(key);
   await turn();
@@ -119,8 +119,8 @@ for (const [what, keys] of [
   ["itself", ["a"]],
   ["another, which adds it", ["a", "b"]],
 ] as const)
-  test(`a key whose work adds ${what} lets I/O through, and is slowed down`, async () => {
-    const clock = handClock();
+  test(`a key whose reconcile adds ${what} does not starve I/O, and is slowed down`, async () => {
+    const clock = fakeClock();
     const warnings: unknown[] = [];
     let rounds = 0;
     const queue = createWorkQueue({
@@ -140,15 +140,15 @@ for (const [what, keys] of [
     for (let turns = 0; turns < 500; turns++) await turn();
     const before = rounds;
     assert.ok(before < 200, `${before} rounds while no time passed`);
-    for (let seconds = 0; seconds < 100; seconds++) await clock.pass(1000);
+    for (let seconds = 0; seconds < 100; seconds++) await clock.advance(1000);
     assert.ok(rounds > before, "it goes on");
     assert.ok(rounds <= before + 101 * keys.length, `${rounds - before} rounds in 100 s`);
     assert.equal(warnings.length, 1, "said once");
     await queue.close();
   });
 
-test("a key that comes to rest in between is not slowed down", async () => {
-  const clock = handClock();
+test("a key that rests in between is not slowed down", async () => {
+  const clock = fakeClock();
   let rounds = 0;
   let release: (() => void) | undefined;
   const queue = createWorkQueue({
@@ -170,11 +170,11 @@ test("a key that comes to rest in between is not slowed down", async () => {
   await queue.close();
 });
 
-test("many keys that need no I/O are worked on in several turns", async () => {
+test("many keys without I/O are reconciled in several turns", async () => {
   let done = 0;
   const queue = createWorkQueue({
     name: "t",
-    clock: handClock(),
+    clock: fakeClock(),
     log: silentLog,
     concurrency: Number.POSITIVE_INFINITY,
     async reconcile() {

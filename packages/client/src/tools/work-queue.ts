@@ -3,186 +3,216 @@ import type { Log } from "../log.ts";
 import { controllerRateLimiter, type RateLimiter } from "./rate-limiter.ts";
 
 export interface WorkQueueOptions {
-  /** Says in logs whose queue this is. */
+  /** Names the queue in logs. */
   readonly name: string;
   readonly clock: Clock;
   readonly log: Log;
   /**
-   * Brings what the key names from what is to what should be; called for a key at most once at a time. If it
-   * rejects, the key comes again after its back-off.
+   * Brings the object of a key from its actual to its desired state. Calls for one key never overlap. If it rejects,
+   * the key is retried after its back-off.
    */
   reconcile(key: string): Promise<void>;
-  /** How many keys are worked on at a time; 1 if absent. */
+  /** Maximum number of keys that are reconciled at a time; 1 if absent. */
   readonly concurrency?: number;
   /**
-   * Milliseconds before the first repetition, doubled with each failure up to `longestDelay` (5 and 60,000 if absent);
-   * all keys together are repeated ten times a second after the first hundred.
+   * Milliseconds before the first retry, doubled with each failure up to `maxDelay` (5 and 60,000 if absent). All keys
+   * together are retried ten times a second after the first hundred.
    */
-  readonly firstDelay?: number;
-  readonly longestDelay?: number;
-  /** Takes the place of the two delays. */
+  readonly baseDelay?: number;
+  readonly maxDelay?: number;
+  /** Replaces the two delays. */
   readonly rateLimiter?: RateLimiter;
 }
 
-/** Maximum number of keys begun in one turn of the event loop. */
+/** Maximum number of keys started in one turn of the event loop. */
 const maxKeysPerTurn = 128;
-/** Maximum number of rounds in a row, each asked for before the last had ended, that follow without a delay. */
+/** Maximum number of rounds of a key without a delay, if each asks for the next before it ends. */
 const maxRoundsInRow = 64;
-/** Milliseconds before the next round of such a key, doubled with each, and their maximum. */
-const roundDelays = { first: 1, max: 1000 };
+/** Milliseconds before the next round of such a key, doubled with each, up to the maximum. */
+const roundDelays = { base: 1, max: 1000 };
 
 /**
- * Keys to reconcile. A key that is added again while it waits is worked on once; while it is worked on, once
- * more afterwards. Two rounds of one key never follow in one turn of the event loop, and a key whose rounds ask for
- * the next one without end is delayed: a reconcile that makes no progress must not keep the process from its I/O.
+ * Keys to reconcile. A key that is added several times while it waits is reconciled once; while it is being reconciled,
+ * once more afterwards. Two rounds of one key never start in the same turn of the event loop, and a key whose rounds keep
+ * asking for another is delayed: a reconcile without progress must not starve the I/O of the process.
+ *
+ * Upstream: client-go, workqueue.TypedRateLimitingInterface.
  */
 export interface WorkQueue {
   add(key: string): void;
-  /** Adds the key after some milliseconds; an earlier time that is already set for it stands. */
+  /** Adds the key after some milliseconds, unless it is already due earlier. */
   addAfter(key: string, milliseconds: number): void;
-  /** Adds the key when its rate limiter says: for repetitions that are no failure of `reconcile`. */
+  /** Adds the key after the delay of its rate limiter: for retries without a failure of `reconcile`. */
   addRateLimited(key: string): void;
-  /** How many keys wait or are worked on; delayed ones apart. */
+  /** Number of keys that wait or are being reconciled, without delayed ones. */
   readonly size: number;
-  /** Takes no more keys, forgets those that wait, and resolves when the work begun is done. */
+  /** Discards waiting keys, accepts no more, and resolves when the running reconciles have ended. */
   close(): Promise<void>;
 }
 
-/** A queue that works on its keys from now on, in the order in which they came. */
+/** Makes a queue that starts reconciling at once, in the order in which keys are added. */
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
-  const { clock, log, name, reconcile, concurrency = 1, firstDelay = 5, longestDelay = 60_000 } = options;
-  const limiter = options.rateLimiter ?? controllerRateLimiter(clock, firstDelay, longestDelay);
-  const waiting = new Set<string>();
-  const working = new Set<string>();
-  const again = new Set<string>();
-  /** Keys whose work itself has asked for a repetition: their back-off goes on. */
-  const repeated = new Set<string>();
-  const delayed = new Map<string, { readonly time: number; readonly cancel: () => void }>();
-  /** Keys begun in this turn of the event loop. */
-  const begun = new Set<string>();
-  /** How many rounds a key has had in a row; absent for one that came to rest. */
-  const rounds = new Map<string, number>();
-  /** Keys whose next round is delayed because they had too many in a row. */
-  const slowed = new Set<string>();
-  /** Keys whose delay of that kind is over. */
-  const due = new Set<string>();
-  let closed = false;
-  let scheduled = false;
-  let drained: (() => void) | undefined;
+  const queue = new RateLimitingQueue(options);
+  return {
+    add: (key) => queue.add(key),
+    addAfter: (key, milliseconds) => queue.addAfter(key, milliseconds),
+    addRateLimited: (key) => queue.addRateLimited(key),
+    get size() {
+      return queue.size;
+    },
+    close: () => queue.close(),
+  };
+}
 
-  function add(key: string): void {
-    if (closed || slowed.has(key)) return;
-    if (working.has(key)) again.add(key);
-    else waiting.add(key);
-    wake();
+class RateLimitingQueue implements WorkQueue {
+  readonly #options: WorkQueueOptions;
+  readonly #concurrency: number;
+  readonly #limiter: RateLimiter;
+  readonly #waiting = new Set<string>();
+  readonly #running = new Set<string>();
+  /** Running keys that were added again. */
+  readonly #dirty = new Set<string>();
+  /** Running keys that were added with `addRateLimited`: their back-off continues. */
+  readonly #rateLimited = new Set<string>();
+  readonly #delayed = new Map<string, { readonly time: number; readonly cancel: () => void }>();
+  /** Keys started in this turn of the event loop. */
+  readonly #started = new Set<string>();
+  /** Number of rounds in a row; absent for a key that came to rest. */
+  readonly #rounds = new Map<string, number>();
+  /** Keys whose next round is delayed because of too many rounds in a row. */
+  readonly #slowed = new Set<string>();
+  /** Keys whose delay of that kind is over. */
+  readonly #due = new Set<string>();
+  #closed = false;
+  #scheduled = false;
+  #drained: (() => void) | undefined;
+
+  constructor(options: WorkQueueOptions) {
+    const { clock, concurrency = 1, baseDelay = 5, maxDelay = 60_000 } = options;
+    this.#options = options;
+    this.#concurrency = concurrency;
+    this.#limiter = options.rateLimiter ?? controllerRateLimiter(clock, baseDelay, maxDelay);
   }
 
-  function addAfter(key: string, milliseconds: number): void {
-    if (closed) return;
+  get size(): number {
+    return this.#waiting.size + this.#running.size;
+  }
+
+  add(key: string): void {
+    if (this.#closed || this.#slowed.has(key)) return;
+    if (this.#running.has(key)) this.#dirty.add(key);
+    else this.#waiting.add(key);
+    this.#wake();
+  }
+
+  addAfter(key: string, milliseconds: number): void {
+    if (this.#closed) return;
     if (milliseconds <= 0) {
-      add(key);
+      this.add(key);
       return;
     }
+    const { clock } = this.#options;
     const time = clock.now() + milliseconds;
-    const set = delayed.get(key);
+    const set = this.#delayed.get(key);
     if (set !== undefined) {
       if (set.time <= time) return;
       set.cancel();
     }
     const cancel = clock.after(milliseconds, () => {
-      delayed.delete(key);
-      if (slowed.delete(key)) due.add(key);
-      add(key);
+      this.#delayed.delete(key);
+      if (this.#slowed.delete(key)) this.#due.add(key);
+      this.add(key);
     });
-    delayed.set(key, { time, cancel });
+    this.#delayed.set(key, { time, cancel });
   }
 
-  function addRateLimited(key: string): void {
-    if (working.has(key)) repeated.add(key);
-    addAfter(key, limiter.when(key));
+  addRateLimited(key: string): void {
+    if (this.#running.has(key)) this.#rateLimited.add(key);
+    this.addAfter(key, this.#limiter.when(key));
   }
 
-  /** Begins in a later microtask, so that the events of one turn are seen together. */
-  function wake(): void {
-    if (scheduled) return;
-    scheduled = true;
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#waiting.clear();
+    this.#dirty.clear();
+    for (const { cancel } of this.#delayed.values()) cancel();
+    this.#delayed.clear();
+    if (this.#running.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve;
+      });
+    }
+  }
+
+  /** Starts keys in a later microtask, so that the events of one turn are seen together. */
+  #wake(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
     queueMicrotask(() => {
-      scheduled = false;
-      for (const key of waiting) {
-        if (working.size >= concurrency || begun.size >= maxKeysPerTurn) break;
-        if (begun.has(key)) continue;
-        waiting.delete(key);
-        if (!due.delete(key) && isSlowed(key)) continue;
-        if (begun.size === 0) setImmediate(endTurn);
-        begun.add(key);
-        working.add(key);
-        void work(key);
+      this.#scheduled = false;
+      for (const key of this.#waiting) {
+        if (this.#running.size >= this.#concurrency || this.#started.size >= maxKeysPerTurn) break;
+        if (this.#started.has(key)) continue;
+        this.#waiting.delete(key);
+        if (!this.#due.delete(key) && this.#isSlowed(key)) continue;
+        if (this.#started.size === 0) setImmediate(() => this.#endTurn());
+        this.#started.add(key);
+        this.#running.add(key);
+        void this.#reconcile(key);
       }
     });
   }
 
-  function endTurn(): void {
-    begun.clear();
-    for (const key of rounds.keys())
-      if (!waiting.has(key) && !working.has(key) && !slowed.has(key) && !due.has(key)) rounds.delete(key);
-    if (waiting.size > 0) wake();
+  #endTurn(): void {
+    this.#started.clear();
+    for (const key of this.#rounds.keys()) if (!this.#isActive(key)) this.#rounds.delete(key);
+    if (this.#waiting.size > 0) this.#wake();
   }
 
-  /** Counts a round of the key; true if it has had too many in a row, and is delayed instead. */
-  function isSlowed(key: string): boolean {
-    const count = (rounds.get(key) ?? 0) + 1;
-    rounds.set(key, count);
+  #isActive(key: string): boolean {
+    return this.#waiting.has(key) || this.#running.has(key) || this.#slowed.has(key) || this.#due.has(key);
+  }
+
+  /** Counts a round of the key. Returns true if it had too many in a row and is delayed instead. */
+  #isSlowed(key: string): boolean {
+    const count = (this.#rounds.get(key) ?? 0) + 1;
+    this.#rounds.set(key, count);
     if (count <= maxRoundsInRow) return false;
-    const doubled = roundDelays.first * 2 ** (count - maxRoundsInRow - 1);
+    const doubled = roundDelays.base * 2 ** (count - maxRoundsInRow - 1);
     const delay = Math.min(doubled, roundDelays.max);
-    // Once in a row: a log must not grow with it.
+    // Logged once per row of rounds.
+    const { name, log } = this.#options;
     if (doubled >= roundDelays.max && doubled < 2 * roundDelays.max)
       log.warn({ queue: name, key, rounds: count, delay }, "every round asks for another at once");
-    slowed.add(key);
-    addAfter(key, delay);
+    this.#slowed.add(key);
+    this.addAfter(key, delay);
     return true;
   }
 
-  async function work(key: string): Promise<void> {
+  async #reconcile(key: string): Promise<void> {
     try {
-      await reconcile(key);
-      if (!repeated.has(key)) limiter.forget(key);
+      await this.#options.reconcile(key);
+      if (!this.#rateLimited.has(key)) this.#limiter.forget(key);
     } catch (error) {
-      const delay = limiter.when(key);
-      const failures = limiter.failures(key);
-      addAfter(key, delay);
-      if (!closed)
-        log[failures < 4 ? "debug" : "warn"](
-          { queue: name, key, failures, delay, err: error },
-          "cannot reconcile yet",
-        );
+      this.#retry(key, error);
     }
-    repeated.delete(key);
-    working.delete(key);
-    if (again.delete(key) && !closed) waiting.add(key);
-    else if (!begun.has(key)) rounds.delete(key);
-    if (closed && working.size === 0) drained?.();
-    wake();
+    this.#rateLimited.delete(key);
+    this.#running.delete(key);
+    if (this.#dirty.delete(key) && !this.#closed) this.#waiting.add(key);
+    else if (!this.#started.has(key)) this.#rounds.delete(key);
+    if (this.#closed && this.#running.size === 0) this.#drained?.();
+    this.#wake();
   }
 
-  return {
-    add,
-    addAfter,
-    addRateLimited,
-    get size() {
-      return waiting.size + working.size;
-    },
-    async close() {
-      closed = true;
-      waiting.clear();
-      again.clear();
-      for (const { cancel } of delayed.values()) cancel();
-      delayed.clear();
-      if (working.size > 0) {
-        await new Promise<void>((resolve) => {
-          drained = resolve;
-        });
-      }
-    },
-  };
+  #retry(key: string, error: unknown): void {
+    const delay = this.#limiter.when(key);
+    const failures = this.#limiter.failures(key);
+    this.addAfter(key, delay);
+    if (this.#closed) return;
+    const { name, log } = this.#options;
+    log[failures < 4 ? "debug" : "warn"](
+      { queue: name, key, failures, delay, err: error },
+      "cannot reconcile yet",
+    );
+  }
 }

@@ -1,26 +1,23 @@
 import { once } from "node:events";
 import type { Clock } from "../clock.ts";
-import { type Link, pingInterval, text } from "./connection.ts";
+import { type Connection, errorText, pingInterval } from "./connection.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
 import type { Credentials } from "./credentials.ts";
 import { ConnectionError } from "./exchange.ts";
-import { http1Link } from "./http1-connection.ts";
-import { http2Link } from "./http2-connection.ts";
+import { http1Connection } from "./http1-connection.ts";
+import { http2Connection } from "./http2-connection.ts";
 
 const connectTimeout = 30_000;
 
-/**
- * Connects, and finds out which protocol the server speaks. Rejects with `ConnectionError`, at once when the signal is
- * aborted.
- */
+/** Connects with the protocol that the server supports. Rejects with `ConnectionError`, at once if the signal aborts. */
 export async function connect(
   server: URL,
   options: ConnectionOptions,
   credentials: Credentials,
   clock: Clock,
   signal: AbortSignal,
-): Promise<Link> {
-  if (server.protocol === "http:") return http1Link(server, {});
+): Promise<Connection> {
+  if (server.protocol === "http:") return http1Connection(server, {});
   const tls = await import("node:tls");
   const port = Number(server.port === "" ? 443 : server.port);
   const host = server.hostname.replace(/^\[|\]$/g, "");
@@ -29,7 +26,7 @@ export async function connect(
     ...(credentials.cert === undefined ? {} : { cert: credentials.cert }),
     ...(credentials.key === undefined ? {} : { key: credentials.key }),
     rejectUnauthorized: options.insecureSkipTlsVerify !== true,
-    // An address is no legal server name indication.
+    // An address is not valid as a server name.
     ...(options.tlsServerName !== undefined
       ? { servername: options.tlsServerName }
       : /^[\d.]+$|:/.test(host)
@@ -44,14 +41,14 @@ export async function connect(
   try {
     await once(socket, "secureConnect");
   } catch (error) {
-    throw new ConnectionError(`cannot connect to ${server.origin}: ${text(error)}`, { cause: error });
+    throw new ConnectionError(`cannot connect to ${server.origin}: ${errorText(error)}`, { cause: error });
   } finally {
     cancel();
     signal.removeEventListener("abort", giveUp);
   }
   socket.setNoDelay(true);
   socket.setKeepAlive(true, pingInterval);
-  if (socket.alpnProtocol === "h2") return http2Link(server, socket, clock);
+  if (socket.alpnProtocol === "h2") return http2Connection(server, socket, clock);
   socket.destroy();
-  return http1Link(server, security);
+  return http1Connection(server, security);
 }

@@ -1,20 +1,20 @@
 import type { CredentialSource } from "./credentials.ts";
 
-/** How to reach one API server as one user. PEM texts throughout. */
+/** An API server and the identity of a user. Certificates and keys are PEM. */
 export interface ConnectionOptions {
-  /** `https://127.0.0.1:6443`; a path is put in front of every request, `http://` speaks without TLS. */
+  /** `https://127.0.0.1:6443`. A path is prepended to that of every request; `http://` is without TLS. */
   readonly server: string;
-  /** The authority that must have signed the server's certificate; the system's if absent. */
+  /** The authority of the server's certificate; those of the system if absent. */
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
   readonly token?: string;
-  /** Read again when it changes. */
+  /** A file that is read again when it changes. */
   readonly tokenFile?: string;
-  /** Takes the place of `token` and `tokenFile`. */
+  /** Replaces `token` and `tokenFile`. */
   readonly credentials?: CredentialSource;
   readonly insecureSkipTlsVerify?: boolean;
   readonly tlsServerName?: string;
-  /** True: answers are not asked for in compressed form (`disable-compression` of a kubeconfig). */
+  /** Does not accept compressed responses (`disable-compression` of a kubeconfig). */
   readonly disableCompression?: boolean;
 }

@@ -1,23 +1,23 @@
 import { ConnectionError } from "./exchange.ts";
 
-/** Milliseconds of silence after which a connection is asked whether it lives, and within which it must answer. */
+/** Milliseconds without data after which a connection is pinged, and within which it must respond. */
 export const pingInterval = 15_000;
 export const pingTimeout = 15_000;
 
-/** The head of an answer, and its body as it comes. */
-export interface Answer {
+/** A response: its head, and its body as a stream. */
+export interface RawResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  /** Throws where it ends before it is complete. Read once. */
+  /** Can be read once. Throws if the connection ends before it is complete. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Gives up what has not been read yet. */
+  /** Discards the rest of the body. */
   cancel(): void;
 }
 
-/** The server has not looked at the request: it may be sent again, whatever it does. Only between links and transport. */
-export class NotBegunError extends Error {
-  override readonly name = "NotBegunError";
-  /** What the caller gets if it is not sent again. */
+/** The server has not processed the request: any method can be retried. Not visible to callers of a transport. */
+export class NotProcessedError extends Error {
+  override readonly name = "NotProcessedError";
+  /** The error if the request is not retried. */
   readonly error: ConnectionError;
 
   constructor(error: ConnectionError) {
@@ -26,26 +26,26 @@ export class NotBegunError extends Error {
   }
 }
 
-/** A way to a server, over connections that are made already or as they are needed. */
-export interface Link {
+/** One HTTP/2 connection, or a pool of HTTP/1.1 connections. */
+export interface Connection {
   readonly usable: boolean;
-  /** Rejects with `ConnectionError`, or with `NotBegunError`. */
-  exchange(
+  /** Rejects with `ConnectionError` or `NotProcessedError`. */
+  request(
     method: string,
     path: string,
     headers: Record<string, string>,
     body: Buffer | undefined,
     signal: AbortSignal,
-  ): Promise<Answer>;
+  ): Promise<RawResponse>;
   close(error?: Error): void;
 }
 
-/** Why a request ends that its caller has given up. */
+/** The error of a request whose signal is aborted. */
 export function aborted(signal: AbortSignal): ConnectionError {
   return new ConnectionError("the request has been given up by its caller", { cause: signal.reason });
 }
 
-/** What the promise comes to, or the end of waiting for it when the signal aborts. */
+/** Settles with the promise, or rejects when the signal aborts. */
 export function withSignal<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(aborted(signal));
@@ -55,19 +55,19 @@ export function withSignal<T>(promise: Promise<T>, signal: AbortSignal): Promise
   });
 }
 
-/** The loss of a connection, or a server that could not be reached. */
+/** The error of a lost connection or an unreachable server. */
 export function lost(server: URL, cause: unknown): ConnectionError {
-  const why = cause === undefined ? "closed by the server" : text(cause);
+  const why = cause === undefined ? "closed by the server" : errorText(cause);
   const options = { cause, lost: cause === undefined || isLoss(cause) };
   return new ConnectionError(`lost the connection to ${server.origin}: ${why}`, options);
 }
 
-/** Reset, cut or ended on the way, in contrast to a server that was never reached. */
+/** Reports whether a connection was lost, in contrast to a server that was not reached. */
 function isLoss(error: unknown): boolean {
   const { code } = error as { readonly code?: string };
   return code === "ECONNRESET" || code === "EPIPE" || code?.startsWith("ERR_HTTP2_") === true;
 }
 
-export function text(error: unknown): string {
+export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,32 +1,33 @@
 import { readFile, stat } from "node:fs/promises";
 import type { Clock } from "../clock.ts";
 
-/** What a client shows the server at a moment. */
+/** What a client authenticates with. */
 export interface Credentials {
   readonly token?: string;
-  /** PEM; with `key`. */
+  /** PEM, together with `key`. */
   readonly cert?: string;
   readonly key?: string;
 }
 
-/** Where credentials come from when they can change while the client lives. */
+/** A source of credentials that change while a client is in use. */
 export interface CredentialSource {
   /**
-   * The credentials to use now. `refused` says that the server has just answered 401 to the last ones: look
-   * for newer ones at once.
+   * Returns the current credentials. `refused`: the server has just responded with 401 to the last ones, so that they
+   * must be read again.
    */
   get(refused?: boolean): Promise<Credentials>;
 }
 
-const checkEvery = 10_000;
+/** Milliseconds between checks of a token file. */
+const checkInterval = 10_000;
 
-/** A bearer token in a file that someone rotates, as the kubelet does with projected tokens. */
+/** A bearer token in a file that is rotated, such as a projected service account token. */
 export function tokenFileSource(file: string, clock: Clock): CredentialSource {
   let current: { token: string; stamp: string } | undefined;
   let checked = Number.NEGATIVE_INFINITY;
   return {
     async get(refused = false) {
-      if (current === undefined || refused || clock.now() - checked >= checkEvery) {
+      if (current === undefined || refused || clock.now() - checked >= checkInterval) {
         checked = clock.now();
         const { mtimeMs, ino, size } = await stat(file);
         const stamp = `${mtimeMs}/${ino}/${size}`;

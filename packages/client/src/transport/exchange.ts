@@ -2,26 +2,26 @@ import type { Duplex } from "node:stream";
 import type { KubeObject } from "@dray/api";
 
 /**
- * The seam between clients and the API server: one request, one answer. The HTTPS adapters and the in-process
- * transport carry the same exchange, so a component cannot tell where its server runs.
+ * The interface between clients and the API server: one request, one response. The HTTPS listener and the in-process
+ * transport carry the same requests, so that a component does not depend on where its server runs.
  */
 export interface ApiRequest {
   readonly method: string;
   /** Path and query as sent: `/api/v1/pods?limit=500`. */
   readonly url: string;
-  /** Names in lower case. Of a header that came more than once, the first value counts. */
+  /** Names in lower case. A repeated header has its first value. */
   readonly headers: Readonly<Record<string, string>>;
-  /** All values, in order, of the headers that came more than once. */
+  /** All values of repeated headers, in order. */
   readonly repeated?: Readonly<Record<string, readonly string[]>>;
-  /** Bytes from the wire, or in process a frozen object. */
+  /** Bytes from the network, or a frozen object in process. */
   readonly body?: Uint8Array | object;
   readonly credential: Credential;
-  /** IP address of the client, for requests that may be passed on to another server. */
+  /** IP address of the client, for requests that may be proxied. */
   readonly remoteAddress?: string;
   readonly signal: AbortSignal;
 }
 
-/** Who a user is, after authentication. */
+/** An authenticated user. */
 export interface UserInfo {
   readonly name: string;
   readonly uid?: string;
@@ -29,10 +29,10 @@ export interface UserInfo {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What a request offers to be authenticated by. */
+/** What a request authenticates with. */
 export type Credential =
   | { readonly type: "none" }
-  /** A TLS peer whose certificate our CA has signed: common name and organizations of its subject. */
+  /** A TLS peer with a certificate of our CA: common name and organizations of its subject. */
   | {
       readonly type: "certificate";
       readonly commonName: string;
@@ -42,77 +42,77 @@ export type Credential =
       readonly fingerprint?: string;
     }
   | { readonly type: "bearer"; readonly token: string }
-  /** Named by a front proxy whose certificate has been verified. */
+  /** A user that a front proxy with a verified certificate names. */
   | { readonly type: "frontProxy"; readonly user: UserInfo }
-  /** Made in process for a named user. */
+  /** A user of an in-process transport. */
   | { readonly type: "user"; readonly user: UserInfo };
 
 export type ApiResponse = BodyResponse | WatchResponse | ByteStreamResponse | UpgradeResponse;
 
 interface ResponseHead {
   readonly status: number;
-  /** Names in lower case; a list is sent as repeated headers. */
+  /** Names in lower case. A list is sent as repeated headers. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
 }
 
-/** A whole answer. In process `object` is handed over as it is; on the wire `bytes()` is sent. */
+/** A complete response. In process `object` is passed by reference; over the network `bytes()` is sent. */
 export interface BodyResponse extends ResponseHead {
   readonly type: "body";
-  /** Frozen; absent for answers that are no objects (`/healthz`, text). */
+  /** Frozen; absent for responses without an object (`/healthz`, text). */
   readonly object?: object;
-  /** Made once, when first asked for. */
+  /** Encoded once, on the first call. */
   bytes(): Uint8Array;
 }
 
-/** A watch: events until the server or the caller (by its signal, or by leaving the loop) ends it. */
+/** A watch: events until the server or the caller ends it, by its signal or by leaving the loop. */
 export interface WatchResponse extends ResponseHead {
   readonly type: "watch";
   readonly events: AsyncIterable<WatchFrame>;
 }
 
-/** One event; its bytes are made once however many watchers it has. */
+/** One event, which is encoded once for all its watchers. */
 export interface WatchFrame {
   readonly event: WatchEvent<KubeObject>;
   bytes(): Uint8Array;
 }
 
-/** Bytes as they come: container logs. */
+/** A stream of bytes: container logs. */
 export interface ByteStreamResponse extends ResponseHead {
   readonly type: "bytes";
   readonly chunks: AsyncIterable<Uint8Array>;
 }
 
-/** A connection that goes on in another protocol: exec, attach, port-forward. Only HTTP/1.1 can carry it. */
+/** A switch to another protocol: exec, attach, port-forward. Only over HTTP/1.1. */
 export interface UpgradeResponse extends ResponseHead {
   readonly type: "upgrade";
   readonly status: 101;
   /**
-   * Takes over the client's connection: answers the request on it, and speaks the new protocol until either side ends.
-   * `head` are bytes behind the request that were read already.
+   * Takes over the connection of the client: responds to the request on it, and uses the new protocol until either side
+   * ends. `head` contains bytes after the request that were already read.
    */
   accept(socket: Duplex, head: Uint8Array): void;
-  /** Instead of `accept`, where there is no connection to take over. */
+  /** Called instead of `accept` if there is no connection to take over. */
   discard(): void;
 }
 
 export type WatchEventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
 
-/** An event of a watch. The object of ERROR is a Status, that of BOOKMARK carries only a resourceVersion. */
+/** An event of a watch. The object of ERROR is a Status, that of BOOKMARK has only a resourceVersion. */
 export interface WatchEvent<T> {
   readonly type: WatchEventType;
   readonly object: T;
 }
 
-/** Carries exchanges to a server: HTTPS or in process. Rejects with `ConnectionError` when there is no answer. */
+/** Sends requests to a server, over HTTPS or in process. Rejects with `ConnectionError` if there is no response. */
 export interface Transport {
   request(request: Omit<ApiRequest, "credential">): Promise<ApiResponse>;
   close(): void;
 }
 
-/** There was no answer: refused, reset, timed out. Always worth trying again. */
+/** The server did not respond: refused, reset, timed out. Can be retried. */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
-  /** There was a connection, and it broke off before the answer was complete: the request may have been carried out. */
+  /** The connection was lost before the response was complete: the server may have processed the request. */
   readonly lost: boolean;
 
   constructor(message: string, options: { readonly cause?: unknown; readonly lost?: boolean } = {}) {

@@ -1,12 +1,12 @@
-import { aborted, type Link, lost, pingInterval } from "./connection.ts";
+import { aborted, type Connection, lost, pingInterval } from "./connection.ts";
 
-/** Kept-alive HTTP/1.1 connections, as many as there are requests at a time. */
-export async function http1Link(server: URL, security: object): Promise<Link> {
+/** A pool of kept-alive HTTP/1.1 connections, one per concurrent request. */
+export async function http1Connection(server: URL, security: object): Promise<Connection> {
   const http = server.protocol === "http:" ? await import("node:http") : await import("node:https");
   const agent = new http.Agent({ keepAlive: true, keepAliveMsecs: pingInterval, ...security });
   return {
     usable: true,
-    exchange(method, path, headers, body, signal) {
+    request(method, path, headers, body, signal) {
       return new Promise((resolve, reject) => {
         const request = http.request(
           { agent, method, path, headers, host: server.hostname.replace(/^\[|\]$/g, ""), port: server.port },

@@ -1,36 +1,35 @@
 import type { ClientHttp2Stream } from "node:http2";
-import { text } from "./connection.ts";
+import { errorText } from "./connection.ts";
 
-/** Bytes that wait for their reader before the server has to wait. */
-const maxWaiting = 1 << 20;
+/** Maximum number of buffered bytes: the stream is paused until they are read. */
+const maxBufferedBytes = 1 << 20;
 
 /**
- * The body of an answer over HTTP/2: takes what comes from the event `response` on, for one reader.
+ * The body of an HTTP/2 response, from the event `response` on, for one reader.
  *
- * A stream is not read with `for await`, nor by a pipeline: both end with ERR_STREAM_PREMATURE_CLOSE where all of the
- * body came before the first read. They take `closed` of an Http2Stream, which speaks of the protocol, for the end of
- * what can be read.
+ * `for await` over the stream, and a pipeline, fail with ERR_STREAM_PREMATURE_CLOSE if the whole body arrives before the
+ * first read: they mistake `closed` of an Http2Stream, which is about the protocol, for the end of the readable data.
  */
 export class Http2Body implements AsyncIterable<Buffer> {
   readonly #stream: ClientHttp2Stream;
-  /** Of the body, as the server announced it. */
+  /** content-length; undefined if the server does not send it. */
   readonly #length: number | undefined;
-  readonly #whyBroken: () => string | undefined;
+  readonly #brokenReason: () => string | undefined;
   #chunks: Buffer[] = [];
-  #waiting = 0;
+  #bufferedBytes = 0;
   #received = 0;
   #ended = false;
-  /** Of the stream, or of the connection that took it with it. */
+  /** Of the stream or its connection. */
   #error: unknown;
   #failure: string | undefined;
   #wake: (() => void) | undefined;
 
-  /** `whyBroken`: why the connection as a whole has ended, if it has. */
-  constructor(stream: ClientHttp2Stream, length: number | undefined, whyBroken: () => string | undefined) {
+  /** `brokenReason` returns why the connection has ended; undefined if it has not. */
+  constructor(stream: ClientHttp2Stream, length: number | undefined, brokenReason: () => string | undefined) {
     this.#stream = stream;
     this.#length = length;
-    this.#whyBroken = whyBroken;
-    stream.on("data", (chunk: Buffer) => this.#take(chunk));
+    this.#brokenReason = brokenReason;
+    stream.on("data", (chunk: Buffer) => this.#add(chunk));
     stream.once("end", () => this.#end());
     stream.once("close", () => this.#end());
     stream.on("error", (error) => {
@@ -43,7 +42,7 @@ export class Http2Body implements AsyncIterable<Buffer> {
     for (;;) {
       const chunks = this.#chunks;
       this.#chunks = [];
-      this.#waiting = 0;
+      this.#bufferedBytes = 0;
       if (this.#stream.isPaused()) this.#stream.resume();
       yield* chunks;
       if (this.#chunks.length > 0) continue;
@@ -55,26 +54,26 @@ export class Http2Body implements AsyncIterable<Buffer> {
     if (this.#failure !== undefined) throw new Error(this.#failure);
   }
 
-  #take(chunk: Buffer): void {
+  #add(chunk: Buffer): void {
     this.#chunks.push(chunk);
     this.#received += chunk.length;
-    this.#waiting += chunk.length;
-    if (this.#waiting >= maxWaiting) this.#stream.pause();
+    this.#bufferedBytes += chunk.length;
+    if (this.#bufferedBytes >= maxBufferedBytes) this.#stream.pause();
     this.#wake?.();
   }
 
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#failure = this.#whyIncomplete();
+    this.#failure = this.#incompleteReason();
     this.#wake?.();
   }
 
-  /** Node ends a stream that was cut off as if it were complete. */
-  #whyIncomplete(): string | undefined {
+  /** Node ends a truncated stream like a complete one. */
+  #incompleteReason(): string | undefined {
     if (this.#length !== undefined && this.#received === this.#length) return undefined;
-    if (this.#error !== undefined) return text(this.#error);
-    const broken = this.#whyBroken();
+    if (this.#error !== undefined) return errorText(this.#error);
+    const broken = this.#brokenReason();
     if (broken !== undefined) return broken;
     const { rstCode = 0 } = this.#stream;
     if (rstCode !== 0) return `the server reset the stream with code ${rstCode}`;

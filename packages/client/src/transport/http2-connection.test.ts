@@ -69,7 +69,7 @@ const answer = (stream: ServerHttp2Stream, length: number, headers = {}): void =
   stream.end("x".repeat(length));
 };
 
-test("a body that has come as a whole before anybody reads it is read as a whole", async (t) => {
+test("a body that has arrived before it is read is complete", async (t) => {
   let ended = Promise.withResolvers<void>();
   const { send } = await peer(t, (stream) => {
     stream.once("close", () => ended.resolve());
@@ -84,7 +84,7 @@ test("a body that has come as a whole before anybody reads it is read as a whole
   }
 });
 
-test("thousands of requests on one connection, many of them given up, lose no answer of the others", async (t) => {
+test("thousands of requests on one connection, many of them cancelled, all get their response", async (t) => {
   const { sessions, send, transport } = await peer(t, (stream) => {
     stream.resume();
     stream.once("end", () => {
@@ -117,7 +117,7 @@ test("thousands of requests on one connection, many of them given up, lose no an
   assert.equal(sessions.length, 1);
 });
 
-test("a request that the server has not begun is sent again, a write too; any other is not", async (t) => {
+test("a request that the server has not processed is retried, a write too; any other is not", async (t) => {
   for (const [code, times, lost] of [
     [constants.NGHTTP2_REFUSED_STREAM, 2, false],
     [constants.NGHTTP2_INTERNAL_ERROR, 1, true],
@@ -136,7 +136,7 @@ test("a request that the server has not begun is sent again, a write too; any ot
   }
 });
 
-test("what a server that goes away has not begun is sent over another connection", async (t) => {
+test("after GOAWAY, requests that are not processed are sent over another connection", async (t) => {
   const begun: string[] = [];
   const { sessions, send } = await peer(t, (stream, headers) => {
     const { session } = stream;
@@ -151,7 +151,7 @@ test("what a server that goes away has not begun is sent over another connection
   assert.deepEqual(begun, ["0 GET", "0 POST", "1 POST"]);
 });
 
-test("a request that is refused again and again is given up after six more tries, ever later", async (t) => {
+test("a request that is refused repeatedly fails after six retries with growing delays", async (t) => {
   const delays: number[] = [];
   const clock: Clock = {
     now: () => 0,
@@ -177,7 +177,7 @@ test("a request that is refused again and again is given up after six more tries
   assert.deepEqual(delays, [1000, 2000, 4000, 8000, 16000]);
 });
 
-test("the failure of one request is not told of another", async (t) => {
+test("the failure of one request does not affect another", async (t) => {
   let asked = 0;
   const { send } = await peer(t, (stream) => {
     asked++;
@@ -187,7 +187,7 @@ test("the failure of one request is not told of another", async (t) => {
   await assert.rejects(send(), /ENHANCE_YOUR_CALM/);
 });
 
-test("an answer that is reset on its way is an error, whether its length is known or not", async (t) => {
+test("a response that is reset is an error, with and without a content-length", async (t) => {
   for (const headers of [{}, { "content-length": "2" }]) {
     const { send } = await peer(t, (stream) => {
       stream.respond({ ":status": 200, "content-type": "text/plain", ...headers });
@@ -197,7 +197,7 @@ test("an answer that is reset on its way is an error, whether its length is know
   }
 });
 
-test("who does not read an answer holds up the server, not the memory", async (t) => {
+test("an unread response pauses the server instead of filling the memory", async (t) => {
   let written = 0;
   const { send } = await peer(t, (stream) => {
     stream.respond({ ":status": 200, "content-type": "text/plain" });

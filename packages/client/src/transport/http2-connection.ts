@@ -2,25 +2,25 @@ import type * as http2 from "node:http2";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "../clock.ts";
 import {
-  type Answer,
   aborted,
-  type Link,
+  type Connection,
+  errorText,
   lost,
-  NotBegunError,
+  NotProcessedError,
   pingInterval,
   pingTimeout,
-  text,
+  type RawResponse,
 } from "./connection.ts";
 import { Http2Body } from "./http2-body.ts";
 
 const streamWindow = 1 << 20;
 const sessionWindow = 16 << 20;
-/** RST_STREAM of a request that the server has not looked at (RFC 9113, 8.7). */
+/** Error codes of RST_STREAM: the server has not processed the request (RFC 9113, 8.7); the client cancels it. */
 const refusedStream = 7;
 const cancelled = 8;
 
-/** One HTTP/2 connection over a socket, which is given up when it falls silent. */
-export async function http2Link(server: URL, socket: TLSSocket, clock: Clock): Promise<Link> {
+/** Makes an HTTP/2 connection over a socket. It ends if the server does not respond to pings. */
+export async function http2Connection(server: URL, socket: TLSSocket, clock: Clock): Promise<Connection> {
   const { connect } = await import("node:http2");
   const session = connect(server.origin, {
     createConnection: () => socket,
@@ -30,18 +30,18 @@ export async function http2Link(server: URL, socket: TLSSocket, clock: Clock): P
   session.once("connect", () => {
     if (!session.destroyed) session.setLocalWindowSize(sessionWindow);
   });
-  const link = new Http2Link(server, session, socket);
-  watchLife(session, socket, clock);
-  return link;
+  const connection = new Http2Connection(server, session, socket);
+  pingWhenSilent(session, socket, clock);
+  return connection;
 }
 
-class Http2Link implements Link {
+class Http2Connection implements Connection {
   readonly #server: URL;
   readonly #session: http2.ClientHttp2Session;
-  /** Why the connection as a whole has ended. */
+  /** Why the connection has ended. */
   #failure: unknown;
   #broken = false;
-  /** The last stream that a server which goes away has looked at, or will. */
+  /** The last stream that the server processes, from its GOAWAY frame. */
   #lastStream = Number.POSITIVE_INFINITY;
 
   constructor(server: URL, session: http2.ClientHttp2Session, socket: TLSSocket) {
@@ -63,13 +63,13 @@ class Http2Link implements Link {
     return !this.#session.closed && !this.#session.destroyed;
   }
 
-  exchange(
+  request(
     method: string,
     path: string,
     headers: Record<string, string>,
     body: Buffer | undefined,
     signal: AbortSignal,
-  ): Promise<Answer> {
+  ): Promise<RawResponse> {
     return new Promise((resolve, reject) => {
       const stream = this.#session.request(
         { ":method": method, ":path": path, ...headers },
@@ -79,26 +79,26 @@ class Http2Link implements Link {
         if (!stream.closed) stream.close(cancelled);
         stream.destroy();
       };
-      let answered = false;
+      let responded = false;
       let failure: unknown;
       signal.addEventListener("abort", cancel, { once: true });
       stream.once("close", () => {
         signal.removeEventListener("abort", cancel);
-        if (answered) return;
+        if (responded) return;
         reject(signal.aborted ? aborted(signal) : this.#lost(stream, failure));
       });
       stream.on("error", (error) => {
         failure ??= error;
       });
       stream.once("response", (fields) => {
-        answered = true;
+        responded = true;
         const status = Number(fields[":status"]);
         const head: Record<string, string | readonly string[]> = {};
         for (const [name, value] of Object.entries(fields))
           if (value !== undefined && !name.startsWith(":")) head[name] = value;
         const hasBody = method !== "HEAD" && status !== 204 && status !== 304;
         const length = hasBody ? lengthOf(fields["content-length"]) : 0;
-        const incoming = new Http2Body(stream, length, () => this.#whyBroken());
+        const incoming = new Http2Body(stream, length, () => this.#brokenReason());
         resolve({ status, headers: head, body: incoming, cancel });
       });
       if (body !== undefined) stream.end(body);
@@ -110,17 +110,17 @@ class Http2Link implements Link {
     this.#session.destroy(error);
   }
 
-  #whyBroken(): string | undefined {
+  #brokenReason(): string | undefined {
     if (!this.#broken) return undefined;
-    return this.#failure === undefined ? "the connection broke off" : text(this.#failure);
+    return this.#failure === undefined ? "the connection broke off" : errorText(this.#failure);
   }
 
-  /** Why a stream has ended before its answer began. */
+  /** Returns why a stream has ended without a response. */
   #lost(stream: http2.ClientHttp2Stream, failure: unknown): Error {
     const error = lost(this.#server, this.#failure ?? failure);
     const { id, rstCode } = stream;
-    const notBegun = id === undefined || id > this.#lastStream || rstCode === refusedStream;
-    return notBegun ? new NotBegunError(error) : error;
+    const notProcessed = id === undefined || id > this.#lastStream || rstCode === refusedStream;
+    return notProcessed ? new NotProcessedError(error) : error;
   }
 }
 
@@ -128,8 +128,8 @@ function lengthOf(header: string | undefined): number | undefined {
   return header === undefined ? undefined : Number(header);
 }
 
-/** Pings a silent connection and ends it if no answer comes. */
-function watchLife(session: http2.ClientHttp2Session, socket: TLSSocket, clock: Clock): void {
+/** Pings a silent connection, and ends it if there is no response. */
+function pingWhenSilent(session: http2.ClientHttp2Session, socket: TLSSocket, clock: Clock): void {
   let read = socket.bytesRead;
   const check = (): void => {
     if (session.destroyed) return;

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { StatusError } from "@dray/api";
 import { ConfigMap, Pod } from "@dray/api/core/v1";
 import { type Clock, ConnectionError, createClient, httpsTransport, systemClock } from "@dray/client";
-import { type Answer, sendJSON, type TestServer, testServer } from "./test-server.ts";
+import { fakeClock } from "../testing/fake-clock.ts";
+import { type Responder, sendJSON, type TestServer, testServer } from "./test-server.ts";
 
 const configMap = (name: string, more = {}): object => ({
   apiVersion: "v1",
@@ -15,7 +16,7 @@ const configMap = (name: string, more = {}): object => ({
 });
 
 async function withServer(
-  answer: Answer,
+  answer: Responder,
   run: (server: TestServer, client: ReturnType<typeof createClient>) => Promise<void>,
   options: { http1?: boolean; clock?: Clock; tokenFile?: string } = {},
 ): Promise<void> {
@@ -37,7 +38,7 @@ async function withServer(
 for (const http1 of [false, true]) {
   const protocol = http1 ? "HTTP/1.1" : "HTTP/2";
 
-  test(`${protocol}: an object comes back frozen, with the digits of its integers`, () =>
+  test(`${protocol}: a response is a frozen object that keeps the digits of integers`, () =>
     withServer(
       (_request, response) =>
         sendJSON(response, 200, '{"kind":"ConfigMap","metadata":{"generation":9007199254740993}}'),
@@ -70,7 +71,7 @@ for (const http1 of [false, true]) {
       { http1 },
     ));
 
-  test(`${protocol}: a Status becomes a StatusError, a text answer too`, () =>
+  test(`${protocol}: a Status and a text response become a StatusError`, () =>
     withServer(
       (request, response) => {
         if (request.url.endsWith("/text")) {
@@ -93,7 +94,7 @@ for (const http1 of [false, true]) {
       { http1 },
     ));
 
-  test(`${protocol}: a watch gives its events, cut anywhere into chunks, until the connection breaks`, () =>
+  test(`${protocol}: a watch yields events from chunks of any size until the connection is lost`, () =>
     withServer(
       (_request, response) => {
         response.writeHead(200, { "content-type": "application/json" });
@@ -117,7 +118,7 @@ for (const http1 of [false, true]) {
       { http1 },
     ));
 
-  test(`${protocol}: the caller's signal ends a watch without an error`, () =>
+  test(`${protocol}: the signal ends a watch without an error`, () =>
     withServer(
       (_request, response) => {
         response.writeHead(200, { "content-type": "application/json" });
@@ -135,7 +136,7 @@ for (const http1 of [false, true]) {
       { http1 },
     ));
 
-  test(`${protocol}: bytes are streamed as they come`, () =>
+  test(`${protocol}: bytes are streamed as they arrive`, () =>
     withServer(
       (_request, response) => {
         response.writeHead(200, { "content-type": "text/plain" });
@@ -156,7 +157,7 @@ function pick(headers: object, names: readonly string[]): object {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => names.includes(name)));
 }
 
-test("requests and watches share one connection, and another is made after a loss", () =>
+test("requests and watches share one connection, which is made again after a loss", () =>
   withServer(
     (request, response) => {
       if (request.url.includes("watch")) {
@@ -177,7 +178,7 @@ test("requests and watches share one connection, and another is made after a los
     },
   ));
 
-test("a server that is not there is a ConnectionError that names it; a foreign certificate too", async () => {
+test("an unreachable server and an unknown authority are a ConnectionError that names the server", async () => {
   const server = await testServer((_request, response) => sendJSON(response, 200, {}));
   const foreign = createClient({ transport: httpsTransport({ server: server.url }), userAgent: "t" });
   await assert.rejects(
@@ -198,32 +199,10 @@ test("a server that is not there is a ConnectionError that names it; a foreign c
   );
 });
 
-/** Time that passes when the test says so. */
-function handClock(): Clock & { pass(milliseconds: number): void } {
-  let now = 1_000_000;
-  const timers = new Set<{ at: number; run: () => void }>();
-  return {
-    now: () => now,
-    after(milliseconds, run) {
-      const timer = { at: now + milliseconds, run };
-      timers.add(timer);
-      return () => timers.delete(timer);
-    },
-    pass(milliseconds) {
-      now += milliseconds;
-      for (const timer of [...timers])
-        if (timer.at <= now) {
-          timers.delete(timer);
-          timer.run();
-        }
-    },
-  };
-}
-
-test("a connection whose peer falls silent is given up after a ping without an answer", async (t) => {
-  const clock = handClock();
+test("a silent connection is closed after a ping without a response", async (t) => {
+  const clock = fakeClock();
   const { spawn } = await import("node:child_process");
-  // A peer that is stopped keeps its connection and answers nothing.
+  // A stopped peer keeps its connection, but does not respond.
   const peer = spawn(
     process.execPath,
     [
@@ -255,13 +234,13 @@ test("a connection whose peer falls silent is given up after a ping without an a
     (error) => error instanceof ConnectionError && /ping/.test(error.message),
   );
   // The first check finds that something was read, the second pings, the third gives up.
-  for (let i = 0; i < 3; i++) clock.pass(15_000);
+  for (let i = 0; i < 3; i++) clock.advance(15_000);
   await end;
   client.close();
 });
 
-test("429 and 503 with Retry-After are tried again after that time, others not", async () => {
-  const clock = handClock();
+test("429 and 503 with Retry-After are retried after that time, others are not", async () => {
+  const clock = fakeClock();
   let asked = 0;
   await withServer(
     (_request, response) => {
@@ -275,11 +254,11 @@ test("429 and 503 with Retry-After are tried again after that time, others not",
       const get = client.resource(ConfigMap).get({ namespace: "d", name: "n" });
       while (asked < 1) await new Promise((resolve) => setTimeout(resolve, 5));
       await new Promise((resolve) => setTimeout(resolve, 50));
-      clock.pass(2_999);
+      clock.advance(2_999);
       await new Promise((resolve) => setTimeout(resolve, 20));
       assert.equal(asked, 1);
-      clock.pass(1);
-      const turn = setInterval(() => clock.pass(0), 5);
+      clock.advance(1);
+      const turn = setInterval(() => clock.advance(0), 5);
       assert.equal((await get).metadata.name, "n");
       clearInterval(turn);
       assert.equal(asked, 3);
@@ -321,7 +300,7 @@ test("a token file is read again when the server refuses its token", async () =>
   await rm(folder, { recursive: true });
 });
 
-test("a process that only follows a server outlives the server, until it closes the transport", async () => {
+test("a process with an informer survives the server until it closes the transport", async () => {
   const server = await testServer((_request, response) => sendJSON(response, 200, configMap("n")));
   const { spawn } = await import("node:child_process");
   const script = `
@@ -354,7 +333,7 @@ test("a process that only follows a server outlives the server, until it closes 
   assert.deepEqual([code, output], [0, "connected\nstill here\n"]);
 });
 
-test("closing the transport gives up a connection to a server that does not answer", async () => {
+test("closing the transport ends a connection attempt to a server that does not respond", async () => {
   const silent = createServer();
   const accepted = once(silent, "connection");
   await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));

@@ -1,25 +1,26 @@
 import { encodeJSON } from "@dray/api";
 import { type Clock, sleep, systemClock } from "../clock.ts";
 import { connect } from "./connect.ts";
-import { type Answer, aborted, type Link, NotBegunError, withSignal } from "./connection.ts";
+import { aborted, type Connection, NotProcessedError, type RawResponse, withSignal } from "./connection.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
 import { type Credentials, tokenFileSource } from "./credentials.ts";
 import { type ApiRequest, ConnectionError, type Transport } from "./exchange.ts";
-import { response } from "./wire-response.ts";
+import { wireResponse } from "./wire-response.ts";
 
-const longestInterval = 2 ** 31 - 1;
+/** Maximum interval of a timer in milliseconds. */
+const maxTimerInterval = 2 ** 31 - 1;
 /**
- * How often a request is sent again that the server has not looked at: at once, then after this many milliseconds,
- * doubled each time. Upstream: golang.org/x/net/http2, Transport.RoundTripOpt.
+ * How often a request that the server has not processed is retried: at once, then after this many milliseconds, doubled
+ * each time. Upstream: golang.org/x/net/http2, Transport.RoundTripOpt.
  */
 const maxRetries = 6;
 const retryDelay = 1_000;
 
 /**
- * Carries exchanges over one HTTP/2 connection, made when first needed and again after a loss; over kept-alive
- * HTTP/1.1 connections where the server has no HTTP/2. A dead connection is noticed within 30 seconds, and
- * everything that waits for it rejects with `ConnectionError`. From the first connection on it keeps the process
- * alive until `close`, also while the server is away.
+ * A transport over one HTTP/2 connection, which is made on demand and again after a loss, or over kept-alive HTTP/1.1
+ * connections if the server does not support HTTP/2. A dead connection is detected within 30 seconds: all its requests
+ * reject with `ConnectionError`. From the first connection on it keeps the process alive until `close`, even while the
+ * server is down.
  */
 export function httpsTransport(options: ConnectionOptions & { readonly clock?: Clock }): Transport {
   const clock = options.clock ?? systemClock;
@@ -28,46 +29,51 @@ export function httpsTransport(options: ConnectionOptions & { readonly clock?: C
   const source =
     options.credentials ??
     (options.tokenFile === undefined ? undefined : tokenFileSource(options.tokenFile, clock));
-  const fixed: Credentials = pick(options);
-  let link: { readonly key: string | undefined; readonly made: Promise<Link> } | undefined;
+  const staticCredentials = credentialsOf(options);
+  let current: { readonly key: string | undefined; readonly connection: Promise<Connection> } | undefined;
   const closing = new AbortController();
-  /** Holds the process between two connections, as the connections themselves do. */
-  let keeper: NodeJS.Timeout | undefined;
+  /** Keeps the process alive while there is no connection. */
+  let keepAlive: NodeJS.Timeout | undefined;
 
-  const close = (old: typeof link): void => {
-    old?.made.then(
-      (made) => made.close(),
-      () => {}, // It never came to be; whoever waited for it has been told.
+  const close = (old: typeof current): void => {
+    old?.connection.then(
+      (connection) => connection.close(),
+      () => {}, // Its requests have got the error.
     );
   };
 
-  async function connected(credentials: Credentials): Promise<Link> {
+  async function connected(credentials: Credentials): Promise<Connection> {
     for (;;) {
       if (closing.signal.aborted)
         throw new ConnectionError(`the connection to ${options.server} has been closed`);
-      if (link !== undefined && link.key !== credentials.key) {
-        close(link);
-        link = undefined;
+      // A client certificate belongs to the connection.
+      if (current !== undefined && current.key !== credentials.key) {
+        close(current);
+        current = undefined;
       }
-      link ??= { key: credentials.key, made: connect(server, options, credentials, clock, closing.signal) };
-      const current = link;
-      const made = await current.made.catch((error) => {
-        if (link === current) link = undefined;
+      current ??= {
+        key: credentials.key,
+        connection: connect(server, options, credentials, clock, closing.signal),
+      };
+      const own = current;
+      const connection = await own.connection.catch((error) => {
+        if (current === own) current = undefined;
         throw error;
       });
-      if (closing.signal.aborted) made.close();
-      else keeper ??= setInterval(() => {}, longestInterval);
-      if (made.usable) return made;
-      if (link === current) link = undefined;
+      if (closing.signal.aborted) connection.close();
+      else keepAlive ??= setInterval(() => {}, maxTimerInterval);
+      if (connection.usable) return connection;
+      if (current === own) current = undefined;
     }
   }
 
-  async function exchange(
+  async function send(
     request: Omit<ApiRequest, "credential">,
     body: Buffer | undefined,
     refused: boolean,
-  ): Promise<Answer> {
-    const credentials = source === undefined ? fixed : { ...fixed, ...(await source.get(refused)) };
+  ): Promise<RawResponse> {
+    const credentials =
+      source === undefined ? staticCredentials : { ...staticCredentials, ...(await source.get(refused)) };
     const headers: Record<string, string> = { ...request.headers };
     if (options.disableCompression !== true) headers["accept-encoding"] ??= "gzip";
     if (credentials.token !== undefined) headers["authorization"] = `Bearer ${credentials.token}`;
@@ -76,11 +82,11 @@ export function httpsTransport(options: ConnectionOptions & { readonly clock?: C
       headers["content-length"] = String(body.length);
     }
     for (let retries = 0; ; retries++) {
-      const over = await withSignal(connected(credentials), request.signal);
+      const connection = await withSignal(connected(credentials), request.signal);
       try {
-        return await over.exchange(request.method, prefix + request.url, headers, body, request.signal);
+        return await connection.request(request.method, prefix + request.url, headers, body, request.signal);
       } catch (error) {
-        if (!(error instanceof NotBegunError)) throw error;
+        if (!(error instanceof NotProcessedError)) throw error;
         if (retries === maxRetries) throw error.error;
       }
       if (retries > 0) await sleep(clock, retryDelay * 2 ** (retries - 1), request.signal);
@@ -91,31 +97,31 @@ export function httpsTransport(options: ConnectionOptions & { readonly clock?: C
   return {
     async request(request) {
       if (request.signal.aborted) throw aborted(request.signal);
-      const body =
-        request.body === undefined
-          ? undefined
-          : request.body instanceof Uint8Array
-            ? Buffer.from(request.body)
-            : Buffer.from(encodeJSON(request.body));
-      let answer = await exchange(request, body, false);
-      if (answer.status === 401 && source !== undefined) {
-        answer.cancel();
-        answer = await exchange(request, body, true);
+      const body = bodyOf(request);
+      let response = await send(request, body, false);
+      if (response.status === 401 && source !== undefined) {
+        response.cancel();
+        response = await send(request, body, true);
       }
-      return response(request, answer);
+      return wireResponse(request, response);
     },
     close() {
       closing.abort();
-      clearInterval(keeper);
-      close(link);
+      clearInterval(keepAlive);
+      close(current);
     },
   };
 }
 
-function pick(options: ConnectionOptions): Credentials {
+function bodyOf({ body }: Omit<ApiRequest, "credential">): Buffer | undefined {
+  if (body === undefined) return undefined;
+  return body instanceof Uint8Array ? Buffer.from(body) : Buffer.from(encodeJSON(body));
+}
+
+function credentialsOf({ token, cert, key }: ConnectionOptions): Credentials {
   return {
-    ...(options.token === undefined ? {} : { token: options.token }),
-    ...(options.cert === undefined ? {} : { cert: options.cert }),
-    ...(options.key === undefined ? {} : { key: options.key }),
+    ...(token === undefined ? {} : { token }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
   };
 }

@@ -1,17 +1,17 @@
-/** Cuts a stream of bytes into lines, without their line ends. A last line that has no end is left out. */
+/** Splits a stream of bytes into lines without their line ends. A last line without an end is dropped. */
 export async function* lines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void, undefined> {
-  let begun: Buffer[] = [];
+  let parts: Buffer[] = [];
   for await (const chunk of chunks) {
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-    let from = 0;
+    let start = 0;
     for (;;) {
-      const end = bytes.indexOf(10, from);
+      const end = bytes.indexOf(10, start);
       if (end < 0) break;
-      const piece = bytes.subarray(from, end);
-      yield begun.length === 0 ? piece : Buffer.concat([...begun, piece]);
-      begun = [];
-      from = end + 1;
+      const piece = bytes.subarray(start, end);
+      yield parts.length === 0 ? piece : Buffer.concat([...parts, piece]);
+      parts = [];
+      start = end + 1;
     }
-    if (from < bytes.length) begun.push(bytes.subarray(from));
+    if (start < bytes.length) parts.push(bytes.subarray(start));
   }
 }

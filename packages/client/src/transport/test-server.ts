@@ -3,23 +3,23 @@ import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse }
 import { createServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 
-/** A server of the wire format whose answers the tests write themselves, and whose connections they cut. */
+/** A server whose responses the tests write, and whose connections they cut. */
 export interface TestServer {
   readonly url: string;
   readonly port: number;
   readonly ca: string;
-  /** The requests that came, as `METHOD path`. */
+  /** The received requests, as `METHOD path`. */
   readonly requests: string[];
-  /** Connections made since the start. */
+  /** Number of connections since the start. */
   readonly connections: number;
-  /** Cuts all connections without a farewell. */
+  /** Destroys all connections. */
   cut(): void;
   close(): Promise<void>;
 }
 
-export type Answer = (request: Http2ServerRequest, response: Http2ServerResponse, body: string) => void;
+export type Responder = (request: Http2ServerRequest, response: Http2ServerResponse, body: string) => void;
 
-// Signed by itself, for the loopback address only: it protects nothing but these tests.
+// Self-signed, for the loopback address: only these tests trust it.
 const pair = {
   cert: readFileSync(new URL("testdata/localhost.crt.pem", import.meta.url), "utf8"),
   key: readFileSync(new URL("testdata/localhost.key.pem", import.meta.url), "utf8"),
@@ -27,7 +27,7 @@ const pair = {
 
 /** Listens on a free port of 127.0.0.1, or on `port`. */
 export async function testServer(
-  answer: Answer,
+  respond: Responder,
   options: { http1?: boolean; port?: number } = {},
 ): Promise<TestServer> {
   const requests: string[] = [];
@@ -39,7 +39,7 @@ export async function testServer(
     request.on("data", (chunk: Buffer) => {
       body += chunk.toString();
     });
-    request.on("end", () => answer(request, response, body));
+    request.on("end", () => respond(request, response, body));
   };
   const server =
     options.http1 === true

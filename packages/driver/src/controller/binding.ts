@@ -52,7 +52,7 @@ export interface BindingConditionsOptions {
 /** Milliseconds. */
 const pendingRetry = 5000;
 const concurrency = 10;
-const errorDelays = { firstDelay: 1000, longestDelay: 60_000 } as const;
+const errorDelays = { baseDelay: 1000, maxDelay: 60_000 } as const;
 
 /**
  * The controller half of a driver whose devices have binding conditions (KEP-5007): the scheduler has allocated a device

@@ -40,7 +40,7 @@ export interface FinalizeClaimsOptions {
 }
 
 const concurrency = 10;
-const errorDelays = { firstDelay: 1000, longestDelay: 60_000 } as const;
+const errorDelays = { baseDelay: 1000, maxDelay: 60_000 } as const;
 /** How often a write that meets another is tried again. */
 const maxConflicts = 20;
 

@@ -60,8 +60,8 @@ export class NodePools {
       clock,
       log,
       concurrency,
-      firstDelay: 500,
-      longestDelay: 30_000,
+      baseDelay: 500,
+      maxDelay: 30_000,
       reconcile: (key) => this.#reconcile(key),
     });
   }

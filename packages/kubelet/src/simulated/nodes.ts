@@ -59,8 +59,8 @@ export class SimulatedNodeObjects {
       clock,
       log,
       concurrency,
-      firstDelay: 200,
-      longestDelay: 10_000,
+      baseDelay: 200,
+      maxDelay: 10_000,
       reconcile: (name) => this.#reconcile(name),
     });
   }

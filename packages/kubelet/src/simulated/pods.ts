@@ -63,8 +63,8 @@ export class SimulatedPods {
       clock,
       log,
       concurrency,
-      firstDelay: 200,
-      longestDelay: 10_000,
+      baseDelay: 200,
+      maxDelay: 10_000,
       reconcile: (uid) => this.#reconcile(uid),
     });
     this.#context = {
