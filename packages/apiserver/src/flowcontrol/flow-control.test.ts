@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiResponse } from "@dray/client";
-import { type Answer, adminToken, type TestServer, testServer } from "../testing/test-server.ts";
 import { fakeClock } from "../../../client/src/testing/fake-clock.ts";
+import { type Answer, adminToken, type TestServer, testServer } from "../testing/test-server.ts";
 import { allowAll, flowcontrol, flowSchema, priorityLevel, slowStore } from "./test-objects.ts";
 
 const levelHeader = "x-kubernetes-pf-prioritylevel-uid";

@@ -1,8 +1,8 @@
 /** Upstream: pkg/registry/flowcontrol/ensurer */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type TestServer, testServer } from "../testing/test-server.ts";
 import { fakeClock } from "../../../client/src/testing/fake-clock.ts";
+import { type TestServer, testServer } from "../testing/test-server.ts";
 import { flowcontrol, flowSchema, priorityLevel } from "./test-objects.ts";
 
 const annotation = "apf.kubernetes.io/autoupdate-spec";

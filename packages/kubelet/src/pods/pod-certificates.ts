@@ -96,7 +96,7 @@ export class PodCertificates {
       clock,
       log,
       concurrency: Number.POSITIVE_INFINITY,
-      firstDelay: firstRetryDelay,
+      baseDelay: firstRetryDelay,
       reconcile: (key) => this.#reconcile(key),
     });
   }
