@@ -105,7 +105,7 @@ const gates = {
 } as const satisfies Readonly<Record<string, string>>;
 
 /** Of these what is not built, or cannot be switched off: nothing asks for their state. */
-const gatesWithoutEffect: readonly FeatureGate[] = ["DRAFractionalCapacityRange", "WorkloadAwarePreemption"];
+const gatesWithoutEffect: readonly FeatureGate[] = ["WorkloadAwarePreemption"];
 
 export type FeatureGate = keyof typeof gates;
 

@@ -217,7 +217,7 @@ test("-q leaves data and errors, -v adds causes and -vv the stack", async () => 
 });
 
 test("a gate of Kubernetes that changes nothing here is taken with one line of warning", async () => {
-  const gates = "MemoryQoS=true,DRAFractionalCapacityRange=false,DRAAdminAccess=true";
+  const gates = "MemoryQoS=true,OpenAPIEnums=false,DRAAdminAccess=true";
   const missing = ["--feature-gates", gates, "--kubeconfig", "/nonexistent"];
   const runs = [
     ["cel", "check", "true", "--feature-gates", gates],
@@ -227,10 +227,7 @@ test("a gate of Kubernetes that changes nothing here is taken with one line of w
   const results = await Promise.all(runs.map((args) => dray(args)));
   for (const [i, { code, stderr }] of results.entries()) {
     const [first, second = ""] = stderr.split("\n");
-    assert.equal(
-      first,
-      "warning: --feature-gates: MemoryQoS, DRAFractionalCapacityRange change nothing in Dray",
-    );
+    assert.equal(first, "warning: --feature-gates: MemoryQoS, OpenAPIEnums change nothing in Dray");
     // The flag is read before anything is done.
     assert.match(second, i === 0 ? /^$/ : /^error: cannot read kubeconfig/);
     assert.equal(code, i === 0 ? 0 : 1);
