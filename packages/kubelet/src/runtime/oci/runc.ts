@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { release } from "node:os";
 import { join } from "node:path";
+import { removeTree } from "../../pods/mounts-below.ts";
 import { toolEnvironment } from "../host/environment.ts";
 import type { JoiningCommand } from "../host/join.ts";
 import { familyMembers, processStat, signal } from "../host/processes.ts";
@@ -68,6 +69,15 @@ export class Runc {
   /** Kills all that is left of a container and forgets it. None is no error. */
   async delete(id: string): Promise<void> {
     await runTool("runc", ["--root", this.#root, "delete", "--force", id]);
+  }
+
+  /**
+   * Removes the folder of a container that has ended. runc does so itself, but not where one that was killed while it
+   * started has left its own program mounted.
+   */
+  removeRest(id: string): void {
+    const folder = join(this.#root, id);
+    if (existsSync(folder)) removeTree(folder);
   }
 
   async update(id: string, resources: OciResources): Promise<void> {

@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { Duplex, PassThrough, type Readable } from "node:stream";
@@ -175,6 +184,19 @@ test("what cannot be made or started says why", options, async () => {
   });
   await runtime.removePodSandbox(sandbox);
   await assert.rejects(create({}), /does not run/);
+});
+
+test("what a killed runc has left mounted does not keep a container", options, async () => {
+  const sandbox = await sandboxOf();
+  const { id } = await started(sandbox, "sleep 1000");
+  const folder = join(runtimes.folder, "node/runc", id);
+  const left = join(folder, "runc.left");
+  writeFileSync(left, "");
+  execFileSync("mount", ["--bind", process.execPath, left]);
+  await runtime.removeContainer(id);
+  assert.ok(!existsSync(folder));
+  assert.ok(!(await runtime.listContainers()).some((one) => one.id === id));
+  await runtime.removePodSandbox(sandbox);
 });
 
 test("a program is who it should be, and may what it should", options, async () => {

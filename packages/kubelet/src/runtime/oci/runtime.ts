@@ -502,6 +502,7 @@ export class OciRuntime implements RuntimeService {
     const container = this.#containers.get(id);
     if (container === undefined) return;
     await this.#kill(container);
+    this.#runc.removeRest(id);
     container.unwatch();
     this.#containers.delete(id);
     // The record goes first: what is left without one is removed by whoever comes next.
