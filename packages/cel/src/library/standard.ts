@@ -78,13 +78,13 @@ function arithmetic(name: Operator): Implementation {
   const ints = intOperators[name];
   const uints = uintOperators[name];
   const doubles = doubleOperators[name];
-  return (a, b, _c, _d, { budget }) => {
+  return (a, b, _c, _d, context) => {
     if (typeof a === "bigint") return typeof b === "bigint" ? ints(a, b) : noSuchOverload;
     if (typeof a === "number" && doubles !== undefined) {
       return typeof b === "number" ? doubles(a, b) : noSuchOverload;
     }
     if (a instanceof Uint) return b instanceof Uint ? uints(a.value, b.value) : noSuchOverload;
-    if (name === "_+_") return concatenate(a, b, budget);
+    if (name === "_+_") return concatenate(a, b, context.budget);
     if (name === "_-_") return subtractTime(a, b);
     return missingOperator(name, a);
   };
