@@ -5,7 +5,14 @@ import { isPodTerminal, isSidecar } from "@dray/api/pod";
 import { type Client, type Clock, ItemBackOff, type Log } from "@dray/client";
 import type { Refusal } from "../pods/admission.ts";
 import { crashBackOff } from "../pods/back-off.ts";
-import { allContainers, type PodAction, type PodMemory, type PodPlan, planPod } from "../pods/plan.ts";
+import {
+  allContainers,
+  crashKey,
+  type PodAction,
+  type PodMemory,
+  type PodPlan,
+  planPod,
+} from "../pods/plan.ts";
 import type { PodEnd } from "../pods/pod-end.ts";
 import { isRestarting } from "../pods/restarts.ts";
 import { podStatus, rejectedStatus, restartingCondition } from "../pods/status.ts";
@@ -154,9 +161,9 @@ export class SimulatedPod {
       setUpWait: 0,
       volumesWait: undefined,
       startWait: () => 0,
-      crashBackOff: (name, ended) => ({
-        delay: this.#crashes.delay(name),
-        left: this.#crashes.left(name, ended),
+      crashBackOff: (key, ended) => ({
+        delay: this.#crashes.delay(key),
+        left: this.#crashes.left(key, ended),
       }),
     };
     const { clock } = this.#context;
@@ -256,7 +263,7 @@ export class SimulatedPod {
   /** Init containers succeed at once, others run. */
   #start({ spec, attempt, crashedAt }: PodAction & { type: "start" }, now: number): boolean {
     if (this.#malformed !== undefined) return false;
-    if (crashedAt !== undefined) this.#crashes.next(spec.name, crashedAt);
+    if (crashedAt !== undefined) this.#crashes.next(crashKey(spec), crashedAt);
     const { initContainers = [] } = this.#pod.spec;
     const started = startedContainer(this.#pod, spec, attempt, now);
     const isInit = initContainers.some((one) => one.name === spec.name && !isSidecar(one));
@@ -270,7 +277,7 @@ export class SimulatedPod {
   #reset({ attempts, ended }: PodAction & { type: "reset" }): void {
     this.#crashes.next(restartingCondition, ended);
     for (const [name, attempt] of attempts) this.#nextAttempts.set(name, attempt);
-    for (const { name } of allContainers(this.#pod)) this.#crashes.forget(name);
+    for (const { name } of allContainers(this.#pod)) this.#crashes.forgetAll(`${name}/`);
     this.#containers.clear();
     this.#restarting = false;
   }
