@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
-import { getCACertificates, type SecureContextOptions } from "node:tls";
+// As a whole, since Node 20 lacks one of its functions: there the package says itself which Node it needs.
+import tls, { type SecureContextOptions } from "node:tls";
 import { parse, TomlError } from "smol-toml";
 
 /** A host that images of a registry are fetched from: the registry itself, or a mirror. */
@@ -130,7 +131,7 @@ class HostsFile {
       tls: {
         ...(fields["ca"] !== undefined && {
           ca: [
-            ...getCACertificates("default"),
+            ...tls.getCACertificates("default"),
             ...(await this.#files(`${prefix}ca`, this.#texts(`${prefix}ca`, fields["ca"]))),
           ],
         }),
