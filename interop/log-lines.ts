@@ -44,8 +44,9 @@ const identifying = new Set([
 ]);
 
 /**
- * What is left of the line of an error when names are anything: its message and \`err\` without what is quoted in them (but
- * what of the API was refused), and without words that have a digit, a slash or a dash. Undefined for other lines.
+ * Returns the kind of an error line, for logs in which names can be anything: the message and `err`, without quoted parts
+ * (except resources and groups that were refused) and without words that have a digit, a slash or a dash. Undefined for
+ * other lines.
  */
 export function normaliseError(line: string): string | undefined {
   const match = header.exec(line);

@@ -246,7 +246,7 @@ interface Discovered {
   readonly versions: readonly object[];
 }
 
-/** What the document of all groups has of the group. Upstream: KEP-3352, aggregated discovery. */
+/** Returns the versions of the group in aggregated discovery (KEP-3352). */
 async function discoveredVersions(client: Client): Promise<readonly object[]> {
   const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
   const text = await client.text("GET", "/apis", { headers: { accept } });

@@ -27,7 +27,7 @@ export interface SuiteCluster {
   stop(): Promise<void>;
 }
 
-/** Whose components a cluster runs, and what it offers to pods. */
+/** Which components a cluster runs, Dray's or the real ones, and whether pods have Services. */
 export interface Parts {
   readonly server: Side;
   /** Whose scheduler and controllers run: Dray's, or kube-scheduler and kube-controller-manager. */

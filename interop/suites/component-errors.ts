@@ -1,4 +1,4 @@
-/** Errors that the real components log while a suite runs, and which of them kube-apiserver has never caused. */
+/** Errors that the real components log during a suite, and those of them that are unknown on kube-apiserver. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errors, type LineCounts, onlyIn } from "../log-lines.ts";
@@ -16,7 +16,7 @@ export interface StrangeError {
 const components = ["kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy"];
 const file = join(import.meta.dirname, "..", "conformance-errors.json");
 
-/** What the logs of these programs say, those of all nodes together. */
+/** Counts the errors in the logs of the real components among the programs; logs of all nodes count together. */
 export function componentErrors(programs: readonly Program[]): ComponentErrors {
   const found = new Map<string, Map<string, number>>();
   for (const { name, log } of programs) {
@@ -30,12 +30,12 @@ export function componentErrors(programs: readonly Program[]): ComponentErrors {
   return found;
 }
 
-/** Kinds of lines, by component, of all runs on kube-apiserver: some races are seldom lost. */
+/** Kinds of lines by component, collected from every run on kube-apiserver, because many races are rare. */
 function known(): Readonly<Record<string, readonly string[]>> {
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
 }
 
-/** Adds those of a run on kube-apiserver to what is known. */
+/** Adds the errors of a run on kube-apiserver to the file. */
 export function rememberErrors(found: ComponentErrors): void {
   const before = known();
   const names = [...new Set([...Object.keys(before), ...found.keys()])].sort();
@@ -46,7 +46,7 @@ export function rememberErrors(found: ComponentErrors): void {
   writeFileSync(file, `${JSON.stringify(Object.fromEntries(all), null, 2)}\n`);
 }
 
-/** Those that no run on kube-apiserver has brought. */
+/** Returns the kinds that no run on kube-apiserver has had. */
 export function strangeErrors(found: ComponentErrors): StrangeError[] {
   const before = known();
   return [...found].flatMap(([component, lines]) => {

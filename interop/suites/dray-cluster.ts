@@ -27,8 +27,8 @@ export async function startDrayCluster(
     const { status, stderr } = spawnSync(process.execPath, await words(...args), { encoding: "utf8", env });
     if (status !== 0) throw new Error(`dray ${args.join(" ")}: ${stderr}`);
   };
-  // What is loaded below is fetched all the same where a pod wants it fetched for each start. The registries of specs
-  // are on this machine and have images of their own: what it lacks is asked of the registry that the name says.
+  // Images are loaded below, but policy Always pulls them again, from this registry. Specs run registries of their own on this
+  // machine: images that this one lacks are pulled from the registry in their name.
   const registry = await serveImages(images.layout, "127.0.0.1");
   const registries = join(folder, "registries");
   mkdirSync(join(registries, "_default"), { recursive: true });

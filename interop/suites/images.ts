@@ -118,7 +118,7 @@ export function imageNames(asked: readonly string[]): ReadonlyMap<string, readon
 export interface Images {
   /** Folder with an OCI layout. */
   readonly layout: string;
-  /** Name of that which holds a pod's name spaces. */
+  /** Name of the pause image. */
   readonly pause: string;
 }
 
@@ -193,7 +193,7 @@ function ownLayer(
 }
 
 /**
- * What agnhost's registry reads of an image, by path.
+ * Returns the files by path that agnhost's registry serves an image from.
  *
  * Upstream: test/images/agnhost/fakeregistryserver/registryserver.go, digestToPath.
  */
@@ -250,7 +250,7 @@ function makeBase(root: string): void {
     join(root, "etc/group"),
     "root:x:0:\nnogroup:x:65534:\nuser-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n",
   );
-  writeFileSync(join(root, "etc/os-release"), 'NAME="Alpine Linux"\n'); // What a spec reads in upstream's images.
+  writeFileSync(join(root, "etc/os-release"), 'NAME="Alpine Linux"\n'); // A spec reads it; upstream's images are Alpine.
   writeFileSync(join(root, "etc/nsswitch.conf"), "hosts: files dns\n");
   const busybox = install(root, "busybox");
   for (const applet of output(busybox, ["--list"]).split("\n"))

@@ -2,7 +2,7 @@
 
 /** `dra`: real kubelets; `dra-oci` and `dra-cri`: our nodes with that runtime. Real containerd runs under the first and last. */
 export const draSuites = ["dra", "dra-oci", "dra-cri"] as const;
-/** Whose API server, and whose scheduler and controllers: Dray's and the real ones, Dray's alone, the real ones alone. */
+/** Dray's API server with the real scheduler and controllers; all from Dray; all real. */
 export const conformanceSuites = ["conformance", "conformance-dray", "conformance-peer"] as const;
 /** Specs of the kubelet: on our nodes with the runtime `oci`, and on the real kubelet with kube-apiserver. */
 export const nodeConformanceSuites = ["node-conformance", "node-conformance-peer"] as const;
@@ -17,7 +17,7 @@ export function isConformance(kind: string): kind is ConformanceSuite {
 
 /** The file in this folder with the specs of a suite that are known to fail. */
 export function knownFailuresFile(kind: string): string {
-  // What fails of the Conformance suite is the machine's, whosever control plane it is.
+  // These specs fail because of the machine, with every control plane.
   const name = (conformanceSuites as readonly string[]).includes(kind) ? "conformance" : kind;
   return `${name}-expected-failures.yaml`;
 }

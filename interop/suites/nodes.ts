@@ -74,7 +74,7 @@ export interface Cluster {
   /** The certificate that the API server's client certificate for kubelets is verified with. */
   readonly ca: string;
   readonly images: Images;
-  /** Where containerd pulls them from, whatever registry their names say. */
+  /** URL of the registry that containerd pulls every image from. */
   readonly registry: string;
   readonly agent: NodeAgent;
   readonly gates: readonly string[];
@@ -183,7 +183,7 @@ interface Place {
   run(program: string, command: readonly string[]): Program;
 }
 
-/** Resolves when it answers. */
+/** Resolves when containerd responds. */
 async function startContainerd(cluster: Cluster, { folder, name, index, enter, run }: Place): Promise<void> {
   writeFileSync(join(folder, "cni", "10-interop.conflist"), networkConfig(index));
   writeFileSync(join(folder, "containerd.toml"), containerdConfig(folder, cluster.images.pause));

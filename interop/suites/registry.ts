@@ -1,4 +1,4 @@
-/** A container registry from which nodes pull the images of an OCI layout, whatever registry their names say. */
+/** A container registry that serves the images of an OCI layout under every registry name. */
 import { createReadStream, existsSync, readFileSync, statSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -15,7 +15,7 @@ export interface SuiteResult {
   /** Specs that the suite itself left out, with its reason. */
   readonly skipped: readonly { readonly name: string; readonly reason: string }[];
   readonly seconds: number;
-  /** What the real components have logged. */
+  /** Errors in the logs of the real components. */
   readonly errors?: ComponentErrors;
   /** Resident MiB of the API server, with its etcd, at the end. */
   readonly memory?: number;

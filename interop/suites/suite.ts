@@ -41,10 +41,10 @@ interface Definition {
 /** All specs of DRA, those of gates that are off by default too. Two of them take two nodes, and one three. */
 const dra = (start: Definition["start"]): Definition => ({ labels: "DRA", nodes: 3, jobs: 6, start });
 
-// Images of the suite have the last three.
+// The last three go into images of the suite.
 const conformancePrograms = [...servicePrograms, "curl", "dig", "nc"] as const;
 
-/** Ginkgo runs those that must run alone after all others. */
+/** Ginkgo runs Serial specs one at a time, after all others. */
 const conformance = (server: Side, components: Side, labels = "Conformance"): Definition => ({
   labels,
   nodes: 2,

@@ -21,7 +21,7 @@ export async function cleanUpNode(rootDir: string, log: Log): Promise<void> {
     const { destroyOciNode } = await import("./runtime/oci/clean-up.ts");
     await destroyOciNode(directory, log);
   }
-  // What a runc has left that was killed while it started.
+  // Mounts of a runc that was killed while it started.
   unmountBelow(join(directory, "runc"));
   unmountBelow(paths.pods);
 }

@@ -10,7 +10,7 @@ import { namePattern } from "./pattern.ts";
 import { readNodePool } from "./pool.ts";
 import { substitute, type Variables } from "./template.ts";
 import { shown, type Value } from "./value.ts";
-/** What a part of a file says of the nodes that it is about. */
+/** The settings of one part of a fleet file, for the nodes that it selects. */
 export interface NodeEntry {
   /** The nodes that it makes; a pattern makes none. */
   readonly names: readonly string[];

@@ -1,16 +1,16 @@
 import type { Value } from "../fleet/value.ts";
 import { shown } from "../fleet/value.ts";
 
-/** What a driver does at prepare beside handing out edits, with the options of its fleet file. */
+/** The profile of a driver, its behaviour at prepare, with the options from the fleet file. */
 export type ProfileChoice =
   | { readonly name: "basic" }
   | {
       readonly name: "fpga";
       /** Milliseconds that loading an image takes. */
       readonly programTime: number;
-      /** The image that a device has while nobody uses it. */
+      /** Bitstream that is loaded while the device is unused. */
       readonly idleImage: string;
-      /** What a claim may load; absent: anything. */
+      /** Bitstreams that a claim may load; every one if absent. */
       readonly bitstreams?: readonly string[];
     }
   | {

@@ -18,17 +18,17 @@ export interface ProfileContext {
 export interface ProfileDevice {
   readonly allocated: AllocatedDevice;
   readonly device: FleetDevice | undefined;
-  /** What its variables begin with: `DRA_DEVICE_GPU_EXAMPLE_COM_GPU_0`. */
+  /** Prefix of its environment variables: `DRA_DEVICE_GPU_EXAMPLE_COM_GPU_0`. */
   readonly prefix: string;
   /** Where it is in its pool, from 0 on. */
   readonly index: number;
 }
 
-/** What devices of a profile do. Each method can be called again after a crash. */
+/** Behaviour of the devices of a profile. Every method may be called again after a crash. */
 export interface Profile {
   /** Tidies up what an earlier run has left, before the driver serves. */
   start?(): Promise<void>;
-  /** What containers get beside the variables that name the device. */
+  /** Edits of the container besides the variables that name the device. */
   prepare(claim: AllocatedClaim, device: ProfileDevice, signal: AbortSignal): Promise<ContainerEdits>;
   /** Network data of the device in its pod. */
   networkData?(device: ProfileDevice): NetworkDeviceData;

@@ -38,7 +38,7 @@ export class NodeSelection {
   }
 }
 
-/** What the selection of nodes needs of a slice and its devices. */
+/** Fields of a slice and its devices that select nodes. */
 export interface SelectingSlice {
   readonly slice: ResourceSlice;
   /** Undefined if the slice itself names no nodes. */

@@ -4,7 +4,7 @@ import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { DeleteOptions } from "../request/options.ts";
 import type { Storage } from "../storage/storage.ts";
 
-/** What a strategy knows about the request that it serves. */
+/** The request, as a strategy sees it. */
 export interface StrategyContext {
   /** "" for the object itself. */
   readonly subresource: string;
@@ -26,7 +26,7 @@ export interface StrategyContext {
 /** `unsupported`: the kind has no dependents, the garbage collector's finalizers are dropped. */
 export type GarbageCollection = "delete" | "orphan" | "unsupported";
 
-/** What an object takes that no other object may have, such as addresses and ports. One of the methods is called once. */
+/** Unique values that a write has reserved, such as addresses and ports. Exactly one method is called, once. */
 export interface Reservation {
   /** The object has been stored. */
   commit(): void | Promise<void>;

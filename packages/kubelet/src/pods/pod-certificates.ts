@@ -33,7 +33,7 @@ export interface PodCertificatesOptions {
   changed(podUid: string): void;
 }
 
-/** What a source of a projected volume is made of, PEM. */
+/** Contents of a podCertificate source of a projected volume, in PEM. */
 export interface Credentials {
   readonly privateKey: string;
   readonly certificateChain: string;
@@ -55,7 +55,7 @@ interface Source {
   readonly podUid: string;
   readonly projection: PodCertificateProjection;
   issued?: Issued | undefined;
-  /** What the signer is to decide. */
+  /** The pending request of the signer. */
   pending?: { readonly privateKey: string; readonly request: PodCertificateRequest } | undefined;
   /** The signer said no, for good. */
   refusal?: { readonly type: "Denied" | "Failed"; readonly text: string };

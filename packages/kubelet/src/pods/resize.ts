@@ -27,7 +27,7 @@ export interface ResizeEvent {
   readonly message: string;
 }
 
-/** What a pod and its containers have been given. */
+/** Resources that are allocated to a pod and its containers. */
 interface Allocation {
   /** By name of the container. */
   readonly containers: ReadonlyMap<string, ResourceRequirements>;
@@ -35,7 +35,7 @@ interface Allocation {
   readonly pod: ResourceRequirements | undefined;
 }
 
-/** What a container runs with: its own resources, and those that its pod had as a whole then. */
+/** Actuated resources of a container: its own, and the pod-level ones at that time. */
 interface Actuated {
   readonly own: ResourceRequirements;
   readonly pod: ResourceRequirements | undefined;
@@ -63,7 +63,7 @@ export class PodResize {
   #allocated: Allocation | undefined;
   /** By container id. */
   readonly #actuated = new Map<string, Actuated>();
-  /** What the sandbox has been given for the pod as a whole. */
+  /** Actuated pod-level resources of the sandbox. */
   #actuatedPod: ResourceRequirements | undefined;
   readonly #options: BoundsOptions;
   #pending: Pending | undefined;
@@ -192,7 +192,7 @@ export class PodResize {
     return list;
   }
 
-  /** What the pod was given before this agent came, as its status says; the rest is new. */
+  /** Returns the resources that an earlier agent allocated, from the pod status; the rest comes from the spec. */
   #allocatedBefore(pod: Pod): Allocation {
     const now = allocationOf(pod);
     const whole = podLevelBefore(pod, this.#options);
@@ -234,7 +234,7 @@ function allocationOf({ spec }: Pod): Allocation {
 }
 
 /**
- * What the pod as a whole had by its status: where that says what it would say had nothing changed, what the pod sets.
+ * Returns the pod-level resources from the status, or those of the spec if the status is what they would produce.
  * Amounts that the pod sets and its status lacks are new.
  */
 function podLevelBefore(pod: Pod, options: BoundsOptions): ResourceRequirements | undefined {

@@ -115,7 +115,7 @@ export class Volumes {
     return { places, warnings };
   }
 
-  /** What volumes of the pod are made of has changed. */
+  /** Marks the volumes of a pod as outdated, because one of their sources has changed. */
   markOutdated(uid: string): void {
     this.#outdated.add(uid);
   }

@@ -222,7 +222,7 @@ export class PodWorker {
     this.#context.requeue(this.uid);
   }
 
-  /** What volumes are made of has changed: those that run get it, and a set-up that failed may work now. */
+  /** Sources of volumes have changed: volumes of running containers are updated, and a failed set-up is retried. */
   volumesChanged(): void {
     const { volumes, clock, requeue } = this.#context;
     volumes.markOutdated(this.uid);
