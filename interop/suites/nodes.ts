@@ -74,7 +74,7 @@ export interface Cluster {
   /** The certificate that the API server's client certificate for kubelets is verified with. */
   readonly ca: string;
   readonly images: Images;
-  /** URL of the registry that containerd pulls every image from. */
+  /** URL of the registry that containerd asks first for every image. */
   readonly registry: string;
   readonly agent: NodeAgent;
   readonly gates: readonly string[];
@@ -189,7 +189,8 @@ async function startContainerd(cluster: Cluster, { folder, name, index, enter, r
   writeFileSync(join(folder, "containerd.toml"), containerdConfig(folder, cluster.images.pause));
   const hosts = join(folder, "registries", "_default");
   mkdirSync(hosts, { recursive: true });
-  writeFileSync(join(hosts, "hosts.toml"), `server = ${JSON.stringify(cluster.registry)}\n`);
+  // Asked first; what it does not have is asked of the registry that the image names, which may be a pod of the suite.
+  writeFileSync(join(hosts, "hosts.toml"), `[host.${JSON.stringify(cluster.registry)}]\n`);
   const containerd = run("containerd", [peer("containerd"), `--config=${join(folder, "containerd.toml")}`]);
   const ctr = [...enter, peer("ctr"), "--namespace=k8s.io"];
   await eventually(`${name}: containerd is ready`, async () => {
