@@ -29,12 +29,12 @@ export async function startDrayCluster(
   };
   // Images are loaded below, but policy Always pulls them again, from this registry. Specs run registries of their own on this
   // machine: images that this one lacks are pulled from the registry in their name.
-  const registry = await serveImages(images.layout, "127.0.0.1");
   const registries = join(folder, "registries");
   mkdirSync(join(registries, "_default"), { recursive: true });
-  writeFileSync(join(registries, "_default", "hosts.toml"), `[host.${JSON.stringify(registry.url)}]\n`);
   const runtime = ["--runtime=oci", `--registry-hosts=${registries}`];
   const up = await words("up", ...runtime, `--nodes=${nodes}`, releaseFlag, ...flags);
+  const registry = await serveImages(images.layout, "127.0.0.1");
+  writeFileSync(join(registries, "_default", "hosts.toml"), `[host.${JSON.stringify(registry.url)}]\n`);
   const program = start("dray up", process.execPath, up, join(folder, "up.log"), env);
   const stop = async (): Promise<void> => {
     await program.stop();

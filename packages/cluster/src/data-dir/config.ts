@@ -23,6 +23,8 @@ export interface ClusterConfig {
   readonly runtime: string;
   /** Absolute path of the folder that says which hosts images of a registry are fetched from, if there is one. */
   readonly registryHosts?: string;
+  /** Patterns of sysctls that pods may set on the nodes beside the safe ones, if there are any. */
+  readonly allowedUnsafeSysctls?: readonly string[];
   /** `PATTERN=COMMAND` each. */
   readonly images: readonly string[];
   /** The file that describes the nodes and their devices, if one does. */
@@ -119,6 +121,7 @@ const fields: Readonly<Record<keyof ClusterConfig, [is: (value: unknown) => bool
   store: [isText, "a text"],
   runtime: [isText, "a text"],
   registryHosts: [isText, "a text"],
+  allowedUnsafeSysctls: [areTexts, "a list of texts"],
   images: [areTexts, "a list of texts"],
   fleet: [isText, "a text"],
   simulatedNodes: [(value) => Number.isSafeInteger(value) || value === "all", 'a whole number or "all"'],

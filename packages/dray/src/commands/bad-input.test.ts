@@ -28,6 +28,10 @@ const cases: [line: string, message: RegExp][] = [
     "up --registry-hosts $/folder",
     /^error: --registry-hosts \$\/folder: only the runtime oci fetches images itself, and this is host: add --runtime oci\n/,
   ],
+  [
+    "up --allowed-unsafe-sysctls net.core.*,vm.swappiness",
+    /^error: --allowed-unsafe-sysctls vm\.swappiness: not known to be kept in a name space; may be net\.\*, /,
+  ],
   ["up --runtime cri:a.sock", /^error: --runtime cri:a.sock: the path of the socket must be absolute\n/],
   ...["up --detach", "down", "status", "logs", "apiserver --port 0"].flatMap(
     (command): [string, RegExp][] => [

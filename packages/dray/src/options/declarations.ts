@@ -73,6 +73,16 @@ export const registryHosts = (): Option =>
     "mirrors of registries for the runtime oci, as containerd has them: FOLDER/docker.io/hosts.toml, FOLDER/_default/hosts.toml",
   );
 
+/** Lists that are given several times are one. */
+export const joined = (value: string, before: string | undefined): string =>
+  before === undefined ? value : `${before},${value}`;
+
+export const allowedUnsafeSysctls = (): Option =>
+  new Option(
+    "--allowed-unsafe-sysctls <sysctls>",
+    "comma-separated sysctls that pods may set beside the safe ones, as in kernel.msg*,net.core.somaxconn",
+  ).argParser(joined);
+
 export const image = (): Option =>
   repeated(
     "--image <pattern=command>",
@@ -83,9 +93,5 @@ export const image = (): Option =>
 /** `-o` of commands that print data. */
 export const dataOutput = (): Option =>
   new Option("-o, --output <format>", "output format").choices(["json", "yaml"]);
-
-/** Lists that are given several times are one. */
-export const joined = (value: string, before: string | undefined): string =>
-  before === undefined ? value : `${before},${value}`;
 
 export const example = (text: string): string => `\nExample:\n${text.replace(/^/gm, "  ")}\n`;

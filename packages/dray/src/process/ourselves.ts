@@ -25,6 +25,9 @@ export function agentsCommand(layout: Layout, config: ClusterConfig): ChildProce
     ...["--runtime", config.runtime],
     ...["--oci-dir", layout.ociDir],
     ...(config.registryHosts === undefined ? [] : ["--registry-hosts", config.registryHosts]),
+    ...(config.allowedUnsafeSysctls === undefined
+      ? []
+      : ["--allowed-unsafe-sysctls", config.allowedUnsafeSysctls.join(",")]),
     ...["--proxy-kubeconfig", layout.proxyKubeconfig],
     ...config.images.flatMap((image) => ["--image", image]),
     ...["--client-ca-file", join(layout.pki, "ca.crt")],

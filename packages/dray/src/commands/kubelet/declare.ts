@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import {
+  allowedUnsafeSysctls,
   example,
   featureGates,
   image,
@@ -137,11 +138,7 @@ function addLimitOptions(command: Command): void {
       "--image-maximum-gc-age <duration>",
       "remove images that were not used for so long; 0s: never (default: 0s)",
     )
-    .option(
-      "--allowed-unsafe-sysctls <sysctls>",
-      "comma-separated sysctls that pods may set beside the safe ones, as in kernel.msg*,net.core.somaxconn (default: none)",
-      joined,
-    )
+    .addOption(allowedUnsafeSysctls().default(undefined, "none"))
     .option("--pod-max-pids <count>", "how many processes a pod may have; -1: any number (default: -1)")
     .option("--node-labels <labels>", "labels of the Node, as in zone=a,disk=ssd (default: none)", joined)
     .option(
@@ -182,6 +179,7 @@ export function declareNodeAgents(program: Command): void {
     .option("--images-file <file>", "the images that `dray image map` has mapped")
     .addOption(ociDir())
     .addOption(registryHosts())
+    .addOption(allowedUnsafeSysctls())
     .addOption(proxyKubeconfig())
     .addOption(kubernetesVersion())
     .addOption(featureGates())

@@ -1,5 +1,6 @@
 import { DurationError, parseDuration, Quantity, QuantityError } from "@dray/api";
 import type { EvictionSettings, ImageGCPolicy, KubeletOptions } from "@dray/kubelet";
+import { unsafeSysctlsOption } from "../../options/sysctls.ts";
 import { durationOption, wholeNumber } from "../../options/values.ts";
 import { UsageError } from "../../terminal/failure.ts";
 import { type DnsFlags, dnsSettings } from "./dns-settings.ts";
@@ -51,7 +52,7 @@ export async function nodeSettings(flags: NodeFlags): Promise<NodeSettings> {
   const pids = podMaxPids === undefined ? -1 : podPids(podMaxPids);
   return {
     ...(pids > 0 && { podMaxPids: pids }),
-    ...(await sysctlSettings(flags)),
+    allowedUnsafeSysctls: await unsafeSysctlsOption(flags.allowedUnsafeSysctls),
     ...(nodeLabels !== undefined && { labels: labelsOption(nodeLabels) }),
     ...(registerWithTaints !== undefined && { taints: taintsOption(registerWithTaints) }),
     ...(topologyManagerPolicy !== undefined && { topologyPolicy: topologyPolicy(topologyManagerPolicy) }),
@@ -62,21 +63,6 @@ export async function nodeSettings(flags: NodeFlags): Promise<NodeSettings> {
     imageGC: imageSettings(flags),
     ...dnsSettings(flags),
   };
-}
-
-async function sysctlSettings({
-  allowedUnsafeSysctls: text = "",
-}: NodeFlags): Promise<Pick<NodeSettings, "allowedUnsafeSysctls">> {
-  if (text === "") return {};
-  const { SysctlAllowlist, SysctlPatternError } = await import("@dray/kubelet");
-  const allowedUnsafeSysctls = text.split(",").map((one) => one.trim());
-  try {
-    new SysctlAllowlist(allowedUnsafeSysctls);
-  } catch (error) {
-    if (!(error instanceof SysctlPatternError)) throw error;
-    throw new UsageError(`--allowed-unsafe-sysctls ${error.message}`);
-  }
-  return { allowedUnsafeSysctls };
 }
 
 async function evictionSettings(flags: NodeFlags): Promise<EvictionSettings> {

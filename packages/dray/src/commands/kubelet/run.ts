@@ -9,6 +9,7 @@ import { followMappedImages } from "../../images/mapped.ts";
 import { parseImageMapping } from "../../images/mapping.ts";
 import { createLog } from "../../log/create.ts";
 import { defaultOciDir, openRuntime, registryHostsOption, runtimeOption } from "../../options/runtime.ts";
+import { unsafeSysctlsOption } from "../../options/sysctls.ts";
 import { bindAddressOption, featuresOption, isOn, nodeIpOption, wholeNumber } from "../../options/values.ts";
 import { endRequested } from "../../process/end-requested.ts";
 import { keepYoungHeapSmall } from "../../process/heap.ts";
@@ -25,6 +26,7 @@ interface CommonOptions {
   readonly runtime: string;
   readonly ociDir?: string;
   readonly registryHosts?: string;
+  readonly allowedUnsafeSysctls?: string;
   readonly proxyKubeconfig?: string;
   readonly image: readonly string[];
   readonly logFile?: string;
@@ -120,7 +122,10 @@ async function leave(agents: NodeAgents): Promise<never> {
 export async function nodeAgents(options: CommonOptions): Promise<void> {
   const parent = new Parent();
   // Loads the code meanwhile.
-  const agents = await createAgents(options, {}, (name) => parent.report({ registered: name }));
+  const allowedUnsafeSysctls = await unsafeSysctlsOption(options.allowedUnsafeSysctls);
+  const agents = await createAgents(options, { allowedUnsafeSysctls }, (name) =>
+    parent.report({ registered: name }),
+  );
   const ordered = parent.firstOrder.then(() => true);
   if (!(await Promise.race([ordered, parent.leavePods.then(() => false)]))) process.exit(0);
   parent.obey(agents);

@@ -31,6 +31,7 @@ const fixed = {
   "--enable-admission-plugins": "enabledAdmissionPlugins",
   "--runtime": "runtime",
   "--registry-hosts": "registryHosts",
+  "--allowed-unsafe-sysctls": "allowedUnsafeSysctls",
   "--image": "images",
   "--simulated-nodes": "simulatedNodes",
   "--scheduler-config": "schedulerConfig",

@@ -14,6 +14,7 @@ import { simulationOf } from "../../fleet/simulated-nodes.ts";
 import { parseImageMapping } from "../../images/mapping.ts";
 import { registryHostsOption, runtimeOption } from "../../options/runtime.ts";
 import { checkSchedulerConfig, readSchedulerConfig } from "../../options/scheduler-config.ts";
+import { unsafeSysctlsOption } from "../../options/sysctls.ts";
 import type { Target } from "../../options/target.ts";
 import {
   advertiseAddressOption,
@@ -78,6 +79,7 @@ export async function configure({ name, layout }: Target, options: UpOptions): P
     store: formatStore(storeOption(options.store ?? before?.store ?? `sqlite:${layout.database}`)),
     runtime,
     ...chooseRegistryHosts(before, options.registryHosts, runtime),
+    ...(await chooseUnsafeSysctls(before, options.allowedUnsafeSysctls)),
     images: options.image.length > 0 ? options.image : (before?.images ?? []),
     ...(chosen && { fleet: chosen.path }),
     ...simulated,
@@ -131,6 +133,20 @@ function chooseRegistryHosts(
 ): Pick<ClusterConfig, "registryHosts"> {
   const folder = flag ?? before?.registryHosts ?? "none";
   return folder === "none" ? {} : { registryHosts: registryHostsOption(folder, runtime) };
+}
+
+/** Returns what the flag allows, or what the cluster has. */
+async function chooseUnsafeSysctls(
+  before: ClusterConfig | undefined,
+  flag: string | undefined,
+): Promise<Pick<ClusterConfig, "allowedUnsafeSysctls">> {
+  const allowedUnsafeSysctls =
+    flag === undefined
+      ? (before?.allowedUnsafeSysctls ?? [])
+      : flag === "none"
+        ? []
+        : await unsafeSysctlsOption(flag);
+  return allowedUnsafeSysctls.length > 0 ? { allowedUnsafeSysctls } : {};
 }
 
 /** What the flag names, or what the cluster has. */

@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import {
+  allowedUnsafeSysctls,
   clusterName,
   dataDir,
   dataOutput,
@@ -45,6 +46,7 @@ export function declareUp(program: Command): void {
     .option("--store <store>", "sqlite:PATH, etcd:URL or memory (default: sqlite in the data directory)")
     .addOption(runtime().default(undefined, "host, or what the cluster has"))
     .addOption(registryHosts().default(undefined, "what the cluster has; none: no longer"))
+    .addOption(allowedUnsafeSysctls().default(undefined, "what the cluster has; none: no longer"))
     .addOption(kubernetesVersion())
     .addOption(featureGates())
     .addOption(runtimeConfig())

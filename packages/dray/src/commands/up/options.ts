@@ -17,6 +17,8 @@ export interface UpOptions extends TargetFlags {
   readonly runtime?: string;
   /** A folder, or `none`. */
   readonly registryHosts?: string;
+  /** Patterns with commas between, or `none`. */
+  readonly allowedUnsafeSysctls?: string;
   readonly image: readonly string[];
   readonly driver: readonly string[];
   /** A file, or `none`. */
