@@ -15,9 +15,13 @@ export function isConformance(kind: string): kind is ConformanceSuite {
   return ([...conformanceSuites, ...nodeConformanceSuites] as readonly string[]).includes(kind);
 }
 
-/** The file in this folder with the specs of a suite that are known to fail. */
+/** The file in the folder `interop` with the specs of a suite that are known to fail. */
 export function knownFailuresFile(kind: string): string {
-  // These specs fail because of the machine, with every control plane.
-  const name = (conformanceSuites as readonly string[]).includes(kind) ? "conformance" : kind;
-  return `${name}-expected-failures.yaml`;
+  // Specs of Conformance fail because of the machine, with every control plane and every kubelet.
+  const families = [
+    ["conformance", conformanceSuites],
+    ["node-conformance", nodeConformanceSuites],
+  ] as const;
+  const family = families.find(([, suites]) => (suites as readonly string[]).includes(kind));
+  return `${family?.[0] ?? kind}-expected-failures.yaml`;
 }
