@@ -47,3 +47,17 @@ test("a run fills its column, and leaves the others as they were", () => {
   assert.match(again, /\| \[b\] a \\\| pipe \| {2}\| {2}\| 1\.0 \|\n\| \[c\] new \| 5\.0 \|/);
   assert.equal(again.match(/`conformance`/g)?.length, 1);
 });
+
+test("what fails for the same reason in several kinds of clusters is one line", () => {
+  const failing = { specs: [spec("[a] one", 2, "of the machine")], skipped: [], seconds: 9 };
+  const known = [{ spec: "[a] one", cause: "environment", reason: "no swap" } as const];
+  const first = conformancePage("", { ...run, kind: "conformance-peer", result: failing, known });
+  const second = conformancePage(first, { ...run, kind: "conformance", result: failing, known });
+  assert.match(second, /\n- `conformance`, `conformance-peer`: \[a\] one: environment: no swap\n/);
+  const third = conformancePage(second, {
+    ...run,
+    kind: "conformance",
+    result: { specs: [spec("[a] one", 2)], skipped: [], seconds: 9 },
+  });
+  assert.match(third, /\n- `conformance-peer`: \[a\] one: environment: no swap\n/);
+});

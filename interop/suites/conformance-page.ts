@@ -66,9 +66,10 @@ export function conformancePage(earlier: string, run: ConformanceRun): string {
   const summaries = kinds.flatMap((kind) =>
     kind === run.kind ? [summaryOf(run)] : lines.filter((line) => line.startsWith(`| \`${kind}\``)),
   );
-  const reasons = kinds.flatMap((kind) =>
-    kind === run.kind ? reasonsOf(run) : lines.filter((line) => line.startsWith(`- \`${kind}\``)),
-  );
+  const reasons = reasonLines(kinds, [
+    ...keptReasons(lines).filter(({ kind }) => kind !== run.kind),
+    ...reasonsOf(run),
+  ]);
   const strange = kinds.flatMap((kind) =>
     kind === run.kind ? strangeOf(run) : lines.filter((line) => line.startsWith(`* \`${kind}\``)),
   );
@@ -127,12 +128,36 @@ function summaryOf({ kind, commit, kubernetes, result }: ConformanceRun): string
   return `| ${[`\`${kind}\``, pageOf(kind).titles[kind], commit, kubernetes, ...told].join(" | ")} |`;
 }
 
-function reasonsOf({ kind, result: { specs }, known }: ConformanceRun): string[] {
+/** Why a spec failed in one kind of cluster: `SPEC: CAUSE: REASON`. */
+interface Reason {
+  readonly kind: string;
+  readonly text: string;
+}
+
+function reasonsOf({ kind, result: { specs }, known }: ConformanceRun): Reason[] {
   const reasons = new Map(known.map((failure) => [failure.spec, failure]));
   return specs.flatMap(({ name, failure }) => {
     if (failure === undefined) return [];
     const { cause, reason } = reasons.get(name) ?? { cause: "dray", reason: failure };
-    return [`- \`${kind}\`: ${name}: ${cause}: ${shortened(reason.replaceAll("\n", " "))}`];
+    return [{ kind, text: `${name}: ${cause}: ${shortened(reason.replaceAll("\n", " "))}` }];
+  });
+}
+
+const reasonLine = /^- (`[^`]+`(?:, `[^`]+`)*): (.*)$/;
+
+function keptReasons(lines: readonly string[]): Reason[] {
+  return lines.flatMap((line) => {
+    const [, kinds = "", text = ""] = reasonLine.exec(line) ?? [];
+    return [...kinds.matchAll(/`([^`]+)`/g)].map(([, kind = ""]) => ({ kind, text }));
+  });
+}
+
+/** A line for each reason, with the kinds of clusters that it holds for in the order of the columns. */
+function reasonLines(order: readonly string[], reasons: readonly Reason[]): string[] {
+  const kinds = Map.groupBy(reasons, ({ text }) => text);
+  return [...kinds].sort().map(([text, found]) => {
+    const names = order.filter((kind) => found.some((reason) => reason.kind === kind));
+    return `- ${names.map((name) => `\`${name}\``).join(", ")}: ${text}`;
   });
 }
 
