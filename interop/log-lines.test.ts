@@ -34,6 +34,15 @@ test("errors of one kind are one, whatever the names are, and say what was refus
   );
 });
 
+test("a patch in an error is one name, whatever is quoted in it", () => {
+  const patch = '{\\\\\\"message\\\\\\":\\\\\\"no pod sandbox exists\\\\\\"}';
+  const line = `E1121 10:12:52.1 7 status_manager.go:9] "Failed to update status for pod" err="failed to patch status \\"${patch}\\" for pod \\"a\\"/\\"b-c\\": pods \\"b-c\\" not found" pod="a/b-c"`;
+  assert.equal(
+    normaliseError(line),
+    "status_manager.go] Failed to update status for pod: failed to patch status NAME for pod NAME pods NAME not found",
+  );
+});
+
 test("what went wrong is kept", () => {
   const line = `${head} a.go:1] "Unhandled" err="interop-0/interop-app failed with: \\"interop-app-1\\" is forbidden: terminated"`;
   assert.match(normalise(line) ?? "", /failed with: \\"NAME\\" is forbidden: terminated/);

@@ -55,9 +55,10 @@ export function normaliseError(line: string): string | undefined {
   const [, said = message, values = ""] = /^"((?:[^"\\]|\\.)*)"(.*)$/.exec(message) ?? [];
   const cause = /\berr="((?:[^"\\]|\\.)*)"/.exec(values)?.[1];
   const text = (cause === undefined ? said : `${said}: ${cause}`)
-    .replaceAll(/\\+"/g, '"')
+    // One level of Go's escapes; what is quoted inside a quoted part keeps its own.
+    .replaceAll(/\\(["\\])/g, "$1")
     .replaceAll(/(\\+[nt])+/g, " ")
-    .replaceAll(/(resource |group )?"[^"]*"/g, (all, refused?: string) => (refused ? all : "NAME"))
+    .replaceAll(/(resource |group )?"(?:[^"\\]|\\.)*"/g, (all, refused?: string) => (refused ? all : "NAME"))
     .replaceAll(/\S*[\d/-]\S*/g, "NAME")
     .replaceAll(/NAME(\s+NAME)+/g, "NAME");
   return `${file}] ${text.slice(0, 140)}`;
