@@ -93,7 +93,7 @@ class BuiltInModel implements ResourceModel {
     subresource: string,
     context: ValidationContext,
   ): readonly FieldError[] {
-    const own = validateView(object, old, subresource, context);
+    const own = validateView(this.#row, object, old, subresource, context);
     if (own !== undefined) return own;
     const validate = subresource === "status" ? validateStatusUpdate : validateUpdate;
     return validate(this.#row, object, old, context);
