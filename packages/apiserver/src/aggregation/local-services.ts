@@ -1,12 +1,12 @@
 import { type KubeObject, StatusError } from "@dray/api";
 import type { APIService, APIServiceSpec } from "@dray/api/apiregistration/v1";
 import { type Clock, createWorkQueue, type Log, type WorkQueue } from "@dray/client";
-import type { Definition } from "../customresources/definition/types.ts";
+import type { Definition } from "../kinds/apiextensions/custom-resource-definition/types.ts";
+import { localCondition } from "../kinds/apiregistration/api-service/strategy.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import type { ResourceCache } from "../storage/cache.ts";
 import { deepEqual } from "../storage/json.ts";
 import type { Storage } from "../storage/storage.ts";
-import { localCondition } from "../strategies/apiservices.ts";
 import type { OwnObjects } from "../write/own-objects.ts";
 import { reportAvailability } from "./condition.ts";
 import { builtInPriority, customPriority, type Priority } from "./priorities.ts";

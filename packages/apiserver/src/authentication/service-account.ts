@@ -2,13 +2,13 @@ import type { KubeObject } from "@dray/api";
 import { quoted } from "@dray/api";
 import type { Pod, Secret, ServiceAccount } from "@dray/api/core/v1";
 import type { Clock, UserInfo } from "@dray/client";
+import { serviceAccountPrefix } from "../authorization/service-account-name.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 import { claimsOf, leewaySeconds, timeError } from "./claims.ts";
 import { legacyIssuer, legacyToken } from "./legacy-token.ts";
 import type { NamedObject, TokenClaims, TokenSigner } from "./token.ts";
 
-export const serviceAccountPrefix = "system:serviceaccount:";
 const extraPrefix = "authentication.kubernetes.io/";
 
 /** A token is valid (for whom and which audiences), or why it is not. */

@@ -55,7 +55,7 @@ export interface ResourceModel {
   tolerated?(object: KubeObject): readonly string[];
   /** What a valid object is warned of; without `old` it is a new one. */
   warnings(object: KubeObject, old: KubeObject | undefined, subresource: string): readonly string[];
-  /** What is particular about it; built-in kinds have theirs in `strategies/`. */
+  /** What is particular about it; built-in kinds have theirs in their definition. */
   readonly strategy?: Strategy;
   /** How tables show it. */
   readonly printer: Printer<KubeObject>;

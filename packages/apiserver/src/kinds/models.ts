@@ -2,8 +2,8 @@ import { apiVersionOf, type FieldError, type KubeObject } from "@dray/api";
 import { type DecodedBody, decodeBody, kindOf, type RawBody } from "@dray/api/codec";
 import { setDefaults } from "@dray/api/defaults";
 import type { KindRow } from "@dray/api/schema";
-import type { ValidationContext } from "@dray/api/validation";
 import {
+  type ValidationContext,
   validateCreate,
   validateStatusUpdate,
   validateUpdate,
@@ -12,10 +12,12 @@ import {
 } from "@dray/api/validation";
 import { builtInType, type ObjectType } from "../patch/index.ts";
 import type { Printer } from "../tables/column.ts";
-import { printerOf } from "../tables/index.ts";
-import { convertBuiltIn } from "./conversion/built-in.ts";
+import { plain } from "../tables/plain.ts";
+import type { ApiVersion, StrategyParts } from "./define.ts";
 import type { ModelledKind, ResourceModel } from "./model.ts";
-import { normalise } from "./normalise.ts";
+import { servedKind } from "./registry.ts";
+import type { StoredRow } from "./resources.ts";
+import type { Strategy } from "./strategy.ts";
 
 /** Kinds of the meta group: their types are known to every group. */
 const metaKinds = new Set(["DeleteOptions"]);
@@ -53,11 +55,42 @@ export function printedAs(kind: ModelledKind, printer: Printer<KubeObject>): Res
   return new BuiltInModel(rowOf(kind), printer);
 }
 
+/** A kind in one version. */
+interface KindVersion extends ApiVersion {
+  readonly kind: string;
+}
+
+/** The object in another version of a built-in kind; shares what it can. */
+export function convertBuiltIn(object: KubeObject, from: KindVersion, to: KindVersion): KubeObject {
+  if (from.group === to.group && from.version === to.version) return object;
+  const renamed: KubeObject = { ...object, apiVersion: apiVersionOf(to), kind: to.kind };
+  return servedKind(to)?.convert?.(renamed, from, to) ?? renamed;
+}
+
+const general: Strategy = {};
+
+/**
+ * Returns a function that finds the strategy of a kind: that of its model, or that of its definition. Without either the
+ * general rules hold.
+ */
+export function strategyLookup(parts: StrategyParts): (kind: StoredRow) => Strategy {
+  const made = new Map<string, Strategy>();
+  return ({ model, group, kind }) => {
+    if (model?.strategy !== undefined) return model.strategy;
+    const served = servedKind({ group, kind });
+    if (served?.strategyOf === undefined) return served?.strategy ?? general;
+    const key = `${group}/${kind}`;
+    const strategy = made.get(key) ?? served.strategyOf(parts);
+    made.set(key, strategy);
+    return strategy;
+  };
+}
+
 class BuiltInModel implements ResourceModel {
   readonly #row: KindRow;
   readonly #printer: Printer<KubeObject>;
 
-  constructor(row: KindRow, printer: Printer<KubeObject> = printerOf(row)) {
+  constructor(row: KindRow, printer: Printer<KubeObject> = servedKind(row)?.columns ?? plain) {
     this.#row = row;
     this.#printer = printer;
   }
@@ -68,7 +101,7 @@ class BuiltInModel implements ResourceModel {
 
   setDefaults(object: KubeObject, now: string, release?: string): void {
     const { group, version, kind } = this.#row;
-    normalise(this.#row, object);
+    servedKind(this.#row)?.normalise?.(object);
     setDefaults(group, version, kind, object, now, release);
   }
 

@@ -5,9 +5,9 @@ import type { DeviceUsage } from "../admission/device-usage.ts";
 import type { TokenEntry } from "../authentication/authenticate.ts";
 import type { RequestHeader } from "../authentication/request-header.ts";
 import type { Certificate } from "../certificates/pki.ts";
+import type { PortRange } from "../kinds/core/service/ports.ts";
 import type { Listener, ListenOptions } from "../listener/listener.ts";
 import type { KubeletClient } from "../proxy/kubelet.ts";
-import type { PortRange } from "../strategies/service/ports.ts";
 
 export interface ServerOptions {
   /** Where the objects are; `close` of the server leaves it open. */
