@@ -24,6 +24,14 @@ interface Wanted {
 
 const local = { status: "True", reason: "Local", message: "Local APIServices are always available" } as const;
 
+interface LocalServicesParts {
+  readonly own: OwnObjects;
+  readonly storage: Storage;
+  readonly resources: readonly ServedResource[];
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
 /**
  * Keeps an APIService for each version that this server has itself: those of built-in kinds as they are at the start,
  * those of custom resources always. What somebody has made without the label is left alone.
@@ -45,13 +53,7 @@ export class LocalServices {
   readonly #synced = new Set<string>();
   #scheduled = false;
 
-  constructor(
-    own: OwnObjects,
-    storage: Storage,
-    resources: readonly ServedResource[],
-    clock: Clock,
-    log: Log,
-  ) {
+  constructor({ own, storage, resources, clock, log }: LocalServicesParts) {
     this.#own = own;
     this.#served = own.served("apiregistration.k8s.io", "apiservices");
     this.#cache = storage.cache(this.#served.stored.resource);

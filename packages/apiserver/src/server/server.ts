@@ -54,7 +54,7 @@ export async function createServer(options: ServerOptions): Promise<ApiServer> {
   const issuer = options.serviceAccounts?.issuer ?? defaultIssuer;
   const { key = await createSigningKey(), verificationKeys } = options.serviceAccounts ?? {};
   const signer = new TokenSigner(key, verificationKeys);
-  const tokens = new ServiceAccountTokens(signer, issuer, storage, clock, newId);
+  const tokens = new ServiceAccountTokens({ signer, issuer, storage, clock, newId });
   const server = new Server({ options, features, clock, log, newId, storage, allocator, tokens });
   const { advertisedAddress: address, advertisedPort: port = defaultPort } = options;
   await server.bootstrap({ ranges, port, ...(address === undefined ? {} : { address }) });
