@@ -1,7 +1,7 @@
 import type { DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import type { ResourceCache } from "../storage/cache.ts";
 
-/** A device that a claim has, by the key of the claim. Devices for administration are held by nobody. */
+/** A device that a claim has, by the key of the claim. Allocations with admin access are not counted. */
 export interface Holding {
   readonly claim: string;
   /** `driver/pool/device` */

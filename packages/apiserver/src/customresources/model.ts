@@ -65,7 +65,7 @@ interface Coercion {
   readonly keepsNulls?: boolean;
 }
 
-/** The custom resources of one version: pruned, defaulted and judged by the schema of that version. */
+/** The custom resources of one version: pruned, defaulted and validated by the schema of that version. */
 export class CustomModel implements ResourceModel {
   readonly #version: CustomVersion;
   /** The schemas of all versions: an object is read by that in which it was written. */

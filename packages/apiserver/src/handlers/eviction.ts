@@ -104,7 +104,7 @@ async function evict(context: Context, { problem, ...options }: Wish): Promise<v
   await registry.delete({ ...write, admitted: true }, { ...options, ...same });
 }
 
-/** A pod that does not run, or no longer, disturbs nobody by going. */
+/** A pod that has not started or has ended can be evicted without a disruption. */
 function disturbsNobody(pod: Pod): boolean {
   return !isPodActive(pod) || pod.status?.phase === "Pending";
 }

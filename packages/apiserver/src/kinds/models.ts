@@ -22,12 +22,12 @@ import type { Strategy } from "./strategy.ts";
 /** Kinds of the meta group: their types are known to every group. */
 const metaKinds = new Set(["DeleteOptions"]);
 
-/** The model of a kind: its own, or that of the schema table. Throws a TypeError for a kind that nobody knows. */
+/** The model of a kind: its own, or that of the schema table. Throws a TypeError for an unknown kind. */
 export function modelOf(kind: ModelledKind): ResourceModel {
   return kind.model ?? builtInModel(kind);
 }
 
-/** The row of a kind in the schema. Throws a TypeError for one that it lacks. */
+/** The row of a kind in the schema table. Throws a TypeError if it has no such row. */
 export function rowOf(kind: ModelledKind): KindRow {
   const row = kindOf(kind.group, kind.version, kind.kind);
   if (row) return row;
@@ -36,10 +36,10 @@ export function rowOf(kind: ModelledKind): KindRow {
 }
 
 const models = new Map<string, BuiltInModel>();
-/** The same by those who ask, which are mostly the same objects. */
+/** Memo by the object that the caller asks with: callers mostly ask with the same ones. */
 const known = new WeakMap<ModelledKind, BuiltInModel>();
 
-/** The model of a kind of the schema table. Throws a TypeError for one that it lacks. */
+/** The model of a built-in kind. Throws a TypeError if the schema table does not have it. */
 export function builtInModel(kind: ModelledKind): ResourceModel {
   let model = known.get(kind);
   if (model !== undefined) return model;
@@ -50,7 +50,7 @@ export function builtInModel(kind: ModelledKind): ResourceModel {
   return model;
 }
 
-/** The same, printed in another way. */
+/** The model of a kind with other columns. */
 export function printedAs(kind: ModelledKind, printer: Printer<KubeObject>): ResourceModel {
   return new BuiltInModel(rowOf(kind), printer);
 }
@@ -141,7 +141,7 @@ class BuiltInModel implements ResourceModel {
   }
 }
 
-/** Options are sent in the version of whatever they are about. */
+/** Clients send options in the version of the object that they are for. */
 function anyVersion(raw: RawBody): RawBody {
   if (typeof raw.tree !== "object" || raw.tree === null) return raw;
   const { apiVersion: _, ...tree } = raw.tree as { apiVersion?: unknown };

@@ -34,7 +34,7 @@ export type WriteGuard = (key: string, object: KubeObject) => (() => void) | und
 
 /**
  * All objects in memory, fed by one watch of the store over the whole prefix, and the way to write them. A write is
- * acknowledged only when the caches have reached its revision, so that whoever got an answer reads what it wrote.
+ * acknowledged only when the caches have reached its revision, so that a client reads what it has written.
  */
 export class Storage {
   readonly #store: Store;
@@ -195,7 +195,7 @@ export class Storage {
   }
 
   /**
-   * Writes an object whose key must be at `modRevision` (0: must not exist). Answers the stored object, or undefined
+   * Writes an object whose key must be at `modRevision` (0: must not exist). Returns the stored object, or undefined
    * if the key was at another revision; then the caches have caught up with the one that won.
    */
   async put(key: string, object: KubeObject, modRevision: number, ttl?: number): Promise<Stored | undefined> {

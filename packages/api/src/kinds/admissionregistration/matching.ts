@@ -12,7 +12,7 @@ import { checkLabelSelector } from "../../validation/nodeselector.ts";
 export const matchPolicies = ["Equivalent", "Exact"];
 const operations = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 const scopes = ["*", "Cluster", "Namespaced"];
-const mostConditions = 64;
+const maxConditions = 64;
 
 /** Which requests a policy or one of its bindings is about. */
 export function checkMatchResources(
@@ -117,7 +117,7 @@ export function checkMatchConditions(
 ): void {
   const list = conditions ?? [];
   const names = new Set<string>();
-  if (list.length > mostConditions) errors.tooMany(path, list.length, mostConditions);
+  if (list.length > maxConditions) errors.tooMany(path, list.length, maxConditions);
   list.forEach(({ name, expression }, i) => {
     const at = `${path}[${i}]`;
     const text = (expression ?? "").trim();

@@ -46,7 +46,7 @@ export function checkPolicyConditions(
     sameValue(spec.paramKind, old.spec?.paramKind) &&
     sameValue(spec.matchConditions, old.spec?.matchConditions);
   if (unchanged) return;
-  // Match conditions are judged before anything is composed.
+  // Match conditions are compiled before any variable is composed.
   const expressions = context.admissionExpressions?.({ composes: false });
   const { matchConditions: conditions } = spec;
   checkMatchConditions(errors, "spec.matchConditions", conditions, expressions, spec.paramKind !== undefined);

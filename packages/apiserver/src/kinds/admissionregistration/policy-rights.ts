@@ -12,7 +12,7 @@ import type { Strategy, StrategyContext } from "../strategy.ts";
 
 type ParamKind = ValidatingAdmissionPolicy["spec"]["paramKind"];
 
-/** Who writes a policy with parameters, or names some, must be able to read them: its texts could tell what is in them. */
+/** Writing a policy with parameters takes the right to read them, since its messages can reveal their contents. */
 function paramResource(kind: ParamKind): { group: string; version: string; resource: string } {
   const apiVersion = kind?.apiVersion ?? "";
   const slash = apiVersion.indexOf("/");

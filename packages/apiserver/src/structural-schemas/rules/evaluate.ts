@@ -246,7 +246,7 @@ class Run {
     });
   }
 
-  /** An error after which nothing more is judged. */
+  /** An error after which evaluation stops. */
   #refuse(path: string, type: string, why: string): void {
     this.#errors.invalid(path, type, why);
     this.budget = -1;

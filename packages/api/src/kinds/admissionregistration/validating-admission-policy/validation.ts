@@ -11,8 +11,8 @@ import { checkCompiled } from "../matching.ts";
 import { checkCommon, checkName, checkPolicyConditions, checkVariables } from "../policy-common.ts";
 
 const reasons = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
-const mostAnnotations = 20;
-const longestAnnotation = 5 * 1024;
+const maxAnnotations = 20;
+const maxAnnotationLength = 5 * 1024;
 
 function checkPolicyOf(
   errors: FieldErrors,
@@ -37,8 +37,8 @@ function checkPolicyOf(
   validations.forEach((validation, i) => {
     checkValidation(errors, `spec.validations[${i}]`, validation, expressions, params);
   });
-  if (auditAnnotations.length > mostAnnotations) {
-    const detail = `must not have more than ${mostAnnotations} auditAnnotations`;
+  if (auditAnnotations.length > maxAnnotations) {
+    const detail = `must not have more than ${maxAnnotations} auditAnnotations`;
     // As upstream, which shows its own names of the fields.
     const shown = auditAnnotations.map(({ key, valueExpression }) => ({
       Key: key,
@@ -97,8 +97,8 @@ function checkAnnotation(
   else errors.invalid(`${path}.key`, key, "requires metadata.name be non-empty");
   const text = valueExpression.trim();
   if (text === "") errors.required(`${path}.valueExpression`, "valueExpression is not specified");
-  else if (byteLength(text) > longestAnnotation) {
-    const detail = `must not exceed ${longestAnnotation} bytes in length`;
+  else if (byteLength(text) > maxAnnotationLength) {
+    const detail = `must not exceed ${maxAnnotationLength} bytes in length`;
     errors.required(`${path}.valueExpression`, detail);
   } else {
     const compiled = expressions?.compile(text, { result: "string or null", params, authorizer: true });

@@ -3,14 +3,14 @@ import type { FieldErrors } from "../../../validation/field.ts";
 import { defineKind } from "../../define.ts";
 
 const tenMinutes = 10 * 60;
-const largestSeconds = 2 ** 32;
+const maxSeconds = 2 ** 32;
 
 export function checkTokenRequest(errors: FieldErrors, { spec }: TokenRequest): void {
   const seconds = spec?.expirationSeconds;
   if (seconds === undefined || seconds === null) return;
   const path = "spec.expirationSeconds";
   if (seconds < tenMinutes) errors.invalid(path, seconds, "may not specify a duration less than 10 minutes");
-  if (seconds > largestSeconds)
+  if (seconds > maxSeconds)
     errors.invalid(path, seconds, "may not specify a duration larger than 2^32 seconds");
 }
 

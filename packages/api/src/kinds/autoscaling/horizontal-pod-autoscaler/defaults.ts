@@ -2,7 +2,7 @@ import { cameEmpty } from "../../../codec/empty.ts";
 import type { HorizontalPodAutoscaler as OldAutoscaler } from "../../../generated/autoscaling/v1.ts";
 import type { HorizontalPodAutoscaler, HPAScalingRules } from "../../../generated/autoscaling/v2.ts";
 
-/** What is scaled by where nobody says: the share, in percent, of the processor time requested. */
+/** Default target: CPU utilization in percent of the request. */
 const defaultUtilization = 80;
 
 export function defaultAutoscaler({ spec }: HorizontalPodAutoscaler): void {

@@ -23,8 +23,8 @@ type VersionRule = "withGroup" | "withOrWithoutGroup" | "any";
 const metricTypes = ["ContainerResource", "External", "Object", "Pods", "Resource"];
 /** In the order in which upstream looks at them. */
 const sources = ["object", "external", "pods", "resource", "containerResource"] as const;
-const longestPeriod = 1800;
-const longestWindow = 3600;
+const maxPeriod = 1800;
+const maxWindow = 3600;
 
 function versionProblem(
   { apiVersion = "" }: CrossVersionObjectReference,
@@ -157,7 +157,7 @@ function checkMetric(errors: FieldErrors, path: string, metric: MetricSpec, rule
   if (type === "") errors.required(`${path}.type`, "must specify a metric source type");
   if (!isKnown) errors.notSupported(`${path}.type`, type, metricTypes);
   const present = sources.filter((name) => isSet(metric[name]));
-  // The first that is there is looked into, whatever the type says.
+  // The first source that is set is validated, whatever the type.
   const first = present[0];
   if (first !== undefined) checkSource[first](errors, `${path}.${first}`, metric[first] as never, rule);
   const expected = isKnown ? `${type.slice(0, 1).toLowerCase()}${type.slice(1)}` : undefined;
@@ -174,8 +174,8 @@ function checkPolicy(errors: FieldErrors, path: string, policy: HPAScalingPolicy
   if (type !== "Pods" && type !== "Percent") errors.notSupported(`${path}.type`, type, ["Percent", "Pods"]);
   if (value <= 0) errors.invalid(`${path}.value`, value, "must be greater than zero");
   if (periodSeconds <= 0) errors.invalid(`${path}.periodSeconds`, periodSeconds, "must be greater than zero");
-  if (periodSeconds > longestPeriod)
-    errors.invalid(`${path}.periodSeconds`, periodSeconds, `must be less than or equal to ${longestPeriod}`);
+  if (periodSeconds > maxPeriod)
+    errors.invalid(`${path}.periodSeconds`, periodSeconds, `must be less than or equal to ${maxPeriod}`);
 }
 
 function checkRules(errors: FieldErrors, path: string, rules: HPAScalingRules | undefined): void {
@@ -183,8 +183,8 @@ function checkRules(errors: FieldErrors, path: string, rules: HPAScalingRules | 
   const { stabilizationWindowSeconds: window, selectPolicy, policies = [], tolerance } = rules;
   if (isSet(window) && window < 0)
     errors.invalid(`${path}.stabilizationWindowSeconds`, window, "must be greater than or equal to zero");
-  if (isSet(window) && window > longestWindow) {
-    const detail = `must be less than or equal to ${longestWindow}`;
+  if (isSet(window) && window > maxWindow) {
+    const detail = `must be less than or equal to ${maxWindow}`;
     errors.invalid(`${path}.stabilizationWindowSeconds`, window, detail);
   }
   const known = ["Disabled", "Max", "Min"];

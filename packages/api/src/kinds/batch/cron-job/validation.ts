@@ -7,7 +7,7 @@ import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
 import { shownSelector } from "../../../validation/shown-selectors.ts";
 import { checkJobTemplate } from "../job/validation.ts";
 
-const longestName = 52;
+const maxNameLength = 52;
 const emptySpec: JobSpec = { template: { spec: { containers: [] } } };
 
 function checkSchedule(errors: FieldErrors, spec: CronJobSpec, old: CronJobSpec | undefined): void {
@@ -85,8 +85,8 @@ export const cronJobValidation = {
     checkObject(errors, object);
     checkSpec(errors, object, context);
     const { name } = object.metadata;
-    if ((name ?? "").length > longestName) {
-      errors.invalid("metadata.name", name, `must be no more than ${longestName} characters`);
+    if ((name ?? "").length > maxNameLength) {
+      errors.invalid("metadata.name", name, `must be no more than ${maxNameLength} characters`);
     }
   },
   update(errors: FieldErrors, object: CronJob, old: CronJob, context: ValidationContext): void {

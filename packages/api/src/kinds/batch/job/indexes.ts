@@ -49,7 +49,7 @@ export function indexProblem(text: string, completions: number): string | undefi
   }
 }
 
-/** The first index that both have; undefined where there is none. */
+/** The first index in both; undefined if they have no index in common. */
 export function commonIndex(left: Indexes, right: Indexes): number | undefined {
   let next = 0;
   for (const [from, to] of left.intervals) {

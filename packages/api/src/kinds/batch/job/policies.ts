@@ -5,9 +5,9 @@ import { quoted } from "../../../quoted.ts";
 import { type FieldErrors, printedList, seenBefore } from "../../../validation/field.ts";
 import { indexProblem, parseIndexes } from "./indexes.ts";
 
-const mostRules = 20;
-const mostValues = 255;
-const longestIndexes = 64 * 1024;
+const maxRules = 20;
+const maxValues = 255;
+const maxIndexesLength = 64 * 1024;
 const isSet = <T>(value: T | undefined | null): value is T => value !== undefined && value !== null;
 const actions = ["Count", "FailIndex", "FailJob", "Ignore"];
 const operators = ["In", "NotIn"];
@@ -38,7 +38,7 @@ function checkExitCodes(
   const values = codes.values ?? [];
   if (values.length === 0)
     errors.invalid(`${path}.values`, printedList(codes, "values"), "at least one value is required");
-  else if (values.length > mostValues) errors.tooMany(`${path}.values`, values.length, mostValues);
+  else if (values.length > maxValues) errors.tooMany(`${path}.values`, values.length, maxValues);
   const repeated = seenBefore();
   values.forEach((value, index) => {
     const at = `${path}.values[${index}]`;
@@ -65,7 +65,7 @@ function checkFailureRule(
   } else checkChoice(errors, `${path}.action`, rule.action, actions);
   const conditions = rule.onPodConditions ?? [];
   if (rule.onExitCodes) checkExitCodes(errors, `${path}.onExitCodes`, rule.onExitCodes, names);
-  if (conditions.length > mostRules) errors.tooMany(`${path}.onPodConditions`, conditions.length, mostRules);
+  if (conditions.length > maxRules) errors.tooMany(`${path}.onPodConditions`, conditions.length, maxRules);
   conditions.forEach(({ type, status }, index) => {
     const at = `${path}.onPodConditions[${index}]`;
     errors.check(qualifiedName, `${at}.type`, type ?? "");
@@ -81,7 +81,7 @@ function checkFailureRule(
 
 export function checkFailurePolicy(errors: FieldErrors, path: string, spec: JobSpec): void {
   const rules = spec.podFailurePolicy?.rules ?? [];
-  if (rules.length > mostRules) errors.tooMany(`${path}.rules`, rules.length, mostRules);
+  if (rules.length > maxRules) errors.tooMany(`${path}.rules`, rules.length, maxRules);
   const pod = spec.template?.spec;
   const names = new Set([...(pod?.containers ?? []), ...(pod?.initContainers ?? [])].map(({ name }) => name));
   rules.forEach((rule, index) => {
@@ -98,7 +98,7 @@ export function checkSuccessPolicy(errors: FieldErrors, path: string, spec: JobS
       "at least one rules must be specified when the successPolicy is specified",
     );
   }
-  if (rules.length > mostRules) errors.tooMany(`${path}.rules`, rules.length, mostRules);
+  if (rules.length > maxRules) errors.tooMany(`${path}.rules`, rules.length, maxRules);
   rules.forEach(({ succeededCount: count, succeededIndexes: indexes }, index) => {
     const at = `${path}.rules[${index}]`;
     if (!isSet(count) && !isSet(indexes)) {
@@ -106,7 +106,7 @@ export function checkSuccessPolicy(errors: FieldErrors, path: string, spec: JobS
     }
     let total = 0;
     if (isSet(indexes)) {
-      if (byteLength(indexes) > longestIndexes) errors.tooLong(`${at}.succeededIndexes`, longestIndexes);
+      if (byteLength(indexes) > maxIndexesLength) errors.tooLong(`${at}.succeededIndexes`, maxIndexesLength);
       const problem = indexProblem(indexes, completions);
       if (problem === undefined) total = parseIndexes(indexes, completions).count;
       else errors.invalid(`${at}.succeededIndexes`, indexes, `error parsing succeededIndexes: ${problem}`);

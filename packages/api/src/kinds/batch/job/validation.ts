@@ -14,7 +14,7 @@ import { checkFailurePolicy, checkSuccessPolicy } from "./policies.ts";
 
 const many = 100_000;
 const manyAtOnce = 10_000;
-const longestManager = 63;
+const maxManagerLength = 63;
 const isSet = <T>(value: T | undefined | null): value is T => value !== undefined && value !== null;
 
 function checkIndexed(errors: FieldErrors, path: string, spec: JobSpec): void {
@@ -63,7 +63,7 @@ export function checkJobTemplate(
   }
   if (isSet(spec.managedBy)) {
     checkDomainPath(errors, `${path}.managedBy`, spec.managedBy);
-    if (byteLength(spec.managedBy) > longestManager) errors.tooLong(`${path}.managedBy`, longestManager);
+    if (byteLength(spec.managedBy) > maxManagerLength) errors.tooLong(`${path}.managedBy`, maxManagerLength);
   }
   const mode = spec.completionMode ?? "NonIndexed";
   if (!["NonIndexed", "Indexed"].includes(mode)) {

@@ -21,7 +21,7 @@ function checkAnyForm(errors: FieldErrors, event: Event, strict: boolean): void 
   const mismatch = (): void =>
     errors.invalid("involvedObject.namespace", about, "does not match event.namespace");
   if (!event.eventTime) {
-    // What has no namespace is told of in `default`.
+    // Events of cluster-scoped objects are in `default`.
     const wanted = about === "" ? ["default", ""] : [about];
     if (!wanted.includes(own)) mismatch();
   } else {

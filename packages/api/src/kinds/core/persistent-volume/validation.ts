@@ -114,7 +114,7 @@ function checkSource(errors: FieldErrors, volume: Volume): void {
   for (const [name, check, shownAs = name] of types) {
     const source = volume.spec[name];
     if (source === undefined || source === null) continue;
-    // A flex volume is looked at whatever else there is.
+    // A flex volume is validated even beside another source.
     if (count > 0 && name !== "flexVolume") {
       const shown = name === "cephfs" ? "cephFS" : name;
       errors.forbidden(`${path}.${shown}`, "may not specify more than 1 volume type");

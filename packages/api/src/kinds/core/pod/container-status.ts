@@ -4,12 +4,12 @@ import { byteLength } from "../../../names.ts";
 import { asTyped, byName, type FieldErrors } from "../../../validation/field.ts";
 
 /** In bytes. Upstream: k8s.io/api/core/v1, ResourceHealthMessageMaxLength. */
-const longestMessage = 1024;
+const maxMessageLength = 1024;
 const healthValues = ["Healthy", "Unhealthy", "Unknown"];
-const highestId = 2 ** 31 - 1;
+const maxId = 2 ** 31 - 1;
 
 function checkId(errors: FieldErrors, path: string, id: number | bigint): void {
-  if (id < 0 || id > highestId) errors.invalid(path, id, `must be between 0 and ${highestId}, inclusive`);
+  if (id < 0 || id > maxId) errors.invalid(path, id, `must be between 0 and ${maxId}, inclusive`);
 }
 
 function checkUser(errors: FieldErrors, path: string, { user }: ContainerStatus, system: string): void {
@@ -51,7 +51,8 @@ function checkDevices(errors: FieldErrors, path: string, { resources }: Resource
     const at = `${path}.resources[${index}]`;
     if (!healthValues.includes(health)) errors.notSupported(`${at}.health`, health, healthValues);
     if (message === "") errors.required(`${at}.message`, "must be non-empty if specified");
-    else if (message && byteLength(message) > longestMessage) errors.tooLong(`${at}.message`, longestMessage);
+    else if (message && byteLength(message) > maxMessageLength)
+      errors.tooLong(`${at}.message`, maxMessageLength);
     if (seen.has(resourceID)) errors.duplicate(`${at}.resourceID`, asTyped(resourceID));
     seen.add(resourceID);
   });

@@ -21,7 +21,7 @@ import { implicitPullPolicy } from "./image.ts";
 type AnyContainer = Container | EphemeralContainer;
 type Quantities = Record<string, QuantityText>;
 
-/** File mode that volumes of files have where nobody says: 0644. */
+/** Default file mode of volumes of files: 0644. */
 const defaultMode = 0o644;
 const milli = -3;
 
@@ -156,7 +156,7 @@ export function defaultPod(pod: Pod, _now: Time, release: string): void {
   defaultPodStatus(pod);
 }
 
-/** `podIP` is the first of `podIPs`; whoever writes only the older field writes both. */
+/** `podIP` is the first of `podIPs`; a client that writes the older field only writes both. */
 function defaultPodStatus({ status }: Pod): void {
   if (!status) return;
   const first = status.podIPs?.[0]?.ip;

@@ -4,9 +4,9 @@ import { dnsSubdomain, dnsSubdomainWithUnderscores } from "../../../names.ts";
 import { checkLegacyAddress } from "../../../validation/address.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
 
-const mostServers = 3;
-const mostPaths = 32;
-const mostCharacters = 2048;
+const maxServers = 3;
+const maxPaths = 32;
+const maxCharacters = 2048;
 
 export function checkDns(errors: FieldErrors, path: string, spec: PodSpec, version: KubernetesVersion): void {
   const config = spec.dnsConfig;
@@ -24,18 +24,18 @@ export function checkDns(errors: FieldErrors, path: string, spec: PodSpec, versi
       return;
     }
   }
-  if (servers.length > mostServers) {
-    errors.invalid(`${path}.nameservers`, servers, `must not have more than ${mostServers} nameservers`);
+  if (servers.length > maxServers) {
+    errors.invalid(`${path}.nameservers`, servers, `must not have more than ${maxServers} nameservers`);
   }
   servers.forEach((server, index) => {
     checkLegacyAddress(errors, `${path}.nameservers[${index}]`, server, { version });
   });
   const searches = config?.searches ?? [];
-  if (searches.length > mostPaths) {
-    errors.invalid(`${path}.searches`, searches, `must not have more than ${mostPaths} search paths`);
+  if (searches.length > maxPaths) {
+    errors.invalid(`${path}.searches`, searches, `must not have more than ${maxPaths} search paths`);
   }
-  if (searches.join(" ").length > mostCharacters) {
-    const detail = `must not have more than ${mostCharacters} characters (including spaces) in the search list`;
+  if (searches.join(" ").length > maxCharacters) {
+    const detail = `must not have more than ${maxCharacters} characters (including spaces) in the search list`;
     errors.invalid(`${path}.searches`, searches, detail);
   }
   searches.forEach((search, index) => {

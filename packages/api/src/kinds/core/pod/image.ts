@@ -6,7 +6,7 @@ const reference = new RegExp(
     "(@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?$",
 );
 
-/** The pull policy of an image nobody set one for: `Always` for the tag `latest`, which is what no tag means. */
+/** Default pull policy of an image: `Always` for the tag `latest`, which an image without a tag has. */
 export function implicitPullPolicy(image: string): "Always" | "IfNotPresent" {
   const match = reference.exec(image);
   if (match === null) return "IfNotPresent";

@@ -89,7 +89,7 @@ export function claimNames({ resourceClaims }: PodSpec): ReadonlySet<string> {
 }
 
 /** No claim has so long a name: what begins so need not be counted. */
-const longestClaim = 256;
+const maxClaimLength = 256;
 
 /** A claim is taken whole, or request by request, and nothing of it twice. */
 function checkClaims(
@@ -117,7 +117,7 @@ function checkClaims(
         for (let count = below.get(name) ?? 0; count > 0 && !errors.full; count--) errors.duplicate(at, name);
       }
       if (!seen.has(key)) {
-        for (let end = key.indexOf("/"); end >= 0 && end < longestClaim; end = key.indexOf("/", end + 1))
+        for (let end = key.indexOf("/"); end >= 0 && end < maxClaimLength; end = key.indexOf("/", end + 1))
           below.set(key.slice(0, end), (below.get(key.slice(0, end)) ?? 0) + 1);
       }
       seen.add(key);

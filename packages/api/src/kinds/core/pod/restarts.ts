@@ -23,8 +23,8 @@ export function checkResizePolicy(
   });
 }
 
-const mostRules = 20;
-const mostCodes = 255;
+const maxRules = 20;
+const maxCodes = 255;
 
 export function checkRestart(
   errors: FieldErrors,
@@ -39,7 +39,7 @@ export function checkRestart(
   } else if (!["Always", "Never", "OnFailure"].includes(policy)) {
     errors.notSupported(`${path}.restartPolicy`, policy, ["Always", "Never", "OnFailure"]);
   }
-  if (rules.length > mostRules) errors.tooMany(`${path}.restartPolicyRules`, rules.length, mostRules);
+  if (rules.length > maxRules) errors.tooMany(`${path}.restartPolicyRules`, rules.length, maxRules);
   const actions = context.features.version >= "1.36" ? ["Restart", "RestartAllContainers"] : ["Restart"];
   rules.forEach((rule, index) => {
     const at = `${path}.restartPolicyRules[${index}]`;
@@ -54,7 +54,7 @@ export function checkRestart(
       errors.notSupported(`${at}.exitCodes.operator`, codes.operator ?? "", operators);
     }
     const count = (codes.values ?? []).length;
-    if (count > mostCodes) errors.tooMany(`${at}.exitCodes.values`, count, mostCodes);
+    if (count > maxCodes) errors.tooMany(`${at}.exitCodes.values`, count, maxCodes);
   });
 }
 

@@ -37,7 +37,7 @@ function checkSeccomp(
   } else checkLocalPath(errors, `${path}.localhostProfile`, local);
 }
 
-const longestPath = 4095;
+const maxPathLength = 4095;
 
 function checkAppArmor(errors: FieldErrors, path: string, profile: AppArmorProfile | undefined): void {
   if (!profile) return;
@@ -50,7 +50,7 @@ function checkAppArmor(errors: FieldErrors, path: string, profile: AppArmorProfi
     else {
       if (local.trim() !== local) errors.invalid(at, local, "must not be padded with whitespace");
       else if (local === "") errors.required(at, missing);
-      if (byteLength(local) > longestPath) errors.tooLong(at, longestPath);
+      if (byteLength(local) > maxPathLength) errors.tooLong(at, maxPathLength);
     }
   } else if (!profile.type) errors.required(`${path}.type`, "type is required when appArmorProfile is set");
   else if (!types.includes(profile.type)) errors.notSupported(`${path}.type`, profile.type, types);

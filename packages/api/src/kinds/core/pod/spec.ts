@@ -95,7 +95,7 @@ function checkHostUsers(errors: FieldErrors, path: string, spec: PodSpec): void 
   }
 }
 
-const longestHost = 64;
+const maxHostLength = 64;
 
 function checkHostname(errors: FieldErrors, path: string, spec: PodSpec): void {
   const name = spec.hostnameOverride;
@@ -105,7 +105,7 @@ function checkHostname(errors: FieldErrors, path: string, spec: PodSpec): void {
     errors.forbidden(at, "may not be specified when setHostnameAsFQDN is true");
   }
   if (spec.hostNetwork) errors.forbidden(at, "may not be specified when hostNetwork is true");
-  if (name.length > longestHost) errors.tooLong(at, longestHost);
+  if (name.length > maxHostLength) errors.tooLong(at, maxHostLength);
   errors.check(dnsSubdomain, at, name);
 }
 

@@ -79,7 +79,7 @@ function checkInitiator(errors: FieldErrors, path: string, name: string, short: 
   } else if (!form.test(name)) errors.invalid(path, name, "must be valid format");
 }
 
-const longestTarget = 64;
+const maxTargetLength = 64;
 const targetTooLong =
   "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.";
 
@@ -98,7 +98,7 @@ export function checkIscsi(errors: FieldErrors, path: string, source: Iscsi, per
   const { targetPortal = "", iqn, lun = 0, initiatorName, secretRef } = source;
   const short = persistent !== undefined;
   if (targetPortal === "") errors.required(`${path}.targetPortal`);
-  if (short && initiatorName !== undefined && `${persistent}:${targetPortal}`.length > longestTarget) {
+  if (short && initiatorName !== undefined && `${persistent}:${targetPortal}`.length > maxTargetLength) {
     errors.invalid(`${path}.targetportal`, targetPortal, targetTooLong);
   }
   if (!iqn) errors.required(`${path}.iqn`);
@@ -112,7 +112,7 @@ export function checkIscsi(errors: FieldErrors, path: string, source: Iscsi, per
 
 /** A volume in a pod knows its own name. */
 export function checkIscsiName(errors: FieldErrors, path: string, name: string, source: Iscsi): void {
-  if (source.initiatorName !== undefined && `${name}:${source.targetPortal}`.length > longestTarget) {
+  if (source.initiatorName !== undefined && `${name}:${source.targetPortal}`.length > maxTargetLength) {
     errors.invalid(`${path}.name`, name, targetTooLong);
   }
 }

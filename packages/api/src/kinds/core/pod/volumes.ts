@@ -108,7 +108,7 @@ function checkSource(errors: FieldErrors, path: string, volume: Volume, podName:
   if (count === 0) errors.required(path, "must specify a volume type");
 }
 
-/** Volumes of a pod: each named once, each of one type. Answers those that are sound, by name. */
+/** Volumes of a pod: each named once, each of one type. Returns the valid ones by name. */
 export function checkVolumes(
   errors: FieldErrors,
   path: string,

@@ -138,7 +138,7 @@ function portText(port: ContainerPort): string {
 }
 
 /** Of one sort; the headers of an answer have 4096 characters for all of them. */
-const mostWarnings = 1000;
+const maxWarnings = 1000;
 
 function portWarnings(containers: readonly Placed[]): string[] {
   const warnings: string[] = [];
@@ -147,8 +147,8 @@ function portWarnings(containers: readonly Placed[]): string[] {
   );
   const before = new Map<string, typeof ports>();
   for (const placed of ports) {
-    // Answers have room for a few: each of many equal ports overlaps all those before it.
-    if (warnings.length > mostWarnings) break;
+    // A response has room for a few warnings only, and each of many equal ports overlaps all before it.
+    if (warnings.length > maxWarnings) break;
     const { port, path } = placed;
     const key = `${port.containerPort}/${port.protocol}`;
     const others = before.get(key) ?? [];

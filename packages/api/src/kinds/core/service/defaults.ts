@@ -1,6 +1,6 @@
 import type { Service } from "../../../generated/core/v1.ts";
 
-/** Stickiness by client address lasts three hours where nobody says. */
+/** Default timeout of session affinity by client IP: three hours. */
 const stickySeconds = 3 * 60 * 60;
 
 export function defaultService(service: Service): void {

@@ -53,7 +53,7 @@ function checkClusterAddresses(errors: FieldErrors, spec: ServiceSpec, options: 
   });
 }
 
-/** Addresses and families: what is wrong with these is told before all else. */
+/** Addresses and families: their errors come first. */
 function checkFamilies(errors: FieldErrors, spec: ServiceSpec, options: LegacyOptions): void {
   if (spec.type === "ExternalName") return;
   const addresses = spec.clusterIPs ?? [];

@@ -99,7 +99,7 @@ function checkNonResourceRule(errors: FieldErrors, path: string, rule: NonResour
 
 function checkResourceRule(errors: FieldErrors, path: string, rule: ResourcePolicyRule): void {
   checkVerbs(errors, `${path}.verbs`, rule.verbs);
-  // JSON has null for a list that nobody has set.
+  // Go writes an unset list as null.
   const apiGroups = rule.apiGroups ?? [];
   const resources = rule.resources ?? [];
   const namespaces = rule.namespaces ?? [];

@@ -7,12 +7,12 @@ import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../.
 import { checkDomainPath } from "../../resource/names.ts";
 import { checkReference } from "../common.ts";
 
-const longestController = 250;
+const maxControllerLength = 250;
 const scopes = ["Cluster", "Namespace"];
 
 function checkClassSpec(errors: FieldErrors, { spec }: IngressClass): void {
   const controller = spec?.controller ?? "";
-  if (byteLength(controller) > longestController) errors.tooLong("spec.controller", longestController);
+  if (byteLength(controller) > maxControllerLength) errors.tooLong("spec.controller", maxControllerLength);
   checkDomainPath(errors, "spec.controller", controller);
   const parameters = spec?.parameters;
   if (!parameters) return;

@@ -8,7 +8,7 @@ import { limits } from "../names.ts";
 import { checkConfiguration } from "../resource-claim/validation.ts";
 import { checkSelectors } from "../selectors.ts";
 
-/** As other names, but the limit is told in bytes. */
+/** As other names, but the message gives the limit in bytes. */
 const className: NameRule = (name) =>
   dnsSubdomain(name).map((problem) => problem.replace(/ characters$/, " bytes"));
 

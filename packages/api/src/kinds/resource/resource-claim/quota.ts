@@ -17,7 +17,7 @@ const deviceClassPrefix = "deviceclass.resource.kubernetes.io/";
 /** The scheduler marks so the claims that it makes for extended resources of a pod (KEP-5004). */
 const extendedMark = "resource.kubernetes.io/extended-resource-claim";
 /** An allocation has no more results than this, so that "all devices" are never more (resource/v1). */
-const mostDevices = 32;
+const maxDevices = 32;
 
 /**
  * Charges claims: each as one, and the devices that it may get at most by device class (KEP-4840), also under the
@@ -64,7 +64,7 @@ function devicesByClass(claim: ResourceClaim): Amounts {
     for (const choice of firstAvailable?.length ? firstAvailable : exactly ? [exactly] : []) {
       const { deviceClassName, allocationMode, count } = choice;
       const devices =
-        allocationMode === "All" ? mostDevices : allocationMode === "ExactCount" ? (count ?? 0) : 0;
+        allocationMode === "All" ? maxDevices : allocationMode === "ExactCount" ? (count ?? 0) : 0;
       raiseTo(most, new Map([[deviceClassName, Quantity.of(devices)]]));
     }
     for (const [name, quantity] of most) if (firstAvailable?.length && quantity.sign === 0) most.delete(name);

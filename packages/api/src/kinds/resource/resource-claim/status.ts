@@ -180,7 +180,7 @@ export function checkClaimStatus(
   }
 }
 
-/** A claim is reserved only while it is allocated, and by nobody new once it is being deleted. */
+/** A claim is reserved only while it is allocated; once it is being deleted no consumer is added. */
 function checkReservations(errors: FieldErrors, claim: ResourceClaim, old: ResourceClaim): void {
   const reservedFor = claim.status?.reservedFor ?? [];
   if (reservedFor.length === 0) return;

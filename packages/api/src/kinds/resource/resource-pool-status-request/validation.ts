@@ -15,11 +15,11 @@ import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../.
 import { checkFullyQualifiedName, limits } from "../names.ts";
 
 /** Most pools that one request may ask for, and that its status may have. */
-const mostPools = 1000;
-const mostConditions = 10;
+const maxPools = 1000;
+const maxConditions = 10;
 const validationErrorLimit = 256;
 /** Most entries of a summary. */
-const mostEntries = 32;
+const maxEntries = 32;
 
 export function checkPoolRequest(errors: FieldErrors, request: ResourcePoolStatusRequest): void {
   checkMetadata(errors, "metadata", request.metadata, dnsSubdomain, false);
@@ -27,7 +27,7 @@ export function checkPoolRequest(errors: FieldErrors, request: ResourcePoolStatu
   const { driver, poolName, limit = 1, defaultPartitionTypeAttribute: attribute } = request.spec ?? {};
   errors.checkRequired(dnsSubdomainCaseless, "spec.driver", driver);
   if (poolName !== undefined) checkPoolName(errors, "spec.poolName", poolName);
-  if (limit > mostPools) errors.invalid("spec.limit", limit, `must be less than or equal to ${mostPools}`);
+  if (limit > maxPools) errors.invalid("spec.limit", limit, `must be less than or equal to ${maxPools}`);
   atLeast(errors, "spec.limit", limit, 1);
   if (attribute !== undefined)
     checkFullyQualifiedName(errors, "spec.defaultPartitionTypeAttribute", attribute);
@@ -71,12 +71,12 @@ function checkStatus(
     if (!old || old.poolCount !== undefined) errors.required("status.poolCount");
   } else if (poolCount !== old?.poolCount) atLeast(errors, "status.poolCount", poolCount, 0);
   if (!sameValue(pools, old?.pools)) {
-    errors.items("status.pools", pools, mostPools, (pool, at) => checkPool(errors, at, pool));
+    errors.items("status.pools", pools, maxPools, (pool, at) => checkPool(errors, at, pool));
   }
   if (sameValue(conditions, old?.conditions)) return;
   const unchecked = (): void => {};
   const seen = new Set<string>();
-  if (!errors.items("status.conditions", conditions, mostConditions, unchecked)) return;
+  if (!errors.items("status.conditions", conditions, maxConditions, unchecked)) return;
   (conditions ?? []).forEach((condition, index) => {
     if (seen.has(condition.type ?? "")) errors.duplicate(`status.conditions[${index}]`, condition);
     seen.add(condition.type ?? "");
@@ -113,7 +113,7 @@ function checkPartitions(
   path: string,
   partitions: readonly PartitionTypeStatus[] | undefined,
 ): void {
-  if (!errors.items(path, partitions, mostEntries, () => {})) return;
+  if (!errors.items(path, partitions, maxEntries, () => {})) return;
   const before = seenBefore();
   (partitions ?? []).forEach((entry, index) => {
     if (before(JSON.stringify([entry.attribute, entry.type]))) errors.duplicate(`${path}[${index}]`, entry);
@@ -130,7 +130,7 @@ function checkPartitions(
 function checkShares(errors: FieldErrors, path: string, shares: ShareableSummaryStatus): void {
   checkCount(errors, `${path}.fullyAvailableDevices`, shares.fullyAvailableDevices);
   checkCount(errors, `${path}.partiallyAvailableDevices`, shares.partiallyAvailableDevices);
-  errors.items(`${path}.capacity`, shares.capacity, mostEntries, (capacity, at) => {
+  errors.items(`${path}.capacity`, shares.capacity, maxEntries, (capacity, at) => {
     if (!capacity.name) errors.required(`${at}.name`);
     for (const name of ["total", "consumed", "available"] as const)
       if (capacity[name] === undefined) errors.required(`${at}.${name}`);

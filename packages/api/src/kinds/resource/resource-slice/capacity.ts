@@ -57,7 +57,7 @@ function checkStep(
   strict: boolean,
 ): void {
   const { min, max, step } = range;
-  // Releases before 1.37 take negative steps, and fall over a step of zero; nobody can want that one.
+  // Releases before 1.37 accept negative steps, and panic on a step of zero, which is refused here.
   if (whole(step) === 0n || (strict && step.sign < 0)) {
     errors.invalid(`${path}.step`, step.toString(), "must be greater than zero");
     return;

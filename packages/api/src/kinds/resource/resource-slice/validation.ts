@@ -35,7 +35,7 @@ import { checkCapacity } from "./capacity.ts";
 import { checkNodeAllocatable } from "./node-allocatable.ts";
 
 /** Longest key of a map of attributes that a path shows whole. */
-const longestKey = 63 + 1 + 32;
+const maxKeyLength = 63 + 1 + 32;
 
 function shownKey(key: string, limit: number): string {
   if (key.length <= limit) return key;
@@ -169,7 +169,7 @@ function checkMap<T>(
 ): void {
   for (const [key, value] of Object.entries(map ?? {})) {
     checkQualifiedName(errors, path, key);
-    check(value, `${path}[${shownKey(key, longestKey)}]`);
+    check(value, `${path}[${shownKey(key, maxKeyLength)}]`);
   }
 }
 
@@ -198,7 +198,7 @@ function checkDevice(
   checkMap(errors, `${path}.attributes`, device.attributes, (attribute, at) =>
     checkAttribute(errors, at, attribute, context),
   );
-  // From 1.37 on, what did not change is not judged by rules that came later.
+  // From 1.37 on, later rules do not apply to what did not change.
   const judged = context.features.version < "1.37" || old === undefined;
   if (judged || !sameValue(old.capacity, device.capacity)) {
     checkMap(errors, `${path}.capacity`, device.capacity, (capacity, at) =>

@@ -4,7 +4,7 @@ import { checkImmutable, type FieldErrors } from "../../../validation/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
 
 /** The highest priority of a class that is not Kubernetes' own. */
-const highestPriority = 1_000_000_000;
+const maxPriority = 1_000_000_000;
 const systemClasses = ["system-node-critical", "system-cluster-critical"];
 
 export const priorityClassValidation = {
@@ -20,8 +20,8 @@ export const priorityClassValidation = {
             `error: ${name} is not a known system priority class`,
         );
       }
-    } else if (value > highestPriority) {
-      errors.forbidden("value", `maximum allowed value of a user defined priority is ${highestPriority}`);
+    } else if (value > maxPriority) {
+      errors.forbidden("value", `maximum allowed value of a user defined priority is ${maxPriority}`);
     }
     const policies = ["PreemptLowerPriority", "Never"];
     const policy = object.preemptionPolicy;

@@ -32,7 +32,7 @@ export function approvalOf({ spec, metadata }: Definition): Approval | undefined
   };
 }
 
-/** An approval that has not changed is not judged again. */
+/** An approval that has not changed is not checked again. */
 export function checkApproval(
   errors: FieldErrors,
   definition: Definition,

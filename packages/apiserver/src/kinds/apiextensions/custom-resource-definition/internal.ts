@@ -9,7 +9,7 @@ export type Shared = Pick<
 >;
 
 /**
- * A definition as it is judged: what all versions have alike stands once, for all of them, and errors are shown
+ * The internal form of a definition, which is validated: what all versions have alike stands once, for all of them, and errors are shown
  * there (upstream's internal version, which is that of v1beta1).
  */
 export interface InternalSpec {

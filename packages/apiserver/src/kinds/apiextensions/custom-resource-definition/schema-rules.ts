@@ -23,7 +23,7 @@ export interface Leniency {
   readonly anyType: boolean;
   readonly anySetItems: boolean;
   readonly anyMapKeys: boolean;
-  /** The schema has not changed: costs of single rules are not judged again. */
+  /** The schema has not changed: the costs of single rules are not checked again. */
   readonly unchanged: boolean;
 }
 

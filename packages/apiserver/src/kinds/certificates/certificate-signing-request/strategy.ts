@@ -87,7 +87,7 @@ export const certificateSigningRequestStrategy: Strategy<CertificateSigningReque
   },
 };
 
-/** Who signs does not decide: approvals that are sent along stay as they are. */
+/** A signer does not approve: approvals in a write of `status` are reset to the stored ones. */
 function keepApproval({ status }: CertificateSigningRequest, old: CertificateSigningRequest): void {
   for (const type of approval) {
     const before = (old.status?.conditions ?? []).filter((condition) => condition.type === type);

@@ -47,7 +47,7 @@ export const podCertificateRequestStrategy: Strategy<PodCertificateRequest> = {
   },
 };
 
-/** Whoever writes the outcome must have the verb `sign` on the signer, or on all of its domain. */
+/** Writing the outcome takes the verb `sign` on the signer, or on all signers of its domain. */
 function maySign({ authorize, user }: StrategyContext, signer: string): boolean {
   const [group, resource] = ["certificates.k8s.io", "signers"];
   return [signer, `${signer.split("/")[0]}/*`].some(

@@ -1,7 +1,7 @@
 import type { Namespace } from "@dray/api/core/v1";
 import type { Strategy } from "../../strategy.ts";
 
-/** Namespaces stay until whoever empties them takes `kubernetes` out of spec.finalizers. */
+/** A namespace stays until the namespace controller has emptied it and removes `kubernetes` from spec.finalizers. */
 export const namespaceStrategy: Strategy<Namespace> = {
   prepareForCreate(namespace) {
     namespace.status = { phase: "Active" };

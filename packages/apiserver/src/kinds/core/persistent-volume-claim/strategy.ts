@@ -2,7 +2,7 @@ import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from "@dray/api
 import type { Strategy } from "../../strategy.ts";
 
 /**
- * Drops sources that nobody serves: the newer field has no other namespace, the older, where it stands alone, knows
+ * Drops sources that no provisioner supports: the newer field has no other namespace, the older, where it stands alone, knows
  * claims and snapshots only (EnforceDataSourceBackwardsCompatibility).
  */
 function dropUnknownSources(spec: PersistentVolumeClaimSpec): void {

@@ -45,7 +45,7 @@ const maxProfileBytes = 4095;
 
 /**
  * Gives the containers of a new pod the AppArmor profiles that its annotations name, in place (KEP-24, version skew);
- * `warn` is told of each annotation that is of use no more or cannot be read.
+ * Calls `warn` for each annotation that is obsolete or cannot be read.
  */
 export function takeAppArmorAnnotations(pod: Pod, warn: (text: string) => void): void {
   const { spec, metadata } = pod;

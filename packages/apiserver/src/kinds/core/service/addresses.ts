@@ -66,7 +66,7 @@ export class Addresses {
     return this.#storage.cache("ipaddresses").get(objectKey("ipaddresses", "", address)) !== undefined;
   }
 
-  /** A free address for this service. Throws a 500 where there is none (as upstream). */
+  /** A free address for this service. Throws 500 if no address is free, as upstream. */
   choose(service: Service, family: Family, passed?: string): string {
     const free = (number: bigint): boolean => {
       const address = addressText(number, family);
@@ -100,7 +100,7 @@ export class Addresses {
   }
 
   /**
-   * What a dry run is told: any range of the family answers, ready or not, and nobody looks what is taken
+   * For dry runs: any range of the family will do, ready or not, and allocated addresses are not looked up
    * (ipallocator's DryRun). Without an address asked for it is that of the network. Throws 422.
    */
   pretend(service: Service, family: Family, asked: string | undefined): string {

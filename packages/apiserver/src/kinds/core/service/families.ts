@@ -83,7 +83,7 @@ export function settleFamilies(
   }
   settled();
   const dual = policy !== "SingleStack";
-  // Who serves no pods that the cluster selects may have families that the cluster has not.
+  // A service without a selector may have families that the cluster does not have.
   if (spec.clusterIP === "None" && !hasSelector(spec)) {
     if (families.length === 0) families.push(configured[0]!);
     if (families.length < 2 && dual) families.push(other(families[0]!));

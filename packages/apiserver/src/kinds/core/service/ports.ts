@@ -82,8 +82,8 @@ class Draft {
 }
 
 /**
- * A dry run's view: it looks what is taken, not at the range, and what it is given are ports behind those it has, which
- * nobody would get (portallocator's operation).
+ * Ports as a dry run sees them: it looks at allocated ports, not at the range, and is given ports beyond those that exist,
+ * which no service would get. Upstream: pkg/registry/core/service/portallocator/operation.go
  */
 class DryDraft extends Draft {
   readonly #others: ReadonlySet<number>;
@@ -162,7 +162,7 @@ export class NodePorts {
 
   /**
    * Makes sure that what `assign` found free is so still, while the service is written: chooses again what was not asked
-   * for, throws 422 for what was. Answers what ends the claim.
+   * for, throws 422 for what was. Returns a function that ends the reservation.
    */
   claim(service: Service, old: ServiceSpec | undefined): () => void {
     const spec = service.spec!;
