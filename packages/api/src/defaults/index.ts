@@ -6,9 +6,10 @@ import type { KubeObject, Time } from "../object.ts";
 export { podQosClass } from "../kinds/core/pod/qos.ts";
 
 /**
- * Fills in the defaults of a decoded object of that version, in place, in fields that are unset. `now` is the server's
- * time, for the fields that default to it (the `timeAdded` of device taints); `release` whose defaults they are, the newest
- * if absent. What strategies and admission set (phase of a pod, priority, default tolerations, cluster addresses) is not here.
+ * Fills in the defaults of a decoded object of that version, in place, in fields that are unset. `now` is the
+ * server's time, for the fields that default to it (the `timeAdded` of device taints); `release` whose
+ * defaults they are, the newest if absent. What strategies and admission set (phase of a pod, priority,
+ * default tolerations, cluster addresses) is not here.
  */
 export function setDefaults(
   group: string,

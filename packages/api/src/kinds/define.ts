@@ -8,7 +8,10 @@ interface DefaultsOf<T extends KubeObject> {
   set(object: T, now: Time, release: string): void;
 }
 
-/** Fills in the fields that are unset, in place. `now` is the server's time, `release` that whose defaults they are. */
+/**
+ * Fills in the fields that are unset, in place. `now` is the server's time, `release` that whose defaults
+ * they are.
+ */
 export type SetDefaults<T extends KubeObject> = DefaultsOf<T>["set"];
 
 interface Checks<T extends KubeObject> {
@@ -50,7 +53,9 @@ export interface KindDefinition<T extends KubeObject = KubeObject> extends KindR
   readonly type: Kind<T>;
 }
 
-/** Defines a kind by its rules. T is the type of its objects in the version in which the server stores them. */
+/**
+ * Defines a kind by its rules. T is the type of its objects in the version in which the server stores them.
+ */
 export function defineKind<T extends KubeObject>(
   type: Kind<T>,
   rules: KindRules<NoInfer<T>>,

@@ -6,9 +6,10 @@
  *     kinds/list.ts                     one line for each kind
  *     kinds/registry.ts                 the lookup by group and kind
  *
- * Every reader is a door of this package: `setDefaults` (defaults/), `validateCreate` and its like, `warningsFor` (validation/),
- * `quotaEvaluators` (quota/). None of them needs a server: `dray plan`, `dray lint` and the kubelet's static pods use them, too.
- * What only the API server does with a kind (facts, strategy, columns, conversion) is in its own `kinds/`, under the same key.
+ * Every reader is a door of this package: `setDefaults` (defaults/), `validateCreate` and its like,
+ * `warningsFor` (validation/), `quotaEvaluators` (quota/). None of them needs a server: `dray plan`, `dray
+ * lint` and the kubelet's static pods use them, too. What only the API server does with a kind (facts,
+ * strategy, columns, conversion) is in its own `kinds/`, under the same key.
  */
 import type { KubeObject } from "../object.ts";
 import type { KindDefinition } from "./define.ts";

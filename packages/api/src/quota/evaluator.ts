@@ -47,8 +47,8 @@ export function countName(group: string, resource: string): string {
 }
 
 /**
- * Charges each object of a resource as one: the rule for all resources without one of their own. `alias`: an older name
- * under which quotas count it too.
+ * Charges each object of a resource as one: the rule for all resources without one of their own. `alias`: an
+ * older name under which quotas count it too.
  */
 export function countEvaluator(group: string, resource: string, alias?: string): QuotaEvaluator {
   const names = [countName(group, resource), ...(alias === undefined ? [] : [alias])];

@@ -2,8 +2,8 @@ import { kindDefinitions } from "../kinds/registry.ts";
 import { countEvaluator, type QuotaEvaluator, type QuotaLookup, type QuotaOptions } from "./evaluator.ts";
 
 /**
- * Returns a function that finds the evaluator of a resource, built in or custom; undefined where quotas do not count the
- * resource.
+ * Returns a function that finds the evaluator of a resource, built in or custom; undefined where quotas do
+ * not count the resource.
  */
 export function quotaEvaluators(
   lookup: QuotaLookup,

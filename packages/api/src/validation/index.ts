@@ -1,6 +1,7 @@
 /**
- * What the API server accepts: the rules of each kind (`kinds/`), beyond the shape of its fields, with upstream's paths and
- * texts. Objects of resource.k8s.io are validated in the form of v1, whatever version they were written in.
+ * What the API server accepts: the rules of each kind (`kinds/`), beyond the shape of its fields, with
+ * upstream's paths and texts. Objects of resource.k8s.io are validated in the form of v1, whatever version
+ * they were written in.
  */
 import type { FieldError } from "../errors.ts";
 import { type GroupKind, kindDefinition } from "../kinds/registry.ts";

@@ -15,7 +15,10 @@ export async function prepareConversion(objects: readonly KubeObject[], to: Mode
   await to.model?.conversion?.prepare(objects, to);
 }
 
-/** As `convert` for stored objects, asking the conversion webhook where there is one. Rejects with StatusError. */
+/**
+ * As `convert` for stored objects, asking the conversion webhook where there is one. Rejects with
+ * StatusError.
+ */
 export async function converted(
   object: KubeObject,
   from: ModelledKind,

@@ -27,7 +27,10 @@ export interface ServedKindRules<T extends KubeObject> {
   strategyOf?(parts: StrategyParts): Strategy<T>;
   /** How Tables show objects of the stored version. Absent: name and age. */
   readonly columns?: Printer<T>;
-  /** Converts an object, whose `apiVersion` is the new one already, to this kind. Absent: all versions have the same fields. */
+  /**
+   * Converts an object, whose `apiVersion` is the new one already, to this kind. Absent: all versions have
+   * the same fields.
+   */
   convert?(object: KubeObject, from: ApiVersion, to: ApiVersion): KubeObject;
 }
 
@@ -37,7 +40,10 @@ export interface ServedKind<T extends KubeObject = KubeObject> extends ServedKin
   readonly type: Kind<T>;
 }
 
-/** Defines what the server does with a kind. T is the type of its objects in the version in which they are stored. */
+/**
+ * Defines what the server does with a kind. T is the type of its objects in the version in which they are
+ * stored.
+ */
 export function defineServedKind<T extends KubeObject>(
   type: Kind<T>,
   rules: ServedKindRules<NoInfer<T>>,

@@ -34,7 +34,9 @@ export interface ResourceModel {
    * `keepsNulls`: nulls where none may be stay, for validation to refuse them.
    */
   decode(raw: RawBody, release: string | undefined, keepsNulls?: boolean): DecodedBody;
-  /** The error for a patch that changes the kind or version; absent: the patched object is decoded as a body. */
+  /**
+   * The error for a patch that changes the kind or version; absent: the patched object is decoded as a body.
+   */
   otherKind?(tree: Readonly<Record<string, unknown>>): StatusError;
   /** Fills in the defaults of a release (the newest if absent), in place; `now` in RFC 3339. */
   setDefaults(object: KubeObject, now: string, release?: string): void;

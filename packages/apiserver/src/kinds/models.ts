@@ -70,8 +70,8 @@ export function convertBuiltIn(object: KubeObject, from: KindVersion, to: KindVe
 const general: Strategy = {};
 
 /**
- * Returns a function that finds the strategy of a kind: that of its model, or that of its definition. Without either the
- * general rules hold.
+ * Returns a function that finds the strategy of a kind: that of its model, or that of its definition. Without
+ * either the general rules hold.
  */
 export function strategyLookup(parts: StrategyParts): (kind: StoredRow) => Strategy {
   const made = new Map<string, Strategy>();

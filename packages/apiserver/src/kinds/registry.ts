@@ -4,8 +4,9 @@
  *     @dray/api        kinds/<group>/<kind>/kind.ts   defineKind: defaults, validation, warnings, quota
  *     @dray/apiserver  kinds/<group>/<kind>/kind.ts   defineServedKind: facts, normalise, strategy, columns, convert
  *
- * The first half needs no server, and clients use it offline. Each has a list with one line for each kind (`list.ts`).
- * `models.ts` puts both together: the `ResourceModel` of a kind in one version is all that other rooms see.
+ * The first half needs no server, and clients use it offline. Each has a list with one line for each kind
+ * (`list.ts`). `models.ts` puts both together: the `ResourceModel` of a kind in one version is all that other
+ * rooms see.
  */
 import type { KubeObject } from "@dray/api";
 import type { GroupKind } from "@dray/api/validation";

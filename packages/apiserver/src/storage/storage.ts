@@ -195,8 +195,8 @@ export class Storage {
   }
 
   /**
-   * Writes an object whose key must be at `modRevision` (0: must not exist). Returns the stored object, or undefined
-   * if the key was at another revision; then the caches have caught up with the one that won.
+   * Writes an object whose key must be at `modRevision` (0: must not exist). Returns the stored object, or
+   * undefined if the key was at another revision; then the caches have caught up with the one that won.
    */
   async put(key: string, object: KubeObject, modRevision: number, ttl?: number): Promise<Stored | undefined> {
     const { resourceVersion: _, ...metadata } = object.metadata;

@@ -12,7 +12,10 @@ import type { Strategy, StrategyContext } from "../strategy.ts";
 
 type ParamKind = ValidatingAdmissionPolicy["spec"]["paramKind"];
 
-/** Writing a policy with parameters takes the right to read them, since its messages can reveal their contents. */
+/**
+ * Writing a policy with parameters takes the right to read them, since its messages can reveal their
+ * contents.
+ */
 function paramResource(kind: ParamKind): { group: string; version: string; resource: string } {
   const apiVersion = kind?.apiVersion ?? "";
   const slash = apiVersion.indexOf("/");

@@ -7,8 +7,8 @@ import { checkMetadata, checkMetadataUpdate } from "../../../validation/metadata
 type Definition = KubeObject & { readonly spec?: CustomResourceDefinitionSpec };
 
 /**
- * The metadata of definitions of custom resources: their name is that of what they define. The rest is validated where
- * expressions can be compiled: by the API server.
+ * The metadata of definitions of custom resources: their name is that of what they define. The rest is
+ * validated where expressions can be compiled: by the API server.
  */
 export const customResourceDefinitionValidation = {
   create(errors: FieldErrors, { metadata, spec }: Definition): void {

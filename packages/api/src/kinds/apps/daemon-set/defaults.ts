@@ -1,6 +1,6 @@
 import type { DaemonSet } from "../../../generated/apps/v1.ts";
 import { defaultPodTemplate } from "../../core/pod/defaults.ts";
-import { completed } from "../completed.ts";
+import { completed } from "../template-spec.ts";
 
 export function defaultDaemonSet(object: DaemonSet): void {
   const spec = completed(object);

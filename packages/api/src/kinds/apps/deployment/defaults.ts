@@ -1,6 +1,6 @@
 import type { Deployment } from "../../../generated/apps/v1.ts";
 import { defaultPodTemplate } from "../../core/pod/defaults.ts";
-import { completed } from "../completed.ts";
+import { completed } from "../template-spec.ts";
 
 export function defaultDeployment(object: Deployment): void {
   const spec = completed(object);

@@ -1,6 +1,6 @@
 import type { ReplicaSet } from "../../../generated/apps/v1.ts";
 import { defaultPodTemplate } from "../../core/pod/defaults.ts";
-import { completed } from "../completed.ts";
+import { completed } from "../template-spec.ts";
 
 export function defaultReplicaSet(object: ReplicaSet): void {
   const spec = completed(object);

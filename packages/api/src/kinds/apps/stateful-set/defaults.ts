@@ -1,6 +1,6 @@
 import type { StatefulSet } from "../../../generated/apps/v1.ts";
 import { defaultPodTemplate } from "../../core/pod/defaults.ts";
-import { completed } from "../completed.ts";
+import { completed } from "../template-spec.ts";
 
 /** Upstream: pkg/apis/apps/v1/defaults.go, SetDefaults_StatefulSet */
 export function defaultStatefulSet(object: StatefulSet, _now: string, release: string): void {

@@ -5,7 +5,7 @@ import { defineKind } from "../../define.ts";
 const tenMinutes = 10 * 60;
 const maxSeconds = 2 ** 32;
 
-export function checkTokenRequest(errors: FieldErrors, { spec }: TokenRequest): void {
+function checkTokenRequest(errors: FieldErrors, { spec }: TokenRequest): void {
   const seconds = spec?.expirationSeconds;
   if (seconds === undefined || seconds === null) return;
   const path = "spec.expirationSeconds";

@@ -2,7 +2,7 @@ import { TokenReview } from "../../../generated/authentication/v1.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
 import { defineKind } from "../../define.ts";
 
-export function checkTokenReview(_errors: FieldErrors, _review: TokenReview): void {
+function checkTokenReview(_errors: FieldErrors, _review: TokenReview): void {
   // Any token may be asked about: an empty or foreign one is simply not authenticated.
 }
 

@@ -3,7 +3,7 @@ import type { FieldErrors } from "../../../validation/field.ts";
 import { defineKind } from "../../define.ts";
 import { checkEmptyMetadata, checkSubject, printed } from "../questions.ts";
 
-export function checkLocalReview(errors: FieldErrors, review: LocalSubjectAccessReview): void {
+function checkLocalReview(errors: FieldErrors, review: LocalSubjectAccessReview): void {
   checkSubject(errors, review);
   checkEmptyMetadata(errors, review.metadata, ["namespace"]);
   const asked = review.spec?.resourceAttributes?.namespace;

@@ -3,7 +3,7 @@ import type { FieldErrors } from "../../../validation/field.ts";
 import { defineKind } from "../../define.ts";
 import { checkEmptyMetadata, checkQuestion, checkSelectors } from "../questions.ts";
 
-export function checkSelfReview(errors: FieldErrors, review: SelfSubjectAccessReview): void {
+function checkSelfReview(errors: FieldErrors, review: SelfSubjectAccessReview): void {
   checkQuestion(errors, review.spec);
   checkSelectors(errors, review.spec);
   checkEmptyMetadata(errors, review.metadata);

@@ -3,7 +3,7 @@ import type { FieldErrors } from "../../../validation/field.ts";
 import { defineKind } from "../../define.ts";
 import { checkEmptyMetadata, checkSubject } from "../questions.ts";
 
-export function checkSubjectReview(errors: FieldErrors, review: SubjectAccessReview): void {
+function checkSubjectReview(errors: FieldErrors, review: SubjectAccessReview): void {
   checkSubject(errors, review);
   checkEmptyMetadata(errors, review.metadata);
 }

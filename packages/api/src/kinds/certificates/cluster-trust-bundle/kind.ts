@@ -19,7 +19,7 @@ function nameRule(signerName: string): NameRule {
 }
 
 /** ClusterTrustBundles: names, and that the signer stays; the API server reads the certificates, which takes X.509. */
-export const clusterTrustBundleValidation = {
+const clusterTrustBundleValidation = {
   create(errors: FieldErrors, { metadata, spec }: ClusterTrustBundle): void {
     checkMetadata(errors, "metadata", metadata, nameRule(spec.signerName ?? ""), false);
     checkFinalizerNames(errors, "metadata", metadata);

@@ -37,7 +37,7 @@ function readVersion(errors: FieldErrors, path: string, text: string | undefined
 }
 
 /** Upstream: pkg/apis/coordination/validation/validation.go; the names of finalizers are not checked. */
-export const leaseCandidateValidation = {
+const leaseCandidateValidation = {
   create(errors: FieldErrors, object: LeaseCandidate): void {
     checkMetadata(errors, "metadata", object.metadata, isConfigMapKey, true);
     checkSpec(errors, object);

@@ -13,7 +13,7 @@ function checkLeaseSpec(errors: FieldErrors, { spec }: Lease): void {
   }
 }
 
-export const leaseValidation = {
+const leaseValidation = {
   /** Upstream: pkg/apis/coordination/validation/validation.go; the names of finalizers are not checked. */
   create(errors: FieldErrors, object: Lease): void {
     checkMetadata(errors, "metadata", object.metadata, dnsSubdomain, true);

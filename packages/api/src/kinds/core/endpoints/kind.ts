@@ -3,7 +3,7 @@ import { defineKind } from "../../define.ts";
 import { endpointsValidation } from "./validation.ts";
 import { endpointsAddressWarnings } from "./warnings.ts";
 
-export function defaultEndpoints({ subsets }: Endpoints): void {
+function defaultEndpoints({ subsets }: Endpoints): void {
   for (const subset of subsets ?? []) for (const port of subset.ports ?? []) port.protocol ||= "TCP";
 }
 

@@ -6,7 +6,7 @@ import { defaultPod } from "./defaults.ts";
 import { checkEphemeralContainers } from "./ephemeral.ts";
 import { podEvaluator } from "./quota.ts";
 import { checkPodResize } from "./resize.ts";
-import { checkPodStatus } from "./status-validation.ts";
+import { checkPodStatus } from "./status.ts";
 import { checkPodCreate, checkPodUpdate } from "./validation.ts";
 import { podWarnings } from "./warnings.ts";
 

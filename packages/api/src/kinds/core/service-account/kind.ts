@@ -6,7 +6,7 @@ import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
 import { annotationWarnings } from "../../../validation/warnings/common.ts";
 import { defineKind } from "../../define.ts";
 
-export const serviceAccountValidation = {
+const serviceAccountValidation = {
   create(errors: FieldErrors, object: ServiceAccount): void {
     checkObject(errors, object, dnsSubdomain, true);
   },

@@ -3,7 +3,7 @@ import { defineKind } from "../../define.ts";
 import { endpointSliceValidation } from "./validation.ts";
 import { sliceAddressWarnings } from "./warnings.ts";
 
-export function defaultEndpointSlice(slice: EndpointSlice): void {
+function defaultEndpointSlice(slice: EndpointSlice): void {
   for (const port of slice.ports ?? []) {
     port.name ??= "";
     port.protocol ??= "TCP";

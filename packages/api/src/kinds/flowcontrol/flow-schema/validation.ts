@@ -12,7 +12,7 @@ import { dnsLabel, dnsSubdomain } from "../../../names.ts";
 import { type FieldErrors, sameValue } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
-import { checkConditions } from "../common.ts";
+import { checkConditions } from "../conditions.ts";
 import { mandatoryFlowControl } from "../mandatory.ts";
 
 const any = "*";

@@ -9,7 +9,7 @@ import { dnsSubdomain } from "../../../names.ts";
 import { asTyped, type FieldErrors, sameValue } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
-import { checkConditions } from "../common.ts";
+import { checkConditions } from "../conditions.ts";
 import { mandatoryFlowControl } from "../mandatory.ts";
 
 const maxQueues = 10_000_000;

@@ -2,7 +2,7 @@ import { IngressClass } from "../../../generated/networking/v1.ts";
 import { defineKind } from "../../define.ts";
 import { ingressClassValidation } from "./validation.ts";
 
-export function defaultIngressClass({ spec }: IngressClass): void {
+function defaultIngressClass({ spec }: IngressClass): void {
   if (spec?.parameters) spec.parameters.scope ??= "Cluster";
 }
 

@@ -34,7 +34,7 @@ function checkBudget(
   }
 }
 
-export const podDisruptionBudgetValidation = {
+const podDisruptionBudgetValidation = {
   // Of the metadata upstream checks only what all kinds have in common: a name need only fit into a path.
   create: checkBudget,
   update(

@@ -31,13 +31,13 @@ function checkSpec(
   }
 }
 
-export function checkClass(errors: FieldErrors, deviceClass: DeviceClass, context: ValidationContext): void {
+function checkClass(errors: FieldErrors, deviceClass: DeviceClass, context: ValidationContext): void {
   checkMetadata(errors, "metadata", { ...deviceClass.metadata, generateName: "" }, className, false);
   checkFinalizerNames(errors, "metadata", deviceClass.metadata);
   checkSpec(errors, deviceClass, undefined, context);
 }
 
-export function checkClassUpdate(
+function checkClassUpdate(
   errors: FieldErrors,
   deviceClass: DeviceClass,
   old: DeviceClass,

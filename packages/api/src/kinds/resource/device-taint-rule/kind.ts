@@ -4,7 +4,7 @@ import { defineKind } from "../../define.ts";
 import { stamp } from "../taint-time.ts";
 import { checkRule, checkRuleStatus, checkRuleUpdate } from "./validation.ts";
 
-export function defaultRule(rule: DeviceTaintRule, now: Time): void {
+function defaultRule(rule: DeviceTaintRule, now: Time): void {
   stamp(rule.spec?.taint, now);
 }
 

@@ -2,7 +2,7 @@ import { ResourcePoolStatusRequest } from "../../../generated/resource/v1alpha3.
 import { defineKind } from "../../define.ts";
 import { checkPoolRequest, checkPoolRequestStatus, checkPoolRequestUpdate } from "./validation.ts";
 
-export function defaultPoolRequest({ spec }: ResourcePoolStatusRequest): void {
+function defaultPoolRequest({ spec }: ResourcePoolStatusRequest): void {
   if (spec) spec.limit ??= 100;
 }
 

@@ -2,7 +2,7 @@ import { PriorityClass } from "../../../generated/scheduling/v1.ts";
 import { defineKind } from "../../define.ts";
 import { priorityClassValidation } from "./validation.ts";
 
-export function defaultPriorityClass(priorityClass: PriorityClass): void {
+function defaultPriorityClass(priorityClass: PriorityClass): void {
   priorityClass.preemptionPolicy ??= "PreemptLowerPriority";
 }
 

@@ -3,7 +3,7 @@ import { sameValue } from "../../../validation/field.ts";
 import { defineKind } from "../../define.ts";
 import { csiDriverValidation } from "./validation.ts";
 
-export function defaultDriver(driver: CSIDriver, _now: string, release: string): void {
+function defaultDriver(driver: CSIDriver, _now: string, release: string): void {
   driver.spec ??= {};
   const { spec } = driver;
   spec.attachRequired ??= true;

@@ -6,7 +6,7 @@ import { checkImmutable, type FieldErrors, seenBefore } from "../../../validatio
 import { internalForm } from "../../../validation/internal.ts";
 import { checkObject } from "../../../validation/objects.ts";
 import { checkDriver } from "../../core/pod/volume-sources.ts";
-import { limits } from "../common.ts";
+import { limits } from "../class-parameters.ts";
 
 function checkDrivers(errors: FieldErrors, { spec }: CSINode): void {
   const drivers = spec?.drivers ?? [];

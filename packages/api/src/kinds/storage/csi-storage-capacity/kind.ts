@@ -8,7 +8,7 @@ import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
 import { labelDeprecation, termWarnings } from "../../../validation/warnings/node-labels.ts";
 import { defineKind } from "../../define.ts";
 
-export const csiStorageCapacityValidation = {
+const csiStorageCapacityValidation = {
   create(errors: FieldErrors, object: CSIStorageCapacity): void {
     checkObject(errors, object);
     checkLabelSelector(errors, "nodeTopology", object.nodeTopology);

@@ -3,7 +3,7 @@ import { labelDeprecation } from "../../../validation/warnings/node-labels.ts";
 import { defineKind } from "../../define.ts";
 import { storageClassValidation } from "./validation.ts";
 
-export function defaultStorageClass(storageClass: StorageClass): void {
+function defaultStorageClass(storageClass: StorageClass): void {
   storageClass.reclaimPolicy ??= "Delete";
   storageClass.volumeBindingMode ??= "Immediate";
 }

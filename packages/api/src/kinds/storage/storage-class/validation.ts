@@ -3,7 +3,7 @@ import type { StorageClass } from "../../../generated/storage/v1.ts";
 import { dnsSubdomain, qualifiedName } from "../../../names.ts";
 import { checkImmutable, type FieldErrors, printedMap, seenBefore } from "../../../validation/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
-import { checkParameters, checkProvisioner } from "../common.ts";
+import { checkParameters, checkProvisioner } from "../class-parameters.ts";
 
 function checkTopologies(errors: FieldErrors, terms: readonly TopologySelectorTerm[]): void {
   const before = new Map<string, number>();

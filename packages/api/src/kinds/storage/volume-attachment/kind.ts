@@ -4,7 +4,7 @@ import { defaultVolumeSources } from "../../core/volume-source-defaults.ts";
 import { defineKind } from "../../define.ts";
 import { volumeAttachmentValidation } from "./validation.ts";
 
-export function defaultAttachment({ spec }: VolumeAttachment): void {
+function defaultAttachment({ spec }: VolumeAttachment): void {
   const inline = spec?.source?.inlineVolumeSpec;
   if (!inline) return;
   defaultVolumeSources(inline);

@@ -6,7 +6,7 @@ import { internalForm } from "../../../validation/internal.ts";
 import { checkObject } from "../../../validation/objects.ts";
 import { checkInlineVolume } from "../../core/persistent-volume/validation.ts";
 import { checkDriver } from "../../core/pod/volume-sources.ts";
-import { limits } from "../common.ts";
+import { limits } from "../class-parameters.ts";
 
 function checkAttachment(errors: FieldErrors, { spec, status }: VolumeAttachment): void {
   if (!spec?.attacher) errors.required("spec.attacher");

@@ -3,9 +3,9 @@ import { dnsSubdomain } from "../../../names.ts";
 import { type FieldErrors, sameValue } from "../../../validation/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
 import { defineKind } from "../../define.ts";
-import { checkParameters, checkProvisioner } from "../common.ts";
+import { checkParameters, checkProvisioner } from "../class-parameters.ts";
 
-export const volumeAttributesClassValidation = {
+const volumeAttributesClassValidation = {
   create(errors: FieldErrors, object: VolumeAttributesClass): void {
     checkObject(errors, object, dnsSubdomain, false);
     checkProvisioner(errors, "driverName", object.driverName);

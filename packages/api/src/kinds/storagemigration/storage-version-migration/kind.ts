@@ -8,7 +8,7 @@ import { defineKind } from "../../define.ts";
 const conditionsPath = "status.conditions";
 
 /** Upstream: pkg/apis/storagemigration/validation/validation.go; the names of finalizers are not checked. */
-export const storageVersionMigrationValidation = {
+const storageVersionMigrationValidation = {
   create: checkMigration,
 
   update(errors: FieldErrors, object: StorageVersionMigration, old: StorageVersionMigration): void {

@@ -126,7 +126,10 @@ function sameNames(a: Partial<Names>, b: Partial<Names>): boolean {
   );
 }
 
-/** The next condition that the status of a definition needs: of its approval, of its schemas, or that it is served. */
+/**
+ * The next condition that the status of a definition needs: of its approval, of its schemas, or that it is
+ * served.
+ */
 export function nextCondition(definition: Definition): Condition | undefined {
   const wanted = [approvalCondition(definition), schemaCondition(definition), established(definition)];
   return wanted.find((condition) => {

@@ -9,8 +9,8 @@ export type Shared = Pick<
 >;
 
 /**
- * The internal form of a definition, which is validated: what all versions have alike stands once, for all of them, and errors are shown
- * there (upstream's internal version, which is that of v1beta1).
+ * The internal form of a definition, which is validated: what all versions have alike stands once, for all of
+ * them, and errors are shown there (upstream's internal version, which is that of v1beta1).
  */
 export interface InternalSpec {
   readonly shared: Shared;

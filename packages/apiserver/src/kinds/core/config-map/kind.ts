@@ -3,7 +3,7 @@ import { ageText } from "../../../tables/age.ts";
 import { columns, type Printer } from "../../../tables/column.ts";
 import { defineServedKind } from "../../define.ts";
 
-export const configMapColumns: Printer<ConfigMap> = {
+const configMapColumns: Printer<ConfigMap> = {
   columns: columns("Name", "Data", "Age"),
   cells: ({ metadata, data, binaryData }, now) => [
     metadata.name,

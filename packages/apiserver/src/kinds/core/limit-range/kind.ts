@@ -4,7 +4,7 @@ import { defineServedKind } from "../../define.ts";
 import type { Strategy } from "../../strategy.ts";
 
 /** A limit range without a name gets an id for one. */
-export const limitRangeStrategy: Strategy = {
+const limitRangeStrategy: Strategy = {
   prepareForCreate(object, context) {
     object.metadata.name ||= context.newId();
   },

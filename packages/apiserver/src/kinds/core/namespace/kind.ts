@@ -4,7 +4,7 @@ import { columns, type Printer } from "../../../tables/column.ts";
 import { defineServedKind } from "../../define.ts";
 import { namespaceStrategy } from "./strategy.ts";
 
-export const namespaceColumns: Printer<Namespace> = {
+const namespaceColumns: Printer<Namespace> = {
   columns: columns("Name", "Status", "Age"),
   cells: ({ metadata, status }, now) => [
     metadata.name,

@@ -1,7 +1,10 @@
 import type { Namespace } from "@dray/api/core/v1";
 import type { Strategy } from "../../strategy.ts";
 
-/** A namespace stays until the namespace controller has emptied it and removes `kubernetes` from spec.finalizers. */
+/**
+ * A namespace stays until the namespace controller has emptied it and removes `kubernetes` from
+ * spec.finalizers.
+ */
 export const namespaceStrategy: Strategy<Namespace> = {
   prepareForCreate(namespace) {
     namespace.status = { phase: "Active" };

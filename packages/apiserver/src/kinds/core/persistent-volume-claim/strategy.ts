@@ -2,8 +2,8 @@ import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from "@dray/api
 import type { Strategy } from "../../strategy.ts";
 
 /**
- * Drops sources that no provisioner supports: the newer field has no other namespace, the older, where it stands alone, knows
- * claims and snapshots only (EnforceDataSourceBackwardsCompatibility).
+ * Drops sources that no provisioner supports: the newer field has no other namespace, the older, where it
+ * stands alone, knows claims and snapshots only (EnforceDataSourceBackwardsCompatibility).
  */
 function dropUnknownSources(spec: PersistentVolumeClaimSpec): void {
   if (spec.dataSourceRef?.namespace) delete spec.dataSourceRef;

@@ -4,7 +4,7 @@ import type { Strategy } from "../../strategy.ts";
 import { labelAsTemplate } from "../pod-template/labels.ts";
 import { replicationControllerColumns } from "./columns.ts";
 
-export const replicationControllerStrategy: Strategy<ReplicationController> = {
+const replicationControllerStrategy: Strategy<ReplicationController> = {
   complete(object) {
     labelAsTemplate(object, object.spec?.template);
   },

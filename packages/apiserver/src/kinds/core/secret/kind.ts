@@ -16,7 +16,7 @@ function foldStringData(secret: Secret): void {
   delete secret.stringData;
 }
 
-export const secretStrategy: Strategy<Secret> = {
+const secretStrategy: Strategy<Secret> = {
   /** A pair of key and certificate that does not fit is stored all the same. */
   warnings(object) {
     const { type, data } = object;

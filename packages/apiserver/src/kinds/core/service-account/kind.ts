@@ -8,7 +8,7 @@ function withNamesOnly(account: ServiceAccount): void {
     account.secrets = account.secrets.map(({ name }) => (name === undefined ? {} : { name }));
 }
 
-export const serviceAccountStrategy: Strategy<ServiceAccount> = {
+const serviceAccountStrategy: Strategy<ServiceAccount> = {
   prepareForCreate: withNamesOnly,
   prepareForUpdate: withNamesOnly,
 };

@@ -82,8 +82,9 @@ class Draft {
 }
 
 /**
- * Ports as a dry run sees them: it looks at allocated ports, not at the range, and is given ports beyond those that exist,
- * which no service would get. Upstream: pkg/registry/core/service/portallocator/operation.go
+ * Ports as a dry run sees them: it looks at allocated ports, not at the range, and is given ports beyond
+ * those that exist, which no service would get. Upstream:
+ * pkg/registry/core/service/portallocator/operation.go
  */
 class DryDraft extends Draft {
   readonly #others: ReadonlySet<number>;

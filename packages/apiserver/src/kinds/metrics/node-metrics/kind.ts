@@ -3,7 +3,7 @@ import type { Printer } from "../../../tables/column.ts";
 import { defineServedKind } from "../../define.ts";
 import { columns } from "../columns.ts";
 
-export const nodeMetricsColumns: Printer<NodeMetrics> = {
+const nodeMetricsColumns: Printer<NodeMetrics> = {
   columns,
   cells: ({ metadata, usage, window }) => [metadata.name, usage["cpu"] ?? "", usage["memory"] ?? "", window],
 };

@@ -5,7 +5,7 @@ import { defineServedKind } from "../../define.ts";
 import { columns } from "../columns.ts";
 
 /** The containers of a pod together. */
-export const podMetricsColumns: Printer<PodMetrics> = {
+const podMetricsColumns: Printer<PodMetrics> = {
   columns,
   cells({ metadata, containers, window }) {
     const sum = (name: string): string =>

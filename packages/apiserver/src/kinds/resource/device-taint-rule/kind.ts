@@ -4,7 +4,7 @@ import { defineServedKind } from "../../define.ts";
 import type { Strategy } from "../../strategy.ts";
 import { deviceTaintRuleColumns } from "./columns.ts";
 
-export const deviceTaintRuleStrategy: Strategy<DeviceTaintRule> = {
+const deviceTaintRuleStrategy: Strategy<DeviceTaintRule> = {
   prepareForUpdate(object, old, context) {
     if (context.subresource === "") stampChangedTaint(object, old, context.now);
   },

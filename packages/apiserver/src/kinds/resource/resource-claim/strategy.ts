@@ -15,8 +15,8 @@ export const resourceClaimStrategy: Strategy<ResourceClaim> = {
   },
 
   /**
-   * Requires rights beyond `update` of the status: allocation and reservations are the scheduler's, the status of devices
-   * is written by each driver on its own node (KEP-4381, granular status authorization).
+   * Requires rights beyond `update` of the status: allocation and reservations are the scheduler's, the
+   * status of devices is written by each driver on its own node (KEP-4381, granular status authorization).
    */
   authorizeUpdate(claim, before, context) {
     if (context.subresource !== "status") return [];

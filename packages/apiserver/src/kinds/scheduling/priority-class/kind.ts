@@ -4,7 +4,7 @@ import type { Strategy } from "../../strategy.ts";
 import { priorityClassColumns } from "./columns.ts";
 
 /** The generation of a priority class is set, and never counted. */
-export const priorityClassStrategy: Strategy = {
+const priorityClassStrategy: Strategy = {
   prepareForCreate(object) {
     object.metadata.generation = 1;
   },
