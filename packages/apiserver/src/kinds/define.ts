@@ -2,6 +2,7 @@ import type { Kind, KubeObject } from "@dray/api";
 import type { Printer } from "../tables/column.ts";
 import type { ServiceAllocator } from "./core/service/allocator.ts";
 import type { ResourceFacts } from "./facts.ts";
+import type { DeviceReservations } from "./resource/resource-claim/device-reservations.ts";
 import type { Strategy } from "./strategy.ts";
 
 /** A group and version. */
@@ -13,6 +14,8 @@ export interface ApiVersion {
 /** What strategies are made of that is not part of a request. */
 export interface StrategyParts {
   readonly serviceAllocator: ServiceAllocator;
+  /** With the admission plugin UniqueDeviceAllocation only. */
+  readonly deviceReservations?: DeviceReservations | undefined;
 }
 
 /** What the API server does with a kind beyond the rules that @dray/api has for it. */

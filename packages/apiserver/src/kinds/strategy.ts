@@ -26,12 +26,16 @@ export interface StrategyContext {
 /** `unsupported`: the kind has no dependents, the garbage collector's finalizers are dropped. */
 export type GarbageCollection = "delete" | "orphan" | "unsupported";
 
-/** Unique values that a write has reserved, such as addresses and ports. Exactly one method is called, once. */
+/**
+ * Unique values that a write has reserved, such as addresses, ports and devices. Exactly one method is called, once.
+ */
 export interface Reservation {
   /** The object has been stored. */
   commit(): void | Promise<void>;
   /** The object has not been stored. */
   release(): void | Promise<void>;
+  /** The store has failed: whether the object has been stored is not known yet. `release` if absent. */
+  fail?(): void | Promise<void>;
 }
 
 /**
@@ -58,7 +62,7 @@ export interface Strategy<T extends KubeObject = KubeObject> {
    * Right before the object is stored under its key: takes what only one object may have, and may replace it in the
    * object. Throws StatusError.
    */
-  reserve?(key: string, object: T): Promise<Reservation>;
+  reserve?(key: string, object: T): Reservation | Promise<Reservation>;
   /** The object has been removed from the store. */
   afterDelete?(object: T): Promise<void>;
   /** Seconds after which a new object vanishes by itself. */

@@ -20,6 +20,7 @@ import { NonResourcePaths } from "../handlers/non-resource.ts";
 import type { ServiceAllocator } from "../kinds/core/service/allocator.ts";
 import { strategyLookup } from "../kinds/models.ts";
 import { deviceSelectors } from "../kinds/resource/device-selectors.ts";
+import { DeviceReservations } from "../kinds/resource/resource-claim/device-reservations.ts";
 import { ResourceSet } from "../kinds/resource-set.ts";
 import { type ServedResource, servedResources } from "../kinds/resources.ts";
 import { healthChecks } from "../observe/health.ts";
@@ -155,6 +156,8 @@ function createRegistry(
   resources: readonly ServedResource[],
   webhooks: WebhookClient,
 ): { readonly registry: Registry; readonly own: OwnObjects } {
+  const isUnique = options.enabledAdmissionPlugins?.includes("UniqueDeviceAllocation");
+  const deviceReservations = isUnique ? new DeviceReservations(storage, options.deviceUsage) : undefined;
   const context: AdmissionContext = {
     storage,
     features,
@@ -167,7 +170,7 @@ function createRegistry(
     reader: new ObjectReader(storage, features, clock),
     // Plugins are made before the registry, which asks them.
     storeStatus: (served, object) => own.storeStatus(served, object),
-    deviceUsage: options.deviceUsage,
+    deviceReservations,
     webhooks,
   };
   const plugins = admissionPlugins(context, options.enabledAdmissionPlugins);
@@ -180,7 +183,7 @@ function createRegistry(
     managers: new ManagedFields(resources),
     checks: new Checks(features, storage, deviceSelectors(features), options.creationWarnings),
     authorize,
-    strategyOf: strategyLookup({ serviceAllocator: allocator }),
+    strategyOf: strategyLookup({ serviceAllocator: allocator, deviceReservations }),
   });
   const own = new OwnObjects(registry, servedResources(features));
   return { registry, own };

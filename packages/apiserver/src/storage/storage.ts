@@ -27,12 +27,6 @@ import { storedAt } from "./stored-at.ts";
 export type Encode = (object: object) => string;
 
 /**
- * Looks at an object right before it is handed to the store. Throws a StatusError to refuse it. What it returns is called
- * once the caches show whether the object was written.
- */
-export type WriteGuard = (key: string, object: KubeObject) => (() => void) | undefined;
-
-/**
  * All objects in memory, fed by one watch of the store over the whole prefix, and the way to write them. A write is
  * acknowledged only when the caches have reached its revision, so that a client reads what it has written.
  */
@@ -50,8 +44,6 @@ export class Storage {
   readonly #progress: Progress;
   readonly #compaction: Compaction;
   readonly remainingCounts = new RemainingCounts();
-  /** Set once, by the admission plugin that needs it. */
-  guard: WriteGuard | undefined;
   #began = 0;
   /** The store was empty. */
   #new = false;
@@ -203,24 +195,6 @@ export class Storage {
     const plain = shareFields({ ...object, metadata } as KubeObject);
     const text = this.#encode(plain);
     checkSize(key, plain, text);
-    const release = this.guard?.(key, plain);
-    try {
-      const stored = await this.#write(key, plain, text, modRevision, ttl);
-      release?.();
-      return stored;
-    } catch (error) {
-      if (release !== undefined) void this.#settled().then(release);
-      throw error;
-    }
-  }
-
-  async #write(
-    key: string,
-    plain: KubeObject,
-    text: string,
-    modRevision: number,
-    ttl: number | undefined,
-  ): Promise<Stored | undefined> {
     this.#written.set(text, plain);
     try {
       const result = await this.#txn(key, modRevision, {
@@ -284,7 +258,7 @@ export class Storage {
   }
 
   /** Resolves when the caches show what became of a write that failed, or the storage is closed. */
-  async #settled(): Promise<void> {
+  async settled(): Promise<void> {
     const { signal } = this.#stop;
     for (let delay = minDelay; !signal.aborted; delay = Math.min(delay * 2, maxDelay)) {
       try {

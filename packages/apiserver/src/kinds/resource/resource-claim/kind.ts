@@ -10,7 +10,7 @@ export const resourceClaim = defineServedKind(ResourceClaim, {
     answersDeleted: true,
     deprecated: { v1beta2: { since: "1.36", gone: "1.39" }, v1beta1: { since: "1.35", gone: "1.38" } },
   },
-  strategy: resourceClaimStrategy,
+  strategyOf: ({ deviceReservations }) => resourceClaimStrategy(deviceReservations),
   columns: resourceClaimColumns,
   convert: convertClaim,
 });

@@ -1,5 +1,5 @@
 import type { DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
-import type { ResourceCache } from "../storage/cache.ts";
+import type { ResourceCache } from "../../../storage/cache.ts";
 
 /** A device that a claim has, by the key of the claim. Allocations with admin access are not counted. */
 export interface Holding {
