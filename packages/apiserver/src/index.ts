@@ -1,7 +1,8 @@
-export type { DeviceUsage } from "./admission/device-usage.ts";
 export { admissionPluginNames } from "./admission/plugin-names.ts";
 export type { TokenEntry } from "./authentication/authenticate.ts";
 export type { RequestHeader } from "./authentication/request-header.ts";
+export { firstServiceAddress } from "./kinds/core/service/ranges.ts";
+export type { DeviceUsage } from "./kinds/resource/resource-claim/device-usage.ts";
 export type { Listener, ListenOptions } from "./listener/listener.ts";
 export {
   type Certificate,
@@ -16,4 +17,3 @@ export {
 export type { KubeletClient } from "./proxy/kubelet.ts";
 export { bodyLimit } from "./request/body-limit.ts";
 export { type ApiServer, createServer, type ServerOptions } from "./server/server.ts";
-export { firstServiceAddress } from "./strategies/service/ranges.ts";

@@ -2,7 +2,7 @@
 export { chooseGroupPriority, choosePriority, systemPriorityClasses } from "./admission/priority.ts";
 export { tolerateOutages } from "./admission/tolerations.ts";
 export { podReferences } from "./authorization/pod-references.ts";
-export { convert } from "./kinds/conversion/index.ts";
+export { selectOwnPods } from "./kinds/batch/job/strategy.ts";
+export { convert } from "./kinds/conversion.ts";
+export { deviceSelectors } from "./kinds/resource/device-selectors.ts";
 export { type ServedResource, servedResources } from "./kinds/resources.ts";
-export { selectOwnPods } from "./strategies/jobs.ts";
-export { deviceSelectors } from "./strategies/selectors.ts";

@@ -1,6 +1,6 @@
 /** Rules about pods that several components apply: each stands here once. */
 export { type Amounts, amountsOf, listOf } from "../amounts.ts";
-export { podQosClass } from "../defaults/qos.ts";
+export { podQosClass } from "../kinds/core/pod/qos.ts";
 export { podClaimName } from "./claims.ts";
 export { canRestartAll, isSidecar, restartsAfter, restartsAllAfter, sidecarsOf } from "./containers.ts";
 export { isPodActive, isPodReady, isPodTerminal, type PodWithPhase } from "./phase.ts";

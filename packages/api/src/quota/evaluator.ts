@@ -15,6 +15,12 @@ export interface QuotaLookup {
   now(): number;
 }
 
+/** Features that the rules of quotas depend on. */
+export interface QuotaOptions {
+  /** Claims are charged under the extended resource names of their classes too (KEP-5004). */
+  readonly extendedResources: boolean;
+}
+
 /** A write that may be charged. */
 export interface QuotaWrite {
   readonly operation: string;
@@ -40,17 +46,11 @@ export function countName(group: string, resource: string): string {
   return group === "" ? `count/${resource}` : `count/${resource}.${group}`;
 }
 
-/** Old names of counts of core resources. */
-const aliases: Readonly<Record<string, string | undefined>> = {
-  configmaps: "configmaps",
-  resourcequotas: "resourcequotas",
-  replicationcontrollers: "replicationcontrollers",
-  secrets: "secrets",
-};
-
-/** Charges each object of a resource as one: the rule for all resources without one of their own. */
-export function countEvaluator(group: string, resource: string): QuotaEvaluator {
-  const alias = group === "" ? aliases[resource] : undefined;
+/**
+ * Charges each object of a resource as one: the rule for all resources without one of their own. `alias`: an
+ * older name under which quotas count it too.
+ */
+export function countEvaluator(group: string, resource: string, alias?: string): QuotaEvaluator {
   const names = [countName(group, resource), ...(alias === undefined ? [] : [alias])];
   return {
     handles: ({ operation, subresource }) => operation === "CREATE" && subresource === "",

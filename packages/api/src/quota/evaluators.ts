@@ -1,31 +1,22 @@
-import { countEvaluator, type QuotaEvaluator, type QuotaLookup } from "./evaluator.ts";
-import { volumeClaimEvaluator } from "./persistent-volume-claims.ts";
-import { podEvaluator } from "./pods.ts";
-import { claimEvaluator } from "./resource-claims.ts";
-import { serviceEvaluator } from "./services.ts";
+import { kindDefinitions } from "../kinds/registry.ts";
+import { countEvaluator, type QuotaEvaluator, type QuotaLookup, type QuotaOptions } from "./evaluator.ts";
 
-/** Resources that no quota counts. */
-const ignored = new Set(["/events", "events.k8s.io/events", "/bindings"]);
-
-/** The evaluator of any resource, also of custom ones; undefined for what quotas leave alone. */
+/**
+ * Returns a function that finds the evaluator of a resource, built in or custom; undefined where quotas do
+ * not count the resource.
+ */
 export function quotaEvaluators(
   lookup: QuotaLookup,
-  options: { readonly extendedResources: boolean },
+  options: QuotaOptions,
 ): (group: string, resource: string) => QuotaEvaluator | undefined {
-  const known = new Map<string, QuotaEvaluator>([
-    ["/pods", podEvaluator(lookup)],
-    ["/services", serviceEvaluator],
-    ["/persistentvolumeclaims", volumeClaimEvaluator],
-    ["resource.k8s.io/resourceclaims", claimEvaluator(lookup, options.extendedResources)],
-  ]);
+  const evaluators = new Map<string, QuotaEvaluator | undefined>();
+  for (const { type, quota } of kindDefinitions) {
+    if (quota === undefined) continue;
+    evaluators.set(`${type.group}/${type.resource}`, quota === false ? undefined : quota(lookup, options));
+  }
   return (group, resource) => {
     const key = `${group}/${resource}`;
-    if (ignored.has(key)) return undefined;
-    let evaluator = known.get(key);
-    if (evaluator === undefined) {
-      evaluator = countEvaluator(group, resource);
-      known.set(key, evaluator);
-    }
-    return evaluator;
+    if (!evaluators.has(key)) evaluators.set(key, countEvaluator(group, resource));
+    return evaluators.get(key);
   };
 }

@@ -24,7 +24,7 @@ function gatesOf([, , , marks]: FieldRow): string[] {
 }
 
 type Tree = Record<string, unknown>;
-/** Told of the gated field `name` of the struct `above[at]`. */
+/** Called with the gated field `name` of the struct `above[at]`. */
 type Visit = (above: Tree, at: string, name: string, gates: readonly string[]) => void;
 /** Visits every gated field that is set in `above[at]`, a value of one type; those of a struct before what is in them. */
 type Walk = (above: Tree, at: string, visit: Visit) => void;

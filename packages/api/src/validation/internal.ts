@@ -19,7 +19,7 @@ interface InternalField {
   /** "" for one that the API has no field for. */
   readonly name: string;
   readonly goName: string;
-  /** What it is where there is no such field in the API's type. */
+  /** Value of a field that the API's type does not have. */
   readonly constant: unknown;
   readonly row: FieldRow | undefined;
 }

@@ -1,19 +1,19 @@
 import { mostErrorText } from "../errors.ts";
 
-/** Lines of the one text that are lines of the other: from `a` and `b` on, so many. */
+/** A run of `size` equal lines that begins at line `a` of one text and at line `b` of the other. */
 interface Match {
   readonly a: number;
   readonly b: number;
   readonly size: number;
 }
 
-/** In texts of so many lines, those that occur often are not looked for. */
+/** Number of lines from which on lines that occur often are not compared. */
 const manyLines = 200;
 /**
  * Lines that are compared before all that is left counts as different. Upstream goes on, and takes a minute for texts of
  * a few hundred kilobytes; texts that people write take some thousands.
  */
-const mostCompared = 3_000_000;
+const maxCompared = 3_000_000;
 
 /** Where each line of `b` stands; frequent ones are left out of long texts. */
 function placesOf(b: readonly string[]): Map<string, number[]> {
@@ -59,7 +59,7 @@ class Matcher {
     const found: Match[] = [];
     const look = (aLow: number, aHigh: number, bLow: number, bHigh: number): void => {
       let [aFrom, bFrom] = [aLow, bLow];
-      while (aFrom < aHigh && bFrom < bHigh && this.#compared < mostCompared) {
+      while (aFrom < aHigh && bFrom < bHigh && this.#compared < maxCompared) {
         const longest = this.#longest(aFrom, aHigh, bFrom, bHigh);
         if (longest.size === 0) return;
         if (aFrom < longest.a && bFrom < longest.b) look(aFrom, longest.a, bFrom, longest.b);
@@ -178,14 +178,14 @@ function range([from, to]: readonly [number, number]): string {
 }
 
 /** Characters of a text that are looked at: no answer shows more. */
-const mostText = 4 * mostErrorText;
+const maxText = 4 * mostErrorText;
 
 /**
  * How one text becomes another, line by line, as `diff -u` shows it but without the names of files. What is longer than
  * an answer may be ends with a line of dots.
  */
 export function unifiedDiff(from: string, to: string): string {
-  const [a, b] = [from, to].map((text) => text.slice(0, mostText).split("\n")) as [string[], string[]];
+  const [a, b] = [from, to].map((text) => text.slice(0, maxText).split("\n")) as [string[], string[]];
   const runs = runsOf(new Matcher(a, b).matches(), a.length, b.length);
   let text = "";
   for (const line of linesOf(groupsOf(runs, 3), a, b)) {

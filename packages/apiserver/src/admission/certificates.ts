@@ -26,7 +26,7 @@ function mayForSigner(
   );
 }
 
-/** Who approves or denies a request needs the verb `approve` on its signer. */
+/** Approving or denying a request takes the verb `approve` on its signer. */
 export function certificateApproval(context: AdmissionContext): AdmissionPlugin {
   return {
     name: "CertificateApproval",
@@ -40,7 +40,7 @@ export function certificateApproval(context: AdmissionContext): AdmissionPlugin 
   };
 }
 
-/** Who issues a certificate needs the verb `sign` on the signer of the request. */
+/** Issuing a certificate takes the verb `sign` on the signer of the request. */
 export function certificateSigning(context: AdmissionContext): AdmissionPlugin {
   return {
     name: "CertificateSigning",

@@ -2,11 +2,11 @@ import type { Features, KubeObject } from "@dray/api";
 import type { Clock } from "@dray/client";
 import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { Rbac } from "../authorization/rbac.ts";
+import type { DeviceReservations } from "../kinds/resource/resource-claim/device-reservations.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import type { ObjectReader } from "../read/objects.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { WebhookClient } from "../webhook/client.ts";
-import type { DeviceUsage } from "./device-usage.ts";
 
 /** What plugins may ask. */
 export interface AdmissionContext {
@@ -18,7 +18,8 @@ export interface AdmissionContext {
   readonly after: Clock["after"];
   readonly newId: () => string;
   readonly resources: readonly ServedResource[];
-  readonly deviceUsage?: DeviceUsage | undefined;
+  /** With the plugin UniqueDeviceAllocation only. */
+  readonly deviceReservations?: DeviceReservations | undefined;
   /** How webhooks are asked. */
   readonly webhooks: WebhookClient;
   readonly reader: ObjectReader;

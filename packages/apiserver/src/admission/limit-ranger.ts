@@ -15,7 +15,7 @@ import type { AdmissionContext } from "./context.ts";
 const annotation = "kubernetes.io/limit-ranger";
 const zero = Quantity.of(0);
 /** Up to here a number of thousandths fits in 64 bits. */
-const mostMilli = (2n ** 63n - 1n) / 1000n;
+const maxMilli = (2n ** 63n - 1n) / 1000n;
 
 /** Gives containers the default requests and limits of their namespace, and holds pods and volume claims to its bounds (core/v1 LimitRange). */
 export function limitRanger({ storage }: AdmissionContext): AdmissionPlugin {
@@ -208,7 +208,7 @@ function tooFar(
 
 /** Thousandths where all of them fit, else whole units. */
 function comparable(...quantities: [Quantity, Quantity, Quantity]): [bigint, bigint, bigint] {
-  const fits = quantities.every((quantity) => quantity.value() <= mostMilli);
+  const fits = quantities.every((quantity) => quantity.value() <= maxMilli);
   return quantities.map((quantity) => (fits ? quantity.milliValue() : quantity.value())) as [
     bigint,
     bigint,

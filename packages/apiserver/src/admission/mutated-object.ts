@@ -1,6 +1,6 @@
 import { type KubeObject, quoted } from "@dray/api";
 import { decodePatched, encodeJSON } from "../encoding/codec.ts";
-import { convert } from "../kinds/conversion/index.ts";
+import { convert } from "../kinds/conversion.ts";
 import type { ObjectReader } from "../read/objects.ts";
 import type { FieldValidation } from "../request/options.ts";
 import { deepEqual, thaw } from "../storage/json.ts";

@@ -61,7 +61,7 @@ export function admissionPlugins(
     rbacEscalation(context),
     validatingAdmissionPolicy(context),
     validatingAdmissionWebhook(context),
-    ...(enabled.includes("UniqueDeviceAllocation") ? [uniqueDeviceAllocation(context)] : []),
+    ...(context.deviceReservations ? [uniqueDeviceAllocation(context.deviceReservations)] : []),
     // The last, so that nothing is charged that another plugin refuses.
     resourceQuota(context),
   ];

@@ -9,7 +9,7 @@ import type { AdmissionContext } from "./context.ts";
 
 const defaultAccount = "default";
 /** Milliseconds. */
-const longestWait = 1500;
+const maxWait = 1500;
 const tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount";
 /** A little over an hour: the kubelet renews tokens before they end (as upstream). */
 const tokenSeconds = 3607;
@@ -72,7 +72,7 @@ async function accountOf(
   const forget = cache.subscribe((event) => {
     if (event.key === key) made.resolve();
   });
-  const cancel = after(longestWait, made.resolve);
+  const cancel = after(maxWait, made.resolve);
   await made.promise;
   forget();
   cancel();

@@ -1,6 +1,6 @@
 import type { KubeObject } from "@dray/api";
 import type { Kind } from "../encoding/codec.ts";
-import { convert } from "../kinds/conversion/index.ts";
+import { convert } from "../kinds/conversion.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import { deepFreeze } from "../storage/json.ts";
 import type { AdmissionRequest } from "./admission.ts";

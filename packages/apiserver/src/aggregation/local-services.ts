@@ -1,12 +1,12 @@
 import { type KubeObject, StatusError } from "@dray/api";
 import type { APIService, APIServiceSpec } from "@dray/api/apiregistration/v1";
 import { type Clock, createWorkQueue, type Log, type WorkQueue } from "@dray/client";
-import type { Definition } from "../customresources/definition/types.ts";
+import type { Definition } from "../kinds/apiextensions/custom-resource-definition/types.ts";
+import { localCondition } from "../kinds/apiregistration/api-service/strategy.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import type { ResourceCache } from "../storage/cache.ts";
 import { deepEqual } from "../storage/json.ts";
 import type { Storage } from "../storage/storage.ts";
-import { localCondition } from "../strategies/apiservices.ts";
 import type { OwnObjects } from "../write/own-objects.ts";
 import { reportAvailability } from "./condition.ts";
 import { builtInPriority, customPriority, type Priority } from "./priorities.ts";
@@ -23,6 +23,14 @@ interface Wanted {
 }
 
 const local = { status: "True", reason: "Local", message: "Local APIServices are always available" } as const;
+
+interface LocalServicesParts {
+  readonly own: OwnObjects;
+  readonly storage: Storage;
+  readonly resources: readonly ServedResource[];
+  readonly clock: Clock;
+  readonly log: Log;
+}
 
 /**
  * Keeps an APIService for each version that this server has itself: those of built-in kinds as they are at the start,
@@ -45,13 +53,7 @@ export class LocalServices {
   readonly #synced = new Set<string>();
   #scheduled = false;
 
-  constructor(
-    own: OwnObjects,
-    storage: Storage,
-    resources: readonly ServedResource[],
-    clock: Clock,
-    log: Log,
-  ) {
+  constructor({ own, storage, resources, clock, log }: LocalServicesParts) {
     this.#own = own;
     this.#served = own.served("apiregistration.k8s.io", "apiservices");
     this.#cache = storage.cache(this.#served.stored.resource);

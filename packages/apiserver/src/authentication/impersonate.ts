@@ -228,7 +228,7 @@ function accountOf(user: string): { namespace: string; name: string } | undefine
   return dnsLabel(namespace).length + dnsSubdomain(name).length === 0 ? { namespace, name } : undefined;
 }
 
-/** The name of a header is in lower case; what is escaped in it need not be. An escape that is none is left. */
+/** The name of a header is in lower case; what is escaped in it need not be. An invalid escape is left. */
 function decodeKey(key: string): string {
   if (/%(?![0-9a-f]{2})/.test(key)) return key;
   const bytes = key.replace(/%(..)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));

@@ -2,27 +2,35 @@ import type { KubeObject } from "@dray/api";
 import { quoted } from "@dray/api";
 import type { Pod, Secret, ServiceAccount } from "@dray/api/core/v1";
 import type { Clock, UserInfo } from "@dray/client";
+import { serviceAccountPrefix } from "../authorization/service-account-name.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 import { claimsOf, leewaySeconds, timeError } from "./claims.ts";
 import { legacyIssuer, legacyToken } from "./legacy-token.ts";
 import type { NamedObject, TokenClaims, TokenSigner } from "./token.ts";
 
-export const serviceAccountPrefix = "system:serviceaccount:";
 const extraPrefix = "authentication.kubernetes.io/";
 
-/** A token is valid (for whom and which audiences), or why it is not. */
+/** The user and audiences of a valid token, or why the token is not valid. */
 export type TokenAnswer =
   | { readonly user: UserInfo; readonly audiences: readonly string[] }
   | { readonly error: string };
 
-/** A token that was found valid is believed for so long without another look, as upstream does. */
-const believedMilliseconds = 10_000;
+/** How long a verified token is not verified again. Upstream: the token cache of the authenticator. */
+const verifiedTokenMilliseconds = 10_000;
 
 export interface BoundTo {
   readonly pod?: Pod;
   readonly secret?: Secret;
   readonly node?: { readonly name: string; readonly uid: string };
+}
+
+interface ServiceAccountTokensParts {
+  readonly signer: TokenSigner;
+  readonly issuer: string;
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly newId: () => string;
 }
 
 /** Makes and checks the tokens of service accounts. */
@@ -32,11 +40,11 @@ export class ServiceAccountTokens {
   readonly #clock: Clock;
   readonly #newId: () => string;
   readonly issuer: string;
-  /** Told of each use of a token that lies in a secret. */
+  /** Called for each use of a token that is stored in a secret. */
   legacyUsed?: (secret: Secret) => void;
-  readonly #believed = new Map<string, { readonly claims: TokenClaims; readonly until: number }>();
+  readonly #verified = new Map<string, { readonly claims: TokenClaims; readonly until: number }>();
 
-  constructor(signer: TokenSigner, issuer: string, storage: Storage, clock: Clock, newId: () => string) {
+  constructor({ signer, issuer, storage, clock, newId }: ServiceAccountTokensParts) {
     this.signer = signer;
     this.issuer = issuer;
     this.#storage = storage;
@@ -65,11 +73,11 @@ export class ServiceAccountTokens {
     });
   }
 
-  /** Who has this token, if one of `audiences` is among those it was made for. */
+  /** Verifies a token; it is valid if it is for one of `audiences`. */
   check(token: string, audiences: readonly string[]): TokenAnswer {
     const now = this.#clock.now();
-    const believed = this.#believed.get(token);
-    let claims = believed && believed.until > now ? believed.claims : undefined;
+    const cached = this.#verified.get(token);
+    let claims = cached && cached.until > now ? cached.claims : undefined;
     if (claims === undefined) {
       const verified = this.signer.verify(token, [this.issuer, legacyIssuer]);
       if ("error" in verified) return refused(verified.error);
@@ -85,10 +93,10 @@ export class ServiceAccountTokens {
     if (shared.length === 0) return wrongAudience(aud, audiences);
     const wrong = timeError(claims, now / 1000);
     if (wrong !== undefined) return refused(wrong);
-    if (claims !== believed?.claims) {
+    if (claims !== cached?.claims) {
       const gone = this.#invalidated(claims);
       if (gone !== undefined) return refused(gone);
-      this.#believe(token, claims, now);
+      this.#keep(token, claims, now);
     }
     return { user: userOf(claims), audiences: shared };
   }
@@ -109,13 +117,13 @@ export class ServiceAccountTokens {
     return { user: { name: `${serviceAccountPrefix}${namespace}:${name}`, uid, groups }, audiences: shared };
   }
 
-  #believe(token: string, claims: TokenClaims, now: number): void {
-    for (const [key, entry] of this.#believed) {
+  #keep(token: string, claims: TokenClaims, now: number): void {
+    for (const [key, entry] of this.#verified) {
       if (entry.until > now) break;
-      this.#believed.delete(key);
+      this.#verified.delete(key);
     }
-    this.#believed.delete(token);
-    this.#believed.set(token, { claims, until: now + believedMilliseconds });
+    this.#verified.delete(token);
+    this.#verified.set(token, { claims, until: now + verifiedTokenMilliseconds });
   }
 
   /** The account and what the token is bound to must still be the same objects, and not be on their way out. */

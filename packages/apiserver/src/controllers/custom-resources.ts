@@ -1,11 +1,19 @@
-import type { KubeObject } from "@dray/api";
-import { StatusError } from "@dray/api";
+import { type KubeObject, StatusError } from "@dray/api";
 import type { CustomResourceDefinitionStatus } from "@dray/api/apiextensions/v1";
 import type { Clock, Log } from "@dray/client";
-import { type Condition, nameStatus, nextCondition, withCondition } from "../customresources/conditions.ts";
 import type { ConversionParts } from "../customresources/conversion-webhook.ts";
-import { cleanupFinalizer, type Definition, isTrue } from "../customresources/definition/types.ts";
 import { resourcesOf, storageVersion, storedName } from "../customresources/resources.ts";
+import {
+  type Condition,
+  nameStatus,
+  nextCondition,
+  withCondition,
+} from "../kinds/apiextensions/custom-resource-definition/conditions.ts";
+import {
+  cleanupFinalizer,
+  type Definition,
+  isTrue,
+} from "../kinds/apiextensions/custom-resource-definition/types.ts";
 import type { ResourceSet } from "../kinds/resource-set.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import { deepEqual, thaw } from "../storage/json.ts";

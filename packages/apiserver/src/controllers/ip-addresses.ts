@@ -1,8 +1,8 @@
 import type { KubeObject } from "@dray/api";
 import type { Service } from "@dray/api/core/v1";
-import { heldAddresses } from "../strategies/service/addresses.ts";
-import type { IPAddressWriter } from "../strategies/service/allocator.ts";
-import { familyOf } from "../strategies/service/ranges.ts";
+import { heldAddresses } from "../kinds/core/service/addresses.ts";
+import type { IPAddressWriter } from "../kinds/core/service/allocator.ts";
+import { familyOf } from "../kinds/core/service/ranges.ts";
 import type { OwnObjects } from "../write/own-objects.ts";
 
 const managedBy = "ipaddress.kubernetes.io/managed-by";

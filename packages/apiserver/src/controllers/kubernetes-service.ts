@@ -1,11 +1,11 @@
 import type { KubeObject } from "@dray/api";
 import type { ServiceCIDR } from "@dray/api/networking/v1";
 import type { Clock, Log } from "@dray/client";
+import type { IPAddressWriter, ServiceAllocator } from "../kinds/core/service/allocator.ts";
+import { type AddressRange, addressText, familyOf } from "../kinds/core/service/ranges.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import { deepEqual } from "../storage/json.ts";
 import type { Storage } from "../storage/storage.ts";
-import type { IPAddressWriter, ServiceAllocator } from "../strategies/service/allocator.ts";
-import { type AddressRange, addressText, familyOf } from "../strategies/service/ranges.ts";
 import type { OwnObjects } from "../write/own-objects.ts";
 import { ipAddressWriter, repairAddresses } from "./ip-addresses.ts";
 

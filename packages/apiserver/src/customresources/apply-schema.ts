@@ -1,5 +1,12 @@
 import { anyValue, atomicValue, builtInType, type FieldSchema, type TypeSchema } from "../patch/index.ts";
-import { additionalOf, isEmbedded, isIntOrString, itemsOf, preserves, type Schema } from "./schema/schema.ts";
+import {
+  additionalOf,
+  isEmbedded,
+  isIntOrString,
+  itemsOf,
+  preserves,
+  type Schema,
+} from "../structural-schemas/schema.ts";
 
 const scalars: Readonly<Record<string, TypeSchema>> = {
   integer: { scalar: "number" },

@@ -22,7 +22,7 @@ const nameColumn: Column = {
   priority: 0,
 };
 
-/** The columns of a version (apiextensions.k8s.io/v1 additionalPrinterColumns); a path that is none ends them. */
+/** The columns of a version (apiextensions.k8s.io/v1 additionalPrinterColumns); an invalid path ends them. */
 export function printerOf(
   definitions: readonly CustomResourceColumnDefinition[] | undefined,
 ): Printer<KubeObject> {

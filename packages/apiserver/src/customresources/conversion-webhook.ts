@@ -4,9 +4,9 @@ import { encodeJSON, parseJSON } from "@dray/api/codec";
 import { checkAnnotations, checkLabels, FieldErrors } from "@dray/api/validation";
 import { serverError } from "../errors/status.ts";
 import { thaw } from "../storage/json.ts";
+import { isPlain, type Plain } from "../structural-schemas/schema.ts";
 import type { WebhookClient } from "../webhook/client.ts";
 import { CallFailure } from "../webhook/errors.ts";
-import { isPlain, type Plain } from "./schema/schema.ts";
 
 /** Upstream: apiextensions-apiserver, pkg/apiserver/conversion; the client waits as long. */
 const timeoutSeconds = 30;

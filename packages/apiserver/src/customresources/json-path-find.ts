@@ -1,5 +1,5 @@
+import { isPlain } from "../structural-schemas/schema.ts";
 import type { Path, Step } from "./json-path.ts";
-import { isPlain } from "./schema/schema.ts";
 
 type Found = readonly unknown[];
 

@@ -18,18 +18,23 @@ import type { ScalePaths } from "../kinds/resources.ts";
 import type { Strategy } from "../kinds/strategy.ts";
 import type { ObjectType } from "../patch/index.ts";
 import { deepFreeze, thaw } from "../storage/json.ts";
+import { Correlation } from "../structural-schemas/correlation.ts";
+import { dropNulls, setDefaults } from "../structural-schemas/defaulting.ts";
+import {
+  checkEmbedded,
+  coerceEmbedded,
+  coerceMetadata,
+  MetadataError,
+} from "../structural-schemas/embedded.ts";
+import { checkListTypes } from "../structural-schemas/list-types.ts";
+import { prune } from "../structural-schemas/pruning.ts";
+import { RuleSet } from "../structural-schemas/rules/evaluate.ts";
+import { isPlain, type Plain, propertyOf } from "../structural-schemas/schema.ts";
+import { checkValue } from "../structural-schemas/validate.ts";
 import type { Printer } from "../tables/column.ts";
 import type { ConversionWebhook } from "./conversion-webhook.ts";
 import { finalizerWarnings } from "./finalizer-names.ts";
-import { RuleSet } from "./rules/evaluate.ts";
 import { checkScaled } from "./scale-paths.ts";
-import { Correlation } from "./schema/correlation.ts";
-import { dropNulls, setDefaults } from "./schema/defaulting.ts";
-import { checkEmbedded, coerceEmbedded, coerceMetadata, MetadataError } from "./schema/embedded.ts";
-import { checkListTypes } from "./schema/list-types.ts";
-import { prune } from "./schema/pruning.ts";
-import { isPlain, type Plain, propertyOf } from "./schema/schema.ts";
-import { checkValue } from "./schema/validate.ts";
 
 /** One version of a custom resource, as its definition describes it. */
 export interface CustomVersion {
@@ -60,7 +65,7 @@ interface Coercion {
   readonly keepsNulls?: boolean;
 }
 
-/** The custom resources of one version: pruned, defaulted and judged by the schema of that version. */
+/** The custom resources of one version: pruned, defaulted and validated by the schema of that version. */
 export class CustomModel implements ResourceModel {
   readonly #version: CustomVersion;
   /** The schemas of all versions: an object is read by that in which it was written. */

@@ -2,17 +2,16 @@ import { apiVersionOf } from "@dray/api";
 import type { JSONSchemaProps } from "@dray/api/apiextensions/v1";
 import type { JSONObject } from "@dray/api/openapi";
 import {
-  compareVersions,
-  type ResourceFacts,
-  type ServedResource,
-  type StoredRow,
-  type SubresourceFacts,
-} from "../kinds/resources.ts";
+  type Definition,
+  isTrue,
+  type Version,
+} from "../kinds/apiextensions/custom-resource-definition/types.ts";
+import type { ResourceFacts, SubresourceFacts } from "../kinds/facts.ts";
+import { compareVersions, type ServedResource, type StoredRow } from "../kinds/resources.ts";
 import { setOf } from "../patch/field-set.ts";
 import { applySchema } from "./apply-schema.ts";
 import { printerOf } from "./columns.ts";
 import { type ConversionParts, ConversionWebhook } from "./conversion-webhook.ts";
-import { type Definition, isTrue, type Version } from "./definition/types.ts";
 import { CustomModel } from "./model.ts";
 import { namesOf, scalePaths } from "./scale-paths.ts";
 

@@ -2,7 +2,7 @@ import type { CustomResourceSubresourceScale } from "@dray/api/apiextensions/v1"
 import type { FieldErrors } from "@dray/api/validation";
 import { goText, goType } from "../json/go-text.ts";
 import type { ScalePaths } from "../kinds/resources.ts";
-import { isPlain, type Plain } from "./schema/schema.ts";
+import { isPlain, type Plain } from "../structural-schemas/schema.ts";
 
 export function scalePaths(scale: CustomResourceSubresourceScale): ScalePaths {
   return {

@@ -82,7 +82,7 @@ export class OpenAPI {
     );
   }
 
-  /** Answers `/openapi/v3` and what is below; undefined for other paths. */
+  /** Serves `/openapi/v3` and what is below; undefined for other paths. */
   async response(request: ApiRequest, path: string): Promise<ApiResponse | undefined> {
     if (path === root) return contentResponse(request, await this.#index(), {});
     if (!path.startsWith(`${root}/`)) return undefined;

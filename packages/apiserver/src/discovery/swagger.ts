@@ -28,7 +28,7 @@ export class Swagger {
     this.#openAPI = openAPI;
   }
 
-  /** Answers `/openapi/v2`; undefined for other paths. */
+  /** Serves `/openapi/v2`; undefined for other paths. */
   async response(request: ApiRequest, asked: string): Promise<ApiResponse | undefined> {
     if (asked !== path) return undefined;
     const type = acceptedType(request, [json, deprecatedProtobuf, protobuf]);

@@ -4,9 +4,10 @@ import type { BodyResponse } from "@dray/client";
 import { serverError } from "../errors/status.ts";
 import { bodyResponse } from "../http/response.ts";
 import { indentedJSON } from "../json/indent.ts";
+import { modelOf } from "../kinds/models.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import type { Accepted, Forms } from "../request/accept.ts";
-import { printerOf, shownMetadata } from "../tables/index.ts";
+import { shownMetadata } from "../tables/index.ts";
 import { encodeYAML } from "../yaml/emit.ts";
 import { encodeObject, encodeProtobuf } from "./codec.ts";
 import { type TableOptions, tableOf } from "./table.ts";
@@ -128,7 +129,11 @@ export function tableVersion(accepted: Accepted): "v1" | "v1beta1" {
 
 /** Only the metadata of an object. */
 export function partial(object: KubeObject, { stored }: ServedResource, apiVersion: string): object {
-  return { kind: "PartialObjectMetadata", apiVersion, metadata: shownMetadata(printerOf(stored), object) };
+  return {
+    kind: "PartialObjectMetadata",
+    apiVersion,
+    metadata: shownMetadata(modelOf(stored).printer, object),
+  };
 }
 
 /**

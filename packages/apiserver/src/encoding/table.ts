@@ -1,6 +1,7 @@
 import { type KubeObject, quoted, StatusError } from "@dray/api";
 import type { ListMeta } from "@dray/api/meta/v1";
-import { convert } from "../kinds/conversion/index.ts";
+import { convert } from "../kinds/conversion.ts";
+import { modelOf } from "../kinds/models.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import { type IncludeObject, inRowOrder, makeTable } from "../tables/index.ts";
 
@@ -23,9 +24,10 @@ export function tableOf(
 ): object {
   const { now, omitColumns = false } = options;
   const includeObject = includedOf(options);
-  const objects = inRowOrder(served.stored, list);
+  const { printer } = modelOf(served.stored);
+  const objects = inRowOrder(printer, list);
   const table = makeTable({
-    kind: served.stored,
+    printer,
     // The columns of a built-in kind are those of its stored version; each version of a custom one has its own.
     objects: served.model ? objects : objects.map((object) => convert(object, served, served.stored)),
     listMeta: metadata,

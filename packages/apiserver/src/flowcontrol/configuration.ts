@@ -1,10 +1,10 @@
 import type { KubeObject } from "@dray/api";
 import type { FlowSchema, PriorityLevelConfiguration } from "@dray/api/flowcontrol/v1";
 import type { Clock } from "@dray/client";
+import { compareFlowSchemas, type FlowSchemaSource } from "../kinds/flowcontrol/flow-schema/order.ts";
 import type { CacheEvent } from "../storage/history.ts";
 import { deepEqual } from "../storage/json.ts";
 import type { Storage } from "../storage/storage.ts";
-import { compareFlowSchemas, type FlowSchemaSource } from "../tables/flow-schema-order.ts";
 import { allocate } from "./allocation.ts";
 import { mandatoryLevels, mandatorySchemas } from "./bootstrap-objects.ts";
 import { Classifier } from "./classifier.ts";

@@ -12,6 +12,16 @@ const minute = 60_000;
 /** Milliseconds after which what could not be written is written again. */
 const retryInterval = 30_000;
 
+interface DanglingConditionsParts {
+  readonly configuration: Configuration;
+  readonly storage: Storage;
+  readonly send: (request: ApiRequest) => Promise<ApiResponse>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Aborted when the server closes. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * Keeps the condition `Dangling` of all FlowSchemas: whether the priority level that they name exists. It is written by
  * server-side apply, only where it changes.
@@ -29,14 +39,7 @@ export class DanglingConditions {
   #isScheduled = false;
   #isRetrying = false;
 
-  constructor(
-    configuration: Configuration,
-    storage: Storage,
-    send: (request: ApiRequest) => Promise<ApiResponse>,
-    clock: Clock,
-    log: Log,
-    signal: AbortSignal,
-  ) {
+  constructor({ configuration, storage, send, clock, log, signal }: DanglingConditionsParts) {
     this.#configuration = configuration;
     this.#send = send;
     this.#clock = clock;

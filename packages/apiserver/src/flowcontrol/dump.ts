@@ -73,7 +73,7 @@ const queueHeads = [
 /** Seat-milliseconds as upstream writes seat-seconds. */
 const seatSeconds = (work: number): string => `${(work / 1000).toFixed(8)}ss`;
 
-/** Queues that nobody has used are not there. */
+/** Leaves out queues that were never used. */
 function queueRows({ name, requests }: PriorityLevel): Rows {
   const queues = [...requests.queues].sort((a, b) => a.index - b.index);
   return queues.map(({ index, waiting, executing, seatsInUse, nextStart, waitingWork }) => {

@@ -1,7 +1,7 @@
 import type { PolicyRulesWithSubjects } from "@dray/api/flowcontrol/v1";
 import type { UserInfo } from "@dray/client";
+import type { FlowSchemaSource } from "../kinds/flowcontrol/flow-schema/order.ts";
 import type { RequestInfo } from "../request/info.ts";
-import type { FlowSchemaSource } from "../tables/flow-schema-order.ts";
 import type { FlowCounts } from "./counts.ts";
 import { handOf } from "./hand.ts";
 import type { PriorityLevel } from "./priority-level.ts";

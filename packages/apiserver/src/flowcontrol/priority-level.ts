@@ -1,6 +1,6 @@
 import type { PriorityLevelConfigurationSpec } from "@dray/api/flowcontrol/v1";
 import type { Clock } from "@dray/client";
-import type { PriorityLevelSource } from "../tables/flow-schema-order.ts";
+import type { PriorityLevelSource } from "../kinds/flowcontrol/flow-schema/order.ts";
 import { SeatDemand } from "./demand.ts";
 import { QueueSet, type Queuing } from "./queue-set.ts";
 

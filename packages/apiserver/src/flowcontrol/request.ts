@@ -34,6 +34,15 @@ export interface Queue {
   nextStart: number;
 }
 
+interface FlowRequestOptions<Flow extends RequestFlow> {
+  readonly flow: Flow;
+  readonly info: RequestInfo;
+  readonly user: UserInfo;
+  readonly work: WorkEstimate;
+  /** Milliseconds since the epoch. */
+  readonly arrived: number;
+}
+
 /** A request at a priority level. */
 export class FlowRequest<Flow extends RequestFlow = RequestFlow> {
   readonly flow: Flow;
@@ -52,13 +61,13 @@ export class FlowRequest<Flow extends RequestFlow = RequestFlow> {
   arrivedAt = 0;
   #decision: PromiseWithResolvers<void> | undefined;
 
-  constructor(flow: Flow, info: RequestInfo, user: UserInfo, work: WorkEstimate, now: number) {
+  constructor({ flow, info, user, work, arrived }: FlowRequestOptions<Flow>) {
     this.flow = flow;
     this.info = info;
     this.user = user;
     this.work = work;
     this.seats = Math.max(work.initialSeats, work.finalSeats);
-    this.arrived = now;
+    this.arrived = arrived;
   }
 
   /** Resolves when a waiting request is executed or rejected. */

@@ -4,7 +4,7 @@ import { CompactedError } from "@dray/store";
 import { accepted } from "../encoding/accepted.ts";
 import { listResponse, objectResponse, resourceForms } from "../encoding/representation.ts";
 import { headersOf } from "../http/warnings.ts";
-import { converted, prepareConversion } from "../kinds/conversion/index.ts";
+import { converted, prepareConversion } from "../kinds/conversion.ts";
 import { type DeleteOptions, listOptions, type WriteOptions } from "../request/options.ts";
 import type { Stored } from "../storage/cache.ts";
 import { readFailure } from "../storage/failures.ts";

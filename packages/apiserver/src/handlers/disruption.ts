@@ -11,8 +11,8 @@ import { writeOf } from "./write.ts";
 const maxUnconfirmed = 2000;
 
 /**
- * Takes a disruption from the budget that a pod is under. Throws 429 where there is none left, 500 where a pod has
- * several budgets. A pod that is not ready needs no disruption as long as enough others are healthy.
+ * Takes a disruption from the budget that a pod is under. Throws 429 if the budget is used up, 500 if a pod
+ * has several budgets. A pod that is not ready needs no disruption as long as enough others are healthy.
  */
 export async function spendBudget(context: Context, pod: Pod, dryRun: boolean): Promise<void> {
   const budgets = budgetsOf(context, pod);

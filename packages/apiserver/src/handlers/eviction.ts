@@ -7,9 +7,9 @@ import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { serverError, statusObject } from "../errors/status.ts";
 import { headersOf } from "../http/warnings.ts";
+import { withPodCondition } from "../kinds/core/pod/conditions.ts";
 import { type DeleteOptions, deleteOptions, writeOptions } from "../request/options.ts";
 import { thaw } from "../storage/json.ts";
-import { withPodCondition } from "../strategies/pod-conditions.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import { checkPreconditions } from "../write/preconditions.ts";
 import { bodyOf, readObject } from "./body.ts";
@@ -104,7 +104,7 @@ async function evict(context: Context, { problem, ...options }: Wish): Promise<v
   await registry.delete({ ...write, admitted: true }, { ...options, ...same });
 }
 
-/** A pod that does not run, or no longer, disturbs nobody by going. */
+/** A pod that has not started or has ended can be evicted without a disruption. */
 function disturbsNobody(pod: Pod): boolean {
   return !isPodActive(pod) || pod.status?.phase === "Pending";
 }

@@ -4,7 +4,7 @@ import { CompactedError } from "@dray/store";
 import { accepted } from "../encoding/accepted.ts";
 import { listResponse, resourceForms } from "../encoding/representation.ts";
 import { headersOf } from "../http/warnings.ts";
-import { convert, prepareConversion } from "../kinds/conversion/index.ts";
+import { convert, prepareConversion } from "../kinds/conversion.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import { type ListOptions, listOptions } from "../request/options.ts";
 import { versionProblem } from "../request/version.ts";

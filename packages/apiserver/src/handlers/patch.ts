@@ -7,7 +7,7 @@ import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { conflict, genericError } from "../errors/status.ts";
 import { headersOf } from "../http/warnings.ts";
 import { duplicateFields } from "../json/nesting.ts";
-import { convert } from "../kinds/conversion/index.ts";
+import { convert } from "../kinds/conversion.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import {
   apply,

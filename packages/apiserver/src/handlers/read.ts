@@ -4,7 +4,7 @@ import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { serverError } from "../errors/status.ts";
 import { headersOf } from "../http/warnings.ts";
-import { converted } from "../kinds/conversion/index.ts";
+import { converted } from "../kinds/conversion.ts";
 import { queryBoolean, type RequestInfo } from "../request/info.ts";
 import { versionProblem } from "../request/version.ts";
 import { type Context, tableOptions } from "./context.ts";

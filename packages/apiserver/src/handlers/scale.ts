@@ -7,7 +7,7 @@ import { decodePatched } from "../encoding/codec.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { serverError } from "../errors/status.ts";
 import { headersOf } from "../http/warnings.ts";
-import { converted } from "../kinds/conversion/index.ts";
+import { converted } from "../kinds/conversion.ts";
 import { builtInModel, printedAs } from "../kinds/models.ts";
 import { scaledManagedFields, scaleManagedFields, trackUpdate } from "../patch/index.ts";
 import { type WriteOptions, writeOptions } from "../request/options.ts";

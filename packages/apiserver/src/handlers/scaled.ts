@@ -1,7 +1,7 @@
 import { type KubeObject, labelSelectorOf, StatusError } from "@dray/api";
 import { namesOf, valueAt } from "../customresources/scale-paths.ts";
-import { isPlain, type Plain, setField } from "../customresources/schema/schema.ts";
 import type { ServedResource } from "../kinds/resources.ts";
+import { isPlain, type Plain, setField } from "../structural-schemas/schema.ts";
 
 const usual = { spec: ".spec.replicas", status: ".status.replicas", selector: ".spec.selector" };
 

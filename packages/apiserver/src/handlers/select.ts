@@ -7,7 +7,7 @@ import {
   SelectorError,
   StatusError,
 } from "@dray/api";
-import { convert } from "../kinds/conversion/index.ts";
+import { convert } from "../kinds/conversion.ts";
 import { checkSelectable, fieldText } from "../kinds/field-selectors.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 

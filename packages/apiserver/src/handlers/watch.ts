@@ -6,7 +6,7 @@ import { partial, resourceForms, tableVersion } from "../encoding/representation
 import { includedOf, tableOf } from "../encoding/table.ts";
 import { serverError, statusObject } from "../errors/status.ts";
 import { headersOf } from "../http/warnings.ts";
-import { convert, prepareConversion } from "../kinds/conversion/index.ts";
+import { convert, prepareConversion } from "../kinds/conversion.ts";
 import { modelOf } from "../kinds/models.ts";
 import type { Accepted } from "../request/accept.ts";
 import { type ListOptions, listOptions } from "../request/options.ts";

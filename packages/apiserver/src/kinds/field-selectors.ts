@@ -1,5 +1,4 @@
-import type { FieldSelection, KubeObject } from "@dray/api";
-import { apiVersionOf, quoted, StatusError } from "@dray/api";
+import { apiVersionOf, type FieldSelection, type KubeObject, quoted, StatusError } from "@dray/api";
 import { fieldOf, isObject } from "../json/values.ts";
 import type { ServedResource } from "./resources.ts";
 

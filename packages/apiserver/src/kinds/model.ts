@@ -34,7 +34,9 @@ export interface ResourceModel {
    * `keepsNulls`: nulls where none may be stay, for validation to refuse them.
    */
   decode(raw: RawBody, release: string | undefined, keepsNulls?: boolean): DecodedBody;
-  /** Why what a patch has made, of another kind or version, is not taken; without it that is judged as a body is. */
+  /**
+   * The error for a patch that changes the kind or version; absent: the patched object is decoded as a body.
+   */
   otherKind?(tree: Readonly<Record<string, unknown>>): StatusError;
   /** Fills in the defaults of a release (the newest if absent), in place; `now` in RFC 3339. */
   setDefaults(object: KubeObject, now: string, release?: string): void;
@@ -55,7 +57,7 @@ export interface ResourceModel {
   tolerated?(object: KubeObject): readonly string[];
   /** What a valid object is warned of; without `old` it is a new one. */
   warnings(object: KubeObject, old: KubeObject | undefined, subresource: string): readonly string[];
-  /** What is particular about it; built-in kinds have theirs in `strategies/`. */
+  /** What is particular about it; built-in kinds have theirs in their definition. */
   readonly strategy?: Strategy;
   /** How tables show it. */
   readonly printer: Printer<KubeObject>;

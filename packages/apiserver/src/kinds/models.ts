@@ -2,8 +2,8 @@ import { apiVersionOf, type FieldError, type KubeObject } from "@dray/api";
 import { type DecodedBody, decodeBody, kindOf, type RawBody } from "@dray/api/codec";
 import { setDefaults } from "@dray/api/defaults";
 import type { KindRow } from "@dray/api/schema";
-import type { ValidationContext } from "@dray/api/validation";
 import {
+  type ValidationContext,
   validateCreate,
   validateStatusUpdate,
   validateUpdate,
@@ -12,20 +12,22 @@ import {
 } from "@dray/api/validation";
 import { builtInType, type ObjectType } from "../patch/index.ts";
 import type { Printer } from "../tables/column.ts";
-import { printerOf } from "../tables/index.ts";
-import { convertBuiltIn } from "./conversion/built-in.ts";
+import { plain } from "../tables/plain.ts";
+import type { ApiVersion, StrategyParts } from "./define.ts";
 import type { ModelledKind, ResourceModel } from "./model.ts";
-import { normalise } from "./normalise.ts";
+import { servedKind } from "./registry.ts";
+import type { StoredRow } from "./resources.ts";
+import type { Strategy } from "./strategy.ts";
 
 /** Kinds of the meta group: their types are known to every group. */
 const metaKinds = new Set(["DeleteOptions"]);
 
-/** The model of a kind: its own, or that of the schema table. Throws a TypeError for a kind that nobody knows. */
+/** The model of a kind: its own, or that of the schema table. Throws a TypeError for an unknown kind. */
 export function modelOf(kind: ModelledKind): ResourceModel {
   return kind.model ?? builtInModel(kind);
 }
 
-/** The row of a kind in the schema. Throws a TypeError for one that it lacks. */
+/** The row of a kind in the schema table. Throws a TypeError if it has no such row. */
 export function rowOf(kind: ModelledKind): KindRow {
   const row = kindOf(kind.group, kind.version, kind.kind);
   if (row) return row;
@@ -34,10 +36,10 @@ export function rowOf(kind: ModelledKind): KindRow {
 }
 
 const models = new Map<string, BuiltInModel>();
-/** The same by those who ask, which are mostly the same objects. */
+/** Memo by the object that the caller asks with: callers mostly ask with the same ones. */
 const known = new WeakMap<ModelledKind, BuiltInModel>();
 
-/** The model of a kind of the schema table. Throws a TypeError for one that it lacks. */
+/** The model of a built-in kind. Throws a TypeError if the schema table does not have it. */
 export function builtInModel(kind: ModelledKind): ResourceModel {
   let model = known.get(kind);
   if (model !== undefined) return model;
@@ -48,16 +50,47 @@ export function builtInModel(kind: ModelledKind): ResourceModel {
   return model;
 }
 
-/** The same, printed in another way. */
+/** The model of a kind with other columns. */
 export function printedAs(kind: ModelledKind, printer: Printer<KubeObject>): ResourceModel {
   return new BuiltInModel(rowOf(kind), printer);
+}
+
+/** A kind in one version. */
+interface KindVersion extends ApiVersion {
+  readonly kind: string;
+}
+
+/** The object in another version of a built-in kind; shares what it can. */
+export function convertBuiltIn(object: KubeObject, from: KindVersion, to: KindVersion): KubeObject {
+  if (from.group === to.group && from.version === to.version) return object;
+  const renamed: KubeObject = { ...object, apiVersion: apiVersionOf(to), kind: to.kind };
+  return servedKind(to)?.convert?.(renamed, from, to) ?? renamed;
+}
+
+const general: Strategy = {};
+
+/**
+ * Returns a function that finds the strategy of a kind: that of its model, or that of its definition. Without
+ * either the general rules hold.
+ */
+export function strategyLookup(parts: StrategyParts): (kind: StoredRow) => Strategy {
+  const made = new Map<string, Strategy>();
+  return ({ model, group, kind }) => {
+    if (model?.strategy !== undefined) return model.strategy;
+    const served = servedKind({ group, kind });
+    if (served?.strategyOf === undefined) return served?.strategy ?? general;
+    const key = `${group}/${kind}`;
+    const strategy = made.get(key) ?? served.strategyOf(parts);
+    made.set(key, strategy);
+    return strategy;
+  };
 }
 
 class BuiltInModel implements ResourceModel {
   readonly #row: KindRow;
   readonly #printer: Printer<KubeObject>;
 
-  constructor(row: KindRow, printer: Printer<KubeObject> = printerOf(row)) {
+  constructor(row: KindRow, printer: Printer<KubeObject> = servedKind(row)?.columns ?? plain) {
     this.#row = row;
     this.#printer = printer;
   }
@@ -68,7 +101,7 @@ class BuiltInModel implements ResourceModel {
 
   setDefaults(object: KubeObject, now: string, release?: string): void {
     const { group, version, kind } = this.#row;
-    normalise(this.#row, object);
+    servedKind(this.#row)?.normalise?.(object);
     setDefaults(group, version, kind, object, now, release);
   }
 
@@ -93,7 +126,7 @@ class BuiltInModel implements ResourceModel {
     subresource: string,
     context: ValidationContext,
   ): readonly FieldError[] {
-    const own = validateView(object, old, subresource, context);
+    const own = validateView(this.#row, object, old, subresource, context);
     if (own !== undefined) return own;
     const validate = subresource === "status" ? validateStatusUpdate : validateUpdate;
     return validate(this.#row, object, old, context);
@@ -108,7 +141,7 @@ class BuiltInModel implements ResourceModel {
   }
 }
 
-/** Options are sent in the version of whatever they are about. */
+/** Clients send options in the version of the object that they are for. */
 function anyVersion(raw: RawBody): RawBody {
   if (typeof raw.tree !== "object" || raw.tree === null) return raw;
   const { apiVersion: _, ...tree } = raw.tree as { apiVersion?: unknown };

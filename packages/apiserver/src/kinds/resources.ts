@@ -1,69 +1,8 @@
-import { apiVersionOf, type FeatureGate, type Features, isInRelease } from "@dray/api";
+import { apiVersionOf, type Features, isInRelease } from "@dray/api";
 import { type KindRow, kindRows } from "@dray/api/schema";
-import deprecations from "./deprecations.json" with { type: "json" };
-import facts from "./facts.json" with { type: "json" };
+import type { ResourceFacts, SubresourceFacts } from "./facts.ts";
 import type { ResourceModel } from "./model.ts";
-
-/** What differs between resources as data; the rest is in the strategy file that bears the resource's name. */
-export interface ResourceFacts {
-  /**
-   * Has a `status` subresource. Which metadata a write of it changes: `keep` what comes, all but `labels`, or none
-   * but managedFields (`reset`).
-   */
-  readonly status?: "keep" | "labels" | "reset";
-  /** The first release that has the `status` subresource. */
-  readonly statusSince?: string;
-  /** Has a `scale` subresource. */
-  readonly scale?: true;
-  /**
-   * metadata.generation counts changes of what is not metadata or status; `sent`: also those of fields that a feature
-   * gate then drops; `changed`: new objects have none yet; `annotated`: also those of annotations, which the
-   * revisions of a deployment are told by; `labelled`: also those of labels.
-   */
-  readonly generation?: true | "sent" | "changed" | "annotated" | "labelled";
-  /** The first release that counts it. */
-  readonly generationSince?: string;
-  /** A new object keeps the status that it is sent with: a kubelet registers its node so. */
-  readonly bringsStatus?: true;
-  /** DELETE of something that is gone at once answers with the object, else with a Status. */
-  readonly answersDeleted?: true;
-  /** PUT creates what is not there. */
-  readonly createOnUpdate?: true;
-  /** PUT must say which resourceVersion it replaces. */
-  readonly needsVersion?: true;
-  /** Nothing is stored: POST answers a question. */
-  readonly createOnly?: true;
-  readonly noDeleteCollection?: true;
-  /** Nothing is stored: GET shows how things are. */
-  readonly readOnly?: true;
-  /** Discovery does not show the version in which it is stored, since that is not served. */
-  readonly noStorageHash?: true;
-  /** By release, the version of which discovery shows the hash; else that in which the objects are stored. */
-  readonly storageVersion?: Readonly<Record<string, string>>;
-  /** There are no protobuf bodies of it and no strategic merge patches. */
-  readonly schemaless?: true;
-  /** What messages call the Go type of what is answered, where it is not that of the kind. */
-  readonly goType?: string;
-  /** Field selectors besides metadata.name and metadata.namespace. */
-  readonly fields?: readonly string[];
-  readonly fieldsSince?: Readonly<Record<string, readonly string[]>>;
-  /** In which words an unknown field selector is refused. */
-  readonly fieldError?: "core" | "kind" | "job";
-  readonly noNamespaceField?: true;
-  /** In Kubernetes an extension API server has it (metrics-server): served only where runtimeConfig names it. */
-  readonly extension?: true;
-  /** Served only where this gate is on. */
-  readonly gate?: FeatureGate;
-  readonly subresources?: Readonly<Record<string, SubresourceFacts>>;
-}
-
-/** A subresource: whose kind it speaks (of the parent's version if no group is given), and its verbs. */
-export interface SubresourceFacts {
-  readonly group?: string;
-  readonly version?: string;
-  readonly kind: string;
-  readonly verbs: readonly string[];
-}
+import { servedKind } from "./registry.ts";
 
 /** A row of the schema table, or one like it for a kind that brings its model along. */
 export interface StoredRow extends KindRow {
@@ -96,20 +35,7 @@ export interface ServedResource extends StoredRow {
   readonly ended?: AbortSignal;
 }
 
-const allFacts = facts as unknown as Readonly<Record<string, ResourceFacts>>;
-
 const standardVerbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-
-/** Kinds that are spoken only by subresources, or not by an API server at all. */
-const notResources = new Set([
-  "Scale",
-  "TokenRequest",
-  "Eviction",
-  "PartialObjectMetadata",
-  "RangeAllocation",
-]);
-/** Versions that upstream no longer serves. */
-const notServed = new Set(["scheduling.k8s.io/v1beta1/priorityclasses"]);
 
 /**
  * The resources that a server of this release serves. As upstream, beta and alpha versions are off unless
@@ -120,13 +46,10 @@ export function servedResources(
   runtimeConfig: Readonly<Record<string, boolean>> = {},
 ): ServedResource[] {
   const { version } = features;
-  const rows = kindRows.filter(
-    (row) =>
-      isInRelease(version, row) &&
-      row.group !== "meta" &&
-      !notResources.has(row.kind) &&
-      !notServed.has(`${row.group}/${row.version}/${row.resource}`),
-  );
+  const rows = kindRows.filter((row) => {
+    const facts = servedKind(row)?.facts;
+    return facts !== undefined && isInRelease(version, row) && !facts.unserved?.includes(row.version);
+  });
   return rows
     .filter((row) => enabled(row, runtimeConfig))
     .filter((row) => {
@@ -167,7 +90,7 @@ export function compareVersions(left: string, right: string): number {
 
 function servedResource(row: KindRow, stored: KindRow, version: string): ServedResource {
   const own = factsOf(row, version);
-  const fields = row.group === "events.k8s.io" ? eventsFields(own.fields!) : [...(own.fields ?? [])];
+  const fields = [...(own.fields ?? [])];
   for (const [since, more] of Object.entries(own.fieldsSince ?? {})) {
     if (isInRelease(version, { since })) for (const each of more) fields.push(each);
   }
@@ -189,9 +112,8 @@ function servedResource(row: KindRow, stored: KindRow, version: string): ServedR
   };
 }
 
-/** Groups share facts of a resource, unless those of one group stand under its own name. */
-function factsOfRow({ group, resource }: KindRow): ResourceFacts {
-  return allFacts[`${resource}.${group}`] ?? allFacts[resource] ?? {};
+function factsOfRow(row: KindRow): ResourceFacts {
+  return servedKind(row)?.facts ?? {};
 }
 
 function factsOf(row: KindRow, version: string): ResourceFacts {
@@ -206,37 +128,13 @@ function verbsOf({ createOnly, readOnly, noDeleteCollection }: ResourceFacts): r
   return noDeleteCollection ? standardVerbs.filter((verb) => verb !== "deletecollection") : standardVerbs;
 }
 
-/** The fields of core events under the names of events.k8s.io. */
-function eventsFields(fields: readonly string[]): string[] {
-  return fields
-    .filter((field) => field !== "source")
-    .map((field) =>
-      field === "reportingComponent" ? "reportingController" : field.replace("involvedObject.", "regarding."),
-    );
-}
-
-interface Deprecation {
-  readonly since: string;
-  readonly gone?: string;
-  /** `discovery.k8s.io/v1 EndpointSlice` */
-  readonly instead?: string;
-  readonly except?: readonly string[];
-}
-
-/** By group and version, or by group, version and kind. */
-const deprecated = deprecations as Readonly<Record<string, Deprecation | undefined>>;
-
 /** The warning in the words of k8s.io/apiserver/pkg/endpoints/deprecation. */
 function deprecation(row: KindRow, version: string): { deprecation?: string } {
-  const groupVersion = apiVersionOf(row);
-  const found = deprecated[`${groupVersion}/${row.kind}`] ?? deprecated[groupVersion];
-  if (
-    found === undefined ||
-    found.except?.includes(row.kind) ||
-    !isInRelease(version, { since: found.since })
-  )
-    return {};
+  const found = factsOfRow(row).deprecated?.[row.version];
+  if (found === undefined || !isInRelease(version, { since: found.since })) return {};
   const gone = found.gone === undefined ? "" : `, unavailable in v${found.gone}+`;
   const instead = found.instead === undefined ? "" : `; use ${found.instead}`;
-  return { deprecation: `${groupVersion} ${row.kind} is deprecated in v${found.since}+${gone}${instead}` };
+  return {
+    deprecation: `${apiVersionOf(row)} ${row.kind} is deprecated in v${found.since}+${gone}${instead}`,
+  };
 }

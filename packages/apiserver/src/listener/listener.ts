@@ -84,7 +84,7 @@ export async function listen(
   // Else Node leaves out the last of many headers, which may say in whose name the request is.
   (server as unknown as HttpServer).maxHeadersCount = 0;
   const sockets = trackSockets(server);
-  const service = new Service(answering, clock, log, timeouts.progress, proxies);
+  const service = new Service({ answering, clock, log, progressTimeout: timeouts.progress, proxies });
   server.on("request", (request, response) =>
     service.serve(
       new Http1Exchange(request as unknown as IncomingMessage, response as unknown as ServerResponse),

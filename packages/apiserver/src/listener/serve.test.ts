@@ -93,7 +93,12 @@ test("thousands of watchers that take nothing neither hold up those that do, nor
     ...{ type: "watch", status: 200, headers: {} },
     events: events.watch(signal),
   });
-  const service = new Service({ handle, refusal: () => undefined }, clock, silentLog, 60_000);
+  const service = new Service({
+    answering: { handle, refusal: () => undefined },
+    clock,
+    log: silentLog,
+    progressTimeout: 60_000,
+  });
   const length = 200_000;
   const silent = Array.from({ length: 3000 }, () => new Watcher(true, length));
   const readers = Array.from({ length: 20 }, () => new Watcher(false, length));

@@ -20,7 +20,7 @@ const sliceLength = 32 * 1024;
 const waitingLimit = 64 * 2 ** 20;
 /** A body that may be larger is only read after its sender has shown that he may send it. */
 const trustedBody = 64 * 1024;
-/** Answers of more bytes than this are compressed for who accepts it (defaultGzipThresholdBytes of kube-apiserver). */
+/** Larger responses are compressed if the client accepts it (defaultGzipThresholdBytes of kube-apiserver). */
 const compressAbove = 128 * 1024;
 
 /** Smaller answers fit into the buffers of their connection; a timer for each would cost more than they do. */
@@ -37,19 +37,27 @@ export interface Answering {
 const ended = new Error("the exchange with the client has ended");
 const nothing = new Uint8Array();
 
-/** Answers the exchanges of one listener. */
+interface ServiceOptions {
+  readonly answering: Answering;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Milliseconds after which a client is cut off that takes nothing of its watch, or owes its body. */
+  readonly progressTimeout: number;
+  readonly proxies?: FrontProxies | undefined;
+}
+
+/** Serves the exchanges of one listener. */
 export class Service {
   readonly #answering: Answering;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** Milliseconds after which a client is cut off that takes nothing of its watch, or owes its body. */
   readonly #progressTimeout: number;
   readonly #proxies: FrontProxies | undefined;
   readonly #waiting: WaitingBytes;
   /** How many bytes all the clients have yet to take. */
   #unsent = 0;
 
-  constructor(answering: Answering, clock: Clock, log: Log, progressTimeout: number, proxies?: FrontProxies) {
+  constructor({ answering, clock, log, progressTimeout, proxies }: ServiceOptions) {
     this.#answering = answering;
     this.#clock = clock;
     this.#waiting = new WaitingBytes(clock, waitingLimit);

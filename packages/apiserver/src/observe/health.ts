@@ -12,7 +12,7 @@ export interface HealthCheck {
 
 const roots = ["/healthz", "/livez", "/readyz"];
 
-/** Answers the health paths: `ok`, one check, or with `?verbose` each of them. Undefined for other paths. */
+/** Serves the health paths: `ok`, one check, or with `?verbose` each of them. Undefined for other paths. */
 export function healthResponse(
   path: string,
   query: URLSearchParams,

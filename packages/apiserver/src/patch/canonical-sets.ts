@@ -8,11 +8,11 @@ interface Step {
   set: FieldSet | undefined;
 }
 
-/** So many steps are kept, so that what clients make up does not stay; what is long counts for several. */
-const mostSteps = 4096;
+/** Maximum number of kept steps, since clients can make up any name; a long name counts for several. */
+const maxSteps = 4096;
 const usualLength = 64;
-/** Nodes of more elements are too rarely the same to be worth their steps. */
-const longestWay = 256;
+/** Nodes of more elements are rarely equal: they are not kept. */
+const maxElements = 256;
 
 /**
  * Nodes in canonical order and frozen, by how they were put together: objects that are made alike, as the pods of a
@@ -32,7 +32,7 @@ export class Nodes {
 
   /** The node of the elements of those names, each with what is below it. */
   of(names: readonly string[], below: readonly FieldSet[]): FieldSet {
-    if (names.length > longestWay) return this.#build(names, below);
+    if (names.length > maxElements) return this.#build(names, below);
     let step = this.#start;
     for (const [i, name] of names.entries()) step = this.#next(step, name, below[i]!);
     if (step.set === undefined) {
@@ -53,7 +53,7 @@ export class Nodes {
     const step = stepTo(undefined);
     byBelow.set(below, step);
     this.#count += 1 + Math.floor(name.length / usualLength);
-    if (this.#count > mostSteps) {
+    if (this.#count > maxSteps) {
       this.#start = stepTo(leaf);
       this.#count = 0;
     }

@@ -17,7 +17,7 @@ export function directiveOf(item: unknown): unknown {
   return isObject(item) ? fieldOf(item, directive) : undefined;
 }
 
-/** 500 in the words of upstream for a `$patch` that nobody knows. */
+/** 500 with the text of upstream for an unknown `$patch`. */
 export function unknownDirective(how: unknown, patch: JsonObject): StatusError {
   return plainError(`unknown patch type: ${goText(how)} in map: ${goText(patch)}`);
 }

@@ -17,6 +17,10 @@ import { Discovery } from "../discovery/documents.ts";
 import type { FilterParts } from "../filters/parts.ts";
 import { createRequestControl, type RequestControl } from "../flowcontrol/create.ts";
 import { NonResourcePaths } from "../handlers/non-resource.ts";
+import type { ServiceAllocator } from "../kinds/core/service/allocator.ts";
+import { strategyLookup } from "../kinds/models.ts";
+import { deviceSelectors } from "../kinds/resource/device-selectors.ts";
+import { DeviceReservations } from "../kinds/resource/resource-claim/device-reservations.ts";
 import { ResourceSet } from "../kinds/resource-set.ts";
 import { type ServedResource, servedResources } from "../kinds/resources.ts";
 import { healthChecks } from "../observe/health.ts";
@@ -27,9 +31,6 @@ import { LargeWork } from "../request/large-work.ts";
 import { UsageCollector } from "../resource-metrics/collector.ts";
 import { registryPrefix } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
-import { deviceSelectors } from "../strategies/selectors.ts";
-import type { ServiceAllocator } from "../strategies/service/allocator.ts";
-import { strategyLookup } from "../strategies/strategies.ts";
 import { WebhookClient } from "../webhook/client.ts";
 import { Checks } from "../write/checks.ts";
 import { ManagedFields } from "../write/managed-fields.ts";
@@ -155,6 +156,8 @@ function createRegistry(
   resources: readonly ServedResource[],
   webhooks: WebhookClient,
 ): { readonly registry: Registry; readonly own: OwnObjects } {
+  const isUnique = options.enabledAdmissionPlugins?.includes("UniqueDeviceAllocation");
+  const deviceReservations = isUnique ? new DeviceReservations(storage, options.deviceUsage) : undefined;
   const context: AdmissionContext = {
     storage,
     features,
@@ -167,7 +170,7 @@ function createRegistry(
     reader: new ObjectReader(storage, features, clock),
     // Plugins are made before the registry, which asks them.
     storeStatus: (served, object) => own.storeStatus(served, object),
-    deviceUsage: options.deviceUsage,
+    deviceReservations,
     webhooks,
   };
   const plugins = admissionPlugins(context, options.enabledAdmissionPlugins);
@@ -180,7 +183,7 @@ function createRegistry(
     managers: new ManagedFields(resources),
     checks: new Checks(features, storage, deviceSelectors(features), options.creationWarnings),
     authorize,
-    strategyOf: strategyLookup(allocator),
+    strategyOf: strategyLookup({ serviceAllocator: allocator, deviceReservations }),
   });
   const own = new OwnObjects(registry, servedResources(features));
   return { registry, own };

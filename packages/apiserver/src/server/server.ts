@@ -1,6 +1,12 @@
 import { featuresOf, newestKubernetesVersion, parseKubernetesVersion } from "@dray/api";
-import type { ApiRequest, ApiResponse, Transport, UserInfo } from "@dray/client";
-import { silentLog, systemClock } from "@dray/client";
+import {
+  type ApiRequest,
+  type ApiResponse,
+  silentLog,
+  systemClock,
+  type Transport,
+  type UserInfo,
+} from "@dray/client";
 import { ServiceAccountTokens } from "../authentication/service-account.ts";
 import { TokenSigner } from "../authentication/token.ts";
 import { createSigningKey } from "../certificates/pki.ts";
@@ -12,13 +18,13 @@ import { Call, type CallHandler } from "../filters/call.ts";
 import { buildChain } from "../filters/chain.ts";
 import { earlyRefusal } from "../filters/early-refusal.ts";
 import { FlowControlObjects, producer } from "../flowcontrol/keep-objects.ts";
+import { ServiceAllocator } from "../kinds/core/service/allocator.ts";
+import { defaultPortRange } from "../kinds/core/service/ports.ts";
+import { type AddressRange, parseRange } from "../kinds/core/service/ranges.ts";
 import { servedResources } from "../kinds/resources.ts";
 import { type Listener, type ListenOptions, listen } from "../listener/listener.ts";
 import { inProcessTransport } from "../listener/transport.ts";
 import { Storage } from "../storage/storage.ts";
-import { ServiceAllocator } from "../strategies/service/allocator.ts";
-import { defaultPortRange } from "../strategies/service/ports.ts";
-import { type AddressRange, parseRange } from "../strategies/service/ranges.ts";
 import { OwnObjects } from "../write/own-objects.ts";
 import { direct } from "./director.ts";
 import { type ApiServer, defaultPort, type ServerOptions } from "./options.ts";
@@ -48,7 +54,7 @@ export async function createServer(options: ServerOptions): Promise<ApiServer> {
   const issuer = options.serviceAccounts?.issuer ?? defaultIssuer;
   const { key = await createSigningKey(), verificationKeys } = options.serviceAccounts ?? {};
   const signer = new TokenSigner(key, verificationKeys);
-  const tokens = new ServiceAccountTokens(signer, issuer, storage, clock, newId);
+  const tokens = new ServiceAccountTokens({ signer, issuer, storage, clock, newId });
   const server = new Server({ options, features, clock, log, newId, storage, allocator, tokens });
   const { advertisedAddress: address, advertisedPort: port = defaultPort } = options;
   await server.bootstrap({ ranges, port, ...(address === undefined ? {} : { address }) });

@@ -12,7 +12,7 @@ export function writeFailure(error: unknown): StatusError {
   return failure(error, "request did not complete within requested timeout - context deadline exceeded");
 }
 
-/** What else etcd says than nothing kube-apiserver hands on as it is. */
+/** Errors other than a timeout are passed through unchanged, as kube-apiserver does. */
 function failure(error: unknown, silence: string): StatusError {
   if (!(error instanceof StoreTimeoutError)) return serverError((error as Error).message);
   return StatusError.of("Timeout", `Timeout: ${silence}`, {});

@@ -27,14 +27,8 @@ import { storedAt } from "./stored-at.ts";
 export type Encode = (object: object) => string;
 
 /**
- * Looks at an object right before it is handed to the store. Throws a StatusError to refuse it. What it returns is called
- * once the caches show whether the object was written.
- */
-export type WriteGuard = (key: string, object: KubeObject) => (() => void) | undefined;
-
-/**
  * All objects in memory, fed by one watch of the store over the whole prefix, and the way to write them. A write is
- * acknowledged only when the caches have reached its revision, so that whoever got an answer reads what it wrote.
+ * acknowledged only when the caches have reached its revision, so that a client reads what it has written.
  */
 export class Storage {
   readonly #store: Store;
@@ -50,8 +44,6 @@ export class Storage {
   readonly #progress: Progress;
   readonly #compaction: Compaction;
   readonly remainingCounts = new RemainingCounts();
-  /** Set once, by the admission plugin that needs it. */
-  guard: WriteGuard | undefined;
   #began = 0;
   /** The store was empty. */
   #new = false;
@@ -195,32 +187,14 @@ export class Storage {
   }
 
   /**
-   * Writes an object whose key must be at `modRevision` (0: must not exist). Answers the stored object, or undefined
-   * if the key was at another revision; then the caches have caught up with the one that won.
+   * Writes an object whose key must be at `modRevision` (0: must not exist). Returns the stored object, or
+   * undefined if the key was at another revision; then the caches have caught up with the one that won.
    */
   async put(key: string, object: KubeObject, modRevision: number, ttl?: number): Promise<Stored | undefined> {
     const { resourceVersion: _, ...metadata } = object.metadata;
     const plain = shareFields({ ...object, metadata } as KubeObject);
     const text = this.#encode(plain);
     checkSize(key, plain, text);
-    const release = this.guard?.(key, plain);
-    try {
-      const stored = await this.#write(key, plain, text, modRevision, ttl);
-      release?.();
-      return stored;
-    } catch (error) {
-      if (release !== undefined) void this.#settled().then(release);
-      throw error;
-    }
-  }
-
-  async #write(
-    key: string,
-    plain: KubeObject,
-    text: string,
-    modRevision: number,
-    ttl: number | undefined,
-  ): Promise<Stored | undefined> {
     this.#written.set(text, plain);
     try {
       const result = await this.#txn(key, modRevision, {
@@ -284,7 +258,7 @@ export class Storage {
   }
 
   /** Resolves when the caches show what became of a write that failed, or the storage is closed. */
-  async #settled(): Promise<void> {
+  async settled(): Promise<void> {
     const { signal } = this.#stop;
     for (let delay = minDelay; !signal.aborted; delay = Math.min(delay * 2, maxDelay)) {
       try {

@@ -1,5 +1,5 @@
 import { labelSelectorOf } from "@dray/api";
-import type { LabelSelector, ObjectMeta, TableColumnDefinition } from "@dray/api/meta/v1";
+import type { LabelSelector, ObjectMeta, TableColumnDefinition, TableRow } from "@dray/api/meta/v1";
 
 export type Column = Required<TableColumnDefinition>;
 /** What a cell of a Table may hold. */
@@ -12,6 +12,8 @@ export interface Printer<T> {
   order?(left: T, right: T): number;
   /** Metadata in rows and in PartialObjectMetadata; that of the object if absent. */
   metadata?(object: T): ObjectMeta;
+  /** Conditions of a row. */
+  conditions?(object: T): NonNullable<TableRow["conditions"]>;
   /** `now` in milliseconds since the epoch. */
   cells(object: T, now: number): Cell[];
 }

@@ -126,7 +126,7 @@ export class WebhookClient {
   }
 }
 
-/** Where a webhook says it is; the time it has is told to it. Ports stay as they are written. */
+/** The URL of a webhook, with its timeout as a parameter. Ports stay as they are written. */
 function urlOf({ url, service }: WebhookClientConfig, timeoutSeconds: number): string {
   const port = service?.port ?? 443;
   const base = service

@@ -4,12 +4,12 @@ import type { Status } from "@dray/api/meta/v1";
 /** A webhook could not be asked, or its answer not be understood: the failure policy says what follows. */
 export class CallFailure extends Error {}
 
-/** What a client is told where a failure counts. */
+/** The error for the client of a call that failed, where failures are not ignored. */
 export function failed(webhook: string, { message }: CallFailure): StatusError {
   return internalError(`failed calling webhook ${quoted(webhook)}: ${message}`);
 }
 
-/** What a client is told where a webhook says no: what the webhook says, as an error in any case. */
+/** The error for the client of a denied request: the webhook's own status, made an error in any case. */
 export function rejected(webhook: string, result: Partial<Status> | undefined): StatusError {
   const denied = `admission webhook ${quoted(webhook)} denied the request`;
   const { status, message, reason, code, details } = result ?? {};
@@ -22,7 +22,7 @@ export function rejected(webhook: string, result: Partial<Status> | undefined): 
   });
 }
 
-/** The client has gone, or its time is over: there is nobody to answer. */
+/** The client has disconnected, or its timeout is over: no response is sent. */
 export function requestTimeout(): StatusError {
   return StatusError.of("Timeout", "Timeout: request did not complete within requested timeout", {});
 }

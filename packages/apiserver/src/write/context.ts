@@ -103,10 +103,11 @@ export class WriteContext implements StrategyContext {
     let stored: Stored | undefined;
     try {
       stored = await put();
-    } finally {
-      if (stored === undefined) await reservation.release();
+    } catch (error) {
+      await (reservation.fail === undefined ? reservation.release() : reservation.fail());
+      throw error;
     }
-    if (stored !== undefined) await reservation.commit();
+    await (stored === undefined ? reservation.release() : reservation.commit());
     return stored;
   }
 

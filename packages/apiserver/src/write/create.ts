@@ -1,7 +1,7 @@
 import { generatedName, type KubeObject, StatusError } from "@dray/api";
 import { dropDisabledFields } from "@dray/api/validation";
 import { alreadyExists, serverError } from "../errors/status.ts";
-import { convert, converted } from "../kinds/conversion/index.ts";
+import { convert, converted } from "../kinds/conversion.ts";
 import { nameSuffix } from "../kinds/generated-names.ts";
 import { modelOf } from "../kinds/models.ts";
 import type { ServedResource } from "../kinds/resources.ts";

@@ -1,6 +1,6 @@
 import type { KubeObject } from "@dray/api";
 import { conflict } from "../errors/status.ts";
-import { converted } from "../kinds/conversion/index.ts";
+import { converted } from "../kinds/conversion.ts";
 import { modelOf } from "../kinds/models.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import type { DeleteOptions } from "../request/options.ts";

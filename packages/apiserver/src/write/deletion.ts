@@ -17,7 +17,7 @@ export type Course =
   /** The marked object is stored and then goes: watchers see both. */
   | "markAndRemove";
 
-/** What `planDeletion` is told about the object. */
+/** What `planDeletion` needs to know about the object. */
 export interface DeletionRules {
   /** Grace period in seconds of a kind that is deleted gracefully; undefined for other kinds. */
   readonly grace: number | undefined;
@@ -122,7 +122,7 @@ function decidedBy(finalizers: readonly string[]): DeleteOptions["propagationPol
 }
 
 /**
- * The DeleteOptions (meta/v1) that admission is told of: those of the client with what the kind makes of them, the
+ * The DeleteOptions (meta/v1) that admission sees: those of the client with what the kind makes of them, the
  * grace period of a pod and that it is this namespace.
  */
 export function givenDeletion(

@@ -1,5 +1,5 @@
 import { apiVersionOf, cameEmpty, type KubeObject, withEmpty } from "@dray/api";
-import { convert } from "../kinds/conversion/index.ts";
+import { convert } from "../kinds/conversion.ts";
 import type { ModelledKind } from "../kinds/model.ts";
 import { modelOf } from "../kinds/models.ts";
 import type { ServedResource } from "../kinds/resources.ts";

@@ -2,7 +2,7 @@ import type { KubeObject } from "@dray/api";
 import { dropDisabledFields } from "@dray/api/validation";
 import type { AdmissionRequest } from "../admission/admission.ts";
 import { conflict, notFound } from "../errors/status.ts";
-import { convert, converted } from "../kinds/conversion/index.ts";
+import { convert, converted } from "../kinds/conversion.ts";
 import { modelOf } from "../kinds/models.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import { inPieces } from "../request/pieces.ts";

@@ -52,7 +52,7 @@ export const hasOwnUsers = ({ spec }: Subject, minor: number): boolean =>
 const badSeccomp = (type: string | undefined): boolean =>
   type !== undefined && type !== "RuntimeDefault" && type !== "Localhost";
 
-/** A seccomp profile that is none of those that are allowed. */
+/** A seccomp profile that is not allowed. */
 export function seccompProblem(subject: Subject): Violation | undefined {
   const podType = subject.spec.securityContext?.seccompProfile?.type;
   const containers = named(subject, (_, context) => badSeccomp(context.seccompProfile?.type));

@@ -25,7 +25,7 @@ const templates: Readonly<Record<string, readonly string[] | undefined>> = {
 /** Parts of a pod whose writing changes its spec. */
 const evaluated = new Set(["", "ephemeralcontainers", "resize"]);
 /** Pods of a namespace that are looked at when it becomes stricter. */
-const mostPods = 3000;
+const maxPods = 3000;
 
 /** Holds pods to the Pod Security Standard that the labels of their namespace name (KEP-2579). */
 export function podSecurity({ storage, features }: AdmissionContext): AdmissionPlugin {
@@ -68,7 +68,7 @@ export function podSecurity({ storage, features }: AdmissionContext): AdmissionP
     const byReason = new Map<string, string[]>();
     let checked = 0;
     for (const { object } of cache.range(`${cache.prefix}${namespace.metadata.name}/`)) {
-      if (++checked > mostPods) break;
+      if (++checked > maxPods) break;
       const found = violate(enforce, object as Pod);
       if (found.length === 0) continue;
       const reason = found.map((each) => each.reason).join(", ");

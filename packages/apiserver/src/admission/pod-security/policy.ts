@@ -50,7 +50,7 @@ export function policyOf(labels: Labels | undefined): Policy {
   const warn = level("warn", "privileged");
   const warnMinor = version("warn");
   const hasWarnVersion = labels?.[`${prefix}warn-version`] !== undefined;
-  // Who enforces a level is warned of it too, also where pods are made by controllers.
+  // A level that is enforced is warned about too, also for pods that controllers make.
   const follows = warn === undefined && readable && enforced.level !== "privileged";
   return {
     enforce: enforced,

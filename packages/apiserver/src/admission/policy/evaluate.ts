@@ -19,7 +19,7 @@ export interface Denial {
 }
 
 /** Longest message that an expression may make, in bytes (MaxEvaluatedMessageExpressionSizeBytes). */
-const longestMessage = 5 * 1024;
+const maxMessageLength = 5 * 1024;
 
 /** Evaluates a policy with one parameter object; an empty list means that it has nothing against the request. */
 export function evaluatePolicy(policy: ValidatingAdmissionPolicy, input: ActivationInput): Denial[] {
@@ -80,7 +80,7 @@ function evaluateMessages(
 /** The first of messageExpression, message and the expression itself that says something, on one line. */
 function messageOf(validation: CompiledValidation, made: Evaluated | undefined): string {
   const text = typeof made?.value === "string" ? made.value.trim() : "";
-  if (text !== "" && !text.includes("\n") && Buffer.byteLength(text) <= longestMessage) return text;
+  if (text !== "" && !text.includes("\n") && Buffer.byteLength(text) <= maxMessageLength) return text;
   return validation.message || `failed expression: ${validation.text.trim()}`;
 }
 

@@ -1,6 +1,6 @@
 import { type KubeObject, labelSelectorOf } from "@dray/api";
 import type { ParamKind, ParamRef } from "@dray/api/admissionregistration/v1";
-import { convert } from "../../kinds/conversion/index.ts";
+import { convert } from "../../kinds/conversion.ts";
 import type { ServedResource } from "../../kinds/resources.ts";
 import type { ObjectReader } from "../../read/objects.ts";
 

@@ -28,7 +28,7 @@ export interface Call<W extends ValidatingWebhook | MutatingWebhook> {
   readonly version: VersionedResource;
 }
 
-/** Configurations of admission are never judged by webhooks: nobody could get rid of one that refuses everything. */
+/** Webhooks never see configurations of admission: one that denies everything could not be removed. */
 const exempt = new Set([
   "MutatingAdmissionPolicy",
   "MutatingAdmissionPolicyBinding",
@@ -78,7 +78,7 @@ export function callOf<W extends ValidatingWebhook | MutatingWebhook>(
   return met.matches ? { hook, version } : undefined;
 }
 
-/** Selectors that were stored before they were judged may not be readable. */
+/** Selectors that were stored before they were validated may be invalid. */
 function readable<T>(select: () => T): T {
   try {
     return select();

@@ -33,7 +33,7 @@ interface Answer {
 
 const apiGroup = "admission.k8s.io";
 
-/** Reads an answer. Throws CallFailure where it is none to the question. */
+/** Reads an answer. Throws CallFailure if it does not answer the review. */
 export function verdictOf(text: string, review: Review, mutating: boolean): Verdict {
   const answer = readAnswer(text, review);
   const problem = answerProblem(answer, review, mutating);

@@ -1,0 +1,52 @@
+import type { ParamKind, ParamRef } from "../../generated/admissionregistration/v1.ts";
+import { dns1035Label, dnsSubdomain, type NameRule, pathSegment } from "../../names.ts";
+import type { FieldErrors } from "../../validation/field.ts";
+import { checkLabelSelector } from "../../validation/nodeselector.ts";
+
+/** Of what kind the parameters of a policy are. */
+export function checkParamKind(errors: FieldErrors, path: string, kind: ParamKind | undefined): void {
+  if (kind === undefined) return;
+  checkApiVersion(errors, `${path}.apiVersion`, kind.apiVersion ?? "");
+  if (!kind.kind) errors.required(`${path}.kind`);
+  else {
+    const problems = dns1035Label(kind.kind.toLowerCase()).join(",");
+    const detail = `may have mixed case, but should otherwise match: ${problems}`;
+    if (problems !== "") errors.invalid(`${path}.kind`, kind.kind, detail);
+  }
+}
+
+function checkApiVersion(errors: FieldErrors, path: string, apiVersion: string): void {
+  if (apiVersion === "") {
+    errors.required(path);
+    return;
+  }
+  const parts = apiVersion === "/" ? [""] : apiVersion.split("/");
+  if (parts.length > 2) {
+    errors.invalid(path, apiVersion, `unexpected GroupVersion string: ${apiVersion}`);
+    return;
+  }
+  const [group, version] = parts.length === 1 ? ["", parts[0]!] : (parts as [string, string]);
+  const joined = (rule: NameRule, value: string): void => {
+    const problems = rule(value);
+    if (problems.length > 0) errors.invalid(path, value, problems.join(","));
+  };
+  if (group !== "") joined(dnsSubdomain, group);
+  if (version === "") errors.invalid(path, apiVersion, "version must be specified");
+  else joined(dns1035Label, version);
+}
+
+/** Which parameters a binding brings. */
+export function checkParamRef(errors: FieldErrors, path: string, ref: ParamRef | undefined): void {
+  if (ref === undefined) return;
+  const exclusive = "name and selector are mutually exclusive";
+  if (ref.name) {
+    errors.check(pathSegment, `${path}.name`, ref.name);
+    if (ref.selector) errors.forbidden(`${path}.name`, exclusive);
+  }
+  if (ref.selector) {
+    checkLabelSelector(errors, `${path}.selector`, ref.selector);
+    if (ref.name) errors.forbidden(`${path}.selector`, exclusive);
+  }
+  if (!ref.name && !ref.selector) errors.required(path, "one of name or selector must be specified");
+  errors.oneOf(`${path}.parameterNotFoundAction`, ref.parameterNotFoundAction, ["Deny", "Allow"]);
+}

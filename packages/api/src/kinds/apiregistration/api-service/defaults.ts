@@ -1,0 +1,6 @@
+import type { APIService } from "../../../generated/apiregistration/v1.ts";
+
+/** Upstream: staging/src/k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/defaults.go */
+export function defaultAPIService({ spec }: APIService): void {
+  if (spec?.service) spec.service.port ??= 443;
+}

@@ -1,0 +1,72 @@
+import type { DaemonSet } from "../../../generated/apps/v1.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { checkCollisions, checkCounts } from "../../../validation/counts.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { amountOf, checkAtMostAll, checkShare } from "../../../validation/int-or-percent.ts";
+import { internalForm } from "../../../validation/internal.ts";
+import { checkLabelSelector } from "../../../validation/nodeselector.ts";
+import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { isEmptySelector } from "../../../validation/shown-selectors.ts";
+import { checkEndless, checkMatch, checkTemplate } from "../../core/pod-template/template.ts";
+import { checkSelectorKept } from "../replicas.ts";
+
+function checkDaemonStrategy(errors: FieldErrors, { spec }: DaemonSet, version: string): void {
+  const strategy = spec?.updateStrategy;
+  const path = "spec.updateStrategy";
+  if (strategy?.type === "OnDelete") return;
+  if (strategy?.type !== "RollingUpdate") {
+    const printed = internalForm("apps/v1.DaemonSetUpdateStrategy", strategy ?? {}, version);
+    errors.notSupported(path, printed, ["RollingUpdate", "OnDelete"]);
+    return;
+  }
+  const { maxUnavailable, maxSurge } = strategy.rollingUpdate ?? {};
+  const at = `${path}.rollingUpdate`;
+  checkShare(errors, `${at}.maxUnavailable`, maxUnavailable);
+  checkShare(errors, `${at}.maxSurge`, maxSurge);
+  checkAtMostAll(errors, `${at}.maxUnavailable`, maxUnavailable);
+  checkAtMostAll(errors, `${at}.maxSurge`, maxSurge);
+  const [unavailable, surge] = [amountOf(maxUnavailable) !== 0, amountOf(maxSurge) !== 0];
+  if (unavailable && surge)
+    errors.invalid(`${at}.maxSurge`, maxSurge, "may not be set when maxUnavailable is non-zero");
+  else if (!unavailable && !surge) errors.required(`${at}.maxUnavailable`, "cannot be 0 when maxSurge is 0");
+}
+
+function checkDaemonSetSpec(errors: FieldErrors, object: DaemonSet, context: ValidationContext): void {
+  const { selector, template, minReadySeconds, revisionHistoryLimit } = object.spec ?? {};
+  checkLabelSelector(errors, "spec.selector", selector);
+  checkMatch(errors, "spec.template", selector, template);
+  if (selector && isEmptySelector(selector))
+    errors.invalid("spec.selector", selector, "empty selector is invalid for daemonset");
+  checkTemplate(errors, "spec.template", template, context);
+  checkEndless(errors, "spec.template", template, "DaemonSet");
+  errors.notNegative("spec.minReadySeconds", minReadySeconds);
+  checkDaemonStrategy(errors, object, context.features.version);
+  errors.notNegative("spec.revisionHistoryLimit", revisionHistoryLimit);
+}
+
+export const daemonSetValidation = {
+  create(errors: FieldErrors, object: DaemonSet, context: ValidationContext): void {
+    checkObject(errors, object);
+    checkDaemonSetSpec(errors, object, context);
+  },
+  update(errors: FieldErrors, object: DaemonSet, old: DaemonSet, context: ValidationContext): void {
+    checkObjectUpdate(errors, object, old);
+    checkSelectorKept(errors, object.spec?.selector, old.spec?.selector);
+    checkDaemonSetSpec(errors, object, context);
+  },
+  status(errors: FieldErrors, object: DaemonSet, old: DaemonSet): void {
+    checkObjectUpdate(errors, object, old);
+    checkCounts(errors, object.status, [
+      "currentNumberScheduled",
+      "numberMisscheduled",
+      "desiredNumberScheduled",
+      "numberReady",
+      "observedGeneration",
+      "updatedNumberScheduled",
+      "numberAvailable",
+      "numberUnavailable",
+      "collisionCount",
+    ]);
+    checkCollisions(errors, object.status, old.status);
+  },
+};

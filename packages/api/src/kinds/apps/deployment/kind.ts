@@ -1,0 +1,13 @@
+import { Deployment } from "../../../generated/apps/v1.ts";
+import { podMakerWarnings } from "../../../validation/warnings/common.ts";
+import { podWarnings } from "../../core/pod/warnings.ts";
+import { defineKind } from "../../define.ts";
+import { defaultDeployment } from "./defaults.ts";
+import { deploymentValidation } from "./validation.ts";
+
+export const deployment = defineKind(Deployment, {
+  defaults: defaultDeployment,
+  validation: deploymentValidation,
+  warnings: (object, old) =>
+    podMakerWarnings(object, old, () => podWarnings("spec.template.", object.spec?.template)),
+});

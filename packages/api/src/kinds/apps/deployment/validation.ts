@@ -1,0 +1,74 @@
+import type { Deployment, DeploymentStrategy } from "../../../generated/apps/v1.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { checkCollisions, checkCounts } from "../../../validation/counts.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { amountOf, checkAtMostAll, checkShare } from "../../../validation/int-or-percent.ts";
+import { internalForm } from "../../../validation/internal.ts";
+import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { checkReplicaSpec, checkSelectorKept } from "../replicas.ts";
+
+function checkStrategy(errors: FieldErrors, strategy: DeploymentStrategy | undefined, version: string): void {
+  const path = "spec.strategy";
+  const rolling = strategy?.rollingUpdate;
+  if (strategy?.type === "Recreate") {
+    if (rolling) {
+      errors.forbidden(`${path}.rollingUpdate`, "may not be specified when strategy `type` is 'Recreate'");
+    }
+  } else if (strategy?.type === "RollingUpdate") {
+    const at = `${path}.rollingUpdate`;
+    checkShare(errors, `${at}.maxUnavailable`, rolling?.maxUnavailable);
+    checkShare(errors, `${at}.maxSurge`, rolling?.maxSurge);
+    if (amountOf(rolling?.maxUnavailable) === 0 && amountOf(rolling?.maxSurge) === 0) {
+      const detail = "may not be 0 when `maxSurge` is 0";
+      errors.invalid(`${at}.maxUnavailable`, rolling?.maxUnavailable ?? 0, detail);
+    }
+    checkAtMostAll(errors, `${at}.maxUnavailable`, rolling?.maxUnavailable);
+  } else {
+    const printed = internalForm("apps/v1.DeploymentStrategy", strategy ?? {}, version);
+    errors.notSupported(path, printed, ["Recreate", "RollingUpdate"]);
+  }
+}
+
+function checkDeploymentSpec(errors: FieldErrors, { spec }: Deployment, context: ValidationContext): void {
+  errors.notNegative("spec.replicas", spec?.replicas);
+  checkReplicaSpec(errors, spec, context);
+  checkStrategy(errors, spec?.strategy, context.features.version);
+  errors.notNegative("spec.minReadySeconds", spec?.minReadySeconds);
+  errors.notNegative("spec.revisionHistoryLimit", spec?.revisionHistoryLimit);
+  const deadline = spec?.progressDeadlineSeconds;
+  errors.notNegative("spec.progressDeadlineSeconds", deadline);
+  if (deadline !== undefined && deadline !== null && deadline <= (spec?.minReadySeconds ?? 0)) {
+    errors.invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds");
+  }
+}
+
+export const deploymentValidation = {
+  create(errors: FieldErrors, object: Deployment, context: ValidationContext): void {
+    checkObject(errors, object);
+    checkDeploymentSpec(errors, object, context);
+  },
+  update(errors: FieldErrors, object: Deployment, old: Deployment, context: ValidationContext): void {
+    checkObjectUpdate(errors, object, old);
+    checkDeploymentSpec(errors, object, context);
+    checkSelectorKept(errors, object.spec?.selector, old.spec?.selector);
+  },
+  status(errors: FieldErrors, object: Deployment, old: Deployment): void {
+    checkObjectUpdate(errors, object, old);
+    checkCounts(
+      errors,
+      object.status,
+      [
+        "observedGeneration",
+        "replicas",
+        "updatedReplicas",
+        "readyReplicas",
+        "availableReplicas",
+        "unavailableReplicas",
+        "terminatingReplicas",
+        "collisionCount",
+      ],
+      ["updatedReplicas", "readyReplicas", "availableReplicas"],
+    );
+    checkCollisions(errors, object.status, old.status);
+  },
+};

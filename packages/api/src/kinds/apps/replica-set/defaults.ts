@@ -1,0 +1,9 @@
+import type { ReplicaSet } from "../../../generated/apps/v1.ts";
+import { defaultPodTemplate } from "../../core/pod/defaults.ts";
+import { completed } from "../template-spec.ts";
+
+export function defaultReplicaSet(object: ReplicaSet): void {
+  const spec = completed(object);
+  spec.replicas ??= 1;
+  defaultPodTemplate(spec.template);
+}

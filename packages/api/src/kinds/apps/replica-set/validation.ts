@@ -1,0 +1,40 @@
+import type { ReplicaSet } from "../../../generated/apps/v1.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { checkCounts } from "../../../validation/counts.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { checkReplicaSpec, checkSelectorKept } from "../replicas.ts";
+
+function checkReplicaSetSpec(errors: FieldErrors, { spec }: ReplicaSet, context: ValidationContext): void {
+  errors.notNegative("spec.replicas", spec?.replicas);
+  errors.notNegative("spec.minReadySeconds", spec?.minReadySeconds);
+  checkReplicaSpec(errors, spec, context);
+}
+
+export const replicaSetValidation = {
+  create(errors: FieldErrors, object: ReplicaSet, context: ValidationContext): void {
+    checkObject(errors, object);
+    checkReplicaSetSpec(errors, object, context);
+  },
+  update(errors: FieldErrors, object: ReplicaSet, old: ReplicaSet, context: ValidationContext): void {
+    checkObjectUpdate(errors, object, old);
+    checkReplicaSetSpec(errors, object, context);
+    checkSelectorKept(errors, object.spec?.selector, old.spec?.selector);
+  },
+  status(errors: FieldErrors, object: ReplicaSet, old: ReplicaSet): void {
+    checkObjectUpdate(errors, object, old);
+    checkCounts(
+      errors,
+      object.status,
+      [
+        "replicas",
+        "fullyLabeledReplicas",
+        "readyReplicas",
+        "availableReplicas",
+        "observedGeneration",
+        "terminatingReplicas",
+      ],
+      ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"],
+    );
+  },
+};

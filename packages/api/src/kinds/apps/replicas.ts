@@ -1,0 +1,37 @@
+import type { Deployment, ReplicaSet } from "../../generated/apps/v1.ts";
+import type { LabelSelector } from "../../generated/meta/v1.ts";
+import type { ValidationContext } from "../../validation/context.ts";
+import { checkImmutable, type FieldErrors } from "../../validation/field.ts";
+import { checkLabelSelector } from "../../validation/nodeselector.ts";
+import { isEmptySelector, selects, shownSelector } from "../../validation/shown-selectors.ts";
+import { checkEndless, checkMatch, checkTemplate } from "../core/pod-template/template.ts";
+
+export function checkSelectorKept(
+  errors: FieldErrors,
+  selector: LabelSelector | undefined,
+  old: LabelSelector | undefined,
+): void {
+  checkImmutable(errors, "spec.selector", selector, old, () => shownSelector(selector));
+}
+
+export function checkReplicaSpec(
+  errors: FieldErrors,
+  spec: Deployment["spec"] | ReplicaSet["spec"],
+  context: ValidationContext,
+): void {
+  const { selector, template } = spec ?? {};
+  if (!selector) errors.required("spec.selector");
+  else {
+    checkLabelSelector(errors, "spec.selector", selector);
+    if (isEmptySelector(selector))
+      errors.invalid("spec.selector", selector, "empty selector is invalid for deployment");
+  }
+  if (selects(selector, {}) === undefined) {
+    errors.invalid("spec.selector", shownSelector(selector), "invalid label selector");
+    return;
+  }
+  // No selector at all selects nothing; an empty one is not compared.
+  if (!selector || !isEmptySelector(selector)) checkMatch(errors, "spec.template", selector, template);
+  checkTemplate(errors, "spec.template", template, context);
+  checkEndless(errors, "spec.template", template, "ReplicaSet");
+}

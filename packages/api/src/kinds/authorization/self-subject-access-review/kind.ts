@@ -1,0 +1,14 @@
+import { SelfSubjectAccessReview } from "../../../generated/authorization/v1.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { defineKind } from "../../define.ts";
+import { checkEmptyMetadata, checkQuestion, checkSelectors } from "../questions.ts";
+
+function checkSelfReview(errors: FieldErrors, review: SelfSubjectAccessReview): void {
+  checkQuestion(errors, review.spec);
+  checkSelectors(errors, review.spec);
+  checkEmptyMetadata(errors, review.metadata);
+}
+
+export const selfSubjectAccessReview = defineKind(SelfSubjectAccessReview, {
+  validation: { create: checkSelfReview },
+});

@@ -1,0 +1,60 @@
+import { cameEmpty } from "../../../codec/empty.ts";
+import type { HorizontalPodAutoscaler as OldAutoscaler } from "../../../generated/autoscaling/v1.ts";
+import type { HorizontalPodAutoscaler, HPAScalingRules } from "../../../generated/autoscaling/v2.ts";
+
+/** Default target: CPU utilization in percent of the request. */
+const defaultUtilization = 80;
+
+export function defaultAutoscaler({ spec }: HorizontalPodAutoscaler): void {
+  if (spec === undefined) return;
+  spec.minReplicas ??= 1;
+  if (!spec.metrics?.length) spec.metrics = [defaultMetric()];
+  const { behavior } = spec;
+  if (behavior === undefined) return;
+  behavior.scaleUp = {
+    stabilizationWindowSeconds: 0,
+    selectPolicy: "Max",
+    policies: [
+      { type: "Pods", value: 4, periodSeconds: 15 },
+      { type: "Percent", value: 100, periodSeconds: 15 },
+    ],
+    ...set(behavior.scaleUp),
+  };
+  // How long scaling down waits is for the controller to say.
+  behavior.scaleDown = {
+    selectPolicy: "Max",
+    policies: [{ type: "Percent", value: 100, periodSeconds: 15 }],
+    ...set(behavior.scaleDown),
+  };
+}
+
+/** Of autoscaling/v1, where all metrics but one stand in an annotation. */
+export function defaultOldAutoscaler({ metadata, spec }: OldAutoscaler): void {
+  if (spec === undefined) return;
+  spec.minReplicas ??= 1;
+  if (!hasMetrics(metadata.annotations?.["autoscaling.alpha.kubernetes.io/metrics"]))
+    spec.targetCPUUtilizationPercentage ??= defaultUtilization;
+}
+
+function hasMetrics(annotation: string | undefined): boolean {
+  if (annotation === undefined) return false;
+  try {
+    const metrics: unknown = JSON.parse(annotation);
+    return Array.isArray(metrics) && metrics.length > 0;
+  } catch {
+    return false;
+  }
+}
+
+function defaultMetric(): NonNullable<NonNullable<HorizontalPodAutoscaler["spec"]>["metrics"]>[number] {
+  return {
+    type: "Resource",
+    resource: { name: "cpu", target: { type: "Utilization", averageUtilization: defaultUtilization } },
+  };
+}
+
+/** What is set of the rules; policies that came as an empty list are none, which validation then tells. */
+function set(rules: HPAScalingRules | undefined): HPAScalingRules {
+  const given = Object.fromEntries(Object.entries(rules ?? {}).filter(([, value]) => value !== undefined));
+  return cameEmpty(rules, "policies") ? { policies: [], ...given } : given;
+}

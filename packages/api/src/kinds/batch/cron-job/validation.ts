@@ -1,0 +1,96 @@
+/** CronJob. */
+import type { CronJob, CronJobSpec, JobSpec } from "../../../generated/batch/v1.ts";
+import { scheduleProblem } from "../../../schedule.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { shownSelector } from "../../../validation/shown-selectors.ts";
+import { checkJobTemplate } from "../job/validation.ts";
+
+const maxNameLength = 52;
+const emptySpec: JobSpec = { template: { spec: { containers: [] } } };
+
+function checkSchedule(errors: FieldErrors, spec: CronJobSpec, old: CronJobSpec | undefined): void {
+  const { schedule, timeZone } = spec;
+  if (!schedule) {
+    errors.required("spec.schedule");
+    return;
+  }
+  const problem = scheduleProblem(schedule);
+  if (problem !== undefined) errors.invalid("spec.schedule", schedule, problem);
+  if (!schedule.includes("TZ")) return;
+  if (!old?.schedule?.includes("TZ")) {
+    errors.invalid(
+      "spec.schedule",
+      schedule,
+      "cannot use TZ or CRON_TZ in schedule, use timeZone field instead",
+    );
+  } else if (timeZone !== undefined && timeZone !== null) {
+    errors.invalid("spec.schedule", schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule");
+  }
+}
+
+function isZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }) !== undefined;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+function checkTimeZone(errors: FieldErrors, zone: string | undefined): void {
+  if (zone === undefined || zone === null) return;
+  const path = "spec.timeZone";
+  if (zone === "") {
+    errors.invalid(path, "", "timeZone must be nil or non-empty string");
+    return;
+  }
+  for (const part of zone.split("/")) {
+    if (/^[A-Za-z.\-_0-9+]{1,14}$/.test(part) && !part.startsWith("-") && part !== "." && part !== "..")
+      continue;
+    errors.invalid(path, zone, `unknown time zone ${zone}`);
+    return;
+  }
+  if (zone.toLowerCase() === "local") {
+    const detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
+    errors.invalid(path, zone, detail);
+  } else if (!isZone(zone)) errors.invalid(path, zone, `unknown time zone ${zone}`);
+}
+
+function checkSpec(errors: FieldErrors, object: CronJob, context: ValidationContext, old?: CronJob): void {
+  const spec = object.spec ?? ({} as CronJobSpec);
+  checkSchedule(errors, spec, old?.spec);
+  errors.notNegative("spec.startingDeadlineSeconds", spec.startingDeadlineSeconds);
+  if (old === undefined || old.spec?.timeZone !== spec.timeZone) checkTimeZone(errors, spec.timeZone);
+  errors.oneOf("spec.concurrencyPolicy", spec.concurrencyPolicy, ["Allow", "Forbid", "Replace"]);
+  const template = spec.jobTemplate?.spec ?? emptySpec;
+  checkJobTemplate(errors, "spec.jobTemplate.spec", template, context);
+  if (template.selector) {
+    errors.invalid(
+      "spec.jobTemplate.spec.selector",
+      shownSelector(template.selector),
+      "`selector` will be auto-generated",
+    );
+  }
+  if (template.manualSelector) {
+    errors.notSupported("spec.jobTemplate.spec.manualSelector", true, ["nil", "false"]);
+  }
+  errors.notNegative("spec.successfulJobsHistoryLimit", spec.successfulJobsHistoryLimit);
+  errors.notNegative("spec.failedJobsHistoryLimit", spec.failedJobsHistoryLimit);
+}
+
+export const cronJobValidation = {
+  create(errors: FieldErrors, object: CronJob, context: ValidationContext): void {
+    checkObject(errors, object);
+    checkSpec(errors, object, context);
+    const { name } = object.metadata;
+    if ((name ?? "").length > maxNameLength) {
+      errors.invalid("metadata.name", name, `must be no more than ${maxNameLength} characters`);
+    }
+  },
+  update(errors: FieldErrors, object: CronJob, old: CronJob, context: ValidationContext): void {
+    checkObjectUpdate(errors, object, old);
+    checkSpec(errors, object, context, old);
+  },
+};

@@ -1,0 +1,13 @@
+import { Job } from "../../../generated/batch/v1.ts";
+import { podMakerWarnings } from "../../../validation/warnings/common.ts";
+import { defineKind } from "../../define.ts";
+import { defaultJob } from "./defaults.ts";
+import { checkJobStatus } from "./status.ts";
+import { jobValidation } from "./validation.ts";
+import { jobWarnings } from "./warnings.ts";
+
+export const job = defineKind(Job, {
+  defaults: defaultJob,
+  validation: { ...jobValidation, status: checkJobStatus },
+  warnings: (object, old) => podMakerWarnings(object, old, () => jobWarnings("spec", object.spec)),
+});

@@ -1,0 +1,262 @@
+/** Job. */
+import type { Job, JobSpec } from "../../../generated/batch/v1.ts";
+import type { Container, PodSpec, PodTemplateSpec } from "../../../generated/core/v1.ts";
+import { byteLength, dnsLabel } from "../../../names.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { checkImmutable, type FieldErrors, sameValue } from "../../../validation/field.ts";
+import { internalForm } from "../../../validation/internal.ts";
+import { checkLabelSelector } from "../../../validation/nodeselector.ts";
+import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { selects, shownLabels, shownSelector } from "../../../validation/shown-selectors.ts";
+import { checkMatch, checkTemplate } from "../../core/pod-template/template.ts";
+import { checkDomainPath } from "../../resource/names.ts";
+import { checkFailurePolicy, checkSuccessPolicy } from "./policies.ts";
+
+const many = 100_000;
+const manyAtOnce = 10_000;
+const maxManagerLength = 63;
+const isSet = <T>(value: T | undefined | null): value is T => value !== undefined && value !== null;
+
+function checkIndexed(errors: FieldErrors, path: string, spec: JobSpec): void {
+  const { completions, parallelism, maxFailedIndexes: failed, backoffLimitPerIndex } = spec;
+  if (!isSet(completions)) errors.required(`${path}.completions`, "when completion mode is Indexed");
+  if (isSet(parallelism) && parallelism > many) {
+    const detail = `must be less than or equal to ${many} when completion mode is Indexed`;
+    errors.invalid(`${path}.parallelism`, parallelism, detail);
+  }
+  if (isSet(completions) && isSet(failed) && failed > completions) {
+    errors.invalid(`${path}.maxFailedIndexes`, failed, "must be less than or equal to completions");
+  }
+  if (isSet(failed) && failed > many) {
+    errors.invalid(`${path}.maxFailedIndexes`, failed, `must be less than or equal to ${many}`);
+  }
+  if (!isSet(completions) || completions <= many || !isSet(backoffLimitPerIndex)) return;
+  if (!isSet(failed)) {
+    errors.required(`${path}.maxFailedIndexes`, `must be specified when completions is above ${many}`);
+  }
+  const limit = `must be less than or equal to ${manyAtOnce} when completions are above ${many} and used with backoff limit per index`;
+  if (isSet(parallelism) && parallelism > manyAtOnce)
+    errors.invalid(`${path}.parallelism`, parallelism, limit);
+  if (isSet(failed) && failed > manyAtOnce) errors.invalid(`${path}.maxFailedIndexes`, failed, limit);
+}
+
+/** What a job and a template of jobs have in common. */
+export function checkJobTemplate(
+  errors: FieldErrors,
+  path: string,
+  spec: JobSpec,
+  context: ValidationContext,
+): void {
+  for (const name of [
+    "parallelism",
+    "completions",
+    "activeDeadlineSeconds",
+    "backoffLimit",
+    "ttlSecondsAfterFinished",
+    "backoffLimitPerIndex",
+    "maxFailedIndexes",
+  ] as const) {
+    errors.notNegative(`${path}.${name}`, spec[name]);
+  }
+  if (isSet(spec.maxFailedIndexes) && !isSet(spec.backoffLimitPerIndex)) {
+    errors.required(`${path}.backoffLimitPerIndex`, "when maxFailedIndexes is specified");
+  }
+  if (isSet(spec.managedBy)) {
+    checkDomainPath(errors, `${path}.managedBy`, spec.managedBy);
+    if (byteLength(spec.managedBy) > maxManagerLength) errors.tooLong(`${path}.managedBy`, maxManagerLength);
+  }
+  const mode = spec.completionMode ?? "NonIndexed";
+  if (!["NonIndexed", "Indexed"].includes(mode)) {
+    errors.notSupported(`${path}.completionMode`, mode, ["NonIndexed", "Indexed"]);
+  }
+  if (mode === "Indexed") checkIndexed(errors, path, spec);
+  else if (mode === "NonIndexed") {
+    for (const name of ["backoffLimitPerIndex", "maxFailedIndexes"] as const) {
+      if (isSet(spec[name]))
+        errors.invalid(`${path}.${name}`, spec[name], "requires indexed completion mode");
+    }
+  }
+  if (spec.podFailurePolicy) checkFailurePolicy(errors, `${path}.podFailurePolicy`, spec);
+  if (spec.successPolicy) {
+    if (mode === "Indexed") checkSuccessPolicy(errors, `${path}.successPolicy`, spec);
+    else {
+      const printed = internalForm("batch/v1.SuccessPolicy", spec.successPolicy, context.features.version);
+      errors.invalid(`${path}.successPolicy`, printed, "requires indexed completion mode");
+    }
+  }
+  const replacement = spec.podReplacementPolicy;
+  const replacements = spec.podFailurePolicy ? ["Failed"] : ["Failed", "TerminatingOrFailed"];
+  if (isSet(replacement) && !replacements.includes(replacement)) {
+    errors.notSupported(`${path}.podReplacementPolicy`, replacement, replacements);
+  }
+  checkTemplate(errors, `${path}.template`, spec.template, context);
+  const restart = spec.template?.spec?.restartPolicy ?? "";
+  const at = `${path}.template.spec.restartPolicy`;
+  if (restart === "" || restart === "Always") errors.required(at, 'valid values: "OnFailure", "Never"');
+  else if (restart !== "OnFailure" && restart !== "Never")
+    errors.notSupported(at, restart, ["OnFailure", "Never"]);
+  else if (spec.podFailurePolicy && restart !== "Never") {
+    errors.invalid(at, restart, 'only "Never" is supported when podFailurePolicy is specified');
+  }
+}
+
+function checkSpec(errors: FieldErrors, spec: JobSpec, context: ValidationContext): void {
+  checkJobTemplate(errors, "spec", spec, context);
+  if (!spec.selector) errors.required("spec.selector");
+  else checkLabelSelector(errors, "spec.selector", spec.selector);
+  if (spec.selector) checkMatch(errors, "spec.template", spec.selector, spec.template);
+  else {
+    const detail = "`selector` does not match template `labels`";
+    errors.invalid("spec.template.metadata.labels", shownLabels(spec.template?.metadata?.labels), detail);
+  }
+}
+
+const prefix = "batch.kubernetes.io/";
+
+/** The labels by which a job finds its pods are its own; `prefixed`: also those with Kubernetes' domain. */
+function checkGenerated(errors: FieldErrors, { metadata, spec }: Job, prefixed: boolean): void {
+  if (!spec || spec.manualSelector || !spec.selector) return;
+  const own: Record<string, string> = { "controller-uid": metadata.uid, "job-name": metadata.name ?? "" };
+  if (prefixed) {
+    own[`${prefix}controller-uid`] = metadata.uid;
+    own[`${prefix}job-name`] = metadata.name ?? "";
+  }
+  const labels = spec.template?.metadata?.labels;
+  for (const [key, value] of Object.entries(own)) {
+    const path = `spec.template.metadata.labels`;
+    const found = labels?.[key];
+    if (found === undefined) errors.required(`${path}[${key}]`, `must be '${value}'`);
+    else if (found !== value) {
+      errors.invalid(`${path}[${key}]`, shownLabels(labels), `must be '${value}'`);
+    }
+  }
+  if (selects(spec.selector, own) === false) {
+    errors.invalid("spec.selector", shownSelector(spec.selector), "`selector` not auto-generated");
+  }
+}
+
+const emptySpec: JobSpec = { template: { spec: { containers: [] } } };
+
+function checkJob(errors: FieldErrors, job: Job, context: ValidationContext, old?: Job): void {
+  checkObject(errors, job);
+  const spec = job.spec ?? emptySpec;
+  const labels = old?.spec?.template?.metadata?.labels ?? {};
+  const prefixed = ["job-name", "controller-uid"].every((name) => Object.hasOwn(labels, `${prefix}${name}`));
+  checkGenerated(errors, job, old === undefined || prefixed);
+  checkSpec(errors, spec, context);
+  checkNameOfLast(errors, job);
+}
+
+/** The hostname of an indexed job's last pod is made of the job's name. */
+function checkNameOfLast(errors: FieldErrors, job: Job): void {
+  const spec = job.spec ?? emptySpec;
+  if (spec.completionMode !== "Indexed" || !isSet(spec.completions) || spec.completions <= 0) return;
+  const last = `${job.metadata.name ?? ""}-${spec.completions - 1}`;
+  if (dnsLabel(last).length > 0) {
+    const detail = `will not able to create pod with invalid DNS label: ${last}`;
+    errors.invalid("metadata.name", job.metadata.name ?? "", detail);
+  }
+}
+
+/** The old template with what a suspended job may change as it is now. */
+function withSchedulingOf(old: PodTemplateSpec, now: PodTemplateSpec): PodTemplateSpec {
+  const { affinity, ...rest } = old.spec ?? { containers: [] };
+  const { nodeAffinity: _old, ...others } = affinity ?? {};
+  const node = now.spec?.affinity?.nodeAffinity;
+  const kept = { ...others, ...(node ? { nodeAffinity: node } : {}) };
+  const spec: PodSpec = { ...rest };
+  if (Object.keys(kept).length > 0 || (affinity && now.spec?.affinity)) spec.affinity = kept;
+  for (const name of ["nodeSelector", "tolerations", "schedulingGates"] as const) {
+    const value = now.spec?.[name];
+    if (value === undefined) delete spec[name];
+    else Object.assign(spec, { [name]: value });
+  }
+  const { labels, annotations, ...metadata } = old.metadata ?? {};
+  return {
+    ...old,
+    metadata: {
+      ...metadata,
+      ...(now.metadata?.labels ? { labels: now.metadata.labels } : {}),
+      ...(now.metadata?.annotations ? { annotations: now.metadata.annotations } : {}),
+    },
+    spec,
+  };
+}
+
+/** The old spec of the pods with the resources that its containers have now, as far as they are the same ones. */
+function withResourcesOf(old: PodSpec, now: PodSpec | undefined): PodSpec {
+  const merged = (before: readonly Container[], after: readonly Container[] | undefined): Container[] =>
+    before.map((container, index) => {
+      const other = after?.length === before.length ? after[index] : undefined;
+      if (other?.name !== container.name) return container;
+      const { resources: _, ...rest } = container;
+      return other.resources === undefined ? rest : { ...rest, resources: other.resources };
+    });
+  const { initContainers } = old;
+  return {
+    ...old,
+    containers: merged(old.containers ?? [], now?.containers),
+    ...(initContainers ? { initContainers: merged(initContainers, now?.initContainers) } : {}),
+  };
+}
+
+/** A suspended job may change where its pods run, and from 1.36 what they ask for (KEP-2926, KEP-5440). */
+function checkTemplateUpdate(errors: FieldErrors, spec: JobSpec, old: Job, version: string): void {
+  const before = old.spec ?? emptySpec;
+  const { startTime, active, conditions } = old.status ?? {};
+  const resources = version >= "1.36";
+  const stopped = (conditions ?? []).some(({ type, status }) => type === "Suspended" && status === "True");
+  const still = !startTime || (resources && stopped);
+  const mutable = before.suspend === true && still && !(resources && active);
+  const template = mutable ? withSchedulingOf(before.template, spec.template) : before.template;
+  if (mutable && resources) {
+    const pods = withResourcesOf(template.spec ?? { containers: [] }, spec.template?.spec);
+    if (sameValue(spec.template?.spec, pods)) return;
+    const printed = internalForm("core/v1.PodSpec", spec.template?.spec, version);
+    errors.invalid("spec.template.spec", printed, "field is immutable");
+    return;
+  }
+  if (sameValue(spec.template, template)) return;
+  const printed = internalForm("core/v1.PodTemplateSpec", spec.template, version);
+  errors.invalid("spec.template", printed, "field is immutable");
+}
+
+function checkUpdate(errors: FieldErrors, job: Job, old: Job, context: ValidationContext): void {
+  const [spec, before] = [job.spec ?? emptySpec, old.spec ?? emptySpec];
+  const { version } = context.features;
+  checkObjectUpdate(errors, job, old);
+  checkSpec(errors, spec, context);
+  const { completions } = spec;
+  if (spec.completionMode !== "Indexed") {
+    checkImmutable(errors, "spec.completions", completions ?? null, before.completions);
+  } else if (completions !== before.completions && isSet(completions) && completions !== spec.parallelism) {
+    errors.invalid("spec.completions", completions, "can only be modified in tandem with spec.parallelism");
+  }
+  checkImmutable(errors, "spec.selector", spec.selector, before.selector, () => shownSelector(spec.selector));
+  checkTemplateUpdate(errors, spec, old, version);
+  const types = {
+    completionMode: "string",
+    podFailurePolicy: "batch/v1.PodFailurePolicy",
+    backoffLimitPerIndex: "int32",
+    managedBy: "string",
+    successPolicy: "batch/v1.SuccessPolicy",
+  } as const;
+  for (const [name, type] of Object.entries(types)) {
+    const key = name as keyof typeof types;
+    const printed = (): unknown => internalForm(type, spec[key], version);
+    checkImmutable(errors, `spec.${name}`, spec[key], before[key], printed);
+  }
+}
+
+export const jobValidation = {
+  create(errors: FieldErrors, object: Job, context: ValidationContext): void {
+    checkJob(errors, object, context);
+  },
+  update(errors: FieldErrors, object: Job, old: Job, context: ValidationContext): void {
+    // Since 1.37 an update is not checked as if the job were new.
+    const anew = context.features.version < "1.37";
+    if (anew) checkJob(errors, object, context, old);
+    checkUpdate(errors, object, old, context);
+    if (!anew) checkNameOfLast(errors, object);
+  },
+};

@@ -1,0 +1,38 @@
+import { ClusterTrustBundle } from "../../../generated/certificates/v1.ts";
+import { dnsSubdomain, type NameRule } from "../../../names.ts";
+import { checkImmutable, type FieldErrors } from "../../../validation/field.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { defineKind } from "../../define.ts";
+
+/** Upstream: pkg/apis/core/validation/validation.go, ValidateClusterTrustBundleName. */
+function nameRule(signerName: string): NameRule {
+  return (name) => {
+    if (signerName === "")
+      return name.includes(":")
+        ? ['ClusterTrustBundle without signer name must not have ":" in its name']
+        : dnsSubdomain(name);
+    const prefix = `${signerName.replaceAll("/", ":")}:`;
+    return name.startsWith(prefix)
+      ? dnsSubdomain(name.slice(prefix.length))
+      : [`ClusterTrustBundle for signerName ${signerName} must be named with prefix ${prefix}`];
+  };
+}
+
+/** ClusterTrustBundles: names, and that the signer stays; the API server reads the certificates, which takes X.509. */
+const clusterTrustBundleValidation = {
+  create(errors: FieldErrors, { metadata, spec }: ClusterTrustBundle): void {
+    checkMetadata(errors, "metadata", metadata, nameRule(spec.signerName ?? ""), false);
+    checkFinalizerNames(errors, "metadata", metadata);
+  },
+
+  update(errors: FieldErrors, { metadata, spec }: ClusterTrustBundle, old: ClusterTrustBundle): void {
+    checkMetadata(errors, "metadata", metadata, nameRule(spec.signerName ?? ""), false);
+    checkMetadataUpdate(errors, "metadata", metadata, old.metadata);
+    checkFinalizerNames(errors, "metadata", metadata);
+    checkImmutable(errors, "spec.signerName", spec.signerName ?? "", old.spec.signerName ?? "");
+  },
+};
+
+export const clusterTrustBundle = defineKind(ClusterTrustBundle, {
+  validation: clusterTrustBundleValidation,
+});

@@ -1,0 +1,53 @@
+import { LeaseCandidate } from "../../../generated/coordination/v1beta1.ts";
+import { isConfigMapKey, qualifiedName } from "../../../names.ts";
+import { compareSemanticVersions, parseSemanticVersion, type SemanticVersion } from "../../../semver.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { defineKind } from "../../define.ts";
+
+const oldest = "OldestEmulationVersion";
+const noVersion: SemanticVersion = { major: 0n, minor: 0n, patch: 0n, prerelease: [], build: [] };
+
+function checkSpec(errors: FieldErrors, { spec }: LeaseCandidate): void {
+  const { leaseName, binaryVersion, emulationVersion, strategy } = spec ?? {};
+  if (!leaseName) errors.required("spec.leaseName");
+  const emulated = readVersion(errors, "spec.emulationVersion", emulationVersion);
+  if (!binaryVersion) errors.required("spec.binaryVersion");
+  const binary = readVersion(errors, "spec.binaryVersion", binaryVersion);
+  if (binaryVersion && emulationVersion && compareSemanticVersions(binary, emulated) < 0)
+    errors.invalid(
+      "spec.binaryVersion",
+      binaryVersion,
+      "must be greater than or equal to `emulationVersion`",
+    );
+  if (!strategy) errors.required("spec.strategy");
+  // Upstream names the field twice.
+  else if (strategy.includes("/")) errors.check(qualifiedName, "spec.strategy.strategy", strategy);
+  else if (strategy !== oldest) errors.notSupported("spec.strategy.strategy", strategy, [oldest]);
+  else if (compareSemanticVersions(emulated, noVersion) === 0)
+    errors.required("spec.emulationVersion", `must be specified when \`strategy\` is '${oldest}'`);
+}
+
+function readVersion(errors: FieldErrors, path: string, text: string | undefined): SemanticVersion {
+  if (!text) return noVersion;
+  const version = parseSemanticVersion(text);
+  if (typeof version !== "string") return version;
+  errors.invalid(path, text, "must be a valid semantic version");
+  return noVersion;
+}
+
+/** Upstream: pkg/apis/coordination/validation/validation.go; the names of finalizers are not checked. */
+const leaseCandidateValidation = {
+  create(errors: FieldErrors, object: LeaseCandidate): void {
+    checkMetadata(errors, "metadata", object.metadata, isConfigMapKey, true);
+    checkSpec(errors, object);
+  },
+  update(errors: FieldErrors, object: LeaseCandidate, old: LeaseCandidate): void {
+    checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
+    checkSpec(errors, object);
+  },
+};
+
+export const leaseCandidate = defineKind(LeaseCandidate, {
+  validation: leaseCandidateValidation,
+});

@@ -1,0 +1,37 @@
+import type { ConfigMap } from "../../../generated/core/v1.ts";
+import { byteLength, isConfigMapKey } from "../../../names.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { checkFrozen, dataLimit, decodedLength } from "../data.ts";
+
+function checkConfigData(errors: FieldErrors, object: ConfigMap): void {
+  const { data = {}, binaryData = {} } = object;
+  let size = 0;
+  for (const key in data) {
+    if (!errors.full) {
+      errors.check(isConfigMapKey, `data[${key}]`, key);
+      if (Object.hasOwn(binaryData, key))
+        errors.invalid(`data[${key}]`, key, `duplicate of key present in binaryData`);
+    }
+    size += byteLength(data[key]!);
+  }
+  for (const key in binaryData) {
+    if (!errors.full) errors.check(isConfigMapKey, `binaryData[${key}]`, key);
+    size += decodedLength(binaryData[key]!);
+  }
+  // Upstream has no name for the whole.
+  if (size > dataLimit) errors.tooLong("[]", dataLimit);
+}
+
+export const configMapValidation = {
+  create(errors: FieldErrors, object: ConfigMap): void {
+    checkObject(errors, object);
+    checkConfigData(errors, object);
+  },
+  update(errors: FieldErrors, object: ConfigMap, old: ConfigMap): void {
+    checkObjectUpdate(errors, object, old);
+    checkFrozen(errors, object, old);
+    checkObject(errors, object);
+    checkConfigData(errors, object);
+  },
+};

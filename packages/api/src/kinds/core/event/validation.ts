@@ -1,0 +1,117 @@
+/** Event: one kind with the old rules of core/v1, and stricter ones for who writes it as events.k8s.io/v1. */
+import type { Event } from "../../../generated/core/v1.ts";
+import { byteLength, dnsSubdomain, qualifiedName } from "../../../names.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { checkImmutable, type FieldErrors, sameValue } from "../../../validation/field.ts";
+import { internalForm } from "../../../validation/internal.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+
+/** In bytes, which upstream calls characters. */
+const longest = { reportingInstance: 128, action: 128, reason: 128, message: 1024 } as const;
+
+function checkLength(errors: FieldErrors, event: Event, name: keyof typeof longest): void {
+  if (byteLength(event[name] ?? "") > longest[name])
+    errors.invalid(name, "", `can have at most ${longest[name]} characters`);
+}
+
+/** What every event must be. One with `eventTime` is of the newer form. */
+function checkAnyForm(errors: FieldErrors, event: Event, strict: boolean): void {
+  const about = event.involvedObject?.namespace ?? "";
+  const own = event.metadata.namespace ?? "";
+  const mismatch = (): void =>
+    errors.invalid("involvedObject.namespace", about, "does not match event.namespace");
+  if (!event.eventTime) {
+    // Events of cluster-scoped objects are in `default`.
+    const wanted = about === "" ? ["default", ""] : [about];
+    if (!wanted.includes(own)) mismatch();
+  } else {
+    if (about === "" && own !== "default" && own !== "kube-system") mismatch();
+    const controller = strict ? "reportingController" : "reportingComponent";
+    const reporter = event.reportingComponent ?? "";
+    if (reporter === "") errors.required(controller);
+    errors.check(qualifiedName, controller, reporter);
+    for (const name of ["reportingInstance", "action", "reason"] as const) {
+      if (!event[name]) errors.required(name);
+      checkLength(errors, event, name);
+    }
+    checkLength(errors, event, "message");
+  }
+  errors.check(dnsSubdomain, "namespace", own);
+}
+
+function checkSeries(errors: FieldErrors, { series }: Event): void {
+  if (!series) return;
+  if ((series.count ?? 0) < 2) errors.invalid("series.count", "", "should be at least 2");
+  if (!series.lastObservedTime) errors.required("series.lastObservedTime");
+}
+
+const isStrict = ({ requestGroup }: ValidationContext): boolean => requestGroup === "events.k8s.io";
+
+/** Fields that a client of events.k8s.io never changes, in upstream's order; `reason` is there twice. */
+const fixed = [
+  "involvedObject",
+  "reason",
+  "message",
+  "source",
+  "firstTimestamp",
+  "lastTimestamp",
+  "count",
+  "reason",
+  "type",
+  "eventTime",
+  "action",
+  "related",
+  "reportingComponent",
+  "reportingInstance",
+] as const;
+
+const types: Readonly<Record<string, string>> = {
+  involvedObject: "core/v1.ObjectReference",
+  related: "core/v1.ObjectReference",
+  source: "core/v1.EventSource",
+};
+
+/** The value of a field as Go has it: where it is no pointer, something unset has a value. */
+function printed(event: Event, name: (typeof fixed)[number], version: string): unknown {
+  const value: unknown = event[name];
+  const type = types[name];
+  if (type !== undefined) {
+    const given = name === "related" ? value : (value ?? {});
+    return internalForm(type, given, version);
+  }
+  if (name === "count") return value ?? 0;
+  return value ?? (name.endsWith("Timestamp") || name === "eventTime" ? null : "");
+}
+
+export const eventValidation = {
+  create(errors: FieldErrors, event: Event, context: ValidationContext): void {
+    const strict = isStrict(context);
+    checkAnyForm(errors, event, strict);
+    if (!strict) return;
+    checkMetadata(errors, "metadata", event.metadata, dnsSubdomain, true);
+    checkFinalizerNames(errors, "metadata", event.metadata);
+    checkSeries(errors, event);
+    if (!event.eventTime) errors.required("eventTime");
+    if (event.type !== "Normal" && event.type !== "Warning")
+      errors.invalid("type", "", `has invalid value: ${event.type ?? ""}`);
+    const unset = "needs to be unset";
+    if (event.firstTimestamp) errors.invalid("firstTimestamp", "", unset);
+    if (event.lastTimestamp) errors.invalid("lastTimestamp", "", unset);
+    if (event.count) errors.invalid("count", "", unset);
+    if (event.source?.component || event.source?.host) errors.invalid("source", "", unset);
+  },
+
+  update(errors: FieldErrors, event: Event, old: Event, context: ValidationContext): void {
+    const strict = isStrict(context);
+    checkAnyForm(errors, event, strict);
+    if (!strict) return;
+    checkMetadataUpdate(errors, "metadata", event.metadata, old.metadata);
+    checkFinalizerNames(errors, "metadata", event.metadata);
+    if (!sameValue(event.series, old.series)) checkSeries(errors, event);
+    for (const name of fixed) {
+      const path = name === "reportingComponent" ? "reportingController" : name;
+      const shown = (of: Event): unknown => printed(of, name, context.features.version);
+      checkImmutable(errors, path, shown(event), shown(old));
+    }
+  },
+};

@@ -1,0 +1,121 @@
+import type { KubernetesVersion } from "../../../features.ts";
+import type { Node } from "../../../generated/core/v1.ts";
+import { byteLength, dnsSubdomain } from "../../../names.ts";
+import { Quantity } from "../../../quantity.ts";
+import { quoted } from "../../../quoted.ts";
+import { checkLegacyNetwork, networkFamily } from "../../../validation/address.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { type FieldErrors, goJson, seenBefore } from "../../../validation/field.ts";
+import { internalForm } from "../../../validation/internal.ts";
+import { checkLabels } from "../../../validation/metadata.ts";
+import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { checkQuantity } from "../pod/resources.ts";
+
+const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+function checkTaints(errors: FieldErrors, { spec }: Node, version: string): void {
+  const seen = new Set<string>();
+  (spec?.taints ?? []).forEach((taint, index) => {
+    const { key = "", value, effect = "" } = taint;
+    // Upstream has these paths in metadata.
+    const path = `metadata.taints[${index}]`;
+    checkLabels(errors, `${path}.key`, { [key]: "" });
+    if (value) checkLabels(errors, `${path}.value`, { value });
+    if (effect === "") errors.required(`${path}.effect`);
+    else if (!taintEffects.includes(effect)) errors.notSupported(`${path}.effect`, effect, taintEffects);
+    const pair = `${key}:${effect}`;
+    if (seen.has(pair)) {
+      const detail = "taints must be unique by key and effect pair";
+      const shown = goJson(internalForm("core/v1.Taint", taint, version));
+      errors.list.push({ type: "Duplicate", path, value: shown, detail });
+    }
+    seen.add(pair);
+  });
+}
+
+const featureForm = /^([A-Z][a-zA-Z0-9]*)(\/[a-zA-Z][a-zA-Z0-9]*)*$/;
+
+/** Features that a node declares (KEP-5328): names in order, none twice. */
+function checkDeclaredFeatures(errors: FieldErrors, { status }: Node): void {
+  const list = status?.declaredFeatures ?? [];
+  list.forEach((name, index) => {
+    const path = (at: number): string => `status.declaredFeatures[${at}]`;
+    const what = `invalid feature name ${quoted(name)}`;
+    if (byteLength(name) > 253)
+      errors.invalid(path(index), name, `${what}: must be no more than 253 characters`);
+    else if (!featureForm.test(name)) {
+      errors.invalid(
+        path(index),
+        name,
+        `${what}: must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes`,
+      );
+    }
+    const next = list[index + 1];
+    if (next === undefined) return;
+    if (next === name) errors.duplicate(path(index + 1), next);
+    else if (name > next) errors.invalid(path(index + 1), next, "list must be sorted alphabetically");
+  });
+}
+
+/** Upstream's paths have a dot before the names of resources. */
+function checkNodeResources(errors: FieldErrors, { status }: Node): void {
+  for (const field of ["capacity", "allocatable"] as const) {
+    for (const [name, quantity] of Object.entries(status?.[field] ?? {}))
+      checkQuantity(errors, `status.${field}.${name}`, name, Quantity.parse(quantity));
+  }
+}
+
+/** Networks of a node's pods: one of each family. */
+function checkPodNetworks(errors: FieldErrors, { spec }: Node, version: KubernetesVersion): void {
+  const networks = spec?.podCIDRs ?? [];
+  networks.forEach((network, index) => {
+    checkLegacyNetwork(errors, `spec.podCIDRs[${index}]`, network, { version });
+  });
+  if (networks.length < 2) return;
+  const wrong = networks.findIndex((network) => networkFamily(network) === undefined);
+  if (wrong >= 0) {
+    const why = `invalid CIDR[${wrong}]: <nil> (invalid CIDR address: ${networks[wrong]})`;
+    errors.internal("spec.podCIDRs", `invalid PodCIDRs. failed to check with dual stack with error:${why}`);
+  }
+  const families = new Set(networks.map(networkFamily));
+  if (wrong >= 0 || networks.length > 2 || families.size < 2) {
+    errors.invalid("spec.podCIDRs", networks, "may specify no more than one CIDR for each IP family");
+  }
+}
+
+export const nodeValidation = {
+  create(errors: FieldErrors, object: Node, context: ValidationContext): void {
+    checkObject(errors, object, dnsSubdomain, false);
+    checkTaints(errors, object, context.features.version);
+    checkNodeResources(errors, object);
+    checkDeclaredFeatures(errors, object);
+    checkPodNetworks(errors, object, context.features.version);
+  },
+  update(errors: FieldErrors, object: Node, old: Node, context: ValidationContext): void {
+    this.create(errors, object, context);
+    this.status(errors, object, old, context);
+  },
+  status(errors: FieldErrors, object: Node, old: Node, context: ValidationContext): void {
+    checkObjectUpdate(errors, object, old);
+    checkNodeResources(errors, object);
+    checkDeclaredFeatures(errors, object);
+    const addresses = object.status?.addresses ?? [];
+    const repeated = seenBefore();
+    addresses.forEach(({ type, address }, index) => {
+      if (repeated(JSON.stringify([type, address])))
+        errors.duplicate(`status.addresses[${index}]`, { Type: type, Address: address });
+    });
+    const [networks, before] = [object.spec?.podCIDRs ?? [], old.spec?.podCIDRs ?? []];
+    const changed = before.filter((network, index) => network !== networks[index]).length;
+    const count = networks.length === before.length ? changed : before.length === 0 ? 0 : 1;
+    for (let each = 0; each < count; each++) {
+      errors.forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid');
+    }
+    if (old.spec?.providerID && object.spec?.providerID !== old.spec.providerID) {
+      errors.forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid');
+    }
+    checkTaints(errors, object, context.features.version);
+    if ((object.spec?.externalID ?? "") !== (old.spec?.externalID ?? ""))
+      errors.forbidden("spec.externalID", "may not be updated");
+  },
+};

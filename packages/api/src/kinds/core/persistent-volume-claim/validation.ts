@@ -1,0 +1,231 @@
+/** PersistentVolumeClaim. */
+import { keepEmpty } from "../../../codec/empty.ts";
+import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from "../../../generated/core/v1.ts";
+import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../names.ts";
+import { Quantity } from "../../../quantity.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { checkImmutable, type FieldErrors, goJson, sameValue } from "../../../validation/field.ts";
+import { internalForm } from "../../../validation/internal.ts";
+import { checkLabelSelector } from "../../../validation/nodeselector.ts";
+import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { unifiedDiff } from "../../../validation/unified-diff.ts";
+
+const accessModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+
+export function checkAccessModes(
+  errors: FieldErrors,
+  path: string,
+  modes: readonly string[] | undefined,
+): void {
+  for (const mode of modes ?? []) {
+    if (!accessModes.includes(mode)) errors.notSupported(path, mode, accessModes);
+  }
+  const known = (modes ?? []).filter((mode) => accessModes.includes(mode));
+  if (known.includes("ReadWriteOncePod") && known.some((mode) => mode !== "ReadWriteOncePod")) {
+    errors.forbidden(path, "may not use ReadWriteOncePod with other access modes");
+  }
+}
+
+export function checkVolumeMode(errors: FieldErrors, path: string, mode: string | undefined): void {
+  if (mode === undefined || mode === null || mode === "Block" || mode === "Filesystem") return;
+  errors.notSupported(path, mode, ["Block", "Filesystem"]);
+}
+
+interface Source {
+  readonly apiGroup?: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace?: string;
+}
+
+function checkSource(errors: FieldErrors, path: string, source: Source | undefined, anyGroup: boolean): void {
+  if (!source) return;
+  if (!source.name) errors.required(`${path}.name`);
+  if (!source.kind) errors.required(`${path}.kind`);
+  if (!source.apiGroup && source.kind !== "PersistentVolumeClaim") {
+    const detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
+    errors.invalid(path, source.kind ?? "", detail);
+  }
+  if (source.apiGroup && !anyGroup) errors.check(dnsSubdomain, `${path}.apiGroup`, source.apiGroup);
+  if (source.namespace) errors.check(dnsLabel, `${path}.namespace`, source.namespace);
+}
+
+/** Upstream prints the whole number here, not the text of the quantity. */
+export function checkBasicQuantity(errors: FieldErrors, path: string, size: string): void {
+  const number = Quantity.parse(size).value();
+  if (number < 0) errors.invalid(path, number, "must be a valid resource quantity");
+}
+
+function checkSize(errors: FieldErrors, path: string, size: string | undefined): void {
+  if (size === undefined) errors.required(path);
+  else if (Quantity.parse(size).sign <= 0) errors.invalid(path, size, "must be greater than zero");
+}
+
+export function checkClaimSpec(
+  errors: FieldErrors,
+  path: string,
+  given: PersistentVolumeClaimSpec | undefined,
+  anyGroup = false,
+): void {
+  const spec = given ?? {};
+  if ((spec.accessModes ?? []).length === 0)
+    errors.required(`${path}.accessModes`, "at least 1 access mode is required");
+  checkLabelSelector(errors, `${path}.selector`, spec.selector);
+  checkAccessModes(errors, `${path}.accessModes`, spec.accessModes);
+  checkSize(errors, `${path}.resources[storage]`, spec.resources?.requests?.["storage"]);
+  if (spec.storageClassName) errors.check(dnsSubdomain, `${path}.storageClassName`, spec.storageClassName);
+  checkVolumeMode(errors, `${path}.volumeMode`, spec.volumeMode);
+  const { dataSource, dataSourceRef } = spec;
+  checkSource(errors, `${path}.dataSource`, dataSource, anyGroup);
+  checkSource(errors, `${path}.dataSourceRef`, dataSourceRef, anyGroup);
+  if (dataSource && dataSourceRef) {
+    // Upstream prints the path in place of the value, and a path has nothing that JSON shows.
+    const shown = "{}";
+    const same = (["apiGroup", "kind", "name"] as const).every(
+      (name) => dataSource[name] === dataSourceRef[name],
+    );
+    if (dataSourceRef.namespace) {
+      errors.list.push({
+        type: "Invalid",
+        path,
+        value: shown,
+        detail: "may not be specified when dataSourceRef.namespace is specified",
+      });
+    } else if (!same) {
+      errors.list.push({ type: "Invalid", path, value: shown, detail: "must match dataSourceRef" });
+    }
+  }
+  if (spec.volumeAttributesClassName) {
+    errors.check(dnsSubdomain, `${path}.volumeAttributesClassName`, spec.volumeAttributesClassName);
+  }
+}
+
+const betaClass = "volume.beta.kubernetes.io/storage-class";
+type Spec = PersistentVolumeClaimSpec;
+
+function withField<K extends keyof Spec>(spec: Spec, name: K, value: Spec[K] | undefined): Spec {
+  const { [name]: _old, ...rest } = spec;
+  return keepEmpty((value === undefined ? rest : { ...spec, [name]: value }) as Spec, spec);
+}
+
+/** The new spec with what may change as it was before: a class that was not set, and the size of a bound claim. */
+function munged(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): Spec {
+  let spec: Spec = claim.spec ?? {};
+  const before: Spec = old.spec ?? {};
+  const annotation = old.metadata.annotations?.[betaClass];
+  const named = before.storageClassName === undefined && spec.storageClassName !== undefined;
+  if (named && (annotation === undefined || annotation === spec.storageClassName)) {
+    spec = withField(spec, "storageClassName", undefined);
+  }
+  if (claim.status?.phase !== "Bound") return spec;
+  const size = before.resources?.requests?.["storage"];
+  if (spec.resources?.requests && size !== undefined) {
+    const requests = { ...spec.resources.requests, storage: size };
+    spec = keepEmpty(
+      { ...spec, resources: keepEmpty({ ...spec.resources, requests }, spec.resources) },
+      spec,
+    );
+  }
+  return withField(spec, "volumeAttributesClassName", before.volumeAttributesClassName);
+}
+
+function checkUpdate(
+  errors: FieldErrors,
+  claim: PersistentVolumeClaim,
+  old: PersistentVolumeClaim,
+  { features }: ValidationContext,
+): void {
+  const [now, was] = [claim.metadata.annotations?.[betaClass], old.metadata.annotations?.[betaClass]];
+  const moved =
+    was !== undefined &&
+    old.spec?.storageClassName === undefined &&
+    claim.spec?.storageClassName === was &&
+    (now === undefined || now === was);
+  if (!moved) checkImmutable(errors, `metadata.annotations[${betaClass}]`, now ?? "", was ?? "");
+  const after = munged(claim, old);
+  const before = old.spec?.volumeName ? old.spec : withField(old.spec ?? {}, "volumeName", after.volumeName);
+  const form = (spec: Spec): unknown =>
+    internalForm("core/v1.PersistentVolumeClaimSpec", spec, features.version);
+  if (!sameValue(after, before)) {
+    const printed = (spec: Spec): string => goJson(form(spec), 1);
+    errors.forbidden(
+      "spec",
+      `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${unifiedDiff(printed(before), printed(after))}`,
+    );
+  }
+  const size = (value: string | undefined): Quantity => Quantity.parse(value ?? "0");
+  const asked = size(claim.spec?.resources?.requests?.["storage"]);
+  if (
+    asked.compare(size(old.spec?.resources?.requests?.["storage"])) < 0 &&
+    asked.compare(size(old.status?.capacity?.["storage"])) <= 0
+  ) {
+    errors.forbidden("spec.resources.requests.storage", "field can not be less than status.capacity");
+  }
+  checkImmutable(errors, "volumeMode", claim.spec?.volumeMode, old.spec?.volumeMode);
+  const current = old.status?.currentVolumeAttributesClassName;
+  if (current === undefined || current === null) return;
+  const name = claim.spec?.volumeAttributesClassName;
+  if (name === old.spec?.volumeAttributesClassName || name) return;
+  const what = name === undefined || name === null ? "nil" : "empty string";
+  errors.forbidden(
+    "spec.volumeAttributesClassName",
+    `update to ${what} is forbidden when status.currentVolumeAttributesClassName is not nil`,
+  );
+}
+
+/** States of a resize that failed or goes on (KEP-1790). */
+const resizeStates = [
+  "ControllerResizeInProgress",
+  "ControllerResizeInfeasible",
+  "NodeResizeInProgress",
+  "NodeResizeInfeasible",
+  "NodeResizePending",
+].sort();
+
+/** Of Kubernetes' own resources, claims have but `storage`. */
+function checkResourceKey(errors: FieldErrors, path: string, name: string): boolean {
+  const before = errors.list.length;
+  errors.check(qualifiedName, path, name);
+  const known = errors.list.length > before || name === "storage";
+  if (!known && (!name.includes("/") || name.includes("kubernetes.io/")))
+    errors.notSupported(path, name, ["storage"]);
+  return errors.list.length === before;
+}
+
+export const persistentVolumeClaimValidation = {
+  create(errors: FieldErrors, claim: PersistentVolumeClaim): void {
+    checkObject(errors, claim);
+    checkClaimSpec(errors, "spec", claim.spec);
+  },
+  update(
+    errors: FieldErrors,
+    claim: PersistentVolumeClaim,
+    old: PersistentVolumeClaim,
+    context: ValidationContext,
+  ): void {
+    checkObjectUpdate(errors, claim, old);
+    checkObject(errors, claim);
+    // A claim that had a source of some group may be given one of any, wrong ones too.
+    const { dataSource, dataSourceRef } = old.spec ?? {};
+    const anyGroup = dataSource?.apiGroup !== undefined || dataSourceRef?.apiGroup !== undefined;
+    checkClaimSpec(errors, "spec", claim.spec, anyGroup);
+    checkUpdate(errors, claim, old, context);
+  },
+  status(errors: FieldErrors, claim: PersistentVolumeClaim, old: PersistentVolumeClaim): void {
+    checkObjectUpdate(errors, claim, old);
+    if ((claim.spec?.accessModes ?? []).length === 0) errors.required("Spec.accessModes");
+    const { capacity, allocatedResourceStatuses, allocatedResources } = claim.status ?? {};
+    for (const [name, size] of Object.entries(capacity ?? {}))
+      checkBasicQuantity(errors, `status.capacity[${name}]`, size);
+    for (const [name, state] of Object.entries(allocatedResourceStatuses ?? {})) {
+      const path = "status.allocatedResourceStatuses";
+      checkResourceKey(errors, path, name);
+      // Upstream prints the name in place of the status.
+      if (!resizeStates.includes(state)) errors.notSupported(path, name, resizeStates);
+    }
+    for (const [name, size] of Object.entries(allocatedResources ?? {})) {
+      const path = "status.allocatedResources";
+      if (checkResourceKey(errors, path, name)) checkBasicQuantity(errors, `${path}[${name}]`, size);
+    }
+  },
+};

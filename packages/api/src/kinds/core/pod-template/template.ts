@@ -1,0 +1,65 @@
+/** What the kinds that make pods check about their template. */
+import type { PodTemplateSpec } from "../../../generated/core/v1.ts";
+import type { LabelSelector } from "../../../generated/meta/v1.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { type FieldErrors, printedMap } from "../../../validation/field.ts";
+import { checkAnnotations, checkLabels } from "../../../validation/metadata.ts";
+import { selects } from "../../../validation/shown-selectors.ts";
+import { checkPodAnnotations } from "../pod/annotations.ts";
+import { checkPodSpec } from "../pod/spec.ts";
+
+/** Labels and annotations of a template of pods; upstream's paths leave the metadata out. */
+export function checkTemplateMetadata(
+  errors: FieldErrors,
+  path: string,
+  template: PodTemplateSpec | undefined,
+): void {
+  const { labels, annotations } = template?.metadata ?? {};
+  checkLabels(errors, `${path}.labels`, labels);
+  checkAnnotations(errors, `${path}.annotations`, annotations);
+  checkPodAnnotations(errors, `${path}.annotations`, annotations, template?.spec ?? { containers: [] });
+}
+
+/** A template of pods, wherever it stands. */
+export function checkTemplate(
+  errors: FieldErrors,
+  path: string,
+  template: PodTemplateSpec | undefined,
+  context: ValidationContext,
+): void {
+  checkTemplateMetadata(errors, path, template);
+  checkPodSpec(errors, `${path}.spec`, template?.spec ?? { containers: [] }, "", context);
+  if ((template?.spec?.ephemeralContainers ?? []).length > 0) {
+    errors.forbidden(`${path}.spec.ephemeralContainers`, "ephemeral containers not allowed in pod template");
+  }
+}
+
+/** Pods of a controller run until they are deleted. */
+export function checkEndless(
+  errors: FieldErrors,
+  path: string,
+  template: PodTemplateSpec | undefined,
+  kind: string,
+): void {
+  const restart = template?.spec?.restartPolicy ?? "";
+  if (restart !== "Always") errors.notSupported(`${path}.spec.restartPolicy`, restart, ["Always"]);
+  const seconds = template?.spec?.activeDeadlineSeconds;
+  if (seconds === undefined || seconds === null) return;
+  const detail = `activeDeadlineSeconds in ${kind} is not Supported`;
+  errors.forbidden(`${path}.spec.activeDeadlineSeconds`, detail);
+}
+
+export function checkMatch(
+  errors: FieldErrors,
+  path: string,
+  selector: LabelSelector | undefined,
+  template: PodTemplateSpec | undefined,
+): void {
+  const labels = template?.metadata?.labels;
+  if (selects(selector, labels) !== false) return;
+  errors.invalid(
+    `${path}.metadata.labels`,
+    printedMap(template?.metadata, "labels"),
+    "`selector` does not match template `labels`",
+  );
+}

@@ -1,0 +1,16 @@
+import type { PodTemplate } from "../../../generated/core/v1.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { checkTemplate } from "./template.ts";
+
+export const podTemplateValidation = {
+  create(errors: FieldErrors, object: PodTemplate, context: ValidationContext): void {
+    checkObject(errors, object);
+    checkTemplate(errors, "template", object.template, context);
+  },
+  update(errors: FieldErrors, object: PodTemplate, old: PodTemplate, context: ValidationContext): void {
+    checkObjectUpdate(errors, object, old);
+    checkTemplate(errors, "template", object.template, context);
+  },
+};

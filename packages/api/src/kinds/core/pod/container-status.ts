@@ -1,0 +1,88 @@
+/** What the kubelet says of containers: as whom they run (KEP-3619), how their devices are (KEP-4680). */
+import type { Container, ContainerStatus, Pod, ResourceStatus } from "../../../generated/core/v1.ts";
+import { byteLength } from "../../../names.ts";
+import { asTyped, byName, type FieldErrors } from "../../../validation/field.ts";
+
+/** In bytes. Upstream: k8s.io/api/core/v1, ResourceHealthMessageMaxLength. */
+const maxMessageLength = 1024;
+const healthValues = ["Healthy", "Unhealthy", "Unknown"];
+const maxId = 2 ** 31 - 1;
+
+function checkId(errors: FieldErrors, path: string, id: number | bigint): void {
+  if (id < 0 || id > maxId) errors.invalid(path, id, `must be between 0 and ${maxId}, inclusive`);
+}
+
+function checkUser(errors: FieldErrors, path: string, { user }: ContainerStatus, system: string): void {
+  const linux = user?.linux;
+  if (!linux) return;
+  if (system === "windows") errors.forbidden(path, "cannot be set for a windows pod");
+  if (system !== "linux") return;
+  checkId(errors, `${path}.uid`, linux.uid ?? 0);
+  checkId(errors, `${path}.gid`, linux.gid ?? 0);
+  (linux.supplementalGroups ?? []).forEach((group, index) => {
+    checkId(errors, `${path}.supplementalGroups[${index}]`, group);
+  });
+}
+
+/** A resource of a status is one that the container asks for, or a claim of it; a container that is gone has none. */
+function checkResourceName(
+  errors: FieldErrors,
+  path: string,
+  name: string,
+  container: Container | undefined,
+): void {
+  if (container === undefined) return;
+  const { claims = [], requests = {} } = container.resources ?? {};
+  if (name.startsWith("claim:")) {
+    const known = (claims ?? []).map((claim) =>
+      claim.request ? `claim:${claim.name}/${claim.request}` : `claim:${claim.name}`,
+    );
+    const detail =
+      "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty";
+    if (!known.includes(name)) errors.invalid(path, asTyped(name), detail);
+  } else if (!Object.hasOwn(requests ?? {}, name)) {
+    errors.invalid(path, asTyped(name), "must match one of the container's resource requests");
+  }
+}
+
+function checkDevices(errors: FieldErrors, path: string, { resources }: ResourceStatus): void {
+  const seen = new Set<string>();
+  (resources ?? []).forEach(({ resourceID = "", health = "", message }, index) => {
+    const at = `${path}.resources[${index}]`;
+    if (!healthValues.includes(health)) errors.notSupported(`${at}.health`, health, healthValues);
+    if (message === "") errors.required(`${at}.message`, "must be non-empty if specified");
+    else if (message && byteLength(message) > maxMessageLength)
+      errors.tooLong(`${at}.message`, maxMessageLength);
+    if (seen.has(resourceID)) errors.duplicate(`${at}.resourceID`, asTyped(resourceID));
+    seen.add(resourceID);
+  });
+}
+
+const lists = ["containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"] as const;
+
+export function checkContainerStatuses(errors: FieldErrors, { spec, status }: Pod): void {
+  for (const list of lists) {
+    (status?.[list] ?? []).forEach((each, index) => {
+      checkUser(errors, `status.${list}[${index}].user.linux`, each, spec?.os?.name ?? "linux");
+    });
+  }
+  for (const [list, containers] of [
+    ["containerStatuses", spec?.containers],
+    ["initContainerStatuses", spec?.initContainers],
+  ] as const) {
+    const named = byName(containers ?? []);
+    (status?.[list] ?? []).forEach(({ name, allocatedResourcesStatus }, index) => {
+      const container = named.get(name);
+      (allocatedResourcesStatus ?? []).forEach((resource, place) => {
+        const path = `status.${list}[${index}].allocatedResourcesStatus[${place}]`;
+        checkResourceName(errors, `${path}.name`, resource.name ?? "", container);
+        checkDevices(errors, path, resource);
+      });
+    });
+  }
+  (status?.ephemeralContainerStatuses ?? []).forEach(({ allocatedResourcesStatus }, index) => {
+    if ((allocatedResourcesStatus ?? []).length === 0) return;
+    const path = `status.ephemeralContainerStatuses[${index}].allocatedResourcesStatus`;
+    errors.forbidden(path, "must not be specified in container status");
+  });
+}

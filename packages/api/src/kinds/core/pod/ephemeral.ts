@@ -1,0 +1,41 @@
+import type { EphemeralContainer, Pod } from "../../../generated/core/v1.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { type FieldErrors, goJson, sameValue } from "../../../validation/field.ts";
+import { internalForm } from "../../../validation/internal.ts";
+import { checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { unifiedDiff } from "../../../validation/unified-diff.ts";
+import { checkPodAnnotationsUpdate, mirrorAnnotation } from "./annotations.ts";
+import { checkPod } from "./validation.ts";
+
+const path = "spec.ephemeralContainers";
+
+function printed(container: EphemeralContainer, context: ValidationContext): string {
+  return goJson(internalForm("core/v1.EphemeralContainer", container, context.features.version), 1);
+}
+
+/** A write of `pods/ephemeralcontainers`: containers may be added and stay as they are (KEP-277). */
+export function checkEphemeralContainers(
+  errors: FieldErrors,
+  pod: Pod,
+  old: Pod,
+  context: ValidationContext,
+): void {
+  if (old.metadata.annotations?.[mirrorAnnotation] !== undefined) {
+    errors.forbidden("[]", "static pods do not support ephemeral containers");
+    return;
+  }
+  checkMetadataUpdate(errors, "metadata", pod.metadata, old.metadata);
+  checkPod(errors, pod, context);
+  checkPodAnnotationsUpdate(errors, "metadata.annotations", pod, old);
+  const now = new Map((pod.spec?.ephemeralContainers ?? []).map((container) => [container.name, container]));
+  for (const container of old.spec?.ephemeralContainers ?? []) {
+    const kept = now.get(container.name);
+    const name = JSON.stringify(container.name);
+    if (kept === undefined) {
+      errors.forbidden(path, `existing ephemeral containers ${name} may not be removed\n`);
+    } else if (!sameValue(kept, container)) {
+      const difference = unifiedDiff(printed(container, context), printed(kept, context));
+      errors.forbidden(path, `existing ephemeral containers ${name} may not be changed\n${difference}`);
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import type {
+  Container,
+  ExecAction,
+  GRPCAction,
+  HTTPGetAction,
+  PodSpec,
+  Probe,
+  SleepAction,
+  TCPSocketAction,
+} from "../../../generated/core/v1.ts";
+import { isPortName, rangeProblem } from "../../../names.ts";
+import type { IntOrString } from "../../../object.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+
+export function checkPort(errors: FieldErrors, path: string, port: number): void {
+  for (const problem of rangeProblem(port, 1, 65535)) errors.invalid(path, port, problem);
+}
+
+export function checkPortReference(errors: FieldErrors, path: string, port: IntOrString | undefined): void {
+  if (typeof port === "string") errors.check(isPortName, path, port);
+  else checkPort(errors, path, port ?? 0);
+}
+
+interface Handler {
+  readonly exec?: ExecAction;
+  readonly httpGet?: HTTPGetAction;
+  readonly tcpSocket?: TCPSocketAction;
+  readonly grpc?: GRPCAction;
+  readonly sleep?: SleepAction;
+}
+
+function checkHttp(errors: FieldErrors, path: string, action: HTTPGetAction): void {
+  if (!action.path) errors.required(`${path}.path`);
+  checkPortReference(errors, `${path}.port`, action.port);
+  const schemes = ["HTTP", "HTTPS"];
+  if (!schemes.includes(action.scheme ?? "")) {
+    errors.notSupported(`${path}.scheme`, action.scheme ?? "", schemes);
+  }
+  for (const { name = "" } of action.httpHeaders ?? []) {
+    if (/^[-A-Za-z0-9]+$/.test(name)) continue;
+    const detail =
+      "a valid HTTP header must consist of alphanumeric characters or '-' " +
+      "(e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')";
+    errors.invalid(`${path}.httpHeaders`, name, detail);
+  }
+}
+
+/** What a probe or a hook does: exactly one thing. `grace`: seconds that the pod has to end. */
+function checkHandler(errors: FieldErrors, path: string, handler: Handler, grace: number | undefined): void {
+  let count = 0;
+  const first = (name: string): boolean => {
+    count++;
+    if (count > 1) errors.forbidden(`${path}.${name}`, "may not specify more than 1 handler type");
+    return count === 1;
+  };
+  const { exec, httpGet, tcpSocket, grpc, sleep } = handler;
+  if (exec && first("exec") && (exec.command ?? []).length === 0) errors.required(`${path}.exec.command`);
+  if (httpGet && first("httpGet")) checkHttp(errors, `${path}.httpGet`, httpGet);
+  if (tcpSocket && first("tcpSocket")) checkPortReference(errors, `${path}.tcpSocket.port`, tcpSocket.port);
+  if (grpc && first("grpc")) checkPortReference(errors, `${path}.grpc.port`, grpc.port);
+  if (sleep && first("sleep")) {
+    const seconds = Number(sleep.seconds ?? 0);
+    if (grace !== undefined && (seconds < 0 || seconds > grace)) {
+      const detail = `must be non-negative and less than terminationGracePeriodSeconds (${grace})`;
+      errors.invalid(`${path}.sleep`, seconds, detail);
+    }
+  }
+  if (count === 0) errors.required(path, "must specify a handler type");
+}
+
+const counts = [
+  "initialDelaySeconds",
+  "timeoutSeconds",
+  "periodSeconds",
+  "successThreshold",
+  "failureThreshold",
+] as const;
+
+function checkProbe(
+  errors: FieldErrors,
+  path: string,
+  probe: Probe | undefined,
+  readiness: boolean,
+  grace: number | undefined,
+): void {
+  if (!probe) return;
+  checkHandler(errors, path, probe, grace);
+  for (const name of counts) {
+    const value = probe[name] ?? 0;
+    if (value < 0) errors.invalid(`${path}.${name}`, value, "must be greater than or equal to 0");
+  }
+  const seconds = probe.terminationGracePeriodSeconds;
+  const at = `${path}.terminationGracePeriodSeconds`;
+  const given = seconds !== undefined && seconds !== null;
+  if (given && seconds <= 0) errors.invalid(at, seconds, "must be greater than 0");
+  if (readiness) {
+    if (given) errors.invalid(at, seconds, "must not be set for readinessProbes");
+  } else if (probe.successThreshold !== 1) {
+    errors.invalid(`${path}.successThreshold`, probe.successThreshold ?? 0, "must be 1");
+  }
+}
+
+const signals = (
+  "SIGABRT SIGALRM SIGBUS SIGCHLD SIGCLD SIGCONT SIGFPE SIGHUP SIGILL SIGINT SIGIO SIGIOT SIGKILL SIGPIPE SIGPOLL " +
+  "SIGPROF SIGPWR SIGQUIT SIGRTMAX SIGRTMAX-1 SIGRTMAX-10 SIGRTMAX-11 SIGRTMAX-12 SIGRTMAX-13 SIGRTMAX-14 SIGRTMAX-2 " +
+  "SIGRTMAX-3 SIGRTMAX-4 SIGRTMAX-5 SIGRTMAX-6 SIGRTMAX-7 SIGRTMAX-8 SIGRTMAX-9 SIGRTMIN SIGRTMIN+1 SIGRTMIN+10 " +
+  "SIGRTMIN+11 SIGRTMIN+12 SIGRTMIN+13 SIGRTMIN+14 SIGRTMIN+15 SIGRTMIN+2 SIGRTMIN+3 SIGRTMIN+4 SIGRTMIN+5 " +
+  "SIGRTMIN+6 SIGRTMIN+7 SIGRTMIN+8 SIGRTMIN+9 SIGSEGV SIGSTKFLT SIGSTOP SIGSYS SIGTERM SIGTRAP SIGTSTP SIGTTIN " +
+  "SIGTTOU SIGURG SIGUSR1 SIGUSR2 SIGVTALRM SIGWINCH SIGXCPU SIGXFSZ"
+).split(" ");
+
+function checkStopSignal(
+  errors: FieldErrors,
+  path: string,
+  signal: string,
+  system: string | undefined,
+): void {
+  if (system === undefined) {
+    errors.forbidden(path, "may not be set for containers with empty `spec.os.name`");
+    return;
+  }
+  const known = system === "windows" ? ["SIGKILL", "SIGTERM"] : signals;
+  if (["linux", "windows"].includes(system) && !known.includes(signal))
+    errors.notSupported(path, signal, known);
+}
+
+function checkLifecycle(
+  errors: FieldErrors,
+  path: string,
+  container: Container,
+  spec: PodSpec,
+  grace: number | undefined,
+): void {
+  const { postStart, preStop, stopSignal } = container.lifecycle ?? {};
+  if (postStart) checkHandler(errors, `${path}.postStart`, postStart, grace);
+  if (preStop) checkHandler(errors, `${path}.preStop`, preStop, grace);
+  if (stopSignal !== undefined && stopSignal !== null) {
+    checkStopSignal(errors, `${path}.stopSignal`, stopSignal, spec.os?.name);
+  }
+}
+
+/** Hooks and probes of a container. */
+export function checkProbes(errors: FieldErrors, path: string, container: Container, spec: PodSpec): void {
+  const seconds = spec.terminationGracePeriodSeconds;
+  const grace = seconds === undefined || seconds === null ? undefined : Number(seconds);
+  checkLifecycle(errors, `${path}.lifecycle`, container, spec, grace);
+  checkProbe(errors, `${path}.livenessProbe`, container.livenessProbe, false, grace);
+  checkProbe(errors, `${path}.readinessProbe`, container.readinessProbe, true, grace);
+  checkProbe(errors, `${path}.startupProbe`, container.startupProbe, false, grace);
+}

@@ -1,0 +1,117 @@
+import { minorOf } from "../../../features.ts";
+import type { Container, Pod, PodSpec, ResourceRequirements } from "../../../generated/core/v1.ts";
+import { isSidecar } from "../../../pod/containers.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { type FieldErrors, sameValue } from "../../../validation/field.ts";
+import { checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { podQosClass } from "./qos.ts";
+import { checkPod } from "./validation.ts";
+
+const mirror = "kubernetes.io/config.mirror";
+const emptySpec: PodSpec = { containers: [] };
+/** The minor release since which init containers that are no sidecars can be resized. */
+const initSince = 36;
+const onlyComputed = "only cpu and memory resources are mutable";
+
+/** A write of `pods/resize` (KEP-1287): nothing but the cpu and memory of containers may differ. */
+export function checkPodResize(errors: FieldErrors, pod: Pod, old: Pod, context: ValidationContext): void {
+  const refusal = unresizable(old);
+  if (refusal !== undefined) {
+    errors.forbidden("[]", refusal);
+    return;
+  }
+  checkMetadataUpdate(errors, "metadata", pod.metadata, old.metadata);
+  checkPod(errors, pod, context);
+  const [spec, before] = [pod.spec ?? emptySpec, old.spec ?? emptySpec];
+  const quality = podQosClass(pod);
+  if ((old.status?.qosClass || podQosClass(old)) !== quality) {
+    const detail = "Pod QOS Class may not change as a result of resizing";
+    errors.invalid("spec", pod.status?.qosClass ?? "", detail);
+  }
+  const running = old.status?.containerStatuses?.find(({ state }) => state?.running !== undefined);
+  if (running !== undefined && running.resources === undefined) {
+    errors.forbidden("spec", "Pod running on node without support for resize");
+  }
+  if (!checkOrder(errors, spec, before)) return;
+  checkContainers(errors, spec, before, minorOf(context.features.version) >= initSince);
+}
+
+function unresizable({ metadata, spec }: Pod): string | undefined {
+  if (metadata.annotations?.[mirror] !== undefined) return "static pods cannot be resized";
+  return spec?.os?.name === "windows" ? "windows pods cannot be resized" : undefined;
+}
+
+function checkOrder(errors: FieldErrors, spec: PodSpec, before: PodSpec): boolean {
+  const count = errors.list.length;
+  for (const name of ["containers", "initContainers"] as const) {
+    const [now, then] = [spec[name] ?? [], before[name] ?? []];
+    if (now.length !== then.length) {
+      errors.forbidden(`spec.${name}`, `${name} may not be added or removed on resize`);
+      continue;
+    }
+    then.forEach((container, index) => {
+      if (now[index]?.name === container.name) return;
+      errors.forbidden(`spec.${name}[${index}].name`, `${name} may not be renamed or reordered on resize`);
+    });
+  }
+  return errors.list.length === count;
+}
+
+function checkContainers(errors: FieldErrors, spec: PodSpec, before: PodSpec, anyInit: boolean): void {
+  const init = spec.initContainers ?? [];
+  (before.initContainers ?? []).forEach((container, index) => {
+    if (anyInit || isSidecar(container))
+      checkRemoved(errors, `spec.initContainers[${index}]`, init[index]!, container);
+  });
+  before.containers.forEach((container, index) => {
+    checkRemoved(errors, `spec.containers[${index}]`, spec.containers[index]!, container);
+  });
+  before.containers.forEach((container, index) => {
+    if (!sameValue(asBefore(spec.containers[index]!, container), container))
+      errors.forbidden("spec", onlyComputed);
+  });
+  (before.initContainers ?? []).forEach((container, index) => {
+    const now = init[index]!;
+    const at = `spec.initContainers[${index}]`;
+    if (sameValue(now, container)) return;
+    if (!anyInit && !isSidecar(now)) {
+      errors.forbidden("spec", "resources for non-isSidecar init containers are immutable");
+      return;
+    }
+    if (!sameValue(asBefore(now, container), container)) {
+      errors.forbidden(at, "only cpu and memory resources for init or isSidecar containers are mutable");
+    }
+    if (isSidecar(now)) return;
+    for (const { restartPolicy } of now.resizePolicy ?? []) {
+      if (restartPolicy !== "RestartContainer") continue;
+      const detail =
+        "non-isSidecar init containers with a resize policy of RestartContainer cannot be resized";
+      errors.forbidden(at, detail);
+    }
+  });
+}
+
+function checkRemoved(errors: FieldErrors, path: string, now: Container, before: Container): void {
+  for (const name of ["requests", "limits"] as const) {
+    const left = now.resources?.[name] ?? {};
+    const gone = Object.keys(before.resources?.[name] ?? {}).some(
+      (resource) => !Object.hasOwn(left, resource),
+    );
+    if (gone) errors.forbidden(`${path}.resources.${name}`, `resource ${name} cannot be removed`);
+  }
+}
+
+/** The container with the cpu and memory that it had. */
+function asBefore(container: Container, before: Container): Container {
+  const lists = (["limits", "requests"] as const).map((name) => {
+    const list = { ...container.resources?.[name] };
+    for (const resource of ["cpu", "memory"]) {
+      const then = before.resources?.[name]?.[resource];
+      if (then === undefined) delete list[resource];
+      else list[resource] = then;
+    }
+    return [name, list] as const;
+  });
+  const filled = lists.filter(([, list]) => Object.keys(list).length > 0);
+  return { ...container, resources: Object.fromEntries(filled) as ResourceRequirements };
+}

@@ -1,0 +1,237 @@
+/** Requests, limits and claims of containers. */
+import { cameEmpty } from "../../../codec/empty.ts";
+import type { PodSpec, ResourceClaim, ResourceRequirements } from "../../../generated/core/v1.ts";
+import { dnsLabel, qualifiedName } from "../../../names.ts";
+import { containerTotal } from "../../../pod/resources.ts";
+import { Quantity, QuantityError } from "../../../quantity.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+
+const standard = ["cpu", "memory", "ephemeral-storage"];
+const isStandard = (name: string): boolean => standard.includes(name) || name.startsWith("hugepages-");
+/** Resources of Kubernetes itself have no domain, or its own. */
+const isNative = (name: string): boolean => !name.includes("/") || name.includes("kubernetes.io/");
+const isExtended = (name: string): boolean => !isNative(name) && !name.startsWith("requests.");
+/** What cannot be promised twice: extended resources and huge pages. */
+const isExact = (name: string): boolean =>
+  isExtended(name) || name.startsWith("hugepages-") || name.startsWith("deviceclass.resource.kubernetes.io/");
+
+type NameCheck = (errors: FieldErrors, path: string, name: string) => void;
+
+/** False where the name is no resource at all. */
+function checkAnyName(errors: FieldErrors, path: string, name: string): boolean {
+  const before = errors.list.length;
+  errors.check(qualifiedName, path, name);
+  if (errors.list.length > before) return false;
+  if (name.includes("/") || isStandard(name) || quotaNames.includes(name)) return true;
+  errors.invalid(path, name, "must be a standard resource type or fully qualified");
+  return false;
+}
+
+/** Resources that only a quota has. */
+const quotaNames = [
+  "pods",
+  "services",
+  "replicationcontrollers",
+  "resourcequotas",
+  "secrets",
+  "configmaps",
+  "persistentvolumeclaims",
+  "storage",
+  "requests.cpu",
+  "requests.memory",
+  "requests.storage",
+  "requests.ephemeral-storage",
+  "limits.cpu",
+  "limits.memory",
+  "limits.ephemeral-storage",
+  "services.nodeports",
+  "services.loadbalancers",
+];
+
+const checkContainerName: NameCheck = (errors, path, name) => {
+  checkAnyName(errors, path, name);
+  if (!name.includes("/")) {
+    if (!isStandard(name)) errors.invalid(path, name, "must be a standard resource for containers");
+  } else if (!isNative(name) && !isExtended(name)) {
+    errors.invalid(path, name, "doesn't follow extended resource name standard");
+  }
+};
+
+const checkPodName: NameCheck = (errors, path, name) => {
+  if (!checkAnyName(errors, path, name)) return;
+  if (["cpu", "memory"].includes(name) || name.startsWith("hugepages-")) return;
+  errors.notSupported(path, name, ["cpu", "hugepages-", "memory"]);
+};
+
+/** What is counted in whole things (IsIntegerResourceName). */
+export const counted: ReadonlySet<string> = new Set([
+  "pods",
+  "resourcequotas",
+  "services",
+  "replicationcontrollers",
+  "secrets",
+  "configmaps",
+  "persistentvolumeclaims",
+  "services.nodeports",
+  "services.loadbalancers",
+]);
+
+/** The quantity of a resource: not below 0, and whole where it is counted (ValidateResourceQuantityValue). */
+export function checkQuantity(errors: FieldErrors, path: string, name: string, quantity: Quantity): void {
+  const text = quantity.toString();
+  if (quantity.sign < 0) errors.invalid(path, text, "must be greater than or equal to 0");
+  if ((isExact(name) || counted.has(name)) && !quantity.isInteger())
+    errors.invalid(path, text, "must be an integer");
+}
+
+export function claimNames({ resourceClaims }: PodSpec): ReadonlySet<string> {
+  return new Set((resourceClaims ?? []).map(({ name }) => name));
+}
+
+/** No claim has so long a name: what begins so need not be counted. */
+const maxClaimLength = 256;
+
+/** A claim is taken whole, or request by request, and nothing of it twice. */
+function checkClaims(
+  errors: FieldErrors,
+  path: string,
+  claims: readonly ResourceClaim[],
+  known: ReadonlySet<string>,
+): void {
+  const seen = new Set<string>();
+  /** How many of those begin so, up to a slash. */
+  const below = new Map<string, number>();
+  for (const [index, { name, request }] of claims.entries()) {
+    if (errors.full) return;
+    const at = `${path}[${index}]`;
+    if (!name) {
+      errors.required(at);
+      continue;
+    }
+    if (seen.has(name)) errors.duplicate(at, name);
+    else {
+      if (request) errors.check(dnsLabel, `${at}.request`, request);
+      const key = request ? `${name}/${request}` : name;
+      if (seen.has(key)) errors.duplicate(at, key);
+      else if (!request) {
+        for (let count = below.get(name) ?? 0; count > 0 && !errors.full; count--) errors.duplicate(at, name);
+      }
+      if (!seen.has(key)) {
+        for (let end = key.indexOf("/"); end >= 0 && end < maxClaimLength; end = key.indexOf("/", end + 1))
+          below.set(key.slice(0, end), (below.get(key.slice(0, end)) ?? 0) + 1);
+      }
+      seen.add(key);
+    }
+    if (known.has(name)) continue;
+    const list = known.size === 0 ? " which is empty" : `: ${[...known].sort().join(", ")}`;
+    errors.notFound(at, name, `must be one of the names in pod.spec.resourceClaims${list}`);
+  }
+}
+
+/** Huge pages are asked for page by page, and never without CPU or memory. */
+function checkHugePages(errors: FieldErrors, path: string, name: string, quantity: Quantity): void {
+  if (!name.startsWith(hugePages)) return;
+  const size = quantityOrNone(name.slice(hugePages.length));
+  const whole = size !== undefined && size.sign > 0 && size.isInteger();
+  if (whole && quantity.value() % size.value() === 0n) return;
+  errors.invalid(path, quantity.toString(), `${quantity} is not positive integer multiple of ${name}`);
+}
+
+const hugePages = "hugepages-";
+
+function quantityOrNone(text: string): Quantity | undefined {
+  try {
+    return Quantity.parse(text);
+  } catch (error) {
+    if (error instanceof QuantityError) return undefined;
+    throw error;
+  }
+}
+
+export function checkResources(
+  errors: FieldErrors,
+  path: string,
+  resources: ResourceRequirements | undefined,
+  podClaims: ReadonlySet<string> = new Set(),
+  checkName: NameCheck = checkContainerName,
+): void {
+  const limits = new Map<string, Quantity>();
+  for (const [name, text] of Object.entries(resources?.limits ?? {})) {
+    const at = `${path}.limits[${name}]`;
+    checkName(errors, at, name);
+    const limit = Quantity.parse(text);
+    checkQuantity(errors, at, name, limit);
+    checkHugePages(errors, at, name, limit);
+    limits.set(name, limit);
+  }
+  for (const [name, text] of Object.entries(resources?.requests ?? {})) {
+    const at = `${path}.requests[${name}]`;
+    checkName(errors, at, name);
+    const request = Quantity.parse(text);
+    checkQuantity(errors, at, name, request);
+    const limit = limits.get(name);
+    if (limit === undefined) {
+      if (isExact(name))
+        errors.required(`${path}.limits`, "Limit must be set for non overcommitable resources");
+    } else if (isExact(name) && !request.equals(limit)) {
+      errors.invalid(`${path}.requests`, request.toString(), `must be equal to ${name} limit of ${limit}`);
+    } else if (request.compare(limit) > 0) {
+      const detail = `must be less than or equal to ${name} limit of ${limit}`;
+      errors.invalid(`${path}.requests`, request.toString(), detail);
+    }
+    checkHugePages(errors, at, name, request);
+  }
+  const names = [...limits.keys(), ...Object.keys(resources?.requests ?? {})];
+  if (names.some((name) => name.startsWith(hugePages)) && !names.includes("cpu") && !names.includes("memory"))
+    errors.forbidden(path, "HugePages require cpu or memory");
+  checkClaims(errors, `${path}.claims`, resources?.claims ?? [], podClaims);
+}
+
+type Quantities = Readonly<Record<string, string>>;
+
+/** A pod's own quantities are no less than what its containers have together, or while it starts. */
+function checkAggregate(
+  errors: FieldErrors,
+  path: string,
+  whole: Quantities | undefined,
+  spec: PodSpec,
+  kind: "requests" | "limits",
+): void {
+  const needed = containerTotal({ spec }, kind);
+  for (const [name, text] of Object.entries(whole ?? {})) {
+    const least = needed.get(name);
+    if (least === undefined || least.compare(Quantity.parse(text)) <= 0) continue;
+    const detail = `must be greater than or equal to aggregate container ${kind} of ${least}`;
+    errors.invalid(`${path}[${name}]`, text, detail);
+  }
+}
+
+/** Resources of a pod as a whole (KEP-2837): no less than its containers ask for together. */
+export function checkPodResources(errors: FieldErrors, path: string, spec: PodSpec): void {
+  const { resources } = spec;
+  if (!resources) return;
+  if (spec.os?.name === "windows") {
+    errors.forbidden(path, "may not be set for a windows pod");
+    return;
+  }
+  if (resources.claims || cameEmpty(resources, "claims")) {
+    errors.forbidden(`${path}.claims`, "claims may not be set for Resources at pod-level");
+  }
+  checkResources(errors, path, resources, claimNames(spec), checkPodName);
+  checkAggregate(errors, `${path}.requests`, resources.requests, spec, "requests");
+  const pages = Object.entries(resources.limits ?? {}).filter(([name]) => name.startsWith(hugePages));
+  checkAggregate(errors, `${path}.limits`, Object.fromEntries(pages), spec, "limits");
+  (spec.containers ?? []).forEach((container, index) => {
+    for (const [name, text] of Object.entries(container.resources?.limits ?? {})) {
+      const whole = ownQuantity(resources.limits, name);
+      if (whole === undefined || Quantity.parse(text).compare(Quantity.parse(whole)) <= 0) continue;
+      const detail = `must be less than or equal to pod limits of ${whole}`;
+      errors.invalid(`${path}.containers[${index}][${name}].limits`, text, detail);
+    }
+  });
+}
+
+/** The quantity of that name; not what every object of JavaScript has, such as `constructor`. */
+function ownQuantity(list: Readonly<Record<string, string>> | undefined, name: string): string | undefined {
+  return list !== undefined && Object.hasOwn(list, name) ? list[name] : undefined;
+}

@@ -1,0 +1,203 @@
+import { int64Of, isDecimalInteger } from "../../../decimal-integer.ts";
+import type { Features } from "../../../features.ts";
+import type {
+  PodAffinityTerm,
+  PodSpec,
+  Toleration,
+  TopologySpreadConstraint,
+} from "../../../generated/core/v1.ts";
+import type { LabelSelector } from "../../../generated/meta/v1.ts";
+import { dnsLabel, isLabelValue, qualifiedName } from "../../../names.ts";
+import { quoted } from "../../../quoted.ts";
+import { type FieldErrors, seenBefore } from "../../../validation/field.ts";
+import {
+  checkLabelSelector,
+  checkNodeSelector,
+  checkNodeSelectorTerm,
+} from "../../../validation/nodeselector.ts";
+
+/** Where a pod may run: selectors, affinity, tolerations, spreading, gates. */
+
+const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+function checkToleration(
+  errors: FieldErrors,
+  path: string,
+  toleration: Toleration,
+  comparisons: boolean,
+): void {
+  const { key, operator, value, effect, tolerationSeconds } = toleration;
+  if (key) errors.check(qualifiedName, `${path}.key`, key);
+  if (!key && operator !== "Exists") {
+    const detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"';
+    errors.invalid(`${path}.operator`, operator ?? "", detail);
+  }
+  if (tolerationSeconds !== undefined && effect !== "NoExecute") {
+    errors.invalid(
+      `${path}.effect`,
+      effect ?? "",
+      "effect must be 'NoExecute' when `tolerationSeconds` is set",
+    );
+  }
+  if (operator === "Exists") {
+    if (value) errors.invalid(`${path}.operator`, value, "value must be empty when `operator` is 'Exists'");
+  } else if (!operator || operator === "Equal") {
+    const problems = isLabelValue(value ?? "");
+    if (problems.length > 0) errors.invalid(`${path}.operator`, value ?? "", problems.join(";"));
+  } else if (comparisons && (operator === "Lt" || operator === "Gt")) {
+    checkInteger(errors, `${path}.value`, value ?? "");
+  } else {
+    // Two more are known, though not served.
+    const more = operator === "Lt" || operator === "Gt" ? ["Lt", "Gt"] : [];
+    errors.notSupported(`${path}.operator`, operator, ["Equal", "Exists", ...more]);
+  }
+  if (effect && !effects.includes(effect)) errors.notSupported(`${path}.effect`, effect, effects);
+}
+
+/** Validates an int64, with both of upstream's texts for an invalid one. */
+function checkInteger(errors: FieldErrors, path: string, value: string): void {
+  if (value === "") errors.invalid(path, value, "must be non-empty");
+  else if (!isDecimalInteger(value))
+    errors.invalid(path, value, "must be a valid decimal integer in canonical form");
+  if (int64Of(value) !== undefined) return;
+  const digits = /^[+-]?[0-9]+$/.test(value);
+  // Other forms of a number are read, too.
+  if (digits && int64Of(BigInt(value.replace(/^[+]/, "")).toString()) !== undefined) return;
+  const problem = digits ? "value out of range" : "invalid syntax";
+  errors.invalid(path, value, `strconv.ParseInt: parsing ${quoted(value)}: ${problem}`);
+}
+
+/** Keys of labels whose values are taken from the pod itself. */
+function checkLabelKeys(
+  errors: FieldErrors,
+  path: string,
+  selector: LabelSelector | undefined,
+  lists: { readonly matchLabelKeys?: readonly string[]; readonly mismatchLabelKeys?: readonly string[] },
+): void {
+  for (const name of ["matchLabelKeys", "mismatchLabelKeys"] as const) {
+    const keys = lists[name] ?? [];
+    if (keys.length === 0) continue;
+    if (!selector) {
+      errors.forbidden(`${path}.${name}`, "must not be specified when labelSelector is not set");
+      continue;
+    }
+    keys.forEach((key, index) => {
+      errors.check(qualifiedName, `${path}.${name}[${index}]`, key);
+    });
+  }
+  const matched = lists.matchLabelKeys ?? [];
+  const known = new Set(Object.keys(selector?.matchLabels ?? {}));
+  const places = new Map(matched.map((key, index) => [key, index]));
+  for (const { key } of selector?.matchExpressions ?? []) {
+    const index = places.get(key);
+    if (index !== undefined && known.has(key)) {
+      errors.invalid(`${path}[${index}]`, key, "exists in both matchLabelKeys and labelSelector");
+    }
+    known.add(key);
+  }
+  const mismatched = new Set(lists.mismatchLabelKeys);
+  matched.forEach((key, index) => {
+    if (!mismatched.has(key)) return;
+    const detail = "exists in both matchLabelKeys and mismatchLabelKeys";
+    errors.invalid(`${path}.matchLabelKeys[${index}]`, key, detail);
+  });
+}
+
+function checkPodTerm(errors: FieldErrors, path: string, term: PodAffinityTerm | undefined): void {
+  checkLabelSelector(errors, `${path}.labelSelector`, term?.labelSelector);
+  checkLabelSelector(errors, `${path}.namespaceSelector`, term?.namespaceSelector);
+  // Upstream's path has the singular and no index here.
+  for (const name of term?.namespaces ?? []) errors.check(dnsLabel, `${path}.namespace`, name);
+  checkLabelKeys(errors, path, term?.labelSelector, term ?? {});
+  if (!term?.topologyKey) errors.required(`${path}.topologyKey`, "can not be empty");
+  errors.check(qualifiedName, `${path}.topologyKey`, term?.topologyKey ?? "");
+}
+
+function checkWeight(errors: FieldErrors, path: string, weight: number): void {
+  if (weight <= 0 || weight > 100) errors.invalid(`${path}.weight`, weight, "must be in the range 1-100");
+}
+
+const required = "requiredDuringSchedulingIgnoredDuringExecution";
+const preferred = "preferredDuringSchedulingIgnoredDuringExecution";
+
+export function checkAffinity(errors: FieldErrors, path: string, { affinity }: PodSpec): void {
+  const node = affinity?.nodeAffinity;
+  const selector = node?.[required];
+  if (selector) checkNodeSelector(errors, `${path}.nodeAffinity.${required}`, selector);
+  (node?.[preferred] ?? []).forEach((term, index) => {
+    const at = `${path}.nodeAffinity.${preferred}[${index}]`;
+    checkWeight(errors, at, term.weight ?? 0);
+    checkNodeSelectorTerm(errors, `${at}.preference`, term.preference ?? {}, true);
+  });
+  for (const name of ["podAffinity", "podAntiAffinity"] as const) {
+    (affinity?.[name]?.[required] ?? []).forEach((term, index) => {
+      checkPodTerm(errors, `${path}.${name}.${required}[${index}]`, term);
+    });
+    (affinity?.[name]?.[preferred] ?? []).forEach((term, index) => {
+      const at = `${path}.${name}.${preferred}[${index}]`;
+      checkWeight(errors, at, term.weight ?? 0);
+      checkPodTerm(errors, `${at}.podAffinityTerm`, term.podAffinityTerm);
+    });
+  }
+}
+
+export function checkSpreading(errors: FieldErrors, path: string, spec: PodSpec): void {
+  const constraints = spec.topologySpreadConstraints ?? [];
+  const pair = ({ topologyKey = "", whenUnsatisfiable = "" }: TopologySpreadConstraint): string =>
+    JSON.stringify([topologyKey, whenUnsatisfiable]);
+  const last = new Map(constraints.map((constraint, index) => [pair(constraint), index]));
+  constraints.forEach((constraint, index) => {
+    const at = `${path}[${index}]`;
+    const { maxSkew = 0, topologyKey = "", whenUnsatisfiable: action = "", minDomains } = constraint;
+    if (maxSkew <= 0) errors.invalid(`${at}.maxSkew`, maxSkew, "must be greater than zero");
+    if (topologyKey === "") errors.required(`${at}.topologyKey`, "can not be empty");
+    const actions = ["DoNotSchedule", "ScheduleAnyway"];
+    if (!actions.includes(action)) errors.notSupported(`${at}.whenUnsatisfiable`, action, actions);
+    if (last.get(pair(constraint)) !== index) {
+      errors.duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${topologyKey}, ${action}}`);
+    }
+    if (minDomains !== undefined && minDomains !== null) {
+      if (minDomains <= 0) errors.invalid(`${at}.minDomains`, minDomains, "must be greater than zero");
+      if (action !== "DoNotSchedule") {
+        const detail = `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${action}`;
+        errors.invalid(`${at}.minDomains`, minDomains, detail);
+      }
+    }
+    for (const name of ["nodeAffinityPolicy", "nodeTaintsPolicy"] as const) {
+      const policy = constraint[name];
+      const policies = ["Honor", "Ignore"];
+      if (policy !== undefined && policy !== null && !policies.includes(policy)) {
+        errors.notSupported(`${at}.${name}`, policy, policies);
+      }
+    }
+    checkLabelKeys(errors, at, constraint.labelSelector, constraint);
+    checkLabelSelector(errors, `${at}.labelSelector`, constraint.labelSelector);
+  });
+}
+
+/** `comparisons`: with the operators Lt and Gt (gate TaintTolerationComparisonOperators, KEP-5471). */
+export function checkTolerations(
+  errors: FieldErrors,
+  path: string,
+  spec: PodSpec,
+  comparisons = false,
+): void {
+  (spec.tolerations ?? []).forEach((toleration, index) => {
+    checkToleration(errors, `${path}[${index}]`, toleration, comparisons);
+  });
+}
+
+/** Whether tolerations of pods may have the operators Lt and Gt. */
+export function allowsComparisons(features: Features): boolean {
+  return features.enabled("TaintTolerationComparisonOperators");
+}
+
+/** Names of scheduling gates (KEP-3521). */
+export function checkGates(errors: FieldErrors, path: string, spec: PodSpec): void {
+  const gates = spec.schedulingGates ?? [];
+  const repeated = seenBefore();
+  gates.forEach(({ name }, index) => {
+    errors.check(qualifiedName, `${path}[${index}]`, name ?? "");
+    if (repeated(name ?? "")) errors.duplicate(`${path}[${index}]`, name ?? "");
+  });
+}

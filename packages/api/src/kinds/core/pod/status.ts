@@ -1,0 +1,165 @@
+import type { KubernetesVersion } from "../../../features.ts";
+import type { Container, Pod, PodSpec } from "../../../generated/core/v1.ts";
+import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../names.ts";
+import { canRestartAll, restartsAfter } from "../../../pod/containers.ts";
+import { addressFamily, checkLegacyAddress, type LegacyOptions } from "../../../validation/address.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { asTyped, byName, checkImmutable, type FieldErrors } from "../../../validation/field.ts";
+import { checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { checkPodAnnotationsUpdate } from "./annotations.ts";
+import { checkContainerStatuses } from "./container-status.ts";
+
+/** Names in the claim statuses are entries of the spec; what the scheduler made for extended resources is whole. */
+function checkClaimStatuses(errors: FieldErrors, { spec, status }: Pod): void {
+  const known = new Set((spec?.resourceClaims ?? []).map(({ name }) => name));
+  const seen = new Set<string>();
+  (status?.resourceClaimStatuses ?? []).forEach(({ name = "", resourceClaimName }, index) => {
+    const path = `status.resourceClaimStatuses[${index}]`;
+    if (!known.has(name)) {
+      errors.invalid(`${path}.name`, name, "must match the name of an entry in `spec.resourceClaims`");
+    }
+    if (resourceClaimName !== undefined) {
+      errors.check(dnsSubdomain, `${path}.resourceClaimName`, resourceClaimName);
+    }
+    if (seen.has(name)) errors.duplicate(`${path}.name`, name);
+    seen.add(name);
+  });
+}
+
+function checkExtendedClaim(errors: FieldErrors, { spec, status }: Pod): void {
+  const extended = status?.extendedResourceClaimStatus;
+  if (!extended) return;
+  const path = "status.extendedResourceClaimStatus";
+  const mappings = extended.requestMappings ?? [];
+  if (mappings.length === 0)
+    errors.required(`${path}.requestMappings`, "at least one request mapping is required");
+  const containers = byName([...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]);
+  const seen = new Set<string>();
+  mappings.forEach((mapping, index) => {
+    const at = `${path}.requestMappings[${index}]`;
+    const { containerName = "", resourceName = "", requestName = "" } = mapping;
+    const container = containers.get(containerName);
+    if (container === undefined) {
+      const detail = "must match the name of an entry in spec.initContainers.name or spec.containers.name";
+      errors.invalid(`${at}.containerName`, containerName, detail);
+    } else if (!Object.hasOwn(container.resources?.requests ?? {}, resourceName)) {
+      errors.invalid(
+        `${at}.resourceName`,
+        resourceName,
+        "must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests",
+      );
+    }
+    // Upstream's path has no index here.
+    errors.check(dnsLabel, `${path}.requestName`, requestName);
+    const key = JSON.stringify([containerName, resourceName, requestName]);
+    if (seen.has(key)) {
+      errors.duplicate(`${at}.containerName`, containerName);
+      errors.duplicate(`${at}.resourceName`, resourceName);
+      errors.duplicate(`${at}.requestName`, requestName);
+    }
+    seen.add(key);
+  });
+  errors.checkRequired(dnsSubdomain, `${path}.resourceClaimName`, extended.resourceClaimName);
+}
+
+const systemConditions = ["PodScheduled", "Ready", "Initialized"];
+
+function checkConditions(errors: FieldErrors, { status }: Pod): void {
+  (status?.conditions ?? []).forEach(({ type = "", observedGeneration = 0 }, index) => {
+    const path = `status.conditions[${index}]`;
+    if (observedGeneration < 0)
+      errors.invalid(`${path}.observedGeneration`, observedGeneration, "must be a non-negative integer");
+    if (!systemConditions.includes(type)) errors.check(qualifiedName, `${path}.Type`, type);
+  });
+}
+
+const oneOfEach = "may specify no more than one IP for each IP family";
+
+function checkAddresses(
+  errors: FieldErrors,
+  path: string,
+  list: readonly { ip?: string }[],
+  options: LegacyOptions,
+): void {
+  list.forEach(({ ip = "" }, index) => {
+    checkLegacyAddress(errors, `${path}[${index}]`, ip, options);
+  });
+  if (list.length < 2) return;
+  const wrong = list.find(({ ip = "" }) => addressFamily(ip) === undefined);
+  if (wrong !== undefined) {
+    const detail = `failed to check for dual stack with error:invalid IP[${list.indexOf(wrong)}]: ${wrong.ip ?? ""}`;
+    errors.internal(path, detail);
+  }
+  const families = new Set(list.map(({ ip = "" }) => addressFamily(ip)));
+  if (wrong !== undefined || families.size < 2 || list.length > 2) {
+    errors.invalid(
+      path,
+      list.map(({ ip = "" }) => ({ IP: ip })),
+      oneOfEach,
+    );
+  }
+}
+
+/**
+ * A container that has ended does not run again, unless its pod or its own rules restart it (KEP-5307).
+ * Upstream: pkg/apis/core/validation/validation.go, ValidateContainerStateTransition and its sisters.
+ */
+function checkTransitions(errors: FieldErrors, pod: Pod, old: Pod, version: KubernetesVersion): void {
+  const spec: Partial<PodSpec> = old.spec ?? {};
+  const { containers = [], initContainers = [] } = spec;
+  const restartsAll = version >= "1.36" && canRestartAll(spec);
+  const check = (field: StatusList, all: readonly Container[]): void => {
+    const statuses = byName(pod.status?.[field] ?? []);
+    (old.status?.[field] ?? []).forEach(({ name, state }, index) => {
+      const ended = state?.terminated;
+      const now = statuses.get(name);
+      if (!ended || !now || now.state?.terminated) return;
+      const container = all.find((each) => each.name === name);
+      if (container && restartsAfter(spec, container, ended.exitCode ?? 0)) return;
+      errors.forbidden(`status.${field}[${index}].state`, "may not be transitioned to non-terminated state");
+    });
+  };
+  if (!restartsAll) {
+    check("containerStatuses", containers);
+    check("initContainerStatuses", initContainers);
+  }
+  check("ephemeralContainerStatuses", []);
+}
+
+type StatusList = "containerStatuses" | "initContainerStatuses" | "ephemeralContainerStatuses";
+
+export function checkPodStatus(
+  errors: FieldErrors,
+  pod: Pod,
+  old: Pod,
+  { features: { version } }: ValidationContext,
+): void {
+  checkMetadataUpdate(errors, "metadata", pod.metadata, old.metadata);
+  checkPodAnnotationsUpdate(errors, "metadata.annotations", pod, old);
+  checkConditions(errors, pod);
+  const nominated = pod.status?.nominatedNodeName;
+  if (nominated && nominated !== old.status?.nominatedNodeName) {
+    errors.check(dnsSubdomain, "status.nominatedNodeName", nominated);
+    if (old.spec?.nodeName) {
+      errors.forbidden("status.nominatedNodeName", "may not be set on pods that are already bound to a node");
+    }
+  }
+  const observed = pod.status?.observedGeneration ?? 0;
+  if (observed < 0) errors.invalid("status.observedGeneration", observed, "must be a non-negative integer");
+  const quality = pod.status?.qosClass ?? "";
+  checkImmutable(errors, "status.qosClass", quality, old.status?.qosClass ?? "", () => asTyped(quality));
+  checkTransitions(errors, pod, old, version);
+  checkClaimStatuses(errors, pod);
+  checkExtendedClaim(errors, pod);
+  const addressesOf = (list: readonly { ip?: string }[] | undefined): LegacyOptions => ({
+    version,
+    before: (list ?? []).map(({ ip = "" }) => ip),
+  });
+  checkAddresses(errors, "status.podIPs", pod.status?.podIPs ?? [], addressesOf(old.status?.podIPs));
+  const hosts = pod.status?.hostIPs ?? [];
+  const [first] = hosts;
+  if (first && (first.ip ?? "") !== (pod.status?.hostIP ?? ""))
+    errors.invalid("status.hostIPs[0].ip", first.ip ?? "", "must be equal to `hostIP`");
+  checkAddresses(errors, "status.hostIPs", hosts, addressesOf(old.status?.hostIPs));
+  checkContainerStatuses(errors, pod);
+}

@@ -1,0 +1,137 @@
+import type { Volume } from "../../../generated/core/v1.ts";
+import { dnsLabel, dnsSubdomain } from "../../../names.ts";
+import { Quantity } from "../../../quantity.ts";
+import { quoted } from "../../../quoted.ts";
+import { FieldErrors } from "../../../validation/field.ts";
+import { checkTemplateMetadata } from "../../../validation/metadata.ts";
+import { checkClaimSpec } from "../persistent-volume-claim/validation.ts";
+import { checkMode } from "./paths.ts";
+import { checkDownwardFile, checkProjected } from "./projected.ts";
+import * as sources from "./volume-sources.ts";
+
+type Check = (errors: FieldErrors, path: string, source: never) => void;
+
+function checkNamed(name: "secretName" | "name"): Check {
+  return (errors, path, source: Volume["secret"] & Volume["configMap"] & object) => {
+    if (!source[name]) errors.required(`${path}.${name}`);
+    checkMode(errors, `${path}.defaultMode`, source.defaultMode);
+    sources.checkItems(errors, path, source.items);
+  };
+}
+
+const checkEmpty: Check = (errors, path, source: Volume["emptyDir"] & object) => {
+  if (source.sizeLimit && Quantity.parse(source.sizeLimit).sign < 0) {
+    errors.forbidden(`${path}.sizeLimit`, "SizeLimit field must be a valid resource quantity");
+  }
+};
+
+const checkDownward: Check = (errors, path, source: Volume["downwardAPI"] & object) => {
+  checkMode(errors, `${path}.defaultMode`, source.defaultMode);
+  // Upstream's path has no index here.
+  for (const file of source.items ?? []) checkDownwardFile(errors, path, file);
+};
+
+const checkImage: Check = (errors, path, source: Volume["image"] & object) => {
+  if (!source.reference) errors.required(`${path}.reference`);
+  errors.oneOf(`${path}.pullPolicy`, source.pullPolicy, ["Always", "IfNotPresent", "Never"]);
+};
+
+const checkClaim: Check = (errors, path, source: Volume["persistentVolumeClaim"] & object) => {
+  if (!source.claimName) errors.required(`${path}.claimName`);
+};
+
+const checkEphemeral: Check = (errors, path, source: Volume["ephemeral"] & object) => {
+  const template = source.volumeClaimTemplate;
+  const at = `${path}.volumeClaimTemplate`;
+  if (!template) {
+    errors.required(at);
+    return;
+  }
+  checkTemplateMetadata(errors, `${at}.metadata`, template.metadata);
+  checkClaimSpec(errors, `${at}.spec`, template.spec);
+};
+
+/** The types in the order in which the server looks at them: the first that a volume has is taken. */
+const types: readonly (readonly [name: string, check: Check, shownAs?: string])[] = [
+  ["emptyDir", checkEmpty],
+  ["hostPath", sources.checkHostPath as Check],
+  ["gitRepo", sources.checkGit as Check],
+  ["gcePersistentDisk", sources.checkGoogleDisk as Check, "persistentDisk"],
+  ["awsElasticBlockStore", sources.checkAmazonDisk as Check],
+  ["secret", checkNamed("secretName")],
+  ["nfs", sources.checkNfs as Check],
+  ["iscsi", sources.checkIscsi as Check],
+  ["glusterfs", sources.checkGluster as Check],
+  ["flocker", sources.checkFlocker as Check],
+  ["persistentVolumeClaim", checkClaim],
+  ["rbd", sources.checkRbd as Check],
+  ["cinder", sources.checkCinder as Check],
+  ["cephfs", sources.checkCeph as Check],
+  ["quobyte", sources.checkQuobyte as Check],
+  ["downwardAPI", checkDownward],
+  ["fc", sources.checkFibre as Check],
+  ["flexVolume", sources.checkFlex as Check],
+  ["configMap", checkNamed("name")],
+  ["azureFile", sources.checkAzureFile as Check],
+  ["vsphereVolume", sources.simpleSources.vsphereVolume as Check],
+  ["photonPersistentDisk", sources.simpleSources.photonPersistentDisk as Check],
+  ["portworxVolume", sources.simpleSources.portworxVolume as Check],
+  ["azureDisk", sources.checkAzureDisk as Check],
+  ["storageos", sources.checkStorageOs as Check],
+  ["projected", checkProjected as Check],
+  ["scaleIO", sources.checkScaleIo as Check],
+  ["csi", sources.checkCsi as Check],
+  ["ephemeral", checkEphemeral],
+  ["image", checkImage],
+];
+
+/** How two of the types are named where they come second. */
+const secondNames: Readonly<Record<string, string>> = { cephfs: "cephFS", downwardAPI: "downwarAPI" };
+
+function checkSource(errors: FieldErrors, path: string, volume: Volume, podName: string): void {
+  let count = 0;
+  for (const [name, check, shownAs = name] of types) {
+    const source = volume[name as keyof Volume];
+    if (source === undefined || source === null) continue;
+    count++;
+    if (count > 1)
+      errors.forbidden(`${path}.${secondNames[name] ?? name}`, "may not specify more than 1 volume type");
+    else check(errors, `${path}.${shownAs}`, source as never);
+  }
+  if (volume.iscsi) sources.checkIscsiName(errors, path, volume.name ?? "", volume.iscsi);
+  if (volume.ephemeral && count === 1 && podName && volume.name) {
+    const claim = `${podName}-${volume.name}`;
+    for (const problem of dnsSubdomain(claim)) {
+      errors.invalid(`${path}.name`, volume.name, `PVC name ${quoted(claim)}: ${problem}`);
+    }
+  }
+  if (count === 0) errors.required(path, "must specify a volume type");
+}
+
+/** Volumes of a pod: each named once, each of one type. Returns the valid ones by name. */
+export function checkVolumes(
+  errors: FieldErrors,
+  path: string,
+  volumes: readonly Volume[] | undefined,
+  podName: string,
+): ReadonlyMap<string, Volume> {
+  const sound = new Map<string, Volume>();
+  const ephemeral = new Set(
+    (volumes ?? []).filter((volume) => volume.ephemeral && podName).map(({ name }) => `${podName}-${name}`),
+  );
+  (volumes ?? []).forEach((volume, index) => {
+    const at = `${path}[${index}]`;
+    const own = new FieldErrors();
+    checkSource(own, at, volume, podName);
+    own.checkRequired(dnsLabel, `${at}.name`, volume.name);
+    if (sound.has(volume.name)) own.duplicate(`${at}.name`, volume.name);
+    if (own.list.length === 0) sound.set(volume.name, volume);
+    for (const each of own.list) errors.list.push(each);
+    const claim = volume.persistentVolumeClaim?.claimName;
+    if (claim !== undefined && ephemeral.has(claim)) {
+      const detail = "must not reference a PVC that gets created for an ephemeral volume";
+      errors.invalid(`${at}.persistentVolumeClaim.claimName`, claim, detail);
+    }
+  });
+  return sound;
+}

@@ -1,0 +1,55 @@
+import type { ReplicationController } from "../../../generated/core/v1.ts";
+import { longName } from "../../../names.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { checkCounts } from "../../../validation/counts.ts";
+import { type FieldErrors, printedMap } from "../../../validation/field.ts";
+import { checkFinalizerNames, checkMetadata } from "../../../validation/metadata.ts";
+import { checkObjectUpdate } from "../../../validation/objects.ts";
+import { checkEndless, checkTemplate } from "../pod-template/template.ts";
+
+function checkSpec(errors: FieldErrors, { spec }: ReplicationController, context: ValidationContext): void {
+  errors.notNegative("spec.minReadySeconds", spec?.minReadySeconds);
+  const selector = spec?.selector ?? {};
+  const empty = Object.keys(selector).length === 0;
+  if (empty) errors.required("spec.selector");
+  errors.notNegative("spec.replicas", spec?.replicas);
+  if (!spec?.template) {
+    errors.required("spec.template");
+    return;
+  }
+  // This selector may have any values: it is not looked at, but must be that of the template.
+  const labels = spec.template.metadata?.labels ?? {};
+  if (Object.entries(selector).some(([key, value]) => labels[key] !== value)) {
+    const detail = "`selector` does not match template `labels`";
+    errors.invalid("spec.template.metadata.labels", printedMap(spec.template.metadata, "labels"), detail);
+  }
+  checkTemplate(errors, "spec.template", spec.template, context);
+  checkEndless(errors, "spec.template", spec.template, "ReplicationController");
+}
+
+export const replicationControllerValidation = {
+  create(errors: FieldErrors, object: ReplicationController, context: ValidationContext): void {
+    // Upstream: pkg/apis/core/validation/validation.go, ValidateReplicationController: only the name is checked.
+    checkMetadata(errors, "metadata", { ...object.metadata, generateName: "" }, longName, true);
+    checkFinalizerNames(errors, "metadata", object.metadata);
+    checkSpec(errors, object, context);
+  },
+  update(
+    errors: FieldErrors,
+    object: ReplicationController,
+    old: ReplicationController,
+    context: ValidationContext,
+  ): void {
+    checkObjectUpdate(errors, object, old);
+    checkSpec(errors, object, context);
+  },
+  status(errors: FieldErrors, object: ReplicationController, old: ReplicationController): void {
+    checkObjectUpdate(errors, object, old);
+    checkCounts(
+      errors,
+      object.status,
+      ["replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"],
+      ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"],
+    );
+  },
+};

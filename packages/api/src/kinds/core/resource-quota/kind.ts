@@ -1,0 +1,11 @@
+import { ResourceQuota } from "../../../generated/core/v1.ts";
+import { countEvaluator } from "../../../quota/evaluator.ts";
+import { defineKind } from "../../define.ts";
+import { defaultResourceQuota } from "./defaults.ts";
+import { resourceQuotaValidation } from "./validation.ts";
+
+export const resourceQuota = defineKind(ResourceQuota, {
+  defaults: defaultResourceQuota,
+  validation: resourceQuotaValidation,
+  quota: () => countEvaluator("", "resourcequotas", "resourcequotas"),
+});

@@ -1,0 +1,145 @@
+import type { ResourceQuota, ResourceQuotaSpec } from "../../../generated/core/v1.ts";
+import { dnsSubdomain } from "../../../names.ts";
+import { Quantity } from "../../../quantity.ts";
+import { type FieldErrors, sameValue } from "../../../validation/field.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { counted } from "../pod/resources.ts";
+import { checkResourceName, isExtended, isOfQuotas, type List, sorted } from "../quota-names.ts";
+
+const podAmounts = ["cpu", "memory"].flatMap((name) => [name, `limits.${name}`, `requests.${name}`]);
+
+/** Which names of a quota make sense in a scope. */
+const inScope: ReadonlyMap<string, readonly string[]> = new Map([
+  ["Terminating", ["pods", ...podAmounts]],
+  ["NotTerminating", ["pods", ...podAmounts]],
+  ["NotBestEffort", ["pods", ...podAmounts]],
+  ["PriorityClass", ["pods", ...podAmounts]],
+  ["CrossNamespacePodAffinity", ["pods", ...podAmounts]],
+  ["BestEffort", ["pods"]],
+  ["VolumeAttributesClass", ["persistentvolumeclaims", "requests.storage"]],
+]);
+
+/** Scopes that an object is in or not: there is nothing to choose from. */
+const plainScopes = [
+  "BestEffort",
+  "NotBestEffort",
+  "Terminating",
+  "NotTerminating",
+  "CrossNamespacePodAffinity",
+];
+
+const opposites = [
+  ["BestEffort", "NotBestEffort"],
+  ["Terminating", "NotTerminating"],
+];
+
+function checkAmounts(errors: FieldErrors, path: string, list: List | undefined): void {
+  for (const [name, text] of sorted(list)) {
+    const at = `${path}[${name}]`;
+    checkResourceName(errors, at, name);
+    if (!name.includes("/") && !isOfQuotas(name))
+      errors.invalid(at, name, "must be a standard resource for quota");
+    const quantity = Quantity.parse(text);
+    if (quantity.sign < 0) errors.invalid(at, quantity.toString(), "must be greater than or equal to 0");
+    const whole = counted.has(name) || isExtended(name);
+    if (whole && quantity.milliValue() % 1000n !== 0n)
+      errors.invalid(at, quantity.toString(), "must be an integer");
+  }
+}
+
+function checkSpec(errors: FieldErrors, spec: ResourceQuotaSpec | undefined): void {
+  checkAmounts(errors, "spec.hard", spec?.hard);
+  const restricted = Object.keys(spec?.hard ?? {})
+    .filter(isOfQuotas)
+    .sort();
+  const misfits = new Map(
+    [...inScope].map(([scope, allowed]) => [
+      scope,
+      restricted.filter((name) => !allowed.includes(name)).length,
+    ]),
+  );
+  const { scopes = [], scopeSelector } = spec ?? {};
+  for (const scope of scopes) {
+    if (!inScope.has(scope)) errors.invalid("spec.scopes", scopes, "unsupported scope");
+    for (let count = misfits.get(scope) ?? 0; count > 0 && !errors.full; count--)
+      errors.invalid("spec.scopes", scopes, "unsupported scope applied to resource");
+  }
+  checkOpposites(errors, "spec.scopes", scopes, scopes);
+  if (scopeSelector === undefined) return;
+  const path = "spec.scopeSelector.matchExpressions";
+  const requirements = scopeSelector.matchExpressions ?? [];
+  const printed = {
+    MatchExpressions: scopeSelector.matchExpressions?.map(({ scopeName, operator, values }) => ({
+      ScopeName: scopeName,
+      Operator: operator,
+      Values: values ?? null,
+    })),
+  };
+  for (const { scopeName, operator, values = [] } of requirements) {
+    if (!inScope.has(scopeName)) errors.invalid(`${path}.scopeName`, scopeName, "unsupported scope");
+    for (let count = misfits.get(scopeName) ?? 0; count > 0 && !errors.full; count--)
+      errors.invalid(path, printed, "unsupported scope applied to resource");
+    if (plainScopes.includes(scopeName) && operator !== "Exists") {
+      const detail =
+        "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+      errors.invalid(`${path}.operator`, operator, detail);
+    }
+    checkOperator(errors, path, operator, values);
+  }
+  const named = requirements.map(({ scopeName }) => scopeName);
+  checkOpposites(errors, path, named, spec?.scopes ?? null);
+}
+
+function checkOperator(errors: FieldErrors, path: string, operator: string, values: readonly string[]): void {
+  switch (operator) {
+    case "In":
+    case "NotIn":
+      if (values.length === 0) {
+        const detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
+        errors.required(`${path}.values`, detail);
+      }
+      return;
+    case "Exists":
+    case "DoesNotExist":
+      if (values.length > 0) {
+        const detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
+        errors.invalid(`${path}.values`, values, detail);
+      }
+      return;
+    default:
+      errors.invalid(`${path}.operator`, operator, "not a valid selector operator");
+  }
+}
+
+function checkOpposites(
+  errors: FieldErrors,
+  path: string,
+  scopes: readonly string[],
+  printed: unknown,
+): void {
+  for (const pair of opposites) {
+    if (pair.every((scope) => scopes.includes(scope))) errors.invalid(path, printed, "conflicting scopes");
+  }
+}
+
+export const resourceQuotaValidation = {
+  create(errors: FieldErrors, quota: ResourceQuota): void {
+    checkMetadata(errors, "metadata", quota.metadata, dnsSubdomain, true);
+    checkFinalizerNames(errors, "metadata", quota.metadata);
+    checkSpec(errors, quota.spec);
+  },
+  update(errors: FieldErrors, quota: ResourceQuota, old: ResourceQuota): void {
+    checkMetadataUpdate(errors, "metadata", quota.metadata, old.metadata);
+    checkFinalizerNames(errors, "metadata", quota.metadata);
+    checkSpec(errors, quota.spec);
+    const scopes = (of: ResourceQuota): string[] => [...new Set(of.spec?.scopes ?? [])].sort();
+    if (!sameValue(scopes(quota), scopes(old)))
+      errors.invalid("spec.scopes", quota.spec?.scopes ?? null, "field is immutable");
+  },
+  status(errors: FieldErrors, quota: ResourceQuota, old: ResourceQuota): void {
+    checkMetadataUpdate(errors, "metadata", quota.metadata, old.metadata);
+    checkFinalizerNames(errors, "metadata", quota.metadata);
+    checkAmounts(errors, "status.hard", quota.status?.hard);
+    checkAmounts(errors, "status.used", quota.status?.used);
+  },
+};

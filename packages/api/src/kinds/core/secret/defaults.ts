@@ -1,0 +1,19 @@
+import { setKey } from "../../../codec/json.ts";
+import type { Secret } from "../../../generated/core/v1.ts";
+
+/** Base64 of a text's UTF-8 bytes. */
+function encoded(text: string): string {
+  let bytes = "";
+  for (const byte of new TextEncoder().encode(text)) bytes += String.fromCharCode(byte);
+  return btoa(bytes);
+}
+
+export function defaultSecret(secret: Secret): void {
+  secret.type ||= "Opaque";
+  // `stringData` is a way of writing only: it never comes back.
+  for (const [name, text] of Object.entries(secret.stringData ?? {})) {
+    secret.data ??= {};
+    setKey(secret.data, name, encoded(text));
+  }
+  delete secret.stringData;
+}

@@ -1,0 +1,87 @@
+import { JSONError, parseJSON } from "../../../codec/json.ts";
+import type { Secret } from "../../../generated/core/v1.ts";
+import { isConfigMapKey } from "../../../names.ts";
+import { asTyped, checkImmutable, type FieldErrors } from "../../../validation/field.ts";
+import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { checkFrozen, dataLimit, decodedLength } from "../data.ts";
+
+/** What a secret must have to be of one of the known types. */
+function checkSecretType(errors: FieldErrors, type: string, data: NonNullable<Secret["data"]>): void {
+  const has = (name: string): boolean => Object.hasOwn(data, name);
+  const need = (...names: string[]): void => {
+    for (const name of names) if (!has(name)) errors.required(`data[${name}]`);
+  };
+  switch (type) {
+    case "kubernetes.io/tls":
+      need("tls.crt", "tls.key");
+      break;
+    case "kubernetes.io/dockercfg":
+      checkSecretJson(errors, data, ".dockercfg");
+      break;
+    case "kubernetes.io/dockerconfigjson":
+      checkSecretJson(errors, data, ".dockerconfigjson");
+      break;
+    case "kubernetes.io/basic-auth":
+      if (!has("username") && !has("password")) need("username", "password");
+      break;
+    case "kubernetes.io/ssh-auth":
+      if (!data["ssh-privatekey"]) errors.required("data[ssh-privatekey]");
+      break;
+  }
+}
+
+/** Credentials for registries are a JSON object; the message does not show them. */
+function checkSecretJson(errors: FieldErrors, data: NonNullable<Secret["data"]>, name: string): void {
+  const path = `data[${name}]`;
+  if (!Object.hasOwn(data, name)) {
+    errors.required(path);
+    return;
+  }
+  const problem = objectProblem(Buffer.from(data[name] ?? "", "base64").toString());
+  if (problem !== undefined) errors.invalid(path, "<secret contents redacted>", problem);
+}
+
+/** Why Go does not read a text as a JSON object; undefined if it does. */
+function objectProblem(text: string): string | undefined {
+  let value: unknown;
+  try {
+    value = parseJSON(text);
+  } catch (error) {
+    if (error instanceof JSONError) return error.message;
+    throw error;
+  }
+  if (typeof value === "object" && !Array.isArray(value)) return undefined;
+  const sort = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;
+  return `json: cannot unmarshal ${sort === "bigint" ? "number" : sort} into Go value of type map[string]interface {}`;
+}
+
+function checkSecretData(errors: FieldErrors, { data, type }: Secret): void {
+  let size = 0;
+  for (const key in data) {
+    if (!errors.full) errors.check(isConfigMapKey, `data[${key}]`, key);
+    size += decodedLength(data[key]!);
+  }
+  if (size > dataLimit) errors.tooLong("data", dataLimit);
+  checkSecretType(errors, type ?? "", data ?? {});
+}
+
+const accountAnnotation = "kubernetes.io/service-account.name";
+
+export const secretValidation = {
+  create(errors: FieldErrors, object: Secret): void {
+    checkObject(errors, object);
+    if (
+      object.type === "kubernetes.io/service-account-token" &&
+      !object.metadata.annotations?.[accountAnnotation]
+    ) {
+      errors.required(`metadata.annotations[${accountAnnotation}]`);
+    }
+    checkSecretData(errors, object);
+  },
+  update(errors: FieldErrors, object: Secret, old: Secret): void {
+    checkObjectUpdate(errors, object, old);
+    checkImmutable(errors, "type", object.type, old.type, () => asTyped(object.type));
+    checkFrozen(errors, object, old);
+    this.create(errors, object);
+  },
+};

@@ -1,0 +1,64 @@
+import type { Kind, KubeObject, Time } from "../object.ts";
+import type { QuotaEvaluator, QuotaLookup, QuotaOptions } from "../quota/evaluator.ts";
+import type { ValidationContext } from "../validation/context.ts";
+import type { FieldErrors } from "../validation/field.ts";
+
+/** Methods, not function types: the registry holds the rules of every T as rules of KubeObject. */
+interface DefaultsOf<T extends KubeObject> {
+  set(object: T, now: Time, release: string): void;
+}
+
+/**
+ * Fills in the fields that are unset, in place. `now` is the server's time, `release` that whose defaults
+ * they are.
+ */
+export type SetDefaults<T extends KubeObject> = DefaultsOf<T>["set"];
+
+interface Checks<T extends KubeObject> {
+  update(errors: FieldErrors, object: T, old: T, context: ValidationContext): void;
+}
+
+type CheckUpdate<T extends KubeObject> = Checks<T>["update"];
+
+/** What kube-apiserver accepts. Objects are in the version in which the server stores them, defaults set. */
+export interface KindValidation<T extends KubeObject> {
+  create(errors: FieldErrors, object: T, context: ValidationContext): void;
+  /** Absent: the kind is never stored. */
+  update?(errors: FieldErrors, object: T, old: T, context: ValidationContext): void;
+  /** Absent: only the metadata is checked. */
+  status?(errors: FieldErrors, object: T, old: T, context: ValidationContext): void;
+  /** By the name of the subresource. Absent: the rules of an update hold. */
+  readonly subresources?: Readonly<Record<string, CheckUpdate<T>>>;
+}
+
+/** The rules of a kind that need no server. A kind for which one is absent has none of that sort. */
+export interface KindRules<T extends KubeObject> {
+  /** For all versions but those of `versionDefaults`. */
+  defaults?: SetDefaults<T>;
+  /** By version: for those whose fields are not those of T. */
+  readonly versionDefaults?: Readonly<Record<string, SetDefaults<KubeObject>>>;
+  /** Absent: only the metadata is checked. */
+  readonly validation?: KindValidation<T>;
+  /** Warnings about a valid object: the strategy's WarningsOnCreate (no `old`) and WarningsOnUpdate. */
+  warnings?(object: T, old: T | undefined): string[];
+  /** Warnings about a valid write of `status`. */
+  statusWarnings?(object: T): string[];
+  /** How quotas count it. Absent: each object as one. `false`: not at all. */
+  readonly quota?: false | ((lookup: QuotaLookup, options: QuotaOptions) => QuotaEvaluator);
+}
+
+/** A kind with its rules. */
+export interface KindDefinition<T extends KubeObject = KubeObject> extends KindRules<T> {
+  /** How the kind is addressed, in one of its versions. */
+  readonly type: Kind<T>;
+}
+
+/**
+ * Defines a kind by its rules. T is the type of its objects in the version in which the server stores them.
+ */
+export function defineKind<T extends KubeObject>(
+  type: Kind<T>,
+  rules: KindRules<NoInfer<T>>,
+): KindDefinition<T> {
+  return { ...rules, type };
+}

@@ -1,0 +1,168 @@
+/** Upstream: pkg/apis/flowcontrol/validation/validation.go, ValidatePriorityLevelConfiguration */
+import type {
+  LimitedPriorityLevelConfiguration,
+  LimitResponse,
+  PriorityLevelConfiguration,
+  QueuingConfiguration,
+} from "../../../generated/flowcontrol/v1.ts";
+import { dnsSubdomain } from "../../../names.ts";
+import { asTyped, type FieldErrors, sameValue } from "../../../validation/field.ts";
+import { internalForm } from "../../../validation/internal.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { checkConditions } from "../conditions.ts";
+import { mandatoryFlowControl } from "../mandatory.ts";
+
+const maxQueues = 10_000_000;
+
+/** Bits of the hash value of a flow (MaxHashBits). */
+const maxHashBits = 60;
+const fixedLevels = mandatoryFlowControl.priorityLevelConfigurations;
+
+/** Upstream: k8s.io/apiserver/pkg/util/shufflesharding, RequiredEntropyBits */
+const entropyBits = (queues: number, handSize: number): number => Math.ceil(Math.log2(queues) * handSize);
+
+function checkQueuing(errors: FieldErrors, path: string, queuing: QueuingConfiguration): void {
+  const { queueLengthLimit = 0, queues = 0, handSize = 0 } = queuing;
+  if (queueLengthLimit <= 0) errors.invalid(`${path}.queueLengthLimit`, queueLengthLimit, "must be positive");
+  if (queues <= 0) errors.invalid(`${path}.queues`, queues, "must be positive");
+  else if (queues > maxQueues)
+    errors.invalid(`${path}.queues`, queues, `must not be greater than ${maxQueues}`);
+  const at = `${path}.handSize`;
+  if (handSize <= 0) errors.invalid(at, handSize, "must be positive");
+  else if (handSize > queues) errors.invalid(at, handSize, `should not be greater than queues (${queues})`);
+  else if (entropyBits(queues, handSize) > maxHashBits) {
+    const detail = `required entropy bits of deckSize ${queues} and handSize ${handSize} should not be greater than ${maxHashBits}`;
+    errors.invalid(at, handSize, detail);
+  }
+}
+
+/** Errors of fields that do not fit the type of their struct: from 1.37 on they come last, and say no more than the path. */
+class UnionErrors {
+  readonly #errors: FieldErrors;
+  readonly #deferred: (() => void)[] = [];
+
+  constructor(errors: FieldErrors) {
+    this.#errors = errors;
+  }
+
+  forbidden(path: string, detail: string): void {
+    this.#add((text) => this.#errors.forbidden(path, text), detail);
+  }
+
+  required(path: string, detail: string): void {
+    this.#add((text) => this.#errors.required(path, text), detail);
+  }
+
+  report(): void {
+    for (const add of this.#deferred) add();
+  }
+
+  #add(add: (detail: string) => void, detail: string): void {
+    if (this.#errors.release < "1.37") add(detail);
+    else this.#deferred.push(() => add(""));
+  }
+}
+
+function checkLimitResponse(
+  errors: FieldErrors,
+  union: UnionErrors,
+  path: string,
+  { type = "", queuing }: Partial<LimitResponse>,
+): void {
+  const at = `${path}.queuing`;
+  if (type === "") union.required(`${path}.type`, "");
+  else if (type === "Reject") {
+    if (queuing) union.forbidden(at, "must be nil if limited.limitResponse.type is not Limited");
+  } else if (type === "Queue") {
+    if (!queuing) union.required(at, "must not be empty if limited.limitResponse.type is Limited");
+    else checkQueuing(errors, at, queuing);
+  } else errors.notSupported(`${path}.type`, type, ["Queue", "Reject"]);
+}
+
+function checkShares(errors: FieldErrors, path: string, shares: number | undefined): void {
+  if ((shares ?? 0) < 0)
+    errors.invalid(`${path}.nominalConcurrencyShares`, shares, "must be a non-negative integer");
+}
+
+function checkLendable(errors: FieldErrors, path: string, percent: number | undefined): void {
+  if (percent !== undefined && percent !== null && (percent < 0 || percent > 100))
+    errors.invalid(`${path}.lendablePercent`, percent, "must be between 0 and 100, inclusive");
+}
+
+function checkLimited(
+  errors: FieldErrors,
+  union: UnionErrors,
+  limited: LimitedPriorityLevelConfiguration,
+): void {
+  const path = "spec.limited";
+  checkShares(errors, path, limited.nominalConcurrencyShares);
+  checkLimitResponse(errors, union, `${path}.limitResponse`, limited.limitResponse ?? {});
+  checkLendable(errors, path, limited.lendablePercent);
+  const borrowing = limited.borrowingLimitPercent;
+  if ((borrowing ?? 0) < 0) {
+    const detail = "if specified, must be a non-negative integer";
+    errors.invalid(`${path}.borrowingLimitPercent`, borrowing, detail);
+  }
+}
+
+function checkLevelSpec(
+  errors: FieldErrors,
+  union: UnionErrors,
+  { metadata, spec }: PriorityLevelConfiguration,
+): void {
+  const { type = "", limited, exempt } = spec ?? {};
+  if ((metadata.name === "exempt") !== (type === "Exempt")) {
+    const detail = "must be 'Exempt' if and only if `name` is 'exempt'";
+    errors.invalid("spec.type", asTyped(type), detail);
+  }
+  if (type === "") union.required("spec.type", "");
+  else if (type === "Exempt") {
+    if (limited) union.forbidden("spec.limited", "must be nil if the type is not Limited");
+    if (!exempt) return;
+    checkShares(errors, "spec.exempt", exempt.nominalConcurrencyShares);
+    checkLendable(errors, "spec.exempt", exempt.lendablePercent);
+  } else if (type === "Limited") {
+    if (exempt) union.forbidden("spec.exempt", "must be nil if the type is Limited");
+    if (!limited) union.required("spec.limited", "must not be empty when type is Limited");
+    else checkLimited(errors, union, limited);
+  } else errors.notSupported("spec.type", type, ["Exempt", "Limited"]);
+}
+
+/** An administrator may change the seats of `exempt`, and what it lends; everything else of mandatory objects is fixed. */
+function checkFixedLevel(errors: FieldErrors, { metadata, spec }: PriorityLevelConfiguration): void {
+  const { name } = metadata;
+  const fixed = Object.hasOwn(fixedLevels, name) ? fixedLevels[name] : undefined;
+  if (fixed === undefined) return;
+  const isExempt = name === "exempt";
+  const { exempt: _, ...others } = spec ?? {};
+  const { exempt: __, ...fixedOthers } = fixed;
+  if (isExempt ? sameValue(others, fixedOthers) : sameValue(spec, fixed)) return;
+  const shown = internalForm("flowcontrol/v1.PriorityLevelConfigurationSpec", spec, errors.release);
+  const but = isExempt ? " except the 'spec.exempt' field" : "";
+  errors.invalid("spec", shown, `spec of '${name}'${but} must equal the fixed value`);
+}
+
+const zeroShares = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
+
+function checkPriorityLevel(errors: FieldErrors, object: PriorityLevelConfiguration): void {
+  checkMetadata(errors, "metadata", object.metadata, dnsSubdomain, false);
+  checkFinalizerNames(errors, "metadata", object.metadata);
+  if (object.metadata.annotations?.[zeroShares] !== undefined)
+    errors.forbidden("metadata.annotations", `annotation '${zeroShares}' is forbidden`);
+  const union = new UnionErrors(errors);
+  checkLevelSpec(errors, union, object);
+  checkFixedLevel(errors, object);
+  checkConditions(errors, object.status?.conditions);
+  union.report();
+}
+
+export const priorityLevelValidation = {
+  create: checkPriorityLevel,
+  update(errors: FieldErrors, object: PriorityLevelConfiguration, old: PriorityLevelConfiguration): void {
+    checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
+    checkPriorityLevel(errors, object);
+  },
+  status(errors: FieldErrors, object: PriorityLevelConfiguration): void {
+    checkConditions(errors, object.status?.conditions);
+  },
+};

@@ -1,0 +1,62 @@
+import {
+  isLinkLocalMulticast,
+  isLinkLocalUnicast,
+  isLoopback,
+  isUnspecified,
+  parseSloppyAddress,
+  unmapped,
+} from "../../ip.ts";
+import { dns1035Label, dnsLabel, dnsSubdomain, type NameRule, pathSegment } from "../../names.ts";
+import { addressFamily } from "../../validation/address.ts";
+import type { ValidationContext } from "../../validation/context.ts";
+import type { FieldErrors } from "../../validation/field.ts";
+
+interface Reference {
+  readonly apiGroup?: string;
+  readonly kind?: string;
+  readonly name?: string;
+}
+
+/** A reference to an object of any kind. */
+export function checkReference(errors: FieldErrors, path: string, reference: Reference): void {
+  const { apiGroup } = reference;
+  if (apiGroup !== undefined && apiGroup !== null) errors.check(dnsSubdomain, `${path}.apiGroup`, apiGroup);
+  errors.checkRequired(pathSegment, `${path}.kind`, reference.kind);
+  errors.checkRequired(pathSegment, `${path}.name`, reference.name);
+}
+
+/** A host name of DNS, which no address is. */
+export function checkHost(errors: FieldErrors, path: string, host: string | undefined): void {
+  if (!host) return;
+  errors.check(dnsSubdomain, path, host);
+  if (addressFamily(host) !== undefined) errors.invalid(path, host, "must be a DNS name, not an IP address");
+}
+
+/**
+ * What cannot be an endpoint: addresses that mean nothing, or only something on one machine.
+ * Upstream: pkg/apis/core/validation/validation.go, ValidateEndpointIP.
+ */
+export function checkEndpointAddress(errors: FieldErrors, path: string, text: string): void {
+  const read = parseSloppyAddress(text);
+  if (read === undefined) {
+    errors.invalid(path, text, "must be a valid IP address");
+    return;
+  }
+  const address = unmapped(read);
+  if (isUnspecified(address)) errors.invalid(path, text, `may not be unspecified (${text})`);
+  if (isLoopback(address)) {
+    errors.invalid(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)");
+  }
+  if (isLinkLocalUnicast(address)) {
+    errors.invalid(path, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)");
+  }
+  if (isLinkLocalMulticast(address)) {
+    errors.invalid(path, text, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
+  }
+}
+
+/** Names of services; from 1.36 they may begin with a digit (KEP-5311). */
+export const serviceNameRule = ({ features }: ValidationContext): NameRule =>
+  features.version >= "1.36" ? dnsLabel : dns1035Label;
+
+export const protocols = ["SCTP", "TCP", "UDP"];

@@ -1,0 +1,35 @@
+import type { IPAddress } from "../../../generated/networking/v1.ts";
+import { dnsSubdomain, pathSegment } from "../../../names.ts";
+import { addressRule } from "../../../validation/address.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { checkImmutable, type FieldErrors } from "../../../validation/field.ts";
+import { internalForm } from "../../../validation/internal.ts";
+import { checkFinalizerNames, checkMetadata } from "../../../validation/metadata.ts";
+import { checkObjectUpdate } from "../../../validation/objects.ts";
+
+function checkAddress(errors: FieldErrors, object: IPAddress): void {
+  checkMetadata(errors, "metadata", object.metadata, addressRule, false);
+  checkFinalizerNames(errors, "metadata", object.metadata);
+  const parent = object.spec?.parentRef;
+  const path = "spec.parentRef";
+  if (!parent) {
+    errors.required(path);
+    return;
+  }
+  if (parent.group) errors.check(dnsSubdomain, `${path}.group`, parent.group);
+  errors.checkRequired(pathSegment, `${path}.resource`, parent.resource);
+  errors.checkRequired(pathSegment, `${path}.name`, parent.name);
+  if (parent.namespace) errors.check(pathSegment, `${path}.namespace`, parent.namespace);
+}
+
+export const ipAddressValidation = {
+  create: checkAddress,
+  update(errors: FieldErrors, object: IPAddress, old: IPAddress, context: ValidationContext): void {
+    checkAddress(errors, object);
+    checkObjectUpdate(errors, object, old);
+    const parent = object.spec?.parentRef;
+    checkImmutable(errors, "spec.parentRef", parent, old.spec?.parentRef, () =>
+      internalForm("networking/v1.ParentReference", parent, context.features.version),
+    );
+  },
+};

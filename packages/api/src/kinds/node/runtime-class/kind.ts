@@ -1,0 +1,13 @@
+import { RuntimeClass } from "../../../generated/node/v1.ts";
+import { labelDeprecation } from "../../../validation/warnings/node-labels.ts";
+import { defineKind } from "../../define.ts";
+import { runtimeClassValidation } from "./validation.ts";
+
+export const runtimeClass = defineKind(RuntimeClass, {
+  validation: runtimeClassValidation,
+  warnings: ({ scheduling }) =>
+    Object.keys(scheduling?.nodeSelector ?? {}).flatMap((key) => {
+      const why = labelDeprecation(key);
+      return why === undefined ? [] : [`scheduling.nodeSelector: ${why}`];
+    }),
+});

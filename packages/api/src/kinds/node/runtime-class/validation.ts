@@ -1,0 +1,37 @@
+import type { RuntimeClass } from "../../../generated/node/v1.ts";
+import { dnsLabel, dnsSubdomain } from "../../../names.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { checkImmutable, type FieldErrors, seenBefore } from "../../../validation/field.ts";
+import { internalForm } from "../../../validation/internal.ts";
+import { checkLabels, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { checkResources } from "../../core/pod/resources.ts";
+import { checkTolerations } from "../../core/pod/scheduling.ts";
+
+function checkRuntime(errors: FieldErrors, object: RuntimeClass, { features }: ValidationContext): void {
+  // Upstream does not check the names of finalizers here.
+  checkMetadata(errors, "metadata", object.metadata, dnsSubdomain, false);
+  errors.checkRequired(dnsLabel, "handler", object.handler);
+  if (object.overhead) checkResources(errors, "overhead", { limits: object.overhead.podFixed ?? {} });
+  checkLabels(errors, "scheduling.nodeSelector", object.scheduling?.nodeSelector);
+  const tolerations = object.scheduling?.tolerations ?? [];
+  checkTolerations(errors, "scheduling.tolerations", { containers: [], tolerations });
+  const repeated = seenBefore();
+  tolerations.forEach((toleration, index) => {
+    const { key = "", operator = "", value = "", effect = "" } = toleration;
+    if (repeated(JSON.stringify([key, operator, value, effect]))) {
+      errors.duplicate(
+        `scheduling.tolerations[${index}]`,
+        internalForm("core/v1.Toleration", toleration, features.version),
+      );
+    }
+  });
+}
+
+export const runtimeClassValidation = {
+  create: checkRuntime,
+  update(errors: FieldErrors, object: RuntimeClass, old: RuntimeClass, context: ValidationContext): void {
+    checkRuntime(errors, object, context);
+    checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
+    checkImmutable(errors, "handler", object.handler ?? "", old.handler);
+  },
+};

@@ -1,0 +1,62 @@
+import { PodDisruptionBudget } from "../../../generated/policy/v1.ts";
+import { checkConditions } from "../../../validation/conditions.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { checkCounts } from "../../../validation/counts.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { checkAtMostAll, checkShare } from "../../../validation/int-or-percent.ts";
+import { internalForm } from "../../../validation/internal.ts";
+import { checkLabelSelector } from "../../../validation/nodeselector.ts";
+import { checkObjectUpdate } from "../../../validation/objects.ts";
+import { defineKind } from "../../define.ts";
+
+const evictions = ["AlwaysAllow", "IfHealthyBudget"];
+
+function checkBudget(
+  errors: FieldErrors,
+  { spec }: PodDisruptionBudget,
+  { features }: ValidationContext,
+): void {
+  const given = (["minAvailable", "maxUnavailable"] as const).filter(
+    (name) => spec?.[name] !== undefined && spec[name] !== null,
+  );
+  if (given.length === 2) {
+    const printed = internalForm("policy/v1.PodDisruptionBudgetSpec", spec, features.version);
+    errors.invalid("spec", printed, "minAvailable and maxUnavailable cannot be both set");
+  }
+  for (const name of given) {
+    checkShare(errors, `spec.${name}`, spec?.[name]);
+    checkAtMostAll(errors, `spec.${name}`, spec?.[name]);
+  }
+  checkLabelSelector(errors, "spec.selector", spec?.selector);
+  const policy = spec?.unhealthyPodEvictionPolicy;
+  if (policy !== undefined && policy !== null && !evictions.includes(policy)) {
+    errors.notSupported("spec.unhealthyPodEvictionPolicy", policy, evictions);
+  }
+}
+
+const podDisruptionBudgetValidation = {
+  // Of the metadata upstream checks only what all kinds have in common: a name need only fit into a path.
+  create: checkBudget,
+  update(
+    errors: FieldErrors,
+    object: PodDisruptionBudget,
+    _old: PodDisruptionBudget,
+    context: ValidationContext,
+  ): void {
+    checkBudget(errors, object, context);
+  },
+  status(errors: FieldErrors, object: PodDisruptionBudget, old: PodDisruptionBudget): void {
+    checkObjectUpdate(errors, object, old);
+    checkConditions(errors, "status.conditions", object.status?.conditions);
+    checkCounts(errors, object.status, [
+      "disruptionsAllowed",
+      "currentHealthy",
+      "desiredHealthy",
+      "expectedPods",
+    ]);
+  },
+};
+
+export const podDisruptionBudget = defineKind(PodDisruptionBudget, {
+  validation: podDisruptionBudgetValidation,
+});

@@ -1,0 +1,14 @@
+import { DeviceTaintRule } from "../../../generated/resource/v1.ts";
+import type { Time } from "../../../object.ts";
+import { defineKind } from "../../define.ts";
+import { stamp } from "../taint-time.ts";
+import { checkRule, checkRuleStatus, checkRuleUpdate } from "./validation.ts";
+
+function defaultRule(rule: DeviceTaintRule, now: Time): void {
+  stamp(rule.spec?.taint, now);
+}
+
+export const deviceTaintRule = defineKind(DeviceTaintRule, {
+  defaults: defaultRule,
+  validation: { create: checkRule, update: checkRuleUpdate, status: checkRuleStatus },
+});

@@ -1,0 +1,47 @@
+import type { ResourceClaimTemplate } from "../../../generated/resource/v1.ts";
+import { dnsSubdomain } from "../../../names.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { checkImmutable, type FieldErrors } from "../../../validation/field.ts";
+import { internalForm } from "../../../validation/internal.ts";
+import {
+  checkFinalizerNames,
+  checkMetadata,
+  checkMetadataUpdate,
+  checkTemplateMetadata,
+} from "../../../validation/metadata.ts";
+import { checkAdminAccess, checkSpec } from "../resource-claim/validation.ts";
+
+export function checkTemplate(
+  errors: FieldErrors,
+  template: ResourceClaimTemplate,
+  context: ValidationContext,
+): void {
+  checkAdminAccess(errors, template.spec?.spec, context);
+  checkWholeTemplate(errors, template, context);
+}
+
+function checkWholeTemplate(
+  errors: FieldErrors,
+  template: ResourceClaimTemplate,
+  context: ValidationContext,
+): void {
+  checkMetadata(errors, "metadata", template.metadata, dnsSubdomain, true);
+  checkFinalizerNames(errors, "metadata", template.metadata);
+  checkTemplateMetadata(errors, "spec.metadata", template.spec?.metadata);
+  checkSpec(errors, "spec.spec", template.spec?.spec, context);
+}
+
+export function checkTemplateUpdate(
+  errors: FieldErrors,
+  template: ResourceClaimTemplate,
+  old: ResourceClaimTemplate,
+  context: ValidationContext,
+): void {
+  // Both the rules of new ones and those of updates, as the strategy of upstream has it.
+  checkWholeTemplate(errors, template, context);
+  checkMetadataUpdate(errors, "metadata", template.metadata, old.metadata);
+  checkFinalizerNames(errors, "metadata", template.metadata);
+  const type = "resource/v1.ResourceClaimTemplateSpec";
+  const printed = (): unknown => internalForm(type, template.spec ?? {}, context.features.version);
+  checkImmutable(errors, "spec", template.spec, old.spec, printed);
+}

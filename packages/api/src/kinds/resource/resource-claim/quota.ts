@@ -1,0 +1,125 @@
+import { type Amounts, addTo, one, raiseTo } from "../../../amounts.ts";
+import type { DeviceClass, ResourceClaim } from "../../../generated/resource/v1.ts";
+import { controllerOf } from "../../../object.ts";
+import { Quantity } from "../../../quantity.ts";
+import {
+  countName,
+  type QuotaEvaluator,
+  type QuotaLookup,
+  type QuotaOptions,
+} from "../../../quota/evaluator.ts";
+import { isExtendedQuotaName, podUsage } from "../../core/pod/quota.ts";
+
+const claimCount = countName("resource.k8s.io", "resourceclaims");
+const classSuffix = ".deviceclass.resource.k8s.io/devices";
+const requests = "requests.";
+const deviceClassPrefix = "deviceclass.resource.kubernetes.io/";
+/** The scheduler marks so the claims that it makes for extended resources of a pod (KEP-5004). */
+const extendedMark = "resource.kubernetes.io/extended-resource-claim";
+/** An allocation has no more results than this, so that "all devices" are never more (resource/v1). */
+const maxDevices = 32;
+
+/**
+ * Charges claims: each as one, and the devices that it may get at most by device class (KEP-4840), also under the
+ * extended resource names of the class where quotas restrict those (KEP-5004).
+ */
+export function claimEvaluator(lookup: QuotaLookup, { extendedResources }: QuotaOptions): QuotaEvaluator {
+  return {
+    handles: ({ operation, subresource }) =>
+      subresource === "" && (operation === "CREATE" || operation === "UPDATE"),
+    matching: (wanted) =>
+      wanted.filter(
+        (name) =>
+          name === claimCount ||
+          name.endsWith(classSuffix) ||
+          (extendedResources &&
+            isExtendedQuotaName(name) &&
+            standsForClass(name.slice(requests.length), lookup)),
+      ),
+    usage(object) {
+      const claim = object as ResourceClaim;
+      const devices = devicesByClass(claim);
+      const usage: Amounts = new Map([[claimCount, one]]);
+      for (const [className, quantity] of devices) usage.set(`${className}${classSuffix}`, quantity);
+      if (extendedResources) addExtended(usage, devices, claim, lookup);
+      return usage;
+    },
+  };
+}
+
+function standsForClass(resource: string, lookup: QuotaLookup): boolean {
+  for (const { metadata, spec } of lookup.deviceClasses()) {
+    if (spec.extendedResourceName === resource || `${deviceClassPrefix}${metadata.name}` === resource)
+      return true;
+  }
+  return false;
+}
+
+/** The most devices of each class that a claim can be given. */
+function devicesByClass(claim: ResourceClaim): Amounts {
+  const total: Amounts = new Map();
+  for (const { exactly, firstAvailable } of claim.spec.devices?.requests ?? []) {
+    const most: Amounts = new Map();
+    // Of several alternatives one is given: the largest for each class.
+    for (const choice of firstAvailable?.length ? firstAvailable : exactly ? [exactly] : []) {
+      const { deviceClassName, allocationMode, count } = choice;
+      const devices =
+        allocationMode === "All" ? maxDevices : allocationMode === "ExactCount" ? (count ?? 0) : 0;
+      raiseTo(most, new Map([[deviceClassName, Quantity.of(devices)]]));
+    }
+    for (const [name, quantity] of most) if (firstAvailable?.length && quantity.sign === 0) most.delete(name);
+    addTo(total, most);
+  }
+  return total;
+}
+
+/** What the pod has been charged for already under the same name is not charged again. */
+function addExtended(usage: Amounts, devices: Amounts, claim: ResourceClaim, lookup: QuotaLookup): void {
+  const extended: Amounts = new Map();
+  const named = new Map<string, string | undefined>();
+  for (const { metadata, spec } of lookup.deviceClasses()) {
+    named.set(metadata.name, (spec as DeviceClass["spec"]).extendedResourceName);
+  }
+  for (const [className, quantity] of devices) {
+    extended.set(`${requests}${deviceClassPrefix}${className}`, quantity);
+    const name = named.get(className);
+    if (name) extended.set(`${requests}${name}`, quantity);
+  }
+  const charged = usageOfOwner(claim, lookup);
+  for (const [name, quantity] of extended) {
+    const before = charged.get(name);
+    const left = before === undefined ? quantity : quantity.sub(before);
+    if (left.sign > 0) usage.set(name, left);
+  }
+}
+
+/** What the pod is charged for to which the scheduler has given this claim in place of extended resources. */
+function usageOfOwner(claim: ResourceClaim, lookup: QuotaLookup): Amounts {
+  const nothing: Amounts = new Map();
+  const owner = extendedOwner(claim);
+  const namespace = claim.metadata.namespace ?? "";
+  const pod = owner === undefined ? undefined : lookup.pod(namespace, owner.name);
+  if (owner === undefined || pod === undefined || pod.metadata.uid !== owner.uid) return nothing;
+  const status = pod.status?.extendedResourceClaimStatus;
+  if (status !== undefined) {
+    if (status.resourceClaimName !== claim.metadata.name) return nothing;
+  } else if (!isFirst(claim, owner.uid, lookup.claims(namespace))) return nothing;
+  return podUsage(pod, lookup);
+}
+
+/** Until the pod names its claim only the oldest one of its claims counts as its own. */
+function isFirst(claim: ResourceClaim, podUid: string, others: Iterable<ResourceClaim>): boolean {
+  const created = Date.parse(claim.metadata.creationTimestamp);
+  for (const other of others) {
+    if (extendedOwner(other)?.uid !== podUid) continue;
+    const before = Date.parse(other.metadata.creationTimestamp);
+    if (before < created || (before === created && other.metadata.name < claim.metadata.name)) return false;
+  }
+  return true;
+}
+
+function extendedOwner({ metadata }: ResourceClaim): { name: string; uid: string } | undefined {
+  if (metadata.annotations?.[extendedMark] !== "true") return undefined;
+  const owner = controllerOf({ metadata });
+  return owner?.kind === "Pod" && owner.apiVersion === "v1" ? owner : undefined;
+}

@@ -1,0 +1,212 @@
+/** Status of a ResourceClaim: allocation, reservations, device status (KEP-4381, KEP-4817). */
+import type {
+  AllocatedDeviceStatus,
+  AllocationResult,
+  DeviceAllocationConfiguration,
+  DeviceRequestAllocationResult,
+  NetworkDeviceData,
+  ResourceClaim,
+  ResourceClaimConsumerReference,
+} from "../../../generated/resource/v1.ts";
+import { byteLength } from "../../../names.ts";
+import { interfaceAddressRule } from "../../../validation/address.ts";
+import { checkConditions } from "../../../validation/conditions.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { checkImmutable, type FieldErrors, sameValue, unlimited } from "../../../validation/field.ts";
+import { internalForm } from "../../../validation/internal.ts";
+import { checkFinalizerNames, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { checkNodeSelector } from "../../../validation/nodeselector.ts";
+import { checkBindingConditions } from "../binding.ts";
+import {
+  checkDeviceName,
+  checkDriverName,
+  checkPoolName,
+  checkRawData,
+  checkShareId,
+  limits,
+} from "../names.ts";
+import { checkToleration } from "../taints.ts";
+import {
+  adminAccessDetail,
+  checkConfiguration,
+  checkReference,
+  checkReferences,
+  mayUseAdminAccess,
+  requestReferences,
+} from "./validation.ts";
+
+type DeviceKey = Pick<DeviceRequestAllocationResult, "driver" | "pool" | "device" | "shareID">;
+
+/** What tells devices of an allocation apart, in the form that messages print. */
+function deviceKey({ driver = "", pool = "", device = "", shareID = "" }: Partial<DeviceKey>): object {
+  return { Driver: driver, Pool: pool, Device: device, ShareID: shareID };
+}
+
+const keyText = (key: Partial<DeviceKey>): string => JSON.stringify(deviceKey(key));
+
+function checkConsumer(errors: FieldErrors, path: string, consumer: ResourceClaimConsumerReference): void {
+  for (const name of ["resource", "name", "uid"] as const) {
+    if (!consumer[name]) errors.required(`${path}.${name}`);
+  }
+}
+
+function checkNetworkData(errors: FieldErrors, path: string, data: NetworkDeviceData): void {
+  const { interfaceName = "", hardwareAddress = "" } = data;
+  if (byteLength(interfaceName) > limits.interfaceName) {
+    errors.tooLong(`${path}.interfaceName`, limits.interfaceName);
+  }
+  if (byteLength(hardwareAddress) > limits.hardwareAddress) {
+    errors.tooLong(`${path}.hardwareAddress`, limits.hardwareAddress);
+  }
+  const check = (address: string, at: string): void => {
+    errors.check(interfaceAddressRule, at, address);
+  };
+  errors.set(`${path}.ips`, data.ips, limits.addresses, check, (address) => address);
+}
+
+function checkDeviceStatus(
+  errors: FieldErrors,
+  path: string,
+  device: AllocatedDeviceStatus,
+  allocated: ReadonlySet<string>,
+): void {
+  checkDriverName(errors, `${path}.driver`, device.driver);
+  checkPoolName(errors, `${path}.pool`, device.pool);
+  checkDeviceName(errors, `${path}.device`, device.device);
+  if (device.shareID !== undefined) checkShareId(errors, `${path}.shareID`, device.shareID);
+  if (!allocated.has(keyText(device))) {
+    errors.invalid(path, deviceKey(device), "must be an allocated device in the claim");
+  }
+  const conditions = device.conditions ?? [];
+  if (conditions.length > limits.conditions) {
+    errors.tooMany(`${path}.conditions`, conditions.length, limits.conditions);
+  }
+  checkConditions(errors, `${path}.conditions`, conditions);
+  if (device.data !== undefined && device.data !== null) {
+    checkRawData(errors, `${path}.data`, device.data, false);
+  }
+  if (device.networkData) checkNetworkData(errors, `${path}.networkData`, device.networkData);
+}
+
+function checkResult(
+  errors: FieldErrors,
+  path: string,
+  result: DeviceRequestAllocationResult,
+  known: ReadonlySet<string>,
+  context: ValidationContext,
+): void {
+  checkReference(errors, `${path}.request`, result.request ?? "", known);
+  checkDriverName(errors, `${path}.driver`, result.driver);
+  checkPoolName(errors, `${path}.pool`, result.pool);
+  checkDeviceName(errors, `${path}.device`, result.device);
+  checkBindingConditions(errors, path, result);
+  // Earlier releases take over what the scheduler writes.
+  if (context.features.version >= "1.37") {
+    (result.tolerations ?? []).forEach((toleration, index) => {
+      checkToleration(errors, `${path}.tolerations[${index}]`, toleration);
+    });
+  }
+  if (result.shareID !== undefined) checkShareId(errors, `${path}.shareID`, result.shareID);
+}
+
+function checkAllocation(
+  errors: FieldErrors,
+  path: string,
+  allocation: AllocationResult,
+  known: ReadonlySet<string>,
+  context: ValidationContext,
+): void {
+  const { devices, nodeSelector } = allocation;
+  errors.items(`${path}.devices.results`, devices?.results, limits.results, (result, at) =>
+    checkResult(errors, at, result, known, context),
+  );
+  const checkConfig = (config: DeviceAllocationConfiguration, at: string): void => {
+    errors.oneOf(`${at}.source`, config.source, ["FromClaim", "FromClass"]);
+    checkReferences(errors, `${at}.requests`, config.requests, known);
+    checkConfiguration(errors, at, config);
+  };
+  errors.items(`${path}.devices.config`, devices?.config, limits.allocationConfig, checkConfig);
+  if (nodeSelector) checkNodeSelector(errors, `${path}.nodeSelector`, nodeSelector);
+}
+
+/** A result with admin access where the stored allocation has none yet (AuthorizedForAdminStatus). */
+function checkNewAdminAccess(
+  errors: FieldErrors,
+  claim: ResourceClaim,
+  old: ResourceClaim,
+  context: ValidationContext,
+): void {
+  if (mayUseAdminAccess(context)) return;
+  const first = ({ status }: ResourceClaim): number =>
+    (status?.allocation?.devices?.results ?? []).findIndex((result) => result.adminAccess === true);
+  const index = first(claim);
+  if (index < 0 || first(old) >= 0) return;
+  errors.forbidden(`status.allocation.devices.results[${index}].adminAccess`, adminAccessDetail);
+}
+
+export function checkClaimStatus(
+  errors: FieldErrors,
+  claim: ResourceClaim,
+  old: ResourceClaim,
+  context: ValidationContext,
+): void {
+  checkNewAdminAccess(errors, claim, old, context);
+  checkMetadataUpdate(errors, "metadata", claim.metadata, old.metadata);
+  checkFinalizerNames(errors, "metadata", claim.metadata);
+  const { allocation, reservedFor = [], devices } = claim.status ?? {};
+  errors.set(
+    "status.reservedFor",
+    reservedFor,
+    limits.reservedFor,
+    (consumer, at) => checkConsumer(errors, at, consumer),
+    (consumer) => consumer.uid ?? "",
+  );
+  const allocated = new Set((allocation?.devices?.results ?? []).map(keyText));
+  errors.set(
+    "status.devices",
+    devices,
+    unlimited,
+    (device, at) => checkDeviceStatus(errors, at, device, allocated),
+    deviceKey,
+  );
+  checkReservations(errors, claim, old);
+  const before = old.status?.allocation;
+  if (before && allocation) {
+    const printed = (): unknown =>
+      internalForm("resource/v1.AllocationResult", allocation, context.features.version);
+    checkImmutable(errors, "status.allocation", allocation, before, printed);
+  } else if (allocation) {
+    checkAllocation(errors, "status.allocation", allocation, requestReferences(claim.spec?.devices), context);
+  }
+}
+
+/** A claim is reserved only while it is allocated; once it is being deleted no consumer is added. */
+function checkReservations(errors: FieldErrors, claim: ResourceClaim, old: ResourceClaim): void {
+  const reservedFor = claim.status?.reservedFor ?? [];
+  if (reservedFor.length === 0) return;
+  if (!claim.status?.allocation) {
+    errors.forbidden("status.reservedFor", "may not be specified when `allocated` is not set");
+  } else if (claim.metadata.deletionTimestamp) {
+    const before = old.status?.reservedFor ?? [];
+    if (reservedFor.some((consumer) => !before.some((known) => sameValue(known, consumer)))) {
+      const detail =
+        "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set";
+      errors.forbidden("status.reservedFor", detail);
+    }
+  }
+}
+
+/**
+ * Drops the status of devices that this update deallocates, in place: a driver cannot be asked to do it in the same
+ * write as the scheduler. To be called before the update is validated.
+ */
+export function dropDeallocatedDevices(claim: ResourceClaim, old: ResourceClaim): void {
+  const { status } = claim;
+  if (!status?.devices) return;
+  const results = (of: ResourceClaim): ReadonlySet<string> =>
+    new Set((of.status?.allocation?.devices?.results ?? []).map(keyText));
+  const [now, before] = [results(claim), results(old)];
+  const kept = status.devices.filter((device) => now.has(keyText(device)) || !before.has(keyText(device)));
+  if (kept.length > 0) status.devices = kept;
+  else delete status.devices;
+}

@@ -1,0 +1,380 @@
+/** ResourceSlice (KEP-4381) with shared counters (KEP-4815), list attributes (KEP-5491), node resources (KEP-5517). */
+import { cameEmpty } from "../../../codec/empty.ts";
+import type {
+  CounterSet,
+  Device,
+  DeviceAttribute,
+  DeviceCounterConsumption,
+  ResourceSlice,
+  ResourceSliceSpec,
+} from "../../../generated/resource/v1.ts";
+import { byteLength, dnsLabel, dnsSubdomain } from "../../../names.ts";
+import { isSemanticVersion } from "../../../semver.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import {
+  asTyped,
+  checkImmutable,
+  type FieldErrors,
+  sameValue,
+  seenBefore,
+} from "../../../validation/field.ts";
+import { internalForm } from "../../../validation/internal.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { checkNodeSelector } from "../../../validation/nodeselector.ts";
+import { checkBindingConditions } from "../binding.ts";
+import {
+  checkDeviceName,
+  checkDriverName,
+  checkFullyQualifiedName,
+  checkPoolName,
+  checkQualifiedName,
+  limits,
+} from "../names.ts";
+import { checkTaint } from "../taints.ts";
+import { checkCapacity } from "./capacity.ts";
+import { checkNodeAllocatable } from "./node-allocatable.ts";
+
+/** Longest key of a map of attributes that a path shows whole. */
+const maxKeyLength = 63 + 1 + 32;
+
+function shownKey(key: string, limit: number): string {
+  if (key.length <= limit) return key;
+  const rest = limit - 3;
+  return `${key.slice(0, Math.ceil(rest / 2))}...${key.slice(key.length - Math.floor(rest / 2))}`;
+}
+
+function checkString(errors: FieldErrors, path: string, value: string): void {
+  if (byteLength(value) > limits.attributeValue) errors.tooLong(path, limits.attributeValue);
+}
+
+function checkVersion(errors: FieldErrors, path: string, value: string): void {
+  if (!isSemanticVersion(value)) {
+    errors.invalid(path, value, "must be a string compatible with semver.org spec 2.0.0");
+  }
+  checkString(errors, path, value);
+}
+
+const valueFields = ["bool", "int", "string", "version", "bools", "ints", "strings", "versions"] as const;
+const listFields = ["bools", "ints", "strings", "versions"] as const;
+
+function checkAttribute(
+  errors: FieldErrors,
+  path: string,
+  attribute: DeviceAttribute,
+  context: ValidationContext,
+): void {
+  if (attribute.string !== undefined) checkString(errors, `${path}.string`, attribute.string);
+  if (attribute.version !== undefined) checkVersion(errors, `${path}.version`, attribute.version);
+  for (const name of listFields) {
+    const list = attribute[name];
+    if (list !== undefined && list.length === 0) {
+      errors.invalid(`${path}.${name}`, list, "must not be empty if specified");
+    }
+    if (name === "strings" || name === "versions") {
+      (attribute[name] ?? []).forEach((item, index) => {
+        const check = name === "strings" ? checkString : checkVersion;
+        check(errors, `${path}.${name}[${index}]`, item);
+      });
+    }
+  }
+  const set = valueFields.filter((name) => attribute[name] !== undefined && attribute[name] !== null);
+  if (set.length === 1) return;
+  const printed =
+    set.length === 0 ? "" : internalForm("resource/v1.DeviceAttribute", attribute, context.features.version);
+  errors.invalid(path, printed, "exactly one value must be specified");
+}
+
+function checkCounters(
+  errors: FieldErrors,
+  path: string,
+  counters: CounterSet["counters"] | DeviceCounterConsumption["counters"],
+): void {
+  const names = Object.keys(counters ?? {});
+  if (names.length === 0) errors.required(path);
+  else if (names.length > limits.countersPerSet) errors.tooMany(path, names.length, limits.countersPerSet);
+  else for (const name of names) errors.check(dnsLabel, path, name);
+}
+
+function checkConsumption(errors: FieldErrors, path: string, consumption: DeviceCounterConsumption): void {
+  errors.checkRequired(dnsLabel, `${path}.counterSet`, consumption.counterSet);
+  checkCounters(errors, `${path}.counters`, consumption.counters);
+  const groups = consumption.compatibilityGroups;
+  const check = (group: string, at: string): void => errors.check(dnsLabel, at, group);
+  errors.set(`${path}.compatibilityGroups`, groups, limits.compatibilityGroups, check, (group) => group);
+}
+
+interface NodeChoice {
+  readonly nodeName?: string;
+  readonly nodeSelector?: Device["nodeSelector"];
+  readonly allNodes?: boolean;
+  readonly perDeviceNodeSelection?: boolean;
+}
+
+/** Checks the fields that choose nodes and answers which of them are set. */
+function checkNodeFields(errors: FieldErrors, path: string, choice: NodeChoice, emptyName: string): string[] {
+  const set: string[] = [];
+  const { nodeName, nodeSelector } = choice;
+  if (nodeName) {
+    set.push("`nodeName`");
+    errors.check(dnsSubdomain, `${path}.nodeName`, nodeName);
+  } else if (nodeName !== undefined) errors.invalid(`${path}.nodeName`, nodeName, emptyName);
+  if (nodeSelector) {
+    set.push("`nodeSelector`");
+    checkNodeSelector(errors, `${path}.nodeSelector`, nodeSelector);
+  }
+  return set;
+}
+
+function checkFlag(
+  errors: FieldErrors,
+  path: string,
+  name: string,
+  value: boolean | undefined,
+  set: string[],
+): void {
+  if (value) set.push(`\`${name}\``);
+  else if (value !== undefined)
+    errors.invalid(`${path}.${name}`, value, "must be either unset or set to true");
+}
+
+function checkDeviceNodes(errors: FieldErrors, path: string, device: Device, each: boolean): void {
+  if (!each) {
+    if (device.nodeName === undefined && !device.nodeSelector && device.allNodes === undefined) return;
+    const detail =
+      "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec";
+    errors.invalid(path, null, detail);
+    return;
+  }
+  const set = checkNodeFields(errors, path, device, "must not be empty");
+  checkFlag(errors, path, "allNodes", device.allNodes, set);
+  const detail =
+    "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec";
+  if (set.length === 0) errors.required(path, detail);
+  else if (set.length > 1) errors.invalid(path, `{${set.join(", ")}}`, detail);
+}
+
+/** Values of the attributes, those in lists counted one by one. */
+function attributeValues(device: Device): number {
+  return Object.values(device.attributes ?? {}).reduce((sum, attribute) => {
+    const listed = listFields.reduce((count, name) => count + (attribute[name]?.length ?? 0), 0);
+    return sum + Math.max(1, listed);
+  }, 0);
+}
+
+function checkMap<T>(
+  errors: FieldErrors,
+  path: string,
+  map: Readonly<Record<string, T>> | undefined,
+  check: (value: T, path: string) => void,
+): void {
+  for (const [key, value] of Object.entries(map ?? {})) {
+    checkQualifiedName(errors, path, key);
+    check(value, `${path}[${shownKey(key, maxKeyLength)}]`);
+  }
+}
+
+function checkDevice(
+  errors: FieldErrors,
+  path: string,
+  device: Device,
+  old: Device | undefined,
+  each: boolean,
+  context: ValidationContext,
+): void {
+  checkDeviceName(errors, `${path}.name`, device.name);
+  const entries = Object.keys(device.attributes ?? {}).length + Object.keys(device.capacity ?? {}).length;
+  if (entries > limits.attributesAndCapacity) {
+    const detail = `the total number of attributes and capacities must not exceed ${limits.attributesAndCapacity}`;
+    errors.invalid(path, entries, detail);
+  }
+  const values = attributeValues(device);
+  if (values > limits.attributeValues) {
+    errors.invalid(
+      path,
+      values,
+      `the total number of attribute values must not exceed ${limits.attributeValues}`,
+    );
+  }
+  checkMap(errors, `${path}.attributes`, device.attributes, (attribute, at) =>
+    checkAttribute(errors, at, attribute, context),
+  );
+  // From 1.37 on, later rules do not apply to what did not change.
+  const judged = context.features.version < "1.37" || old === undefined;
+  if (judged || !sameValue(old.capacity, device.capacity)) {
+    checkMap(errors, `${path}.capacity`, device.capacity, (capacity, at) =>
+      checkCapacity(errors, at, capacity, device.allowMultipleAllocations === true, context),
+    );
+  }
+  if (old === undefined || !sameValue(old.taints, device.taints)) {
+    errors.items(`${path}.taints`, device.taints, limits.taints, (taint, at) =>
+      checkTaint(errors, at, taint),
+    );
+  }
+  errors.set(
+    `${path}.consumesCounters`,
+    device.consumesCounters,
+    limits.consumedSets,
+    (consumption, at) => checkConsumption(errors, at, consumption),
+    (consumption) => consumption.counterSet ?? "",
+  );
+  checkDeviceNodes(errors, path, device, each);
+  checkBindingConditions(errors, path, device);
+  checkNodeAllocatable(errors, `${path}.nodeAllocatableResources`, device);
+}
+
+function checkNodes(errors: FieldErrors, spec: ResourceSliceSpec): void {
+  const set = checkNodeFields(errors, "spec", spec, "must be either unset or set to a non-empty string");
+  const terms = spec.nodeSelector?.nodeSelectorTerms;
+  if (spec.nodeSelector && terms?.length !== 1) {
+    // One term, so that selectors of several slices can be joined.
+    const { NodeSelectorTerms } = internalForm("core/v1.NodeSelector", spec.nodeSelector, "") as {
+      NodeSelectorTerms: unknown;
+    };
+    errors.invalid(
+      "spec.nodeSelector.nodeSelectorTerms",
+      NodeSelectorTerms,
+      "must have exactly one node selector term",
+    );
+  }
+  checkFlag(errors, "spec", "allNodes", spec.allNodes, set);
+  checkFlag(errors, "spec", "perDeviceNodeSelection", spec.perDeviceNodeSelection, set);
+  const wanted =
+    "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
+  if (set.length === 0) errors.required("spec", wanted);
+  else if (set.length > 1) {
+    errors.invalid("spec", `{${set.join(", ")}}`, `${wanted}, but multiple fields are set`);
+  }
+}
+
+function checkPartitionType(errors: FieldErrors, spec: ResourceSliceSpec, context: ValidationContext): void {
+  const name = spec.partitionTypeAttribute;
+  if (name === undefined) return;
+  const path = "spec.partitionTypeAttribute";
+  checkFullyQualifiedName(errors, path, name);
+  const devices = spec.devices ?? [];
+  if (!devices.some((device) => (device.consumesCounters ?? []).length > 0)) {
+    errors.invalid(path, name, "may only be set on a slice which declares devices that consume counters");
+    return;
+  }
+  const bare = name.startsWith(`${spec.driver}/`) ? name.slice(spec.driver.length + 1) : name;
+  devices.forEach((device, index) => {
+    if ((device.consumesCounters ?? []).length === 0) return;
+    const at = `spec.devices[${index}].attributes[${name}]`;
+    const { attributes = {} } = device;
+    const key = Object.hasOwn(attributes, name) ? name : bare;
+    const attribute = Object.hasOwn(attributes, key) ? attributes[key] : undefined;
+    if (attribute === undefined) {
+      const detail =
+        "device consumes counters and `partitionTypeAttribute` names this attribute, so it must be set";
+      errors.required(at, detail);
+    } else if (attribute.string === undefined) {
+      const printed = internalForm("resource/v1.DeviceAttribute", attribute, context.features.version);
+      errors.invalid(
+        at,
+        printed,
+        "must be a string value because `partitionTypeAttribute` names this attribute",
+      );
+    }
+  });
+}
+
+const nodeOperations = ["NodePrepareResources", "NodeUnprepareResources", "*"];
+
+function checkSkippedOperations(
+  errors: FieldErrors,
+  path: string,
+  operations: readonly string[] | undefined,
+): void {
+  const skipped = operations ?? [];
+  const repeated = seenBefore();
+  skipped.forEach((operation, index) => {
+    if (!nodeOperations.includes(operation))
+      errors.notSupported(`${path}[${index}]`, operation, nodeOperations);
+    if (repeated(operation)) errors.duplicate(`${path}[${index}]`, operation);
+  });
+  const [prepare = "", unprepare = "", all = ""] = nodeOperations;
+  if (skipped.includes(prepare) && !skipped.includes(unprepare) && !skipped.includes(all)) {
+    const detail = "NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped";
+    errors.invalid(path, skipped, detail);
+  }
+}
+
+/** A slice whose devices have more to them may hold fewer. */
+function deviceLimit(devices: readonly Device[]): number {
+  const advanced = devices.some(
+    (device) =>
+      (device.taints ?? []).length > 0 ||
+      (device.consumesCounters ?? []).length > 0 ||
+      Object.values(device.attributes ?? {}).some((attribute) => listFields.some((name) => attribute[name])),
+  );
+  return advanced ? limits.devicesWithAdvancedFeatures : limits.devices;
+}
+
+function checkSpec(
+  errors: FieldErrors,
+  spec: ResourceSliceSpec,
+  old: ResourceSliceSpec | undefined,
+  context: ValidationContext,
+): void {
+  checkDriverName(errors, "spec.driver", spec.driver);
+  checkPoolName(errors, "spec.pool.name", spec.pool?.name);
+  const { resourceSliceCount = 0, generation = 0 } = spec.pool ?? {};
+  if (resourceSliceCount <= 0) {
+    errors.invalid("spec.pool.resourceSliceCount", resourceSliceCount, "must be greater than zero");
+  }
+  if (generation < 0) {
+    errors.invalid("spec.pool.generation", generation, "must be greater than or equal to zero");
+  }
+  if (old !== undefined) {
+    checkImmutable(errors, "spec.pool.name", spec.pool?.name, old.pool?.name);
+    checkImmutable(errors, "spec.driver", spec.driver, old.driver);
+    checkImmutable(errors, "spec.nodeName", spec.nodeName, old.nodeName, () => asTyped(spec.nodeName));
+  }
+  checkNodes(errors, spec);
+  const given = (name: "sharedCounters" | "devices"): boolean => !!spec[name] || cameEmpty(spec, name);
+  if (given("sharedCounters") && given("devices")) {
+    errors.invalid("spec", "", "only one of `sharedCounters` or `devices` is allowed");
+  }
+  const devices = spec.devices ?? [];
+  errors.set(
+    "spec.devices",
+    devices,
+    deviceLimit(devices),
+    (device, at) => {
+      const before = old?.devices?.find(({ name }) => name === device.name);
+      checkDevice(errors, at, device, before, spec.perDeviceNodeSelection === true, context);
+    },
+    (device) => device.name ?? "",
+  );
+  errors.set(
+    "spec.sharedCounters",
+    spec.sharedCounters,
+    limits.counterSets,
+    (set, at) => {
+      errors.checkRequired(dnsLabel, `${at}.name`, set.name);
+      checkCounters(errors, `${at}.counters`, set.counters);
+    },
+    (set) => set.name ?? "",
+  );
+  checkPartitionType(errors, spec, context);
+  checkSkippedOperations(errors, "spec.skipNodeOperations", spec.skipNodeOperations);
+}
+
+const empty = { driver: "", pool: { name: "", generation: 0, resourceSliceCount: 0 } };
+
+export function checkSlice(errors: FieldErrors, slice: ResourceSlice, context: ValidationContext): void {
+  checkMetadata(errors, "metadata", slice.metadata, dnsSubdomain, false);
+  checkFinalizerNames(errors, "metadata", slice.metadata);
+  checkSpec(errors, slice.spec ?? empty, undefined, context);
+}
+
+export function checkSliceUpdate(
+  errors: FieldErrors,
+  slice: ResourceSlice,
+  old: ResourceSlice,
+  context: ValidationContext,
+): void {
+  checkMetadataUpdate(errors, "metadata", slice.metadata, old.metadata);
+  checkFinalizerNames(errors, "metadata", slice.metadata);
+  checkSpec(errors, slice.spec ?? empty, old.spec ?? empty, context);
+}

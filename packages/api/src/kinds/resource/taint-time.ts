@@ -1,0 +1,6 @@
+import type { DeviceTaint } from "../../generated/resource/v1.ts";
+import type { Time } from "../../object.ts";
+
+export function stamp(taint: DeviceTaint | undefined, now: Time): void {
+  if (taint) taint.timeAdded ??= now;
+}

@@ -1,0 +1,36 @@
+import type { CompositePodGroup } from "../../../generated/scheduling/v1alpha3.ts";
+import type { PodGroup } from "../../../generated/scheduling/v1beta1.ts";
+import { checkConditions } from "../../../validation/conditions.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { checkFixed, checkParent, checkReference, checkShared } from "../groups.ts";
+
+type Group = PodGroup | CompositePodGroup;
+
+export const compositePodGroupValidation = {
+  create(errors: FieldErrors, object: CompositePodGroup): void {
+    checkObject(errors, object);
+    const { spec } = object;
+    checkParent(errors, spec ?? {});
+    if (!spec?.workloadRef) errors.required("spec.workloadRef");
+    checkReference(errors, "spec.workloadRef", spec?.workloadRef);
+    checkShared(errors, "spec", spec ?? {}, "minGroupCount");
+  },
+  update(errors: FieldErrors, object: CompositePodGroup, old: CompositePodGroup): void {
+    checkObjectUpdate(errors, object, old);
+    checkFixed(errors, object.spec, old.spec, [
+      "parentCompositePodGroupName",
+      "workloadRef",
+      "schedulingPolicy",
+      "schedulingConstraints",
+      "disruptionMode",
+      "priorityClassName",
+      "priority",
+      "preemptionPolicy",
+    ]);
+  },
+  status(errors: FieldErrors, object: Group, old: Group): void {
+    checkObjectUpdate(errors, object, old);
+    checkConditions(errors, "status.conditions", object.status?.conditions);
+  },
+};

@@ -1,0 +1,68 @@
+import type { PodGroup } from "../../../generated/scheduling/v1beta1.ts";
+import { longName } from "../../../names.ts";
+import { checkConditions } from "../../../validation/conditions.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { type FieldErrors, sameValue } from "../../../validation/field.ts";
+import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import {
+  checkFixed,
+  checkNames,
+  checkParent,
+  checkPolicy,
+  checkReference,
+  checkShared,
+  isOlder,
+  maxClaims,
+  type Struct,
+} from "../groups.ts";
+
+/** A gang stays a gang, with another minimum perhaps. */
+function checkPolicyUpdate(errors: FieldErrors, policy: Struct, old: Struct): void {
+  const path = "spec.schedulingPolicy";
+  if (!sameValue(policy["basic"], old["basic"])) errors.invalid(`${path}.basic`, null, "field is immutable");
+  const [isGang, wasGang] = [policy, old].map(({ gang }) => gang !== undefined && gang !== null);
+  if (isGang && !wasGang) errors.invalid(`${path}.gang`, null, "field cannot be set once created");
+  if (wasGang && !isGang) errors.invalid(`${path}.gang`, null, "field cannot be cleared once set");
+}
+
+export const podGroupValidation = {
+  create(errors: FieldErrors, object: PodGroup, context: ValidationContext): void {
+    checkObject(errors, object);
+    if (isOlder(context)) return;
+    const { spec } = object;
+    if (spec?.parentCompositePodGroupName !== undefined && !spec.workloadRef)
+      errors.required("spec.workloadRef", "must be set when parentCompositePodGroupName is set");
+    checkParent(errors, spec ?? {});
+    checkReference(errors, "spec.workloadRef", spec?.workloadRef);
+    checkShared(errors, "spec", spec ?? {}, "minCount");
+  },
+  update(errors: FieldErrors, object: PodGroup, old: PodGroup, context: ValidationContext): void {
+    checkObjectUpdate(errors, object, old);
+    if (isOlder(context)) return;
+    checkFixed(errors, object.spec, old.spec, ["parentCompositePodGroupName", "workloadRef"]);
+    const [policy, before] = [object, old].map(({ spec }) => (spec.schedulingPolicy ?? {}) as Struct);
+    checkPolicyUpdate(errors, policy!, before!);
+    checkPolicy(errors, "spec.schedulingPolicy", policy, "minCount");
+    checkFixed(errors, object.spec, old.spec, [
+      "schedulingConstraints",
+      "resourceClaims",
+      "disruptionMode",
+      "priorityClassName",
+      "priority",
+      "preemptionPolicy",
+    ]);
+  },
+  status(errors: FieldErrors, object: PodGroup, old: PodGroup): void {
+    checkObjectUpdate(errors, object, old);
+    checkConditions(errors, "status.conditions", object.status?.conditions);
+    const known = new Set((object.spec.resourceClaims ?? []).map(({ name }) => name));
+    const path = "status.resourceClaimStatuses";
+    errors.items(path, object.status?.resourceClaimStatuses, maxClaims, (status, at) => {
+      if (!known.has(status.name))
+        errors.invalid(`${at}.name`, status.name, "must match the name of an entry in `spec.resourceClaims`");
+      if (status.resourceClaimName !== undefined)
+        errors.check(longName, `${at}.resourceClaimName`, status.resourceClaimName);
+    });
+    checkNames(errors, path, object.status?.resourceClaimStatuses);
+  },
+};

@@ -1,0 +1,28 @@
+import { byteLength, qualifiedName } from "../../names.ts";
+import type { FieldErrors } from "../../validation/field.ts";
+
+export const limits = { parameters: 512, bytes: 256 * 1024, nodeId: 192, error: 1024 } as const;
+
+export function checkProvisioner(errors: FieldErrors, path: string, name: string | undefined): void {
+  if (!name) errors.required(path);
+  else
+    for (const problem of qualifiedName(name.toLowerCase()))
+      errors.invalid(path, name.toLowerCase(), problem);
+}
+
+export function checkParameters(
+  errors: FieldErrors,
+  parameters: Readonly<Record<string, string>> | undefined,
+  mayBeEmpty: boolean,
+): void {
+  const entries = Object.entries(parameters ?? {});
+  if (entries.length > limits.parameters) errors.tooLong("parameters", limits.parameters);
+  let size = 0;
+  for (const [key, value] of entries) {
+    if (key === "") errors.invalid("parameters", key, "field can not be empty.");
+    size += byteLength(key) + byteLength(value);
+  }
+  if (size > limits.bytes) errors.tooLong("parameters", limits.bytes);
+  if (!mayBeEmpty && entries.length === 0)
+    errors.required("parameters", "must contain at least one key/value pair");
+}

@@ -1,0 +1,43 @@
+import { CSIStorageCapacity } from "../../../generated/storage/v1.ts";
+import { dnsSubdomain } from "../../../names.ts";
+import { Quantity } from "../../../quantity.ts";
+import { checkImmutable, type FieldErrors } from "../../../validation/field.ts";
+import { internalForm } from "../../../validation/internal.ts";
+import { checkLabelSelector } from "../../../validation/nodeselector.ts";
+import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { labelDeprecation, termWarnings } from "../../../validation/warnings/node-labels.ts";
+import { defineKind } from "../../define.ts";
+
+const csiStorageCapacityValidation = {
+  create(errors: FieldErrors, object: CSIStorageCapacity): void {
+    checkObject(errors, object);
+    checkLabelSelector(errors, "nodeTopology", object.nodeTopology);
+    errors.check(dnsSubdomain, "storageClassName", object.storageClassName ?? "");
+    if (object.capacity && Quantity.parse(object.capacity).sign < 0) {
+      errors.invalid("capacity", object.capacity, "must be greater than or equal to 0");
+    }
+  },
+  update(errors: FieldErrors, object: CSIStorageCapacity, old: CSIStorageCapacity): void {
+    this.create(errors, object);
+    checkObjectUpdate(errors, object, old);
+    checkImmutable(errors, "nodeTopology", object.nodeTopology ?? null, old.nodeTopology, () =>
+      internalForm("meta/v1.LabelSelector", object.nodeTopology, ""),
+    );
+    checkImmutable(errors, "storageClassName", object.storageClassName ?? "", old.storageClassName);
+  },
+};
+
+function capacityWarnings({ nodeTopology }: CSIStorageCapacity): string[] {
+  return [
+    ...termWarnings("nodeTopology", { matchExpressions: nodeTopology?.matchExpressions ?? [] }, false),
+    ...Object.keys(nodeTopology?.matchLabels ?? {}).flatMap((label) => {
+      const why = labelDeprecation(label);
+      return why === undefined ? [] : [`nodeTopology.matchLabels.${label}: ${why}`];
+    }),
+  ];
+}
+
+export const csiStorageCapacity = defineKind(CSIStorageCapacity, {
+  validation: csiStorageCapacityValidation,
+  warnings: capacityWarnings,
+});

@@ -1,0 +1,59 @@
+import type { TopologySelectorTerm } from "../../../generated/core/v1.ts";
+import type { StorageClass } from "../../../generated/storage/v1.ts";
+import { dnsSubdomain, qualifiedName } from "../../../names.ts";
+import { checkImmutable, type FieldErrors, printedMap, seenBefore } from "../../../validation/field.ts";
+import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { checkParameters, checkProvisioner } from "../class-parameters.ts";
+
+function checkTopologies(errors: FieldErrors, terms: readonly TopologySelectorTerm[]): void {
+  const before = new Map<string, number>();
+  terms.forEach(({ matchLabelExpressions }, index) => {
+    const path = `allowedTopologies[${index}].matchLabelExpressions`;
+    const expressions = matchLabelExpressions ?? [];
+    const repeatedKey = seenBefore();
+    expressions.forEach(({ key = "", values: given }, place) => {
+      const values = given ?? [];
+      const at = `${path}[${place}]`;
+      if (values.length === 0) errors.required(`${at}.values`);
+      const repeated = seenBefore();
+      values.forEach((value, position) => {
+        if (repeated(value)) errors.duplicate(`${at}.values[${position}]`, value);
+      });
+      errors.check(qualifiedName, `${at}.key`, key);
+      if (repeatedKey(key)) errors.duplicate(`${at}.key`, key);
+    });
+    const plain = new Map(expressions.map(({ key = "", values }) => [key, [...(values ?? [])].sort()]));
+    const text = JSON.stringify([...plain].sort(([a], [b]) => (a < b ? -1 : 1)));
+    const same = before.get(text) ?? 0;
+    before.set(text, same + 1);
+    // Upstream's list of those before starts with as many empty terms as there are terms.
+    const times = same + (expressions.length === 0 ? terms.length : 0);
+    for (let time = 0; time < times; time++) errors.duplicate(path, "");
+  });
+}
+
+export const storageClassValidation = {
+  create(errors: FieldErrors, object: StorageClass): void {
+    checkObject(errors, object, dnsSubdomain, false);
+    checkProvisioner(errors, "provisioner", object.provisioner);
+    checkParameters(errors, object.parameters, true);
+    const policies = ["Delete", "Retain"];
+    const policy = object.reclaimPolicy;
+    if (policy && !policies.includes(policy)) errors.notSupported("reclaimPolicy", policy, policies);
+    const modes = ["Immediate", "WaitForFirstConsumer"];
+    const mode = object.volumeBindingMode;
+    if (mode === undefined || mode === null) errors.required("volumeBindingMode");
+    else if (!modes.includes(mode)) errors.notSupported("volumeBindingMode", mode, modes);
+    checkTopologies(errors, object.allowedTopologies ?? []);
+  },
+  update(errors: FieldErrors, object: StorageClass, old: StorageClass): void {
+    this.create(errors, object);
+    checkObjectUpdate(errors, object, old);
+    checkImmutable(errors, "parameters", object.parameters, old.parameters, () =>
+      printedMap(object, "parameters"),
+    );
+    for (const name of ["provisioner", "reclaimPolicy", "volumeBindingMode"] as const) {
+      checkImmutable(errors, name, object[name], old[name]);
+    }
+  },
+};

@@ -1,0 +1,62 @@
+import type { VolumeAttachment } from "../../../generated/storage/v1.ts";
+import { byteLength, dnsSubdomain } from "../../../names.ts";
+import type { ValidationContext } from "../../../validation/context.ts";
+import { checkImmutable, type FieldErrors } from "../../../validation/field.ts";
+import { internalForm } from "../../../validation/internal.ts";
+import { checkObject } from "../../../validation/objects.ts";
+import { checkInlineVolume } from "../../core/persistent-volume/validation.ts";
+import { checkDriver } from "../../core/pod/volume-sources.ts";
+import { limits } from "../class-parameters.ts";
+
+function checkAttachment(errors: FieldErrors, { spec, status }: VolumeAttachment): void {
+  if (!spec?.attacher) errors.required("spec.attacher");
+  else checkDriver(errors, "spec.attacher", spec.attacher);
+  const { inlineVolumeSpec, persistentVolumeName: name } = spec?.source ?? {};
+  const named = name !== undefined && name !== null;
+  const one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+  if (!inlineVolumeSpec && !named) errors.required("spec.source", one);
+  else if (inlineVolumeSpec && named) errors.forbidden("spec.source", one);
+  else if (name === "") {
+    errors.required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName");
+  } else if (inlineVolumeSpec) checkInlineVolume(errors, "spec.source.inlineVolumeSpec", inlineVolumeSpec);
+  errors.check(dnsSubdomain, "spec.nodeName", spec?.nodeName ?? "");
+  let size = 0;
+  for (const [key, value] of Object.entries(status?.attachmentMetadata ?? {}))
+    size += byteLength(key) + byteLength(value);
+  if (size > limits.bytes) errors.tooLong("status.attachmentMetadata", limits.bytes);
+  for (const field of ["attachError", "detachError"] as const) {
+    const error = status?.[field];
+    if (error?.message && byteLength(error.message) > limits.error)
+      errors.tooLong(`status.${field}.message`, limits.bytes);
+    if (error?.errorCode !== undefined && error.errorCode !== null && error.errorCode < 0) {
+      errors.invalid(
+        `status.${field}.errorCode`,
+        error.errorCode,
+        "must be between 0 and 2147483647, inclusive",
+      );
+    }
+  }
+  if (named) errors.check(dnsSubdomain, "spec.source.persistentVolumeName", name);
+}
+
+function checkAttachmentUpdate(
+  errors: FieldErrors,
+  object: VolumeAttachment,
+  old: VolumeAttachment,
+  { features }: ValidationContext,
+): void {
+  checkObject(errors, object, dnsSubdomain, false);
+  checkAttachment(errors, object);
+  const printed = (): unknown =>
+    internalForm("storage/v1.VolumeAttachmentSpec", object.spec ?? {}, features.version);
+  checkImmutable(errors, "spec", object.spec, old.spec, printed);
+}
+
+export const volumeAttachmentValidation = {
+  create(errors: FieldErrors, object: VolumeAttachment): void {
+    checkObject(errors, object, dnsSubdomain, false);
+    checkAttachment(errors, object);
+  },
+  update: checkAttachmentUpdate,
+  status: checkAttachmentUpdate,
+};

@@ -1,0 +1,26 @@
+import { VolumeAttributesClass } from "../../../generated/storage/v1.ts";
+import { dnsSubdomain } from "../../../names.ts";
+import { type FieldErrors, sameValue } from "../../../validation/field.ts";
+import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { defineKind } from "../../define.ts";
+import { checkParameters, checkProvisioner } from "../class-parameters.ts";
+
+const volumeAttributesClassValidation = {
+  create(errors: FieldErrors, object: VolumeAttributesClass): void {
+    checkObject(errors, object, dnsSubdomain, false);
+    checkProvisioner(errors, "driverName", object.driverName);
+    checkParameters(errors, object.parameters, false);
+  },
+  update(errors: FieldErrors, object: VolumeAttributesClass, old: VolumeAttributesClass): void {
+    checkObjectUpdate(errors, object, old);
+    if (object.driverName !== old.driverName)
+      errors.forbidden("driverName", "updates to driverName are forbidden.");
+    if (!sameValue(object.parameters, old.parameters))
+      errors.forbidden("parameters", "updates to parameters are forbidden.");
+    this.create(errors, object);
+  },
+};
+
+export const volumeAttributesClass = defineKind(VolumeAttributesClass, {
+  validation: volumeAttributesClassValidation,
+});

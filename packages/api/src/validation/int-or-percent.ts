@@ -1,0 +1,21 @@
+import { isPercent } from "../names.ts";
+import type { IntOrString } from "../object.ts";
+import type { FieldErrors } from "./field.ts";
+
+/** A number, or a share in percent. */
+export function checkShare(errors: FieldErrors, path: string, value: IntOrString | undefined): void {
+  if (typeof value !== "string") errors.notNegative(path, value);
+  else errors.check(isPercent, path, value);
+}
+
+const shareOf = (value: IntOrString | undefined): number | undefined =>
+  typeof value === "string" && isPercent(value).length === 0 ? Number.parseInt(value, 10) : undefined;
+
+export function checkAtMostAll(errors: FieldErrors, path: string, value: IntOrString | undefined): void {
+  if ((shareOf(value) ?? 0) > 100) errors.invalid(path, value, "must not be greater than 100%");
+}
+
+/** The number of a number or a share; a text that is neither counts as none. */
+export function amountOf(value: IntOrString | undefined): number {
+  return typeof value === "number" ? value : (shareOf(value) ?? (Number(value ?? 0) || 0));
+}

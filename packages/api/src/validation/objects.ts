@@ -1,0 +1,20 @@
+import { dnsSubdomain, type NameRule } from "../names.ts";
+import type { KubeObject } from "../object.ts";
+import type { FieldErrors } from "./field.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
+
+/** Metadata of a new object, the names of its finalizers among it. */
+export function checkObject(
+  errors: FieldErrors,
+  object: KubeObject,
+  rule: NameRule = dnsSubdomain,
+  namespaced = true,
+): void {
+  checkMetadata(errors, "metadata", object.metadata, rule, namespaced);
+  checkFinalizerNames(errors, "metadata", object.metadata);
+}
+
+export function checkObjectUpdate(errors: FieldErrors, object: KubeObject, old: KubeObject): void {
+  checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
+  checkFinalizerNames(errors, "metadata", object.metadata);
+}

@@ -1,0 +1,2 @@
+/** Begins the user name of a service account: `system:serviceaccount:<namespace>:<name>`. */
+export const serviceAccountPrefix = "system:serviceaccount:";

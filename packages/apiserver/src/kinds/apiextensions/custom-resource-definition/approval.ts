@@ -1,0 +1,48 @@
+import { quoted } from "@dray/api";
+import type { FieldErrors } from "@dray/api/validation";
+import type { Definition } from "./types.ts";
+
+const annotation = "api-approved.kubernetes.io";
+const link = "see https://github.com/kubernetes/enhancements/pull/1111";
+
+/** Whether a definition in a group of the community says who has approved of it. */
+export interface Approval {
+  readonly state: "Approved" | "Bypassed" | "Missing" | "Invalid";
+  readonly reason: string;
+}
+
+/** Undefined for groups that need no approval. */
+export function approvalOf({ spec, metadata }: Definition): Approval | undefined {
+  const guarded = /(^|\.)(k8s\.io|kubernetes\.io)$/.test(spec.group);
+  if (!guarded) return undefined;
+  const text = metadata.annotations?.[annotation] ?? "";
+  if (text === "") {
+    return {
+      state: "Missing",
+      reason: `protected groups must have approval annotation "${annotation}", ${link}`,
+    };
+  }
+  if (text.startsWith("unapproved")) return { state: "Bypassed", reason: `not approved: ${quoted(text)}` };
+  if (/^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/[^/\s]+/.test(text))
+    return { state: "Approved", reason: `approved in ${text}` };
+  const wanted = `with either a URL or a reason starting with "unapproved"`;
+  return {
+    state: "Invalid",
+    reason: `protected groups must have approval annotation "${annotation}" ${wanted}, ${link}`,
+  };
+}
+
+/** An approval that has not changed is not checked again. */
+export function checkApproval(
+  errors: FieldErrors,
+  definition: Definition,
+  old: Definition | undefined,
+): void {
+  const approval = approvalOf(definition);
+  if (approval === undefined || (old && approvalOf(old)?.state === approval.state)) return;
+  const path = `metadata.annotations[${annotation}]`;
+  if (approval.state === "Missing") errors.required(path, approval.reason);
+  if (approval.state === "Invalid") {
+    errors.invalid(path, definition.metadata.annotations?.[annotation] ?? "", approval.reason);
+  }
+}

@@ -1,0 +1,182 @@
+import type { CustomResourceDefinitionStatus } from "@dray/api/apiextensions/v1";
+import { approvalOf } from "./approval.ts";
+import { structuralErrors } from "./structural.ts";
+import { type Definition, isTrue, type Names } from "./types.ts";
+
+export interface Condition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+}
+
+type Status = CustomResourceDefinitionStatus;
+type Conditions = NonNullable<Status["conditions"]>;
+
+/** The conditions with one of them set; its time changes with its status only. `now` in RFC 3339. */
+export function withCondition(
+  conditions: Conditions | undefined,
+  condition: Condition,
+  now: string,
+): Conditions {
+  const all = [...(conditions ?? [])];
+  const index = all.findIndex(({ type }) => type === condition.type);
+  const old = all[index];
+  const same = old?.status === condition.status && old.lastTransitionTime;
+  const next = { ...condition, lastTransitionTime: same ? old.lastTransitionTime! : now };
+  if (index < 0) all.push(next);
+  else all[index] = next;
+  return all;
+}
+
+/** Names in use by the definitions of a group. */
+interface Taken {
+  readonly resources: ReadonlySet<string>;
+  readonly kinds: ReadonlySet<string>;
+}
+
+function takenBy(others: readonly Definition[]): Taken {
+  const resources = new Set<string>();
+  const kinds = new Set<string>();
+  for (const { status } of others) {
+    const { plural, singular, shortNames = [], kind, listKind } = status?.acceptedNames ?? {};
+    for (const name of [plural, singular, ...shortNames]) if (name) resources.add(name);
+    for (const name of [kind, listKind]) if (name) kinds.add(name);
+  }
+  return { resources, kinds };
+}
+
+/**
+ * The status with the names that a definition gets: each one that no other definition of its group has. Undefined
+ * where nothing changes. (apiextensions.k8s.io NamesAccepted and the first Established.)
+ */
+export function nameStatus(
+  definition: Definition,
+  group: readonly Definition[],
+  now: string,
+): Status | undefined {
+  const wanted = definition.spec.names;
+  const accepted: Partial<Names> = definition.status?.acceptedNames ?? {};
+  if (sameNames(wanted, accepted)) return undefined;
+  const taken = takenBy(group);
+  const names: Partial<Names> = { ...accepted };
+  let refused: Condition | undefined;
+  const refuse = (reason: string, message: string): void => {
+    refused = { type: "NamesAccepted", status: "False", reason, message };
+  };
+  const claim = (field: "plural" | "singular" | "kind" | "listKind", used: ReadonlySet<string>): void => {
+    const name = wanted[field] ?? "";
+    if (name !== (accepted[field] ?? "") && used.has(name)) {
+      refuse(`${field[0]!.toUpperCase()}${field.slice(1)}Conflict`, `"${name}" is already in use`);
+    } else names[field] = name;
+  };
+  claim("plural", taken.resources);
+  claim("singular", taken.resources);
+  const short = wanted.shortNames ?? [];
+  const own = accepted.shortNames ?? [];
+  const conflicts = short
+    .filter((name) => !own.includes(name) && taken.resources.has(name))
+    .map((name) => `"${name}" is already in use`);
+  if (conflicts.length > 0) {
+    refuse("ShortNamesConflict", conflicts.length === 1 ? conflicts[0]! : `[${conflicts.join(", ")}]`);
+  } else if (wanted.shortNames === undefined) delete names.shortNames;
+  else names.shortNames = wanted.shortNames;
+  claim("kind", taken.kinds);
+  claim("listKind", taken.kinds);
+  if (wanted.categories === undefined) delete names.categories;
+  else names.categories = wanted.categories;
+  const naming = refused ?? {
+    type: "NamesAccepted",
+    status: "True",
+    reason: "NoConflicts",
+    message: "no conflicts found",
+  };
+  const known = definition.status?.conditions?.find(({ type }) => type === "NamesAccepted");
+  const unchanged =
+    sameNames(names, accepted) && known?.reason === naming.reason && known.message === naming.message;
+  if (unchanged) return undefined;
+  let conditions = withCondition(definition.status?.conditions, naming as Condition, now);
+  if (!isTrue(definition, "Established")) {
+    const established: Condition =
+      naming.status === "True"
+        ? { type: "Established", status: "False", reason: "Installing", message: initialNames }
+        : {
+            type: "Established",
+            status: "False",
+            reason: "NotAccepted",
+            message: "not all names are accepted",
+          };
+    const before = definition.status?.conditions?.some(({ type }) => type === "Established");
+    if (!before || naming.status === "True") conditions = withCondition(conditions, established, now);
+  }
+  return { ...definition.status!, acceptedNames: names as Names, conditions };
+}
+
+const initialNames = "the initial names have been accepted";
+
+function sameNames(a: Partial<Names>, b: Partial<Names>): boolean {
+  const list = (names: readonly string[] | undefined): string => (names ?? []).join(",");
+  return (
+    (a.plural ?? "") === (b.plural ?? "") &&
+    (a.singular ?? "") === (b.singular ?? "") &&
+    (a.kind ?? "") === (b.kind ?? "") &&
+    (a.listKind ?? "") === (b.listKind ?? "") &&
+    list(a.shortNames) === list(b.shortNames) &&
+    list(a.categories) === list(b.categories)
+  );
+}
+
+/**
+ * The next condition that the status of a definition needs: of its approval, of its schemas, or that it is
+ * served.
+ */
+export function nextCondition(definition: Definition): Condition | undefined {
+  const wanted = [approvalCondition(definition), schemaCondition(definition), established(definition)];
+  return wanted.find((condition) => {
+    if (condition === undefined) return false;
+    const known = definition.status?.conditions?.find(({ type }) => type === condition.type);
+    return (
+      known?.status !== condition.status ||
+      known.reason !== condition.reason ||
+      known.message !== condition.message
+    );
+  });
+}
+
+function established(definition: Definition): Condition | undefined {
+  if (!isTrue(definition, "NamesAccepted") || isTrue(definition, "Established")) return undefined;
+  return { type: "Established", status: "True", reason: "InitialNamesAccepted", message: initialNames };
+}
+
+const approvals = {
+  Missing: ["False", "MissingAnnotation"],
+  Approved: ["True", "ApprovedAnnotation"],
+  Bypassed: ["False", "UnapprovedAnnotation"],
+  Invalid: ["False", "InvalidAnnotation"],
+} as const;
+
+function approvalCondition(definition: Definition): Condition | undefined {
+  const approval = approvalOf(definition);
+  if (approval === undefined) return undefined;
+  const [status, reason] = approvals[approval.state];
+  return { type: "KubernetesAPIApprovalPolicyConformant", status, reason, message: approval.reason };
+}
+
+/** Schemas of stored definitions may be from days when they did not have to be structural. */
+function schemaCondition({ spec }: Definition): Condition | undefined {
+  for (const [index, { schema }] of spec.versions.entries()) {
+    if (schema?.openAPIV3Schema === undefined) continue;
+    const [first] = structuralErrors(
+      `spec.versions[${index}].schema.openAPIV3Schema`,
+      schema.openAPIV3Schema,
+    );
+    if (first === undefined) continue;
+    return {
+      type: "NonStructuralSchema",
+      status: "True",
+      reason: "Violations",
+      message: `${first.path}: ${first.detail}`,
+    };
+  }
+  return undefined;
+}

@@ -1,0 +1,17 @@
+import type { CustomResourceDefinition } from "@dray/api/apiextensions/v1";
+
+/** Names that follow from others, in place (apiextensions.k8s.io/v1 defaults). */
+export function withDefaultNames({ spec, status }: Partial<CustomResourceDefinition>): void {
+  if (spec === undefined) return;
+  const storage = spec.versions?.find((version) => version.storage)?.name;
+  // A status that names no stored version at all would have the definition refused for ever.
+  if (status && !status.storedVersions?.length && storage !== undefined) status.storedVersions = [storage];
+  const { names } = spec;
+  if (names?.kind) {
+    names.singular ||= names.kind.toLowerCase();
+    names.listKind ||= `${names.kind}List`;
+  }
+  spec.conversion ??= { strategy: "None" };
+  const service = spec.conversion.webhook?.clientConfig?.service;
+  if (service !== undefined) service.port ??= 443;
+}

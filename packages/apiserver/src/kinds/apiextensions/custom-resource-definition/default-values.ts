@@ -1,0 +1,125 @@
+import { FieldErrors } from "@dray/api/validation";
+import { deepEqual, thaw } from "../../../storage/json.ts";
+import { checkEmbedded, coerceEmbedded, MetadataError } from "../../../structural-schemas/embedded.ts";
+import { prune } from "../../../structural-schemas/pruning.ts";
+import { RuleSet } from "../../../structural-schemas/rules/evaluate.ts";
+import {
+  additionalOf,
+  isEmbedded,
+  isPlain,
+  itemsOf,
+  metaFields,
+  type Plain,
+  type Schema,
+} from "../../../structural-schemas/schema.ts";
+import { checkValue } from "../../../structural-schemas/validate.ts";
+
+/** All rules that judge defaults may cost together what those of one object may. */
+interface Budget {
+  left: number;
+}
+
+/** Defaults must fit the schema that they are in, rules included, and hold nothing that pruning would take out. */
+export function checkDefaults(
+  errors: FieldErrors,
+  path: string,
+  schema: Schema,
+  mustBePruned: boolean,
+): void {
+  const root = { ...schema, "x-kubernetes-embedded-resource": true };
+  check(errors, path, root, false, mustBePruned, { left: 10_000_000 });
+}
+
+function check(
+  errors: FieldErrors,
+  path: string,
+  schema: Schema,
+  within: boolean,
+  mustBePruned: boolean,
+  budget: Budget,
+): void {
+  const embedded = isEmbedded(schema);
+  const insideMetadata = within && !embedded;
+  if (schema.default !== undefined && schema.default !== null) {
+    checkDefault(errors, `${path}.default`, schema, insideMetadata, mustBePruned, budget);
+    if (budget.left < 0) return;
+  }
+  const items = itemsOf(schema);
+  if (items !== undefined) check(errors, `${path}.items`, items, insideMetadata, mustBePruned, budget);
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    if (budget.left < 0) return;
+    const inside = insideMetadata || (embedded && metaFields.has(name));
+    check(errors, `${path}.properties[${name}]`, property, inside, mustBePruned, budget);
+  }
+}
+
+function checkDefault(
+  errors: FieldErrors,
+  path: string,
+  schema: Schema,
+  insideMetadata: boolean,
+  mustBePruned: boolean,
+  budget: Budget,
+): void {
+  const value: unknown = thaw(schema.default);
+  if (!insideMetadata) {
+    const pruned: unknown = thaw(value);
+    // Pruning begins at an object; the value itself may be anything.
+    const holder: Plain = { value: pruned };
+    prune(holder, { type: "object", properties: { value: schema } }, false);
+    if (mustBePruned && !deepEqual(pruned, value)) {
+      errors.invalid(path, value, "must not have unknown fields");
+    }
+    try {
+      coerceEmbedded(value, schema, path, { dropMalformed: false });
+    } catch (error) {
+      if (!(error instanceof MetadataError)) throw error;
+      errors.invalid(error.path, error.value, error.message);
+      return;
+    }
+    const own = new FieldErrors();
+    checkEmbedded(own, path, schema, value);
+    if (own.list.length > 0) {
+      for (const each of own.list) errors.list.push(each);
+      return;
+    }
+  }
+  const own = new FieldErrors();
+  checkValue(own, path, structuralForm(schema), value);
+  if (own.list.length > 0) {
+    for (const each of own.list) errors.list.push(each);
+    return;
+  }
+  const rules = new RuleSet(schema, isEmbedded(schema) && isPlain(value));
+  if (rules.empty) return;
+  // As something that has not changed, and as something new.
+  const before = rules.check(own, path, value, value, { budget: budget.left });
+  const after =
+    own.list.length === 0 ? rules.check(own, path, value, undefined, { budget: budget.left }) : before;
+  budget.left = Math.min(before, after);
+  for (const each of own.list) errors.list.push(each);
+}
+
+/**
+ * The schema as upstream judges defaults by it: in the structural form `x-kubernetes-int-or-string` stands for no type,
+ * and alternatives do not say whether there may be further fields.
+ */
+function structuralForm(schema: Schema, nested = false): Schema {
+  const { "x-kubernetes-int-or-string": _, additionalProperties, ...rest } = schema;
+  const form: Schema = { ...rest };
+  const [items, additional] = [itemsOf(schema), additionalOf(schema)];
+  if (items !== undefined) form.items = structuralForm(items, nested);
+  if (additional !== undefined) form.additionalProperties = structuralForm(additional, nested);
+  else if (additionalProperties !== undefined && !nested) form.additionalProperties = additionalProperties;
+  if (schema.properties !== undefined) {
+    form.properties = Object.fromEntries(
+      Object.entries(schema.properties).map(([name, property]) => [name, structuralForm(property, nested)]),
+    );
+  }
+  for (const junctor of ["allOf", "anyOf", "oneOf"] as const) {
+    const alternatives = schema[junctor];
+    if (alternatives !== undefined) form[junctor] = alternatives.map((one) => structuralForm(one, true));
+  }
+  if (schema.not !== undefined) form.not = structuralForm(schema.not, true);
+  return form;
+}

@@ -1,0 +1,34 @@
+import type { CustomResourceDefinitionSpec } from "@dray/api/apiextensions/v1";
+import { sameValue } from "@dray/api/validation";
+import type { Version } from "./types.ts";
+
+/** What versions may have each for itself or all alike. */
+export type Shared = Pick<
+  Version,
+  "schema" | "subresources" | "additionalPrinterColumns" | "selectableFields"
+>;
+
+/**
+ * The internal form of a definition, which is validated: what all versions have alike stands once, for all of
+ * them, and errors are shown there (upstream's internal version, which is that of v1beta1).
+ */
+export interface InternalSpec {
+  readonly shared: Shared;
+  readonly versions: readonly Version[];
+}
+
+const fields = ["schema", "subresources", "additionalPrinterColumns", "selectableFields"] as const;
+
+export function internalSpec({ versions }: CustomResourceDefinitionSpec): InternalSpec {
+  const shared: Shared = {};
+  const own = (versions ?? []).map((version) => ({ ...version }));
+  const first = own[0];
+  if (first === undefined) return { shared, versions: own };
+  for (const field of fields) {
+    const value = first[field];
+    if (!own.every((version) => sameValue(version[field], value))) continue;
+    if (value !== undefined) Object.assign(shared, { [field]: value });
+    for (const version of own) delete version[field];
+  }
+  return { shared, versions: own };
+}

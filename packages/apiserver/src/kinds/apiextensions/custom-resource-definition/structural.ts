@@ -1,0 +1,254 @@
+import { type FieldError, fieldErrorText } from "@dray/api";
+import { FieldErrors } from "@dray/api/validation";
+import { patternProblem } from "@dray/cel";
+import {
+  additionalOf,
+  isEmbedded,
+  isIntOrString,
+  itemsOf,
+  preserves,
+  propertyOf,
+  type Schema,
+  someSchema,
+} from "../../../structural-schemas/schema.ts";
+
+type Level = "root" | "item" | "field";
+
+/** What has no meaning in a structural schema at all; it is refused with a text of its own. */
+export function hasUnsupported(schema: Schema): boolean {
+  return someSchema(
+    schema,
+    (one) =>
+      Boolean(one.id ?? one.$schema ?? one.$ref) ||
+      one.patternProperties !== undefined ||
+      one.dependencies !== undefined ||
+      one.additionalItems !== undefined ||
+      one["x-kubernetes-preserve-unknown-fields"] === false ||
+      one.definitions !== undefined ||
+      Array.isArray(one.items),
+  );
+}
+
+/**
+ * What makes a schema structural: every part that is checked has a type of its own outside of allOf, anyOf, oneOf and
+ * not (KEP-1002). In the order of the texts.
+ */
+export function structuralErrors(path: string, schema: Schema): FieldError[] {
+  const errors = new FieldErrors();
+  checkInvariants(errors, path, schema, "root");
+  checkComplete(errors, schema, schema, path, path);
+  return errors.list
+    .map((error) => ({ error, text: fieldErrorText(error) }))
+    .sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))
+    .map(({ error }) => error);
+}
+
+const types: Readonly<Record<Level, string>> = {
+  root: "must not be empty at the root",
+  item: "must not be empty for specified array items",
+  field: "must not be empty for specified object fields",
+};
+
+function checkInvariants(errors: FieldErrors, path: string, schema: Schema, level: Level): void {
+  const items = itemsOf(schema);
+  const type = schema.type ?? "";
+  if (type === "array" && !schema.items) errors.required(`${path}.items`, "must be specified");
+  if (items !== undefined) checkInvariants(errors, `${path}.items`, items, "item");
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    checkInvariants(errors, `${path}.properties[${name}]`, property, "field");
+  }
+  if (schema.additionalProperties !== undefined) {
+    if (level === "root") errors.forbidden(`${path}.additionalProperties`, "must not be used at the root");
+    const additional = additionalOf(schema);
+    if (additional !== undefined)
+      checkInvariants(errors, `${path}.additionalProperties`, additional, "field");
+  }
+  const embedded = isEmbedded(schema);
+  if (isIntOrString(schema)) {
+    const detail = "must be false if x-kubernetes-int-or-string is true";
+    if (preserves(schema)) errors.invalid(`${path}.x-kubernetes-preserve-unknown-fields`, true, detail);
+    if (embedded) errors.invalid(`${path}.x-kubernetes-embedded-resource`, true, detail);
+  }
+  checkValidations(
+    errors,
+    path,
+    schema,
+    isIntOrStringAnyOf(schema.anyOf),
+    isIntOrStringAnyOf(schema.allOf?.[0]?.anyOf),
+  );
+  if (embedded && type !== "object") {
+    const detail = "must be object if x-kubernetes-embedded-resource is true";
+    if (type === "") errors.required(`${path}.type`, detail);
+    else errors.invalid(`${path}.type`, type, detail);
+  } else if (type === "" && !isIntOrString(schema) && !preserves(schema)) {
+    errors.required(`${path}.type`, types[level]);
+  }
+  if (embedded && schema.additionalProperties !== undefined) {
+    errors.forbidden(
+      `${path}.additionalProperties`,
+      "must not be used if x-kubernetes-embedded-resource is set",
+    );
+  }
+  if (level === "root" && type !== "" && type !== "object") {
+    errors.invalid(`${path}.type`, type, "must be object at the root");
+  }
+  checkMetadata(errors, path, schema, level);
+  if (embedded && !preserves(schema) && Object.keys(schema.properties ?? {}).length === 0) {
+    errors.required(
+      `${path}.properties`,
+      "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields",
+    );
+  }
+}
+
+function checkMetadata(errors: FieldErrors, path: string, schema: Schema, level: Level): void {
+  const whole = level === "root" || isEmbedded(schema);
+  for (const name of whole ? ["kind", "apiVersion"] : []) {
+    const property = propertyOf(schema, name);
+    if (property !== undefined && property.type !== "string") {
+      errors.invalid(`${path}.properties[${name}].type`, property.type ?? "", "must be string");
+    }
+  }
+  const metadata = propertyOf(schema, "metadata");
+  if (metadata === undefined) return;
+  const where = `${path}.properties[metadata]`;
+  if (whole && metadata.type !== "object")
+    errors.invalid(`${where}.type`, metadata.type ?? "", "must be object");
+  if (level !== "root") return;
+  const { type: _type, default: _default, properties = {}, ...rest } = metadata;
+  const others = Object.keys(properties).filter((name) => name !== "name" && name !== "generateName");
+  if (others.length > 0 || Object.keys(rest).length > 0) {
+    errors.forbidden(
+      where,
+      "must not specify anything other than name and generateName, but metadata is implicitly specified",
+    );
+  }
+}
+
+/** `anyOf: [{type: integer}, {type: string}]`, the one alternative that may name types. */
+function isIntOrStringAnyOf(anyOf: readonly Schema[] | undefined): boolean {
+  return (
+    anyOf?.length === 2 &&
+    ["integer", "string"].every((type, index) => {
+      const one = anyOf[index]!;
+      return one.type === type && Object.keys(one).length === 1;
+    })
+  );
+}
+
+function checkValidations(
+  errors: FieldErrors,
+  path: string,
+  schema: Schema,
+  skipAnyOf = false,
+  skipFirstAllOf = false,
+): void {
+  if (!skipAnyOf) {
+    schema.anyOf?.forEach((one, index) => {
+      checkNested(errors, `${path}.anyOf[${index}]`, one);
+    });
+  }
+  schema.allOf?.forEach((one, index) => {
+    checkNested(errors, `${path}.allOf[${index}]`, one, skipFirstAllOf && index === 0);
+  });
+  schema.oneOf?.forEach((one, index) => {
+    checkNested(errors, `${path}.oneOf[${index}]`, one);
+  });
+  if (schema.not !== undefined) checkNested(errors, `${path}.not`, schema.not);
+  if (schema.pattern) {
+    const problem = patternProblem(schema.pattern);
+    if (problem !== undefined) {
+      const detail = `must be a valid regular expression, but isn't: ${problem}`;
+      errors.invalid(`${path}.pattern`, schema.pattern, detail);
+    }
+  }
+}
+
+/** What the alternatives of a schema must not say, with the detail of the error. */
+const forbidden: readonly (readonly [keyof Schema, string])[] = [
+  ["type", "empty"],
+  ["additionalProperties", "undefined"],
+  ["default", "undefined"],
+  ["title", "empty"],
+  ["description", "empty"],
+  ["nullable", "false"],
+  ["x-kubernetes-preserve-unknown-fields", "false"],
+  ["x-kubernetes-embedded-resource", "false"],
+  ["x-kubernetes-int-or-string", "false"],
+  ["x-kubernetes-list-map-keys", "empty"],
+  ["x-kubernetes-list-type", "undefined"],
+  ["x-kubernetes-map-type", "undefined"],
+  ["x-kubernetes-validations", "empty"],
+];
+
+function checkNested(errors: FieldErrors, path: string, schema: Schema, skipAnyOf = false): void {
+  checkValidations(errors, path, schema, skipAnyOf);
+  const items = itemsOf(schema);
+  if (items !== undefined) checkNested(errors, `${path}.items`, items);
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    checkNested(errors, `${path}.properties[${name}]`, property);
+  }
+  for (const [field, wanted] of forbidden) {
+    const value = schema[field];
+    const empty =
+      value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
+    if (empty || (value === false && field !== "default")) continue;
+    errors.forbidden(`${path}.${field}`, `must be ${wanted} to be structural`);
+  }
+  if (propertyOf(schema, "metadata") !== undefined) {
+    errors.forbidden(`${path}.properties[metadata]`, "must not be specified in a nested context");
+  }
+}
+
+/** Whatever an alternative checks must also be in the schema itself. */
+function checkComplete(
+  errors: FieldErrors,
+  nested: Schema,
+  schema: Schema | undefined,
+  schemaPath: string,
+  path: string,
+): void {
+  const alternatives: [string, Schema][] = [];
+  if (nested.not !== undefined) alternatives.push(["not", nested.not]);
+  for (const junctor of ["allOf", "anyOf", "oneOf"] as const) {
+    nested[junctor]?.forEach((one, index) => {
+      alternatives.push([`${junctor}[${index}]`, one]);
+    });
+  }
+  for (const [name, one] of alternatives) {
+    checkNestedComplete(errors, one, schema, schemaPath, `${path}.${name}`);
+  }
+}
+
+function checkNestedComplete(
+  errors: FieldErrors,
+  nested: Schema,
+  schema: Schema | undefined,
+  schemaPath: string,
+  path: string,
+): void {
+  if (schema === undefined) {
+    errors.required(schemaPath, `because it is defined in ${path}`);
+    return;
+  }
+  checkComplete(errors, nested, schema, schemaPath, path);
+  const items = itemsOf(nested);
+  if (items !== undefined) {
+    checkNestedComplete(errors, items, itemsOf(schema), `${schemaPath}.items`, `${path}.items`);
+  }
+  for (const [name, property] of Object.entries(nested.properties ?? {})) {
+    const below = `.properties[${name}]`;
+    checkNestedComplete(
+      errors,
+      property,
+      propertyOf(schema, name),
+      `${schemaPath}${below}`,
+      `${path}${below}`,
+    );
+  }
+  const additional = additionalOf(nested);
+  if (additional !== undefined) {
+    const below = ".additionalProperties";
+    checkNestedComplete(errors, additional, additionalOf(schema), `${schemaPath}${below}`, `${path}${below}`);
+  }
+}

@@ -1,0 +1,145 @@
+import type { CustomResourceValidation, SelectableField } from "@dray/api/apiextensions/v1";
+import { FieldErrors, sameValue } from "@dray/api/validation";
+import { fieldPath } from "../../../structural-schemas/field-path.ts";
+import { type Schema, someSchema } from "../../../structural-schemas/schema.ts";
+import { checkDefaults } from "./default-values.ts";
+import { goSchema } from "./go-form.ts";
+import { breaksLists } from "./lists.ts";
+import { checkSchema, type Leniency } from "./schema-rules.ts";
+import { hasUnsupported, structuralErrors } from "./structural.ts";
+import type { Definition, Version } from "./types.ts";
+
+/** Judges the schemas of one definition, and what must be in them. */
+export interface SchemaChecker {
+  schema(
+    path: string,
+    validation: CustomResourceValidation | undefined,
+    status: boolean,
+    version?: string,
+  ): void;
+  selectable(
+    path: string,
+    fields: readonly SelectableField[] | undefined,
+    validation: CustomResourceValidation | undefined,
+    version: string,
+  ): void;
+}
+
+const schemasOf = (definition: Definition): Schema[] =>
+  definition.spec.versions.flatMap(({ schema }) => schema?.openAPIV3Schema ?? []);
+
+/** Checks schemas; what the stored definition breaks already is not held against the new one. */
+export function checkerOf(
+  errors: FieldErrors,
+  definition: Definition,
+  old: Definition | undefined,
+): SchemaChecker {
+  const before = old === undefined ? [] : schemasOf(old);
+  const fresh = (): FieldErrors => new FieldErrors();
+  const anyType = before.some((schema) =>
+    someSchema(schema, ({ type = "" }) => type !== "" && !known.has(type)),
+  );
+  const anySetItems = before.some((schema) => breaksLists(schema, fresh, "set"));
+  const anyMapKeys = before.some((schema) => breaksLists(schema, fresh, "map"));
+  const versionOf = (of: Definition | undefined, name: string | undefined): Version | undefined =>
+    of?.spec.versions.find((version) => version.name === name);
+  return {
+    schema(path, validation, status, name) {
+      const schema = validation?.openAPIV3Schema;
+      if (schema === undefined) return;
+      const stored = versionOf(old, name);
+      const unchanged = stored !== undefined && sameValue(stored.schema, versionOf(definition, name)?.schema);
+      checkVersionSchema(errors, `${path}.openAPIV3Schema`, schema, status, {
+        anyType,
+        anySetItems,
+        anyMapKeys,
+        unchanged,
+      });
+    },
+    selectable(path, fields, validation, name) {
+      if (fields === undefined || fields.length === 0) return;
+      const stored = versionOf(old, name || definition.spec.versions[0]?.name)?.selectableFields ?? [];
+      const mayBeMany = stored.length > maxSelectable && sameValue(stored, fields);
+      checkSelectable(errors, `${path}.selectableFields`, fields, validation?.openAPIV3Schema, mayBeMany);
+    },
+  };
+}
+
+const known = new Set(["array", "boolean", "integer", "number", "object", "string"]);
+
+/** The only fields at the root of a schema where there is a status subresource, by the names of Go. */
+const rootFields = new Map<string, string>(
+  "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations"
+    .split(" ")
+    .map((name) => [jsonName(name), name]),
+);
+
+function jsonName(name: string): string {
+  if (name === "XPreserveUnknownFields") return "x-kubernetes-preserve-unknown-fields";
+  if (name === "XValidations") return "x-kubernetes-validations";
+  return name[0]!.toLowerCase() + name.slice(1);
+}
+
+function checkVersionSchema(
+  errors: FieldErrors,
+  path: string,
+  schema: Schema,
+  status: boolean,
+  leniency: Leniency,
+): void {
+  if (status) {
+    if ((schema.type ?? "") !== "" && schema.type !== "object") {
+      const detail = `only "object" is allowed as the type at the root of the schema if the status subresource is enabled`;
+      errors.invalid(`${path}.type`, schema.type, detail);
+    } else if (Object.keys(schema).some((field) => !rootFields.has(field))) {
+      const names = [...rootFields.values()].join(" ");
+      const detail = `only [${names}] fields are allowed at the root of the schema if the status subresource is enabled`;
+      errors.invalid(path, goSchema(schema), detail);
+    }
+  }
+  if (schema.nullable) errors.forbidden(`${path}.nullable`, "nullable cannot be true at the root");
+  const structure = hasUnsupported(schema) ? undefined : structuralErrors(path, schema);
+  let sound = structure?.length === 0;
+  if (structure !== undefined) for (const each of structure) errors.list.push(each);
+  if (sound) {
+    const own = new FieldErrors();
+    checkDefaults(own, path, schema, true);
+    for (const each of own.list) errors.list.push(each);
+    sound = own.list.length === 0;
+  }
+  checkSchema(errors, path, schema, sound, leniency);
+}
+
+const maxSelectable = 8;
+
+function checkSelectable(
+  errors: FieldErrors,
+  path: string,
+  fields: readonly SelectableField[],
+  schema: Schema | undefined,
+  mayBeMany: boolean,
+): void {
+  if (schema === undefined) return;
+  const seen = new Set<string>();
+  fields.forEach(({ jsonPath = "" }, index) => {
+    const where = `${path}[${index}].jsonPath`;
+    if (jsonPath === "") {
+      errors.required(where);
+      return;
+    }
+    const found = fieldPath(jsonPath, schema, false);
+    if (typeof found === "string") {
+      errors.invalid(where, jsonPath, `is an invalid path: ${found}`);
+      return;
+    }
+    if (found.root === "metadata") errors.invalid(where, jsonPath, "must not point to fields in metadata");
+    if (!["string", "boolean", "integer"].includes(found.schema?.type ?? "")) {
+      const detail =
+        "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.";
+      errors.invalid(where, jsonPath, detail);
+    }
+    if (seen.has(found.path)) errors.duplicate(where, jsonPath);
+    seen.add(found.path);
+  });
+  if (seen.size > maxSelectable && !mayBeMany) errors.tooMany(path, seen.size, maxSelectable);
+}

@@ -1,0 +1,12 @@
+import { PodCertificateRequest } from "@dray/api/certificates/v1";
+import { defineServedKind } from "../../define.ts";
+import { podCertificateRequestStrategy } from "./strategy.ts";
+
+export const podCertificateRequest = defineServedKind(PodCertificateRequest, {
+  facts: {
+    gate: "PodCertificateRequest",
+    status: "reset",
+    fields: ["spec.signerName", "spec.podName", "spec.nodeName"],
+  },
+  strategy: podCertificateRequestStrategy,
+});

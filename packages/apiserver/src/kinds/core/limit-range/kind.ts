@@ -1,0 +1,17 @@
+import { LimitRange } from "@dray/api/core/v1";
+import { dated } from "../../../tables/plain.ts";
+import { defineServedKind } from "../../define.ts";
+import type { Strategy } from "../../strategy.ts";
+
+/** A limit range without a name gets an id for one. */
+const limitRangeStrategy: Strategy = {
+  prepareForCreate(object, context) {
+    object.metadata.name ||= context.newId();
+  },
+};
+
+export const limitRange = defineServedKind(LimitRange, {
+  facts: { createOnUpdate: true },
+  strategy: limitRangeStrategy,
+  columns: dated,
+});

@@ -1,0 +1,230 @@
+import { invalid, type StatusError } from "@dray/api";
+import type { Service, ServiceSpec } from "@dray/api/core/v1";
+import { serverError } from "../../../errors/status.ts";
+import type { Storage } from "../../../storage/storage.ts";
+import { internalError } from "./addresses.ts";
+import { chooseFree } from "./ranges.ts";
+
+/** Ports that services may have on the nodes, the first and the last one (--service-node-port-range). */
+export interface PortRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+export const defaultPortRange: PortRange = { first: 30_000, last: 32_767 };
+
+/** Ports at the beginning of a range that are only given out when asked for, or when the rest is full (KEP-3668). */
+function reservedPorts({ first, last }: PortRange): number {
+  const size = last - first + 1;
+  return size <= 16 ? 0 : Math.min(Math.max(Math.floor(size / 32), 16), 128);
+}
+
+export const needsHealthCheck = (spec: ServiceSpec): boolean =>
+  spec.type === "LoadBalancer" && spec.externalTrafficPolicy === "Local";
+
+/** Whether the type of a service has ports on nodes, given or asked for. */
+export const hasNodePorts = ({ type }: ServiceSpec): boolean =>
+  type === "NodePort" || type === "LoadBalancer";
+
+/** Whether ports on nodes are given to a service that does not name them. */
+export const getsNodePorts = (spec: ServiceSpec): boolean =>
+  spec.type === "NodePort" || (spec.type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts !== false);
+
+/** The ports that a service holds on the nodes. */
+export function heldPorts(spec: ServiceSpec | undefined): ReadonlySet<number> {
+  const ports = (spec?.ports ?? []).map(({ nodePort }) => nodePort ?? 0);
+  return new Set([...ports, spec?.healthCheckNodePort ?? 0].filter((port) => port !== 0));
+}
+
+/** One request's view of the ports: what it takes it has, until another request is faster. */
+class Draft {
+  readonly service: Service;
+  readonly #taken: Set<number>;
+  readonly #range: PortRange;
+  readonly #random: () => number;
+  /** What was not asked for, and may as well be another one. */
+  readonly chosen = new Set<number>();
+
+  constructor(service: Service, taken: Set<number>, range: PortRange, random: () => number) {
+    this.service = service;
+    this.#taken = taken;
+    this.#range = range;
+    this.#random = random;
+  }
+
+  /** Why the port cannot be had; undefined: it is taken now. */
+  take(port: number): string | undefined {
+    const { first, last } = this.#range;
+    if (port < first || port > last)
+      return `provided port is not in the valid range. The range of valid ports is ${first}-${last}`;
+    if (this.#taken.has(port)) return "provided port is already allocated";
+    this.#taken.add(port);
+    return undefined;
+  }
+
+  /** Throws 422. */
+  need(port: number, index: number): number {
+    const refusal = this.take(port);
+    if (refusal === undefined) return port;
+    throw refused(this.service, index, port, refusal);
+  }
+
+  next(what: string): number {
+    const reserved = BigInt(reservedPorts(this.#range));
+    const range = { first: BigInt(this.#range.first), last: BigInt(this.#range.last), reserved };
+    const free = chooseFree(range, (port) => this.#taken.has(Number(port)), this.#random);
+    if (free === undefined) throw internalError(`failed to allocate a ${what}: range is full`);
+    const port = Number(free);
+    this.#taken.add(port);
+    this.chosen.add(port);
+    return port;
+  }
+}
+
+/**
+ * Ports as a dry run sees them: it looks at allocated ports, not at the range, and is given ports beyond
+ * those that exist, which no service would get. Upstream:
+ * pkg/registry/core/service/portallocator/operation.go
+ */
+class DryDraft extends Draft {
+  readonly #others: ReadonlySet<number>;
+  readonly #own = new Set<number>();
+  #last = firstPretended;
+
+  constructor(service: Service, taken: Set<number>, range: PortRange, random: () => number) {
+    super(service, taken, range, random);
+    this.#others = taken;
+  }
+
+  override take(port: number): string | undefined {
+    if (this.#others.has(port) || this.#own.has(port)) return "provided port is already allocated";
+    this.#last = this.#own.size === 0 ? port : Math.max(this.#last, port);
+    this.#own.add(port);
+    return undefined;
+  }
+
+  override next(): number {
+    this.#last++;
+    this.#own.add(this.#last);
+    return this.#last;
+  }
+}
+
+const firstPretended = 32_768;
+
+/** Gives services their ports on the nodes. */
+export class NodePorts {
+  readonly #storage: Storage;
+  readonly #range: PortRange;
+  readonly #random: () => number;
+  /** Ports of services whose writing goes on, and the uids of these. */
+  readonly #pending = new Map<number, string>();
+  readonly #chosen = new WeakMap<Service, ReadonlySet<number>>();
+
+  /** `random` answers from 0 to below 1. */
+  constructor(storage: Storage, range: PortRange, random: () => number) {
+    this.#storage = storage;
+    this.#range = range;
+    this.#random = random;
+  }
+
+  #takenBeside({ metadata }: Service): Set<number> {
+    const taken = new Set<number>();
+    const cache = this.#storage.cache("services");
+    for (const { object } of cache.range(cache.prefix)) {
+      if (object.metadata.uid === metadata.uid) continue;
+      for (const port of heldPorts((object as Service).spec)) taken.add(port);
+    }
+    for (const [port, uid] of this.#pending) if (uid !== metadata.uid) taken.add(port);
+    return taken;
+  }
+
+  /** Fills in what a service lacks, and refuses what it cannot have. Throws 422 or 500. */
+  assign(service: Service, old: ServiceSpec | undefined, dryRun: boolean): void {
+    const spec = service.spec!;
+    const taken = this.#takenBeside(service);
+    const before = heldPorts(old);
+    for (const port of before) taken.add(port);
+    const draft = new (dryRun ? DryDraft : Draft)(service, taken, this.#range, this.#random);
+    if (hasNodePorts(spec)) {
+      if (old) changedPorts(spec, before, draft);
+      else newPorts(spec, draft);
+    }
+    if (needsHealthCheck(spec) && !(old && needsHealthCheck(old))) {
+      const asked = spec.healthCheckNodePort;
+      if (asked) {
+        const refusal = draft.take(asked);
+        if (refusal)
+          throw internalError(`failed to allocate requested HealthCheck NodePort ${asked}: ${refusal}`);
+      } else spec.healthCheckNodePort = draft.next("HealthCheck NodePort 0");
+    }
+    this.#chosen.set(service, draft.chosen);
+  }
+
+  /**
+   * Makes sure that what `assign` found free is so still, while the service is written: chooses again what was not asked
+   * for, throws 422 for what was. Returns a function that ends the reservation.
+   */
+  claim(service: Service, old: ServiceSpec | undefined): () => void {
+    const spec = service.spec!;
+    const before = heldPorts(old);
+    const taken = this.#takenBeside(service);
+    const draft = new Draft(service, new Set([...taken, ...heldPorts(spec)]), this.#range, this.#random);
+    const chosen = this.#chosen.get(service);
+    const sound = (port: number, index: number): number => {
+      if (!taken.has(port) || before.has(port)) return port;
+      if (chosen?.has(port)) return draft.next("nodePort");
+      throw refused(service, index, port, "provided port is already allocated");
+    };
+    // A write of the status has the stored spec, which is frozen and keeps its ports.
+    for (const [index, port] of (spec.ports ?? []).entries()) {
+      const now = port.nodePort && sound(port.nodePort, index);
+      if (now !== port.nodePort) port.nodePort = now!;
+    }
+    const health = spec.healthCheckNodePort && sound(spec.healthCheckNodePort, 0);
+    if (health !== spec.healthCheckNodePort) spec.healthCheckNodePort = health!;
+    const claimed = [...heldPorts(spec)].filter((port) => !before.has(port));
+    for (const port of claimed) this.#pending.set(port, service.metadata.uid);
+    return () => {
+      for (const port of claimed) this.#pending.delete(port);
+    };
+  }
+}
+
+/** A new service that serves one port by several protocols has one port on the nodes for all of them. */
+function newPorts(spec: ServiceSpec, draft: Draft): void {
+  const ports = spec.ports ?? [];
+  const shared = new Map<number, number>();
+  const asked = new Map<number, number>();
+  for (const { port, nodePort } of ports) if (nodePort && !asked.has(port)) asked.set(port, nodePort);
+  for (const [index, port] of ports.entries()) {
+    if (!port.nodePort && !getsNodePorts(spec)) continue;
+    const common = shared.get(port.port);
+    if (common === undefined) {
+      const wanted = asked.get(port.port);
+      port.nodePort = wanted ? draft.need(wanted, index) : draft.next("nodePort");
+      shared.set(port.port, port.nodePort);
+    } else if (!port.nodePort) port.nodePort = common;
+    else if (port.nodePort !== common) draft.need(port.nodePort, index);
+  }
+}
+
+function changedPorts(spec: ServiceSpec, before: ReadonlySet<number>, draft: Draft): void {
+  const taken = new Set(before);
+  const seen = new Set<string>();
+  for (const [index, port] of (spec.ports ?? []).entries()) {
+    if (!port.nodePort) {
+      if (!getsNodePorts(spec)) continue;
+      port.nodePort = draft.next("nodePort");
+    } else if (!taken.has(port.nodePort)) taken.add(draft.need(port.nodePort, index));
+    const used = `{${port.protocol} ${port.nodePort}}`;
+    if (seen.has(used)) throw serverError(`duplicate nodePort: ${used}`);
+    seen.add(used);
+  }
+}
+
+function refused(service: Service, index: number, port: number, detail: string): StatusError {
+  return invalid({ group: "", kind: "Service" }, service.metadata.name, [
+    { type: "Invalid", path: `spec.ports[${index}].nodePort`, value: String(port), detail },
+  ]);
+}

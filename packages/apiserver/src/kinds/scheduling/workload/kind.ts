@@ -1,0 +1,6 @@
+import { Workload } from "@dray/api/scheduling/v1beta1";
+import { defineServedKind } from "../../define.ts";
+
+export const workload = defineServedKind(Workload, {
+  facts: { gate: "GenericWorkload" },
+});

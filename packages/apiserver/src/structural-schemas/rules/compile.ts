@@ -1,0 +1,86 @@
+import type { ValidationRule } from "@dray/api/apiextensions/v1";
+import { createEnvironment, type Environment, type Program, types } from "@dray/cel";
+import { fieldPath } from "../field-path.ts";
+import type { Schema } from "../schema.ts";
+import { type DeclaredType, shapeOf, typesWithFields } from "./declared-type.ts";
+
+/** A rule that has been compiled, or why it cannot be. */
+export interface CompiledRule {
+  readonly rule: ValidationRule;
+  /** None for an empty rule, and for one that does not compile. */
+  readonly program?: Program;
+  readonly error?: string;
+  /** Whether the expression names `oldSelf`: then it judges changes. */
+  readonly usesOldSelf: boolean;
+  /** Estimate for one evaluation. */
+  readonly maxCost: bigint;
+  readonly message?: Program;
+  readonly messageError?: string;
+  readonly messageMaxCost: bigint;
+  /** Where in the value an error is shown; "" for the value itself. */
+  readonly fieldPath: string;
+}
+
+/** Compiles the rules of one part of a schema (`x-kubernetes-validations`, KEP-2876). */
+export function compileRules(schema: Schema, declared: DeclaredType): CompiledRule[] {
+  const rules = schema["x-kubernetes-validations"] ?? [];
+  if (rules.length === 0) return [];
+  const environments = new Map<boolean, Environment>();
+  const environment = (optional: boolean): Environment => {
+    let known = environments.get(optional);
+    if (known === undefined) {
+      known = environmentOf(declared, optional);
+      environments.set(optional, known);
+    }
+    return known;
+  };
+  return rules.map((rule) => compileRule(schema, rule, environment(rule.optionalOldSelf === true)));
+}
+
+const typeNames = ["bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"];
+
+function environmentOf(declared: DeclaredType, optionalOldSelf: boolean): Environment {
+  const shape = shapeOf(declared);
+  return createEnvironment({
+    variables: {
+      self: declared.type,
+      oldSelf: optionalOldSelf ? types.optionalType(declared.type) : declared.type,
+    },
+    fields: typesWithFields(declared),
+    // Upstream takes every name for the value itself: names of types as well.
+    sizes: Object.fromEntries(["self", "oldSelf", ...typeNames].map((name) => [name, shape])),
+    withoutIncludes: true,
+  });
+}
+
+function compileRule(schema: Schema, rule: ValidationRule, environment: Environment): CompiledRule {
+  const none = { rule, usesOldSelf: false, maxCost: 0n, messageMaxCost: 0n, fieldPath: "" };
+  if (rule.rule.trim() === "") return none;
+  const program = environment.compile(rule.rule);
+  if (!program.ok) return { ...none, error: program.error };
+  if (!types.sameType(program.type, types.boolType)) {
+    return { ...none, error: "cel expression must evaluate to a bool" };
+  }
+  const compiled: CompiledRule = {
+    ...none,
+    program,
+    usesOldSelf: program.variables.has("oldSelf"),
+    maxCost: BigInt(program.maxCost),
+    fieldPath: normalPath(schema, rule.fieldPath),
+  };
+  if (!rule.messageExpression) return compiled;
+  const message = environment.compile(rule.messageExpression);
+  if (!message.ok) {
+    return { ...compiled, messageError: `messageExpression ${message.error.replace(/^program /, "")}` };
+  }
+  if (!types.sameType(message.type, types.stringType)) {
+    return { ...compiled, messageError: "messageExpression must evaluate to a string" };
+  }
+  return { ...compiled, message, messageMaxCost: BigInt(message.maxCost) };
+}
+
+function normalPath(schema: Schema, path: string | undefined): string {
+  if (!path) return "";
+  const found = fieldPath(path, schema);
+  return typeof found === "string" ? "" : found.path;
+}

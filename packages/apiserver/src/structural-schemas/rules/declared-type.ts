@@ -1,0 +1,202 @@
+import { type EnvironmentOptions, types } from "@dray/cel";
+import { additionalOf, isEmbedded, isIntOrString, itemsOf, type Schema } from "../schema.ts";
+
+type CelType = types.CelType;
+/** How large a value can be, as estimates of costs take it. */
+type Shape = NonNullable<EnvironmentOptions["sizes"]>[string];
+
+/** Maximum size of a request, in bytes (MaxRequestSizeBytes). */
+const maxRequestBytes = 3 * 1024 * 1024;
+
+/** What a rule can know of a part of an object: its type, and how large it can be. */
+export interface DeclaredType {
+  readonly type: CelType;
+  /** Most characters, items or entries. */
+  readonly most: number;
+  /** Fewest bytes that a value takes as JSON. */
+  readonly minBytes: number;
+  readonly item?: DeclaredType;
+  readonly key?: DeclaredType;
+  /** By the names that expressions use. */
+  readonly fields?: ReadonlyMap<string, DeclaredType>;
+}
+
+const simple = (type: CelType, minBytes: number, most = 0): DeclaredType => ({ type, minBytes, most });
+const text = simple(types.stringType, 2, maxRequestBytes - 2);
+
+/**
+ * The type of what a schema describes; undefined for what rules cannot see: values without a declared type. At the
+ * root of a resource its kind, version and name are always seen.
+ */
+export function declaredType(schema: Schema | undefined, isRoot: boolean): DeclaredType | undefined {
+  return typeOf(schema, isRoot, { count: 0 });
+}
+
+interface Counter {
+  count: number;
+}
+
+function typeOf(schema: Schema | undefined, isRoot: boolean, counter: Counter): DeclaredType | undefined {
+  if (schema === undefined) return undefined;
+  if (isIntOrString(schema)) {
+    return simple(
+      types.dynType,
+      1,
+      schema.maxLength === undefined ? maxRequestBytes - 2 : inBytes(schema.maxLength),
+    );
+  }
+  const known = isRoot ? withMetadata(schema) : schema;
+  switch (known.type) {
+    case "array": {
+      const items = itemsOf(known);
+      const item = items && typeOf(items, isEmbedded(items), counter);
+      if (item === undefined) return undefined;
+      const most =
+        known.maxItems === undefined
+          ? Math.trunc((maxRequestBytes - 2) / (item.minBytes + 1))
+          : positive(known.maxItems);
+      return { type: types.listType(item.type), most, minBytes: 2, item };
+    }
+    case "object":
+      return objectType(known, counter);
+    case "string":
+      return textType(known);
+    case "boolean":
+      return simple(types.boolType, 4);
+    case "number":
+      return simple(types.doubleType, 1);
+    case "integer":
+      return simple(types.intType, 1);
+    default:
+      return undefined;
+  }
+}
+
+function objectType(schema: Schema, counter: Counter): DeclaredType | undefined {
+  const additional = additionalOf(schema);
+  if (additional !== undefined) {
+    const item = typeOf(additional, isEmbedded(additional), counter);
+    if (item === undefined) return undefined;
+    const most =
+      schema.maxProperties === undefined
+        ? Math.trunc((maxRequestBytes - 2) / (item.minBytes + 6))
+        : positive(schema.maxProperties);
+    return {
+      type: types.mapType(types.stringType, item.type),
+      most,
+      minBytes: 2,
+      item,
+      key: simple(types.stringType, 2),
+    };
+  }
+  const fields = new Map<string, DeclaredType>();
+  let minBytes = 2;
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const field = typeOf(property, isEmbedded(property), counter);
+    if (field === undefined) continue;
+    const escaped = escapeName(name);
+    if (escaped !== undefined) fields.set(escaped, field);
+    if (schema.required?.includes(name) && (property.default ?? null) === null) {
+      minBytes += name.length + field.minBytes + 4;
+    }
+  }
+  // Two objects have the same type only where they are the same place of the schema.
+  const type = types.structType(`object.${counter.count++}`);
+  return { type, most: 0, minBytes, fields };
+}
+
+function textType(schema: Schema): DeclaredType {
+  const { format = "", maxLength } = schema;
+  switch (format) {
+    case "byte":
+      return simple(types.bytesType, 2, maxLength === undefined ? maxRequestBytes - 2 : positive(maxLength));
+    case "duration":
+      return simple(types.durationType, 3, 32);
+    case "date":
+      return simple(types.timestampType, 12, 12);
+    case "date-time":
+      return simple(types.timestampType, 21, 32);
+    default:
+  }
+  if (maxLength !== undefined) return { ...text, most: inBytes(maxLength) };
+  if ((schema.enum ?? []).length === 0) return text;
+  const most = schema.enum!.reduce<number>(
+    (longest, one) => Math.max(longest, typeof one === "string" ? Buffer.byteLength(one) : 0),
+    0,
+  );
+  return { ...text, most };
+}
+
+const positive = (count: number | bigint): number => Math.max(0, Number(count));
+/** A character of a text is up to four bytes. */
+const inBytes = (count: number | bigint): number => positive(count) * 4;
+
+/** With the fields that every resource has. */
+export function withMetadata(schema: Schema): Schema {
+  const string: Schema = { type: "string" };
+  const own = schema.properties ?? {};
+  const metadata = Object.hasOwn(own, "metadata") ? own["metadata"] : undefined;
+  if (
+    own["kind"]?.type === "string" &&
+    own["apiVersion"]?.type === "string" &&
+    metadata?.type === "object" &&
+    metadata.properties?.["name"]?.type === "string" &&
+    metadata.properties["generateName"]?.type === "string"
+  ) {
+    return schema;
+  }
+  return {
+    ...schema,
+    properties: {
+      ...own,
+      kind: string,
+      apiVersion: string,
+      metadata: { type: "object", properties: { name: string, generateName: string } },
+    },
+  };
+}
+
+/** The words that expressions cannot use as names of fields. */
+const reserved = new Set(
+  "true false null in as break const continue else for function if import let loop package namespace return var void while".split(
+    " ",
+  ),
+);
+const escapes: Readonly<Record<string, string>> = {
+  __: "__underscores__",
+  ".": "__dot__",
+  "-": "__dash__",
+  "/": "__slash__",
+};
+
+/** The name of a field as expressions have it; undefined for one that they cannot name. */
+export function escapeName(name: string): string | undefined {
+  if (!/^[a-zA-Z_./-][a-zA-Z0-9_./-]*$/.test(name)) return undefined;
+  if (reserved.has(name)) return `__${name}__`;
+  return name.replace(/__|[-./]/g, (part) => escapes[part]!);
+}
+
+/** The types with fields that are reached from one, by name. */
+export function typesWithFields(
+  declared: DeclaredType,
+  found = new Map<string, ReadonlyMap<string, CelType>>(),
+): ReadonlyMap<string, ReadonlyMap<string, CelType>> {
+  if (declared.item !== undefined) typesWithFields(declared.item, found);
+  if (declared.fields !== undefined) {
+    found.set(declared.type.name, new Map([...declared.fields].map(([name, field]) => [name, field.type])));
+    for (const field of declared.fields.values()) typesWithFields(field, found);
+  }
+  return found;
+}
+
+/** How large it can be, for the estimate of costs. */
+export function shapeOf(declared: DeclaredType): Shape {
+  return {
+    maxSize: declared.most,
+    ...(declared.key === undefined ? {} : { key: shapeOf(declared.key) }),
+    ...(declared.item === undefined ? {} : { element: shapeOf(declared.item) }),
+    ...(declared.fields === undefined
+      ? {}
+      : { fields: Object.fromEntries([...declared.fields].map(([name, field]) => [name, shapeOf(field)])) }),
+  };
+}

@@ -1,0 +1,291 @@
+import { type FieldError, fieldErrorText, quoted } from "@dray/api";
+import type { ValidationRule } from "@dray/api/apiextensions/v1";
+import { FieldErrors } from "@dray/api/validation";
+import { Optional, type Value } from "@dray/cel";
+import { type Correlation, itemWithKeys } from "../correlation.ts";
+import {
+  additionalOf,
+  child,
+  isEmbedded,
+  isPlain,
+  itemsOf,
+  keyed,
+  propertyOf,
+  type Schema,
+  someSchema,
+} from "../schema.ts";
+import { type CompiledRule, compileRules } from "./compile.ts";
+import { type DeclaredType, declaredType, escapeName, withMetadata } from "./declared-type.ts";
+import { celValue } from "./value.ts";
+
+/** The most that one evaluation may cost, and all of one object together (apiserver/pkg/apis/cel). */
+const callLimit = 1_000_000;
+const objectBudget = 10_000_000;
+/** Maximum size of the message of an expression, in bytes. */
+const maxMessageBytes = 5 * 1024;
+
+/** The compiled rules of a schema and of what is below it. */
+interface Node {
+  readonly schema: Schema;
+  readonly rules: readonly CompiledRule[];
+  readonly isRoot: boolean;
+  readonly items?: Node;
+  readonly additional?: Node;
+  readonly properties: ReadonlyMap<string, Node>;
+}
+
+/** What an update knows of the value before: see `Correlation`. */
+interface Ratchet {
+  readonly current: Correlation | undefined;
+  readonly nearest: Correlation | undefined;
+}
+
+const fresh: Ratchet = { current: undefined, nearest: undefined };
+
+/** The rules of a schema, ready to judge objects. */
+export class RuleSet {
+  readonly #root: Node | undefined;
+
+  constructor(schema: Schema | undefined, isRoot: boolean) {
+    const any = someSchema(schema, (one) => (one["x-kubernetes-validations"] ?? []).length > 0);
+    this.#root =
+      schema !== undefined && any ? nodeOf(schema, isRoot, declaredType(schema, isRoot)) : undefined;
+  }
+
+  get empty(): boolean {
+    return this.#root === undefined;
+  }
+
+  /**
+   * Adds what the rules refuse. `old` is undefined where there was nothing. What is unchanged is not refused: its
+   * texts are added to `warnings`. Answers what is left of the budget, which is below 0 where it has run out.
+   */
+  check(
+    errors: FieldErrors,
+    path: string,
+    value: unknown,
+    old: unknown,
+    { correlation, warnings = [], budget = objectBudget }: CheckOptions = {},
+  ): number {
+    if (this.#root === undefined) return budget;
+    const own = new FieldErrors();
+    const run = new Run(own, warnings, budget);
+    run.node(
+      this.#root,
+      path,
+      value,
+      old,
+      correlation ? { current: correlation, nearest: undefined } : fresh,
+    );
+    // Upstream has no path of the whole.
+    for (const error of own.list) errors.list.push(error.path === "" ? { ...error, path: "<nil>" } : error);
+    return run.budget;
+  }
+}
+
+export interface CheckOptions {
+  readonly correlation?: Correlation | undefined;
+  readonly warnings?: string[];
+  readonly budget?: number;
+}
+
+function nodeOf(schema: Schema, isRoot: boolean, declared: DeclaredType | undefined): Node | undefined {
+  if (declared === undefined) return undefined;
+  const rules = compileRules(schema, declared);
+  const below = (sub: Schema | undefined, type: DeclaredType | undefined): Node | undefined =>
+    sub === undefined ? undefined : nodeOf(sub, isEmbedded(sub), type);
+  const items = below(itemsOf(schema), declared.item);
+  const additional = below(additionalOf(schema), declared.item);
+  const properties = new Map<string, Node>();
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const escaped = escapeName(name);
+    const type =
+      escaped === undefined ? declaredType(property, isEmbedded(property)) : declared.fields?.get(escaped);
+    const node = below(property, type);
+    if (node !== undefined) properties.set(name, node);
+  }
+  if (rules.length === 0 && items === undefined && additional === undefined && properties.size === 0)
+    return undefined;
+  return {
+    schema,
+    rules,
+    isRoot,
+    properties,
+    ...(items === undefined ? {} : { items }),
+    ...(additional === undefined ? {} : { additional }),
+  };
+}
+
+class Run {
+  readonly #errors: FieldErrors;
+  readonly #warnings: string[];
+  budget: number;
+
+  constructor(errors: FieldErrors, warnings: string[], budget: number) {
+    this.#errors = errors;
+    this.#warnings = warnings;
+    this.budget = budget;
+  }
+
+  node(node: Node, path: string, value: unknown, old: unknown, ratchet: Ratchet): void {
+    if (value === null || value === undefined) return;
+    this.#rules(node, path, value, old, ratchet);
+    if (this.budget < 0) return;
+    if (Array.isArray(value)) {
+      if (node.items === undefined) return;
+      const before = Array.isArray(old) ? old : undefined;
+      for (const [index, item] of value.entries()) {
+        const same = itemWithKeys(node.schema, before, item);
+        this.node(
+          node.items,
+          `${path}[${index}]`,
+          item,
+          same,
+          below(ratchet, (one) => one.index(index)),
+        );
+        if (this.budget < 0) return;
+      }
+    } else if (isPlain(value)) {
+      const before = isPlain(old) ? old : {};
+      for (const [key, field] of Object.entries(value)) {
+        const named = propertyOf(node.schema, key) !== undefined;
+        const sub = named ? node.properties.get(key) : node.additional;
+        if (sub === undefined) continue;
+        const hidden = ratchet.nearest === undefined && (key === "apiVersion" || key === "kind");
+        const next = hidden ? fresh : below(ratchet, (one) => one.key(key));
+        const oldField = Object.hasOwn(before, key) ? before[key] : undefined;
+        this.node(sub, named ? child(path, key) : keyed(path, key), field, oldField, next);
+        if (this.budget < 0) return;
+      }
+    }
+  }
+
+  #rules(node: Node, path: string, value: unknown, old: unknown, ratchet: Ratchet): void {
+    if (node.rules.length === 0) return;
+    const type = node.schema.type ?? "";
+    if (this.budget <= 0) {
+      this.#refuse(path, type, exhausted);
+      return;
+    }
+    const schema = node.isRoot ? withMetadata(node.schema) : node.schema;
+    const self = celValue(value, schema);
+    const oldSelf = old === undefined || old === null ? undefined : celValue(old, schema);
+    for (const compiled of node.rules) {
+      const { rule, program } = compiled;
+      if (compiled.error !== undefined) {
+        this.#errors.invalid(path, type, `rule compile error: ${compiled.error}`);
+        continue;
+      }
+      if (program === undefined) continue;
+      const optional = rule.optionalOldSelf === true;
+      // A rule about changes has nothing to say where there was nothing.
+      if (compiled.usesOldSelf && oldSelf === undefined && !optional) continue;
+      const bindings: Record<string, Value> = { self };
+      if (optional) bindings["oldSelf"] = oldSelf === undefined ? Optional.none : new Optional(oldSelf);
+      else if (oldSelf !== undefined) bindings["oldSelf"] = oldSelf;
+      const result = program.evaluate(bindings, { costLimit: callLimit });
+      if (result.cost > this.budget) {
+        this.#refuse(path, type, exhausted);
+        return;
+      }
+      this.budget -= result.cost;
+      if (result.error !== undefined) {
+        const { error } = result;
+        if (error.startsWith("no such overload")) {
+          const why =
+            "call arguments did not match a supported operator, function or macro signature for rule";
+          this.#errors.invalid(path, type, `'${error}': ${why}: ${nameOf(rule)}`);
+        } else if (error.startsWith("operation cancelled: actual cost limit exceeded")) {
+          const why = "no further validation rules will be run due to call cost exceeds limit for rule";
+          this.#refuse(path, type, `'${error}': ${why}: ${nameOf(rule)}`);
+          return;
+        } else this.#errors.invalid(path, type, `${error} evaluating rule: ${nameOf(rule)}`);
+        continue;
+      }
+      if (result.value === true) continue;
+      this.#failed(path, compiled, value, type, bindings, ratchet);
+      if (this.budget < 0) return;
+    }
+  }
+
+  #failed(
+    path: string,
+    compiled: CompiledRule,
+    value: unknown,
+    type: string,
+    bindings: Record<string, Value>,
+    ratchet: Ratchet,
+  ): void {
+    const where = compiled.fieldPath === "" ? path : joined(path, compiled.fieldPath);
+    const add = (fill: (errors: FieldErrors) => void): void => {
+      const own = new FieldErrors();
+      fill(own);
+      const unchanged = !compiled.usesOldSelf && (ratchet.current ?? ratchet.nearest)?.unchanged === true;
+      if (unchanged) for (const each of own.list.map(fieldErrorText)) this.#warnings.push(each);
+      else for (const each of own.list) this.#errors.list.push(each);
+    };
+    const { rule, message } = compiled;
+    let detail = rule.message ? rule.message.trim() : `failed rule: ${nameOf(rule)}`;
+    if (message !== undefined) {
+      const result = message.evaluate(bindings, { costLimit: callLimit });
+      const limit = result.error?.startsWith("operation cancelled: actual cost limit exceeded");
+      if (limit || result.cost > this.budget) {
+        const text = limit
+          ? `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${quoted(rule.messageExpression ?? "")}`
+          : "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run";
+        add((errors) => errors.invalid(where, type, text));
+        this.budget = -1;
+        return;
+      }
+      this.budget -= result.cost;
+      const text = typeof result.value === "string" ? result.value.trim() : "";
+      if (text !== "" && Buffer.byteLength(text) <= maxMessageBytes && !text.includes("\n")) detail = text;
+    }
+    add((errors) => {
+      errors.list.push(errorOf(where, value, type, detail, rule.reason));
+    });
+  }
+
+  /** An error after which evaluation stops. */
+  #refuse(path: string, type: string, why: string): void {
+    this.#errors.invalid(path, type, why);
+    this.budget = -1;
+  }
+}
+
+const exhausted =
+  "validation failed due to running out of cost budget, no further validation rules will be run";
+
+/** Whole objects and lists are not shown. */
+function errorOf(
+  path: string,
+  value: unknown,
+  type: string,
+  detail: string,
+  reason = "FieldValueInvalid",
+): FieldError {
+  const shown = new FieldErrors();
+  shown.invalid(path, value, detail);
+  const { value: text } = shown.list[0]!;
+  const withValue = type === "object" || type === "array" ? {} : { value: text! };
+  switch (reason) {
+    case "FieldValueForbidden":
+      return { type: "Forbidden", path, detail };
+    case "FieldValueRequired":
+      return { type: "Required", path, detail };
+    case "FieldValueDuplicate":
+      return { type: "Duplicate", path, ...withValue, detail: "" };
+    default:
+      return { type: "Invalid", path, ...withValue, detail };
+  }
+}
+
+const joined = (path: string, rest: string): string =>
+  path === "" ? rest : rest.startsWith("[") ? `${path}${rest}` : `${path}.${rest}`;
+
+const nameOf = (rule: ValidationRule): string => (rule.message || rule.rule).trim();
+
+/** Below what cannot be known again the last value that can counts. */
+function below({ current, nearest }: Ratchet, step: (one: Correlation) => Correlation | undefined): Ratchet {
+  return current === undefined ? { current, nearest } : { current: step(current), nearest: current };
+}

@@ -1,0 +1,151 @@
+import { CelError, calendarDay, Duration, MapValue, parseTimestamp, Timestamp, type Value } from "@dray/cel";
+import { goType } from "../../json/go-text.ts";
+import { deepEqual } from "../../storage/json.ts";
+import { durationOf } from "../formats.ts";
+import {
+  additionalOf,
+  isEmbedded,
+  isIntOrString,
+  isPlain,
+  itemsOf,
+  type Plain,
+  preserves,
+  propertyOf,
+  type Schema,
+} from "../schema.ts";
+import { escapeName, withMetadata } from "./declared-type.ts";
+
+/** A JSON value as rules see it: typed by its schema. What does not fit is an error where a rule looks at it. */
+export function celValue(value: unknown, schema: Schema): Value {
+  if (value === null || value === undefined) {
+    return schema.nullable ? null : new CelError("invalid data, got null for schema with nullable=false");
+  }
+  if (isIntOrString(schema)) {
+    if (typeof value === "string") return value;
+    if (isInteger(value)) return BigInt(value);
+    return new CelError("invalid data, expected XIntOrString value to be either a string or integer");
+  }
+  switch (schema.type) {
+    case "object":
+      if (isPlain(value)) return new ObjectValue(value, isEmbedded(schema) ? withMetadata(schema) : schema);
+      return new CelError("invalid data, expected a map for the provided schema with type=object");
+    case "array": {
+      if (!Array.isArray(value)) {
+        return new CelError("invalid data, expected an array for the provided schema with type=array");
+      }
+      const items = itemsOf(schema);
+      if (items === undefined) {
+        return new CelError("invalid array type, expected Items with a non-empty Schema");
+      }
+      return value.map((item) => celValue(item, items));
+    }
+    case "string":
+      if (typeof value === "string") return textOf(value, schema.format);
+      return new CelError(`invalid data, expected string, got ${goType(value)}`);
+    case "number":
+      if (typeof value === "number" || typeof value === "bigint") return Number(value);
+      return new CelError(`invalid data, expected float, got ${goType(value)}`);
+    case "integer":
+      if (isInteger(value)) return BigInt(value);
+      return new CelError(`invalid data, expected int, got ${goType(value)}`);
+    case "boolean":
+      if (typeof value === "boolean") return value;
+      return new CelError(`invalid data, expected bool, got ${goType(value)}`);
+    default:
+  }
+  if (preserves(schema)) return null;
+  return new CelError(
+    `invalid type, expected object, array, number, integer, boolean or string, or no type with x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields is true, got ${schema.type ?? ""}`,
+  );
+}
+
+const isInteger = (value: unknown): value is number | bigint =>
+  typeof value === "bigint" || (typeof value === "number" && Number.isInteger(value));
+
+function textOf(text: string, format: string | undefined): Value {
+  switch (format) {
+    case "duration": {
+      const duration = durationOf(text);
+      if (duration !== undefined) return new Duration(duration);
+      return new CelError(`Invalid duration ${text}: unable to parse ${text} as duration`);
+    }
+    case "date": {
+      const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
+      const day = match && calendarDay(Number(match[1]), Number(match[2]), Number(match[3]));
+      if (day) return new Timestamp(BigInt(day.getTime()) * 1_000_000n);
+      return new CelError(`Invalid date formatted string ${text}: it is no date`);
+    }
+    case "date-time": {
+      if (text === "") return new Timestamp(0n);
+      const time = parseTimestamp(/(z|[+-]\d\d:\d\d)$/i.test(text) ? text : `${text}Z`);
+      if (time instanceof Timestamp) return time;
+      return new CelError(`Invalid date-time formatted string ${text}: it is no time`);
+    }
+    case "byte":
+      return Buffer.from(text, "base64");
+    default:
+      return text;
+  }
+}
+
+/** An object: its fields under the names of expressions, or the entries of a map. What the schema lacks is not seen. */
+class ObjectValue extends MapValue {
+  readonly #object: Plain;
+  readonly #schema: Schema;
+  /** It has fields; else it is a map. */
+  readonly #named: boolean;
+  /** By the names that expressions use. */
+  #values: Map<string, Value> | undefined;
+
+  constructor(object: Plain, schema: Schema) {
+    super();
+    this.#object = object;
+    this.#schema = schema;
+    this.#named = schema.properties !== undefined || isEmbedded(schema);
+  }
+
+  #entries(): Map<string, Value> {
+    if (this.#values !== undefined) return this.#values;
+    const values = new Map<string, Value>();
+    const named = this.#named;
+    const additional = named ? undefined : additionalOf(this.#schema);
+    for (const [key, value] of Object.entries(this.#object)) {
+      const schema = named ? propertyOf(this.#schema, key) : additional;
+      const name = named ? escapeName(key) : key;
+      // A named field that is null is one that is not there: `has` tells no difference.
+      if (named && value === null) continue;
+      if (schema !== undefined && name !== undefined) values.set(name, celValue(value, schema));
+    }
+    this.#values = values;
+    return values;
+  }
+
+  find(key: Value): Value | undefined {
+    return typeof key === "string" ? this.#entries().get(key) : undefined;
+  }
+
+  has(key: Value): boolean {
+    return typeof key === "string" && this.#entries().has(key);
+  }
+
+  keys(): Iterable<Value> {
+    return this.#entries().keys();
+  }
+
+  /** Nulls must be absent or null there; of what the schema lacks, values that are in both are compared. */
+  override equalUnseen(other: MapValue): boolean {
+    if (!this.#named || !(other instanceof ObjectValue)) return true;
+    const [seen, others] = [this.#entries(), other.#object];
+    return Object.entries(this.#object).every(([key, value]) => {
+      const name = escapeName(key) ?? "";
+      if (seen.has(name) || !Object.hasOwn(others, key)) return true;
+      const known = value === null && propertyOf(this.#schema, key) !== undefined;
+      return known ? !other.has(name) : deepEqual(value, others[key]);
+    });
+  }
+
+  /** Fields that are null, and those that the schema lacks, count: two objects that differ in these are not equal. */
+  get size(): number {
+    return Object.keys(this.#object).length;
+  }
+}

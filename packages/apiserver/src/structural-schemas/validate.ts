@@ -1,0 +1,266 @@
+import { quoted } from "@dray/api";
+import type { FieldErrors } from "@dray/api/validation";
+import { Correlation } from "./correlation.ts";
+import { isAmong } from "./enumeration.ts";
+import { hasFormat, knownFormat } from "./formats.ts";
+import { checkNumber, typesOf } from "./numbers.ts";
+import { Outcome, report } from "./outcome.ts";
+import { matchesPattern } from "./patterns.ts";
+import {
+  additionalOf,
+  child,
+  type Form,
+  formOf,
+  isPlain,
+  itemsOf,
+  namesFields,
+  type Plain,
+  propertyOf,
+  type Schema,
+} from "./schema.ts";
+
+/** Checks a value against a schema, in the words of kube-openapi. Unchanged parts of an update are not refused. */
+export function checkValue(
+  errors: FieldErrors,
+  path: string,
+  schema: Schema | undefined,
+  value: unknown,
+  correlation?: Correlation,
+): void {
+  if (schema === undefined) return;
+  for (const problem of validate(schema, "", value, correlation).problems) report(errors, path, problem);
+}
+
+/** `correlation` is undefined where there is no old value, or where what is below is checked as new. */
+function validate(schema: Schema, path: string, value: unknown, correlation?: Correlation): Outcome {
+  const outcome = new Outcome();
+  const form = formOf(value);
+  checkType(outcome, schema, path, form);
+  if (form === "null") {
+    checkEnum(outcome, schema, path, value);
+    return ratcheted(outcome, correlation);
+  }
+  outcome.matches++;
+  checkJunctors(outcome, schema, path, value, correlation);
+  if (typeof value === "string") checkText(outcome, schema, path, value);
+  if (typeof value === "number" || typeof value === "bigint") checkNumber(outcome, schema, path, value);
+  if (Array.isArray(value)) checkList(outcome, schema, path, value, correlation);
+  checkEnum(outcome, schema, path, value);
+  if (isPlain(value)) checkObject(outcome, schema, path, value, correlation);
+  outcome.matches++;
+  return ratcheted(outcome, correlation);
+}
+
+function ratcheted(outcome: Outcome, correlation: Correlation | undefined): Outcome {
+  if (outcome.valid || !correlation?.unchanged) return outcome;
+  const passed = new Outcome();
+  passed.matches = outcome.matches;
+  return passed;
+}
+
+function checkType(outcome: Outcome, schema: Schema, path: string, form: Form): void {
+  const types = typesOf(schema);
+  const format = knownFormat(schema);
+  if (types.length === 0 && format === undefined && form !== "null") return;
+  outcome.matches++;
+  const fail = (wanted: string, found: string): void => {
+    const message = `${path} in body must be of type ${wanted}: ${quoted(found)}`;
+    outcome.add({ sort: "type", path, value: found, message });
+    outcome.matches--;
+  };
+  if (form === "null") {
+    if (types.length > 0 && !types.includes("null") && !schema.nullable) fail(types.join(","), "null");
+    return;
+  }
+  const fits = types.includes(form) || (form === "integer" && types.includes("number"));
+  const textual = form === "string" || form === "array";
+  if (format !== undefined && textual && !types.includes("number") && !types.includes("integer")) return;
+  if (format !== undefined && !textual && !fits) {
+    const found = form === "integer" ? "int64" : form === "number" ? "float64" : "";
+    fail(schema.format!, found);
+    return;
+  }
+  if (!fits && !(form === "integer" && types.includes("number"))) fail(types.join(","), form);
+}
+
+function checkEnum(outcome: Outcome, schema: Schema, path: string, value: unknown): void {
+  const allowed = schema.enum;
+  if (allowed !== undefined && allowed.length > 0 && !isAmong(allowed, value)) {
+    outcome.add({ sort: "enum", path, value, message: `${path} in body should be one of`, allowed });
+  } else if (value !== null) outcome.matches++;
+}
+
+function checkText(outcome: Outcome, schema: Schema, path: string, value: string): void {
+  const length = (): number => [...value].length;
+  const { maxLength, minLength, pattern } = schema;
+  if (maxLength !== undefined && length() > maxLength) {
+    const message = `${path} in body should be at most ${maxLength} chars long`;
+    outcome.add({ sort: "long", path, value, message, limit: Number(maxLength) });
+  } else if (minLength !== undefined && length() < minLength) {
+    outcome.add({
+      sort: "other",
+      path,
+      value,
+      message: `${path} in body should be at least ${minLength} chars long`,
+    });
+  } else if (pattern !== undefined && pattern !== "" && !matchesPattern(schema, pattern, value)) {
+    outcome.add({ sort: "other", path, value, message: `${path} in body should match '${pattern}'` });
+  }
+  outcome.matches++;
+  const format = knownFormat(schema);
+  if (format === undefined) return;
+  if (!hasFormat(format, value)) {
+    const message = `${path} in body must be of type ${schema.format}: ${quoted(value)}`;
+    outcome.add({ sort: "type", path, value, message });
+  }
+  outcome.matches++;
+}
+
+function checkList(
+  outcome: Outcome,
+  schema: Schema,
+  path: string,
+  list: readonly unknown[],
+  correlation: Correlation | undefined,
+): void {
+  const items = itemsOf(schema);
+  if (items !== undefined) {
+    list.forEach((item, index) => {
+      outcome.merge(validate(items, `${path}[${index}]`, item, correlation?.index(index)));
+    });
+  }
+  const { minItems, maxItems } = schema;
+  if (minItems !== undefined && list.length < minItems) {
+    const message = `${path} in body should have at least ${minItems} items`;
+    outcome.add({ sort: "other", path, value: list.length, message });
+  }
+  if (maxItems !== undefined && list.length > maxItems) {
+    const message = `${path} in body should have at most ${maxItems} items`;
+    outcome.add({ sort: "many", path, value: list.length, message, limit: Number(maxItems) });
+  }
+  outcome.matches += 2;
+}
+
+function checkObject(
+  outcome: Outcome,
+  schema: Schema,
+  path: string,
+  object: Plain,
+  correlation: Correlation | undefined,
+): void {
+  const { minProperties, maxProperties, required, properties = {}, additionalProperties } = schema;
+  const count = Object.keys(object).length;
+  if (minProperties !== undefined && count < minProperties) {
+    const message = `${path} in body should have at least ${minProperties} properties`;
+    outcome.add({ sort: "other", path, value: count, message });
+  }
+  if (maxProperties !== undefined && count > maxProperties) {
+    const message = `${path} in body should have at most ${maxProperties} properties`;
+    outcome.add({ sort: "many", path, value: count, message, limit: Number(maxProperties) });
+  }
+  const below = (name: string, of: Schema, where: string): void => {
+    // A change of the version cannot be seen here: both objects are in the same one.
+    const unseen = path === "" && (name === "apiVersion" || name === "kind");
+    outcome.merge(validate(of, where, object[name], unseen ? undefined : correlation?.key(name)));
+  };
+  const additional = additionalOf(schema);
+  for (const name in namesFields(schema) ? object : {}) {
+    if (propertyOf(schema, name) !== undefined) continue;
+    if (additionalProperties === false) {
+      outcome.add({
+        sort: "other",
+        path,
+        value: name,
+        message: `${path}.${name} in body is a forbidden property`,
+      });
+    } else if (additional !== undefined) below(name, additional, `${path}.${name}`);
+  }
+  for (const [name, property] of Object.entries(properties)) {
+    if (Object.hasOwn(object, name)) below(name, property, child(path, name));
+  }
+  for (const name of required ?? []) {
+    if (Object.hasOwn(object, name)) continue;
+    outcome.add({
+      sort: "required",
+      path: `${path}.${name}`,
+      message: `${path}.${name} in body is required`,
+    });
+  }
+  outcome.matches++;
+}
+
+/** allOf, anyOf, oneOf and not. */
+function checkJunctors(
+  outcome: Outcome,
+  schema: Schema,
+  path: string,
+  value: unknown,
+  correlation: Correlation | undefined,
+): void {
+  const general = (message: string): void => outcome.add({ sort: "general", path, message });
+  const each = (schemas: readonly Schema[]): Outcome[] =>
+    schemas.map((one) => junctor(one, path, value, correlation));
+  const nearest = (outcomes: readonly Outcome[]): Outcome | undefined =>
+    outcomes.reduce<Outcome | undefined>(
+      (best, one) => (best === undefined || one.matches > best.matches ? one : best),
+      undefined,
+    );
+  if (schema.anyOf !== undefined && schema.anyOf.length > 0) {
+    const outcomes = each(schema.anyOf);
+    const first = outcomes.find(({ valid }) => valid);
+    if (first === undefined) general(`${quoted(path)} must validate at least one schema (anyOf)`);
+    outcome.merge(first ?? nearest(outcomes)!);
+  }
+  if (schema.oneOf !== undefined && schema.oneOf.length > 0) {
+    const outcomes = each(schema.oneOf);
+    const valid = outcomes.filter((one) => one.valid);
+    if (valid.length === 1) outcome.merge(valid[0]!);
+    else {
+      const found = valid.length === 0 ? "Found none valid" : `Found ${valid.length} valid alternatives`;
+      general(`${quoted(path)} must validate one and only one schema (oneOf). ${found}`);
+      if (valid.length === 0) outcome.merge(nearest(outcomes)!);
+    }
+  }
+  if (schema.allOf !== undefined && schema.allOf.length > 0) {
+    const outcomes = each(schema.allOf);
+    for (const one of outcomes) outcome.merge(one);
+    const valid = outcomes.filter((one) => one.valid).length;
+    if (valid < outcomes.length) {
+      general(
+        `${quoted(path)} must validate all the schemas (allOf)${valid === 0 ? ". None validated" : ""}`,
+      );
+    }
+  }
+  if (schema.not !== undefined && junctor(schema.not, path, value, correlation).valid) {
+    general(`${quoted(path)} must not validate the schema (not)`);
+  }
+  outcome.matches += 2;
+}
+
+/** An alternative itself is checked as new; what lies below is known again. */
+function junctor(
+  schema: Schema,
+  path: string,
+  value: unknown,
+  correlation: Correlation | undefined,
+): Outcome {
+  if (correlation === undefined) return validate(schema, path, value);
+  return validate(schema, path, value, new BelowOnly(correlation));
+}
+
+class BelowOnly extends Correlation {
+  readonly #of: Correlation;
+  constructor(of: Correlation) {
+    super(of.value, of.old, undefined);
+    this.#of = of;
+  }
+  override get unchanged(): boolean {
+    return false;
+  }
+  override key(name: string): Correlation | undefined {
+    return this.#of.key(name);
+  }
+  override index(index: number): Correlation | undefined {
+    return this.#of.index(index);
+  }
+}
