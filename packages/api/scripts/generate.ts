@@ -54,7 +54,7 @@ for (const [module, names] of modules) {
     if (type.startsWith("map<")) return `Record<string, ${typescript(type.slice(4, -1))}>`;
     const primitive = primitives[type];
     if (primitive === undefined) return reference(type);
-    if (aliases.has(primitive)) use("../../object.ts", primitive);
+    if (aliases.has(primitive)) use("../../objects/object.ts", primitive);
     return primitive;
   };
   const property = (owner: string, row: FieldRow): string => {
@@ -62,7 +62,7 @@ for (const [module, names] of modules) {
     const kind = kindOfType.get(owner);
     if (name === "metadata" && kind !== undefined && type === "meta/v1.ObjectMeta") {
       const meta = kind.namespaced ? "NamespacedMeta" : "StoredMeta";
-      use("../../object.ts", meta);
+      use("../../objects/object.ts", meta);
       return `  metadata: ${meta};`;
     }
     const always =
@@ -93,13 +93,13 @@ for (const [module, names] of modules) {
     if (kind !== undefined) {
       fields.unshift("  apiVersion: string;", "  kind: string;");
       if (!rows.some((row) => row[0] === "metadata")) {
-        use("../../object.ts", "StoredMeta");
+        use("../../objects/object.ts", "StoredMeta");
         fields.push("  metadata: StoredMeta;");
       }
     }
     body.push(`export interface ${short}${heading} {\n${fields.join("\n")}\n}`);
     if (kind !== undefined) {
-      use("../../object.ts", "Kind");
+      use("../../objects/object.ts", "Kind");
       const { group, version, kind: kindName, resource, namespaced } = kind;
       body.push(
         `export const ${short}: Kind<${short}> = ${JSON.stringify({ group, version, kind: kindName, resource, namespaced })};`,

@@ -1,20 +1,12 @@
-import { canonicalQuantity } from "../quantity.ts";
-import { quoted } from "../quoted.ts";
-import { wrongBase64 } from "./base64.ts";
+import { literalOf, looseText, repeatedEntries, setKey } from "../json/parser.ts";
+import { goElement, goName, goTypeOf } from "../schema/go-names.ts";
+import { type Field, type FieldType, type ScalarName, type StructType, structType } from "../schema/types.ts";
+import { wrongBase64 } from "../text/base64.ts";
+import { quoted } from "../text/quoted.ts";
+import { canonicalQuantity } from "../values/quantity.ts";
+import { readTime, TimeError } from "../values/time.ts";
 import { keepEmpty } from "./empty.ts";
-import { literalOf, looseText, repeatedEntries, setKey } from "./json.ts";
 import { thaw } from "./thaw.ts";
-import { readTime, TimeError } from "./time.ts";
-import {
-  type Field,
-  type FieldType,
-  goElement,
-  goName,
-  goTypeOf,
-  type ScalarName,
-  type StructType,
-  structType,
-} from "./types.ts";
 import { finish, served, zeroOf } from "./written.ts";
 
 /** A tree that cannot be read as its type; the message is Go's. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { looseText } from "../json/parser.ts";
 import { cameEmpty } from "./empty.ts";
 import { decodeAs, parseJSON } from "./index.ts";
-import { looseText } from "./json.ts";
 
 const type = "resource/v1.ResourceSliceSpec";
 

@@ -1,7 +1,7 @@
-import { isInRelease } from "../features.ts";
+import { isInRelease } from "../features/features.ts";
 import { zeroScalars } from "../schema/table.ts";
+import type { Field, FieldType, ScalarName, StructType } from "../schema/types.ts";
 import { noteEmpty } from "./empty.ts";
-import type { Field, FieldType, ScalarName, StructType } from "./types.ts";
 
 /** Whether that release has the field; all have it if none is named. */
 export function served(field: Field, version: string | undefined): boolean {

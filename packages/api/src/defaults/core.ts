@@ -1,4 +1,3 @@
-import { setKey } from "../codec/json.ts";
 import type {
   LimitRange,
   Namespace,
@@ -10,6 +9,7 @@ import type {
   Secret,
   Service,
 } from "../generated/core/v1.ts";
+import { setKey } from "../json/parser.ts";
 import { defaultPodTemplate, roundResources } from "./pod.ts";
 import { defaultVolumeSources } from "./volume-sources.ts";
 

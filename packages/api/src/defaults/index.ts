@@ -3,10 +3,10 @@
  * fields that are unset.
  */
 
-import { newestKubernetesVersion } from "../features.ts";
+import { newestKubernetesVersion } from "../features/features.ts";
 import type { TokenRequest } from "../generated/authentication/v1.ts";
 import type { PodCertificateRequest } from "../generated/certificates/v1.ts";
-import type { KubeObject, Time } from "../object.ts";
+import type { KubeObject, Time } from "../objects/object.ts";
 import * as admission from "./admissionregistration.ts";
 import { defaultAPIService } from "./apiregistration.ts";
 import * as apps from "./apps.ts";
@@ -21,7 +21,7 @@ import * as resource from "./resource.ts";
 import * as scheduling from "./scheduling.ts";
 import * as storage from "./storage.ts";
 
-export { podQosClass } from "./qos.ts";
+export { podQosClass } from "../pod/qos.ts";
 
 /** A token lasts an hour where nobody says. */
 function defaultTokenRequest(request: TokenRequest): void {

@@ -17,7 +17,7 @@ import type {
   ResourceClaimTemplate as OldResourceClaimTemplate,
   ResourceSlice as OldResourceSlice,
 } from "../generated/resource/v1beta1.ts";
-import type { Time } from "../object.ts";
+import type { Time } from "../objects/object.ts";
 
 function defaultTolerations(tolerations: readonly DeviceToleration[] | undefined): void {
   for (const toleration of tolerations ?? []) toleration.operator ||= "Equal";

@@ -1,9 +1,9 @@
 /** Rules about pods that several components apply: each stands here once. */
-export { type Amounts, amountsOf, listOf } from "../amounts.ts";
-export { podQosClass } from "../defaults/qos.ts";
+export { type Amounts, amountsOf, listOf } from "../values/amounts.ts";
 export { podClaimName } from "./claims.ts";
 export { canRestartAll, isSidecar, restartsAfter, restartsAllAfter, sidecarsOf } from "./containers.ts";
 export { isPodActive, isPodReady, isPodTerminal, type PodWithPhase } from "./phase.ts";
+export { podQosClass } from "./qos.ts";
 export { defaultPodLevelResources } from "./resource-defaults.ts";
 export {
   claimsOfContainer,

@@ -1,6 +1,6 @@
-import { type Amounts, one } from "../amounts.ts";
 import type { PersistentVolumeClaim, ScopedResourceSelectorRequirement } from "../generated/core/v1.ts";
-import { Quantity } from "../quantity.ts";
+import { type Amounts, one } from "../values/amounts.ts";
+import { Quantity } from "../values/quantity.ts";
 import { countName, type QuotaEvaluator, selectsValue } from "./evaluator.ts";
 
 const claimCount = countName("", "persistentvolumeclaims");

@@ -1,9 +1,9 @@
-import { type Amounts, addTo, amountsOf, one } from "../amounts.ts";
-import { podQosClass } from "../defaults/qos.ts";
 import type { Pod, PodAffinityTerm, ScopedResourceSelectorRequirement } from "../generated/core/v1.ts";
-import type { KubeObject } from "../object.ts";
+import type { KubeObject } from "../objects/object.ts";
 import { isPodTerminal } from "../pod/phase.ts";
+import { podQosClass } from "../pod/qos.ts";
 import { hasPodLevelResources, podLimits, podRequests } from "../pod/resources.ts";
+import { type Amounts, addTo, amountsOf, one } from "../values/amounts.ts";
 import { countName, type QuotaEvaluator, type QuotaLookup, selectsValue } from "./evaluator.ts";
 
 const podCount = countName("", "pods");

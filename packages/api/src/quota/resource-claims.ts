@@ -1,7 +1,7 @@
-import { type Amounts, addTo, one, raiseTo } from "../amounts.ts";
 import type { DeviceClass, ResourceClaim } from "../generated/resource/v1.ts";
-import { controllerOf } from "../object.ts";
-import { Quantity } from "../quantity.ts";
+import { controllerOf } from "../objects/object.ts";
+import { type Amounts, addTo, one, raiseTo } from "../values/amounts.ts";
+import { Quantity } from "../values/quantity.ts";
 import { countName, type QuotaEvaluator, type QuotaLookup } from "./evaluator.ts";
 import { isExtendedQuotaName, podUsage } from "./pods.ts";
 

@@ -1,6 +1,6 @@
-import { type Amounts, one } from "../amounts.ts";
 import type { Service } from "../generated/core/v1.ts";
-import { Quantity } from "../quantity.ts";
+import { type Amounts, one } from "../values/amounts.ts";
+import { Quantity } from "../values/quantity.ts";
 import { countName, type QuotaEvaluator } from "./evaluator.ts";
 
 const serviceCount = countName("", "services");

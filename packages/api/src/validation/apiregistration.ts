@@ -1,6 +1,6 @@
 import type { APIService, APIServiceSpec, ServiceReference } from "../generated/apiregistration/v1.ts";
-import { dns1035Label, dnsSubdomain, pathSegment, rangeProblem } from "../names.ts";
-import { quoted } from "../quoted.ts";
+import { quoted } from "../text/quoted.ts";
+import { dns1035Label, dnsSubdomain, pathSegment, rangeProblem } from "../values/names.ts";
 import type { FieldErrors } from "./field.ts";
 import { checkMetadata, checkMetadataUpdate } from "./metadata.ts";
 

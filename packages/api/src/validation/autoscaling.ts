@@ -11,8 +11,8 @@ import type {
   MetricTarget,
   ResourceMetricSource,
 } from "../generated/autoscaling/v2.ts";
-import { dnsLabel, pathSegment, qualifiedName } from "../names.ts";
-import { Quantity } from "../quantity.ts";
+import { dnsLabel, pathSegment, qualifiedName } from "../values/names.ts";
+import { Quantity } from "../values/quantity.ts";
 import type { ValidationContext } from "./context.ts";
 import type { FieldErrors } from "./field.ts";
 import { checkObject, checkObjectUpdate } from "./workloads/common.ts";

@@ -1,13 +1,13 @@
 /** Kinds of the core group beside pods, and leases and priority classes. */
 
-import type { KubernetesVersion } from "../features.ts";
+import type { KubernetesVersion } from "../features/features.ts";
 import type { Lease } from "../generated/coordination/v1.ts";
 import type { Namespace, Node, ServiceAccount } from "../generated/core/v1.ts";
 import type { PriorityClass } from "../generated/scheduling/v1.ts";
-import { byteLength, dnsLabel, dnsSubdomain, type NameRule, qualifiedName } from "../names.ts";
-import type { KubeObject } from "../object.ts";
-import { Quantity } from "../quantity.ts";
-import { quoted } from "../quoted.ts";
+import type { KubeObject } from "../objects/object.ts";
+import { quoted } from "../text/quoted.ts";
+import { byteLength, dnsLabel, dnsSubdomain, type NameRule, qualifiedName } from "../values/names.ts";
+import { Quantity } from "../values/quantity.ts";
 import { checkLegacyNetwork, networkFamily } from "./address.ts";
 import type { ValidationContext } from "./context.ts";
 import { asTyped, checkImmutable, type FieldErrors, goJson, seenBefore } from "./field.ts";

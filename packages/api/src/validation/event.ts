@@ -1,6 +1,6 @@
 /** Event: one kind with the old rules of core/v1, and stricter ones for who writes it as events.k8s.io/v1. */
 import type { Event } from "../generated/core/v1.ts";
-import { byteLength, dnsSubdomain, qualifiedName } from "../names.ts";
+import { byteLength, dnsSubdomain, qualifiedName } from "../values/names.ts";
 import type { ValidationContext } from "./context.ts";
 import { checkImmutable, type FieldErrors, sameValue } from "./field.ts";
 import { internalForm } from "./internal.ts";

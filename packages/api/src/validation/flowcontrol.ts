@@ -13,7 +13,7 @@ import type {
   ServiceAccountSubject,
   Subject,
 } from "../generated/flowcontrol/v1.ts";
-import { dnsLabel, dnsSubdomain } from "../names.ts";
+import { dnsLabel, dnsSubdomain } from "../values/names.ts";
 import { asTyped, type FieldErrors, sameValue } from "./field.ts";
 import mandatory from "./flowcontrol-mandatory.json" with { type: "json" };
 import { internalForm } from "./internal.ts";

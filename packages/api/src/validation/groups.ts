@@ -11,7 +11,7 @@ import type {
   WorkloadReference,
   WorkloadSpec,
 } from "../generated/scheduling/v1beta1.ts";
-import { dnsLabel, longName, pathSegment, qualifiedName } from "../names.ts";
+import { dnsLabel, longName, pathSegment, qualifiedName } from "../values/names.ts";
 import { checkConditions } from "./conditions.ts";
 import type { ValidationContext } from "./context.ts";
 import { type FieldErrors, sameValue } from "./field.ts";

@@ -2,11 +2,11 @@
  * What the API server accepts: the rules of each kind, beyond the shape of its fields, with upstream's paths and texts.
  * Objects of resource.k8s.io are judged in the form of v1, whatever version they were written in.
  */
-import type { FieldError } from "../errors.ts";
-import type { NameRule } from "../names.ts";
-import { dnsSubdomain, pathSegment } from "../names.ts";
-import type { KubeObject } from "../object.ts";
+import type { FieldError } from "../errors/field-error.ts";
+import type { KubeObject } from "../objects/object.ts";
 import { kindRows } from "../schema/table.ts";
+import type { NameRule } from "../values/names.ts";
+import { dnsSubdomain, pathSegment } from "../values/names.ts";
 import { mutatingBinding, mutatingPolicy } from "./admissionregistration/mutating-policies.ts";
 import { validatingBinding, validatingPolicy } from "./admissionregistration/validating-policies.ts";
 import { webhookConfiguration } from "./admissionregistration/webhooks.ts";
@@ -53,7 +53,7 @@ import { job } from "./workloads/job.ts";
 import { checkJobStatus } from "./workloads/job-status.ts";
 import { statefulSet } from "./workloads/statefulset.ts";
 
-export { isExtendedResourceName } from "../names.ts";
+export { isExtendedResourceName } from "../values/names.ts";
 export {
   checkService as checkWebhookService,
   checkUrl as checkWebhookUrl,

@@ -1,6 +1,6 @@
 import type { LeaseCandidate } from "../generated/coordination/v1beta1.ts";
-import { isConfigMapKey, qualifiedName } from "../names.ts";
-import { compareSemanticVersions, parseSemanticVersion, type SemanticVersion } from "../semver.ts";
+import { isConfigMapKey, qualifiedName } from "../values/names.ts";
+import { compareSemanticVersions, parseSemanticVersion, type SemanticVersion } from "../values/semver.ts";
 import type { FieldErrors } from "./field.ts";
 import { checkMetadata, checkMetadataUpdate } from "./metadata.ts";
 

@@ -1,7 +1,7 @@
 /** PodDisruptionBudget and RuntimeClass. */
 import type { RuntimeClass } from "../generated/node/v1.ts";
 import type { PodDisruptionBudget } from "../generated/policy/v1.ts";
-import { dnsLabel, dnsSubdomain } from "../names.ts";
+import { dnsLabel, dnsSubdomain } from "../values/names.ts";
 import { checkConditions } from "./conditions.ts";
 import type { ValidationContext } from "./context.ts";
 import { checkImmutable, type FieldErrors, seenBefore } from "./field.ts";

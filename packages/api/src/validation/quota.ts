@@ -1,7 +1,7 @@
 /** Quotas and limit ranges: which resource names they may restrict, and bounds that contradict each other. */
 import type { LimitRange, LimitRangeItem, ResourceQuota, ResourceQuotaSpec } from "../generated/core/v1.ts";
-import { dnsSubdomain, qualifiedName } from "../names.ts";
-import { Quantity } from "../quantity.ts";
+import { dnsSubdomain, qualifiedName } from "../values/names.ts";
+import { Quantity } from "../values/quantity.ts";
 import { type FieldErrors, sameValue } from "./field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
 import { counted } from "./pod/resources.ts";

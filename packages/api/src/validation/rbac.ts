@@ -1,5 +1,5 @@
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding } from "../generated/rbac/v1.ts";
-import { dnsSubdomain, pathSegment } from "../names.ts";
+import { dnsSubdomain, pathSegment } from "../values/names.ts";
 import { type FieldErrors, sameValue } from "./field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
 import { checkLabelSelector } from "./nodeselector.ts";

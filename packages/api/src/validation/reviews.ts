@@ -7,7 +7,7 @@ import type {
   SelfSubjectAccessReview,
   SubjectAccessReview,
 } from "../generated/authorization/v1.ts";
-import { isLabelValue, qualifiedName } from "../names.ts";
+import { isLabelValue, qualifiedName } from "../values/names.ts";
 import type { FieldErrors } from "./field.ts";
 
 interface Questions {

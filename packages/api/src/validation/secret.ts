@@ -1,8 +1,8 @@
 /** ConfigMap and Secret: their data, and what secrets of the known types have. */
 import { cameEmpty } from "../codec/empty.ts";
-import { JSONError, parseJSON } from "../codec/json.ts";
 import type { ConfigMap, Secret } from "../generated/core/v1.ts";
-import { byteLength, isConfigMapKey } from "../names.ts";
+import { JSONError, parseJSON } from "../json/parser.ts";
+import { byteLength, isConfigMapKey } from "../values/names.ts";
 import { asTyped, checkImmutable, type FieldErrors, sameValue } from "./field.ts";
 import { checkObject, checkObjectUpdate } from "./workloads/common.ts";
 

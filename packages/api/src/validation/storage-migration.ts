@@ -1,5 +1,5 @@
 import type { StorageVersionMigration } from "../generated/storagemigration/v1.ts";
-import { dns1035Label, dnsSubdomain } from "../names.ts";
+import { dns1035Label, dnsSubdomain } from "../values/names.ts";
 import { checkConditions } from "./conditions.ts";
 import { checkImmutable, type FieldErrors } from "./field.ts";
 import { checkMetadata, checkMetadataUpdate } from "./metadata.ts";

@@ -1,5 +1,5 @@
 import type { ClusterTrustBundle } from "../generated/certificates/v1.ts";
-import { dnsSubdomain, type NameRule } from "../names.ts";
+import { dnsSubdomain, type NameRule } from "../values/names.ts";
 import { checkImmutable, type FieldErrors } from "./field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
 

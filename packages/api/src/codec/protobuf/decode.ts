@@ -1,8 +1,8 @@
-import { durationText } from "../../duration.ts";
-import { canonicalQuantity } from "../../quantity.ts";
+import { parseJSON, setKey } from "../../json/parser.ts";
+import type { Field, FieldType, ScalarName, StructType } from "../../schema/types.ts";
+import { durationText } from "../../values/duration.ts";
+import { canonicalQuantity } from "../../values/quantity.ts";
 import { DecodeError } from "../decode.ts";
-import { parseJSON, setKey } from "../json.ts";
-import type { Field, FieldType, ScalarName, StructType } from "../types.ts";
 import { finish, served, zeroOf } from "../written.ts";
 import { messageOf } from "./message.ts";
 import { Reader } from "./reader.ts";

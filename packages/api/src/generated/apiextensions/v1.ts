@@ -1,5 +1,5 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { Int64, Kind, StoredMeta, Time } from "../../object.ts";
+import type { Int64, Kind, StoredMeta, Time } from "../../objects/object.ts";
 import type { ListMeta, Status } from "../meta/v1.ts";
 
 export interface ConversionRequest {

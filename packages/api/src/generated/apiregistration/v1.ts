@@ -1,5 +1,5 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { Kind, StoredMeta, Time } from "../../object.ts";
+import type { Kind, StoredMeta, Time } from "../../objects/object.ts";
 import type { ListMeta } from "../meta/v1.ts";
 
 export interface APIService {

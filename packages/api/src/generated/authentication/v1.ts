@@ -1,5 +1,5 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { Int64, Kind, NamespacedMeta, StoredMeta, Time } from "../../object.ts";
+import type { Int64, Kind, NamespacedMeta, StoredMeta, Time } from "../../objects/object.ts";
 
 export interface BoundObjectReference {
   kind?: string;

@@ -1,5 +1,5 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { Kind, NamespacedMeta, StoredMeta } from "../../object.ts";
+import type { Kind, NamespacedMeta, StoredMeta } from "../../objects/object.ts";
 import type { FieldSelectorRequirement, LabelSelectorRequirement } from "../meta/v1.ts";
 
 export interface FieldSelectorAttributes {

@@ -1,5 +1,5 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { Int64, Kind, NamespacedMeta, QuantityText, Time } from "../../object.ts";
+import type { Int64, Kind, NamespacedMeta, QuantityText, Time } from "../../objects/object.ts";
 import type { LabelSelector, ListMeta } from "../meta/v1.ts";
 
 export interface ContainerResourceMetricSource {

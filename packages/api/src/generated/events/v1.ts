@@ -1,5 +1,5 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { Kind, MicroTime, NamespacedMeta, Time } from "../../object.ts";
+import type { Kind, MicroTime, NamespacedMeta, Time } from "../../objects/object.ts";
 import type { EventSource, ObjectReference } from "../core/v1.ts";
 import type { ListMeta } from "../meta/v1.ts";
 

@@ -1,5 +1,5 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { Int64, Kind, NamespacedMeta, Time } from "../../object.ts";
+import type { Int64, Kind, NamespacedMeta, Time } from "../../objects/object.ts";
 
 export interface APIGroup {
   name: string;

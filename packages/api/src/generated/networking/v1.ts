@@ -1,5 +1,5 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { IntOrString, Kind, NamespacedMeta, StoredMeta } from "../../object.ts";
+import type { IntOrString, Kind, NamespacedMeta, StoredMeta } from "../../objects/object.ts";
 import type { TypedLocalObjectReference } from "../core/v1.ts";
 import type { Condition, LabelSelector, ListMeta } from "../meta/v1.ts";
 

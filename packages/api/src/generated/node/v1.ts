@@ -1,5 +1,5 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { Kind, QuantityText, StoredMeta } from "../../object.ts";
+import type { Kind, QuantityText, StoredMeta } from "../../objects/object.ts";
 import type { Toleration } from "../core/v1.ts";
 import type { ListMeta } from "../meta/v1.ts";
 

@@ -1,5 +1,5 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { Int64, IntOrString, Kind, NamespacedMeta, Time } from "../../object.ts";
+import type { Int64, IntOrString, Kind, NamespacedMeta, Time } from "../../objects/object.ts";
 import type { Condition, DeleteOptions, LabelSelector, ListMeta } from "../meta/v1.ts";
 
 export interface Eviction {

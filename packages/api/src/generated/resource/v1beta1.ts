@@ -1,5 +1,5 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { Int64, Kind, NamespacedMeta, QuantityText, StoredMeta, Time } from "../../object.ts";
+import type { Int64, Kind, NamespacedMeta, QuantityText, StoredMeta, Time } from "../../objects/object.ts";
 import type { NodeSelector } from "../core/v1.ts";
 import type { Condition, ListMeta, ObjectMeta } from "../meta/v1.ts";
 

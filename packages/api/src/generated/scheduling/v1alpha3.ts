@@ -1,5 +1,5 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { Kind, NamespacedMeta } from "../../object.ts";
+import type { Kind, NamespacedMeta } from "../../objects/object.ts";
 import type { Condition, ListMeta } from "../meta/v1.ts";
 
 export type AllCompositeDisruptionMode = unknown;

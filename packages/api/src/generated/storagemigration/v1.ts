@@ -1,5 +1,5 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { Kind, StoredMeta } from "../../object.ts";
+import type { Kind, StoredMeta } from "../../objects/object.ts";
 import type { Condition, GroupResource, ListMeta } from "../meta/v1.ts";
 
 export interface StorageVersionMigration {

@@ -4,7 +4,7 @@ import type {
   NamedRuleWithOperations,
   RuleWithOperations,
 } from "../../generated/admissionregistration/v1.ts";
-import { pathSegment, qualifiedName } from "../../names.ts";
+import { pathSegment, qualifiedName } from "../../values/names.ts";
 import type { AdmissionExpressions } from "../context.ts";
 import type { FieldErrors } from "../field.ts";
 import { checkLabelSelector } from "../nodeselector.ts";

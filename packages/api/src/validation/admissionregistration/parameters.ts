@@ -1,5 +1,5 @@
 import type { ParamKind, ParamRef } from "../../generated/admissionregistration/v1.ts";
-import { dns1035Label, dnsSubdomain, type NameRule, pathSegment } from "../../names.ts";
+import { dns1035Label, dnsSubdomain, type NameRule, pathSegment } from "../../values/names.ts";
 import type { FieldErrors } from "../field.ts";
 import { checkLabelSelector } from "../nodeselector.ts";
 

@@ -5,8 +5,8 @@ import type {
   ValidatingAdmissionPolicyBinding,
   Variable,
 } from "../../generated/admissionregistration/v1.ts";
-import { dnsSubdomain } from "../../names.ts";
-import type { KubeObject } from "../../object.ts";
+import type { KubeObject } from "../../objects/object.ts";
+import { dnsSubdomain } from "../../values/names.ts";
 import type { AdmissionExpressions, ValidationContext } from "../context.ts";
 import { type FieldErrors, sameValue } from "../field.ts";
 import { checkMetadata } from "../metadata.ts";

@@ -4,7 +4,7 @@ import type {
   ValidatingAdmissionPolicyBinding,
   Validation,
 } from "../../generated/admissionregistration/v1.ts";
-import { byteLength, qualifiedName } from "../../names.ts";
+import { byteLength, qualifiedName } from "../../values/names.ts";
 import { checkConditions } from "../conditions.ts";
 import type { AdmissionExpressions, ValidationContext } from "../context.ts";
 import type { FieldErrors } from "../field.ts";

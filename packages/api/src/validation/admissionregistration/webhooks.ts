@@ -5,8 +5,8 @@ import type {
   ValidatingWebhook,
   ValidatingWebhookConfiguration,
 } from "../../generated/admissionregistration/v1.ts";
-import { dns1035Label, dnsSubdomain, rangeProblem } from "../../names.ts";
-import { quoted } from "../../quoted.ts";
+import { quoted } from "../../text/quoted.ts";
+import { dns1035Label, dnsSubdomain, rangeProblem } from "../../values/names.ts";
 import type { ValidationContext } from "../context.ts";
 import { FieldErrors, sameValue } from "../field.ts";
 import { checkMetadata } from "../metadata.ts";

@@ -1,6 +1,6 @@
 import type { CustomResourceDefinitionSpec } from "../../generated/apiextensions/v1.ts";
-import { dnsSubdomain } from "../../names.ts";
-import type { KubeObject } from "../../object.ts";
+import type { KubeObject } from "../../objects/object.ts";
+import { dnsSubdomain } from "../../values/names.ts";
 import type { FieldErrors } from "../field.ts";
 import { checkMetadata, checkMetadataUpdate } from "../metadata.ts";
 

@@ -1,7 +1,7 @@
 /** IPAddress and ServiceCIDR (KEP-1880). */
 import { cameEmpty } from "../../codec/empty.ts";
 import type { IPAddress, ServiceCIDR } from "../../generated/networking/v1.ts";
-import { dnsSubdomain, pathSegment } from "../../names.ts";
+import { dnsSubdomain, pathSegment } from "../../values/names.ts";
 import { addressRule, networkFamily, networkRule } from "../address.ts";
 import type { ValidationContext } from "../context.ts";
 import { checkImmutable, type FieldErrors } from "../field.ts";

@@ -5,8 +5,8 @@ import {
   isUnspecified,
   parseSloppyAddress,
   unmapped,
-} from "../../ip.ts";
-import { dns1035Label, dnsLabel, dnsSubdomain, type NameRule, pathSegment } from "../../names.ts";
+} from "../../values/ip.ts";
+import { dns1035Label, dnsLabel, dnsSubdomain, type NameRule, pathSegment } from "../../values/names.ts";
 import { addressFamily } from "../address.ts";
 import type { ValidationContext } from "../context.ts";
 import type { FieldErrors } from "../field.ts";

@@ -1,8 +1,8 @@
 /** EndpointSlice and Endpoints. */
-import type { KubernetesVersion } from "../../features.ts";
+import type { KubernetesVersion } from "../../features/features.ts";
 import type { EndpointAddress, Endpoints } from "../../generated/core/v1.ts";
 import type { Endpoint, EndpointPort, EndpointSlice } from "../../generated/discovery/v1.ts";
-import { dnsLabel, dnsSubdomain, isLabelValue, qualifiedName } from "../../names.ts";
+import { dnsLabel, dnsSubdomain, isLabelValue, qualifiedName } from "../../values/names.ts";
 import { type AddressFamily, addressFamily, addressRule, checkLegacyAddress } from "../address.ts";
 import type { ValidationContext } from "../context.ts";
 import { asTyped, checkImmutable, FieldErrors, sameValue, seenBefore } from "../field.ts";

@@ -6,7 +6,7 @@ import type {
   IngressClass,
   IngressRule,
 } from "../../generated/networking/v1.ts";
-import { byteLength, dnsLabel, dnsSubdomain, isPortName, type NameRule } from "../../names.ts";
+import { byteLength, dnsLabel, dnsSubdomain, isPortName, type NameRule } from "../../values/names.ts";
 import { addressFamily, checkLegacyAddress } from "../address.ts";
 import type { ValidationContext } from "../context.ts";
 import { checkImmutable, type FieldErrors, printedList } from "../field.ts";

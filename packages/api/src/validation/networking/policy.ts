@@ -6,7 +6,7 @@ import type {
   NetworkPolicyPeer,
   NetworkPolicyPort,
 } from "../../generated/networking/v1.ts";
-import { dnsSubdomain, isPortName } from "../../names.ts";
+import { dnsSubdomain, isPortName } from "../../values/names.ts";
 import { checkLegacyNetwork, isStrictlyWithin, type LegacyOptions, networkFamily } from "../address.ts";
 import type { ValidationContext } from "../context.ts";
 import type { FieldErrors } from "../field.ts";

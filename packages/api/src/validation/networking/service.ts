@@ -1,8 +1,8 @@
 /** Service. */
-import type { FieldError } from "../../errors.ts";
-import type { KubernetesVersion } from "../../features.ts";
+import type { FieldError } from "../../errors/field-error.ts";
+import type { KubernetesVersion } from "../../features/features.ts";
 import type { Service, ServicePort, ServiceSpec } from "../../generated/core/v1.ts";
-import { dnsLabel, dnsSubdomain, qualifiedName } from "../../names.ts";
+import { dnsLabel, dnsSubdomain, qualifiedName } from "../../values/names.ts";
 import { addressFamily, checkLegacyAddress, checkLegacyNetwork, type LegacyOptions } from "../address.ts";
 import type { ValidationContext } from "../context.ts";
 import { FieldErrors, seenBefore } from "../field.ts";

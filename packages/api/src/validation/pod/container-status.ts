@@ -1,6 +1,6 @@
 /** What the kubelet says of containers: as whom they run (KEP-3619), how their devices are (KEP-4680). */
 import type { Container, ContainerStatus, Pod, ResourceStatus } from "../../generated/core/v1.ts";
-import { byteLength } from "../../names.ts";
+import { byteLength } from "../../values/names.ts";
 import type { FieldErrors } from "../field.ts";
 import { asTyped, byName } from "../field.ts";
 

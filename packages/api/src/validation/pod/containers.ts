@@ -1,7 +1,7 @@
 import { cameEmpty } from "../../codec/empty.ts";
 import type { Container, PodSpec } from "../../generated/core/v1.ts";
-import { dnsLabel, isPortName } from "../../names.ts";
 import { isSidecar } from "../../pod/containers.ts";
+import { dnsLabel, isPortName } from "../../values/names.ts";
 import type { ValidationContext } from "../context.ts";
 import type { FieldErrors } from "../field.ts";
 import { checkEnvironment } from "./environment.ts";

@@ -1,6 +1,6 @@
-import type { KubernetesVersion } from "../../features.ts";
+import type { KubernetesVersion } from "../../features/features.ts";
 import type { PodSpec } from "../../generated/core/v1.ts";
-import { dnsSubdomain, dnsSubdomainWithUnderscores } from "../../names.ts";
+import { dnsSubdomain, dnsSubdomainWithUnderscores } from "../../values/names.ts";
 import { checkLegacyAddress } from "../address.ts";
 import type { FieldErrors } from "../field.ts";
 

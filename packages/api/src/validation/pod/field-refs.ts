@@ -1,7 +1,7 @@
 /** What variables and files take from the pod they are in. */
 import type { ObjectFieldSelector, ResourceFieldSelector } from "../../generated/core/v1.ts";
-import { qualifiedName } from "../../names.ts";
-import { Quantity } from "../../quantity.ts";
+import { qualifiedName } from "../../values/names.ts";
+import { Quantity } from "../../values/quantity.ts";
 import type { FieldErrors } from "../field.ts";
 
 /** Labels that a path of a pod may have, as the downward API knows them (ConvertDownwardAPIFieldLabel). */

@@ -1,7 +1,7 @@
 import { forgetEmpty, keepEmpty } from "../../codec/empty.ts";
-import type { Features } from "../../features.ts";
+import type { Features } from "../../features/features.ts";
 import type { Container, NodeAffinity, Pod, PodSpec, Toleration } from "../../generated/core/v1.ts";
-import { dnsSubdomain } from "../../names.ts";
+import { dnsSubdomain } from "../../values/names.ts";
 import type { ValidationContext } from "../context.ts";
 import { type FieldErrors, goJson, printedList, sameValue } from "../field.ts";
 import { internalForm } from "../internal.ts";

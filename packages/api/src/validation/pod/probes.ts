@@ -8,8 +8,8 @@ import type {
   SleepAction,
   TCPSocketAction,
 } from "../../generated/core/v1.ts";
-import { isPortName, rangeProblem } from "../../names.ts";
-import type { IntOrString } from "../../object.ts";
+import type { IntOrString } from "../../objects/object.ts";
+import { isPortName, rangeProblem } from "../../values/names.ts";
 import type { FieldErrors } from "../field.ts";
 
 export function checkPort(errors: FieldErrors, path: string, port: number): void {

@@ -1,7 +1,7 @@
-import { podQosClass } from "../../defaults/qos.ts";
-import { minorOf } from "../../features.ts";
+import { minorOf } from "../../features/features.ts";
 import type { Container, Pod, PodSpec, ResourceRequirements } from "../../generated/core/v1.ts";
 import { isSidecar } from "../../pod/containers.ts";
+import { podQosClass } from "../../pod/qos.ts";
 import type { ValidationContext } from "../context.ts";
 import { type FieldErrors, sameValue } from "../field.ts";
 import { checkMetadataUpdate } from "../metadata.ts";

@@ -1,7 +1,6 @@
 /** Where a pod may run: selectors, affinity, tolerations, spreading, gates. */
 
-import { int64Of, isDecimalInteger } from "../../decimal-integer.ts";
-import type { Features } from "../../features.ts";
+import type { Features } from "../../features/features.ts";
 import type {
   PodAffinityTerm,
   PodSpec,
@@ -9,8 +8,9 @@ import type {
   TopologySpreadConstraint,
 } from "../../generated/core/v1.ts";
 import type { LabelSelector } from "../../generated/meta/v1.ts";
-import { dnsLabel, isLabelValue, qualifiedName } from "../../names.ts";
-import { quoted } from "../../quoted.ts";
+import { int64Of, isDecimalInteger } from "../../text/decimal-integer.ts";
+import { quoted } from "../../text/quoted.ts";
+import { dnsLabel, isLabelValue, qualifiedName } from "../../values/names.ts";
 import { type FieldErrors, seenBefore } from "../field.ts";
 import { checkLabelSelector, checkNodeSelector, checkNodeSelectorTerm } from "../nodeselector.ts";
 

@@ -6,7 +6,7 @@ import type {
   PodSpec,
   SeccompProfile,
 } from "../../generated/core/v1.ts";
-import { byteLength } from "../../names.ts";
+import { byteLength } from "../../values/names.ts";
 import type { FieldErrors } from "../field.ts";
 import { internalForm } from "../internal.ts";
 import { checkLocalPath } from "./paths.ts";

@@ -1,6 +1,6 @@
 import type { PodResourceClaim, PodSpec } from "../../generated/core/v1.ts";
-import { dnsLabel, dnsSubdomain, qualifiedName, rangeProblem } from "../../names.ts";
-import { quoted } from "../../quoted.ts";
+import { quoted } from "../../text/quoted.ts";
+import { dnsLabel, dnsSubdomain, qualifiedName, rangeProblem } from "../../values/names.ts";
 import type { ValidationContext } from "../context.ts";
 import { byName, type FieldErrors } from "../field.ts";
 import { checkLabels } from "../metadata.ts";

@@ -1,7 +1,7 @@
-import type { KubernetesVersion } from "../../features.ts";
+import type { KubernetesVersion } from "../../features/features.ts";
 import type { Container, Pod, PodSpec } from "../../generated/core/v1.ts";
-import { dnsLabel, dnsSubdomain, qualifiedName } from "../../names.ts";
 import { canRestartAll, restartsAfter } from "../../pod/containers.ts";
+import { dnsLabel, dnsSubdomain, qualifiedName } from "../../values/names.ts";
 import { addressFamily, checkLegacyAddress, type LegacyOptions } from "../address.ts";
 import type { ValidationContext } from "../context.ts";
 import { asTyped, byName, checkImmutable, type FieldErrors } from "../field.ts";

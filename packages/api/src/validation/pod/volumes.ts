@@ -1,7 +1,7 @@
 import type { Volume } from "../../generated/core/v1.ts";
-import { dnsLabel, dnsSubdomain } from "../../names.ts";
-import { Quantity } from "../../quantity.ts";
-import { quoted } from "../../quoted.ts";
+import { quoted } from "../../text/quoted.ts";
+import { dnsLabel, dnsSubdomain } from "../../values/names.ts";
+import { Quantity } from "../../values/quantity.ts";
 import { FieldErrors } from "../field.ts";
 import { checkTemplateMetadata } from "../metadata.ts";
 import { checkClaimSpec } from "../storage/claim.ts";

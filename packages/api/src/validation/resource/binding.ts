@@ -1,5 +1,5 @@
 import { cameEmpty } from "../../codec/empty.ts";
-import { qualifiedName } from "../../names.ts";
+import { qualifiedName } from "../../values/names.ts";
 import { type FieldErrors, seenBefore } from "../field.ts";
 import { limits } from "./names.ts";
 

@@ -4,7 +4,7 @@ import type {
   CapacityRequestPolicyRange,
   DeviceCapacity,
 } from "../../generated/resource/v1.ts";
-import { Quantity } from "../../quantity.ts";
+import { Quantity } from "../../values/quantity.ts";
 import type { ValidationContext } from "../context.ts";
 import type { FieldErrors } from "../field.ts";
 import { limits } from "./names.ts";

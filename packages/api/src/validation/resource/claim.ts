@@ -11,7 +11,7 @@ import type {
   ResourceClaimSpec,
   ResourceClaimTemplate,
 } from "../../generated/resource/v1.ts";
-import { dnsLabel, dnsSubdomain } from "../../names.ts";
+import { dnsLabel, dnsSubdomain } from "../../values/names.ts";
 import type { ValidationContext } from "../context.ts";
 import { checkImmutable, type FieldErrors } from "../field.ts";
 import { internalForm } from "../internal.ts";

@@ -1,5 +1,5 @@
 import type { DeviceClass } from "../../generated/resource/v1.ts";
-import { dnsSubdomain, isExtendedResourceName, type NameRule } from "../../names.ts";
+import { dnsSubdomain, isExtendedResourceName, type NameRule } from "../../values/names.ts";
 import type { ValidationContext } from "../context.ts";
 import { type FieldErrors, sameValue } from "../field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../metadata.ts";

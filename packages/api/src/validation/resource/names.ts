@@ -1,4 +1,4 @@
-import { byteLength, dnsLabel, dnsSubdomain, isCIdentifier } from "../../names.ts";
+import { byteLength, dnsLabel, dnsSubdomain, isCIdentifier } from "../../values/names.ts";
 import { asTyped, type FieldErrors } from "../field.ts";
 
 /** Limits of resource.k8s.io, in bytes, items or units of cost. */

@@ -1,5 +1,5 @@
 import type { Device, NodeAllocatableMapping, NodeAllocatableOverhead } from "../../generated/resource/v1.ts";
-import { Quantity } from "../../quantity.ts";
+import { Quantity } from "../../values/quantity.ts";
 import type { FieldErrors } from "../field.ts";
 
 function isNodeResource(name: string): boolean {

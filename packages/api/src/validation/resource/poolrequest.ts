@@ -6,7 +6,7 @@ import type {
   ResourcePoolStatusRequestStatus,
   ShareableSummaryStatus,
 } from "../../generated/resource/v1alpha3.ts";
-import { byteLength, dnsSubdomain, dnsSubdomainCaseless } from "../../names.ts";
+import { byteLength, dnsSubdomain, dnsSubdomainCaseless } from "../../values/names.ts";
 import { checkConditions } from "../conditions.ts";
 import type { ValidationContext } from "../context.ts";
 import { checkImmutable, type FieldErrors, sameValue, seenBefore } from "../field.ts";

@@ -1,6 +1,6 @@
 import type { DeviceTaintRule } from "../../generated/resource/v1.ts";
-import { dnsSubdomain } from "../../names.ts";
-import type { Time } from "../../object.ts";
+import type { Time } from "../../objects/object.ts";
+import { dnsSubdomain } from "../../values/names.ts";
 import { checkConditions } from "../conditions.ts";
 import type { FieldErrors } from "../field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../metadata.ts";

@@ -1,5 +1,5 @@
 import type { DeviceSelector } from "../../generated/resource/v1.ts";
-import { byteLength } from "../../names.ts";
+import { byteLength } from "../../values/names.ts";
 import type { ValidationContext } from "../context.ts";
 import type { FieldErrors } from "../field.ts";
 import { limits } from "./names.ts";

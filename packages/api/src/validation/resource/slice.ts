@@ -8,8 +8,8 @@ import type {
   ResourceSlice,
   ResourceSliceSpec,
 } from "../../generated/resource/v1.ts";
-import { byteLength, dnsLabel, dnsSubdomain } from "../../names.ts";
-import { isSemanticVersion } from "../../semver.ts";
+import { byteLength, dnsLabel, dnsSubdomain } from "../../values/names.ts";
+import { isSemanticVersion } from "../../values/semver.ts";
 import type { ValidationContext } from "../context.ts";
 import { asTyped, checkImmutable, type FieldErrors, sameValue, seenBefore } from "../field.ts";
 import { internalForm } from "../internal.ts";

@@ -8,7 +8,7 @@ import type {
   ResourceClaim,
   ResourceClaimConsumerReference,
 } from "../../generated/resource/v1.ts";
-import { byteLength } from "../../names.ts";
+import { byteLength } from "../../values/names.ts";
 import { interfaceAddressRule } from "../address.ts";
 import { checkConditions } from "../conditions.ts";
 import type { ValidationContext } from "../context.ts";

@@ -1,5 +1,5 @@
 import type { DeviceTaint, DeviceToleration } from "../../generated/resource/v1.ts";
-import { isLabelValue, qualifiedName } from "../../names.ts";
+import { isLabelValue, qualifiedName } from "../../values/names.ts";
 import type { FieldErrors } from "../field.ts";
 
 const effects = ["NoExecute", "NoSchedule", "None"];

@@ -1,8 +1,8 @@
 /** PersistentVolumeClaim. */
 import { keepEmpty } from "../../codec/empty.ts";
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from "../../generated/core/v1.ts";
-import { dnsLabel, dnsSubdomain, qualifiedName } from "../../names.ts";
-import { Quantity } from "../../quantity.ts";
+import { dnsLabel, dnsSubdomain, qualifiedName } from "../../values/names.ts";
+import { Quantity } from "../../values/quantity.ts";
 import type { ValidationContext } from "../context.ts";
 import { checkImmutable, type FieldErrors, goJson, sameValue } from "../field.ts";
 import { internalForm } from "../internal.ts";

@@ -9,9 +9,9 @@ import type {
   VolumeAttachment,
   VolumeAttributesClass,
 } from "../../generated/storage/v1.ts";
-import { byteLength, dnsSubdomain, qualifiedName } from "../../names.ts";
-import type { KubeObject } from "../../object.ts";
-import { Quantity } from "../../quantity.ts";
+import type { KubeObject } from "../../objects/object.ts";
+import { byteLength, dnsSubdomain, qualifiedName } from "../../values/names.ts";
+import { Quantity } from "../../values/quantity.ts";
 import type { ValidationContext } from "../context.ts";
 import { checkImmutable, type FieldErrors, printedMap, sameValue, seenBefore } from "../field.ts";
 import { internalForm } from "../internal.ts";

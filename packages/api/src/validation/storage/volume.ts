@@ -1,9 +1,9 @@
 /** PersistentVolume. */
 import { posix } from "node:path";
 import type { PersistentVolume, PersistentVolumeSpec, SecretReference } from "../../generated/core/v1.ts";
-import { dnsLabel, dnsSubdomain } from "../../names.ts";
-import { Quantity } from "../../quantity.ts";
 import { typeRows } from "../../schema/table.ts";
+import { dnsLabel, dnsSubdomain } from "../../values/names.ts";
+import { Quantity } from "../../values/quantity.ts";
 import type { ValidationContext } from "../context.ts";
 import { checkImmutable, type FieldErrors, goJson, printedMap, sameValue } from "../field.ts";
 import { internalForm } from "../internal.ts";

@@ -9,8 +9,8 @@ import type {
   WeightedPodAffinityTerm,
 } from "../../generated/core/v1.ts";
 import type { ObjectMeta } from "../../generated/meta/v1.ts";
-import { Quantity } from "../../quantity.ts";
-import { quoted } from "../../quoted.ts";
+import { quoted } from "../../text/quoted.ts";
+import { Quantity } from "../../values/quantity.ts";
 import { podAddressWarnings } from "./addresses.ts";
 import { labelDeprecation, termWarnings } from "./node-labels.ts";
 

@@ -1,9 +1,9 @@
 /** What the kinds that make pods have in common. */
 import type { PodTemplateSpec } from "../../generated/core/v1.ts";
 import type { LabelSelector } from "../../generated/meta/v1.ts";
-import { dnsSubdomain, isPercent, type NameRule } from "../../names.ts";
-import type { IntOrString, KubeObject } from "../../object.ts";
+import type { IntOrString, KubeObject } from "../../objects/object.ts";
 import { labelSelectorOf, SelectorError } from "../../selectors/index.ts";
+import { dnsSubdomain, isPercent, type NameRule } from "../../values/names.ts";
 import type { ValidationContext } from "../context.ts";
 import { type FieldErrors, printedMap } from "../field.ts";
 import { internalForm } from "../internal.ts";

@@ -1,6 +1,6 @@
 /** ReplicationController and PodTemplate. */
 import type { PodTemplate, ReplicationController } from "../../generated/core/v1.ts";
-import { longName } from "../../names.ts";
+import { longName } from "../../values/names.ts";
 import type { ValidationContext } from "../context.ts";
 import { type FieldErrors, printedMap } from "../field.ts";
 import { checkFinalizerNames, checkMetadata } from "../metadata.ts";

@@ -1,6 +1,6 @@
 /** CronJob. */
 import type { CronJob, CronJobSpec, JobSpec } from "../../generated/batch/v1.ts";
-import { scheduleProblem } from "../../schedule.ts";
+import { scheduleProblem } from "../../values/schedule.ts";
 import type { ValidationContext } from "../context.ts";
 import type { FieldErrors } from "../field.ts";
 import { checkObject, checkObjectUpdate, shownSelector } from "./common.ts";

@@ -1,7 +1,7 @@
 /** When a job has failed (KEP-3329), and when it has succeeded (KEP-3998). */
 import type { JobSpec, PodFailurePolicyRule } from "../../generated/batch/v1.ts";
-import { byteLength, qualifiedName } from "../../names.ts";
-import { quoted } from "../../quoted.ts";
+import { quoted } from "../../text/quoted.ts";
+import { byteLength, qualifiedName } from "../../values/names.ts";
 import { type FieldErrors, printedList, seenBefore } from "../field.ts";
 import { indexProblem, parseIndexes } from "./indexes.ts";
 

@@ -1,7 +1,7 @@
 /** Job. */
 import type { Job, JobSpec } from "../../generated/batch/v1.ts";
 import type { Container, PodSpec, PodTemplateSpec } from "../../generated/core/v1.ts";
-import { byteLength, dnsLabel } from "../../names.ts";
+import { byteLength, dnsLabel } from "../../values/names.ts";
 import type { ValidationContext } from "../context.ts";
 import { checkImmutable, type FieldErrors, sameValue } from "../field.ts";
 import { internalForm } from "../internal.ts";

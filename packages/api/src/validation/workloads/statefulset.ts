@@ -1,6 +1,6 @@
 import type { StatefulSet, StatefulSetSpec } from "../../generated/apps/v1.ts";
 import type { PodTemplateSpec, Volume } from "../../generated/core/v1.ts";
-import { dnsLabel } from "../../names.ts";
+import { dnsLabel } from "../../values/names.ts";
 import type { ValidationContext } from "../context.ts";
 import { checkImmutable, FieldErrors, sameValue } from "../field.ts";
 import { internalForm } from "../internal.ts";
