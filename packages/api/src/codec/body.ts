@@ -195,7 +195,11 @@ export function decodeBody(raw: RawBody, kind: KindRow, version?: string): Decod
   }
   if (typed) return { object: { ...source, apiVersion, kind: kind.kind }, problems: [], warnings: [] };
   try {
-    const { object, problems } = decodeAs(source, kind.type, version, true, known, raw.bytes !== undefined);
+    const { object, problems } = decodeAs(source, kind.type, version, {
+      stored: true,
+      known,
+      owned: raw.bytes !== undefined,
+    });
     const { apiVersion: _a, kind: _k, ...rest } = object;
     // To Go all repeated keys of a YAML text are one error.
     const repeated = duplicates.length > 0 ? [`yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`] : [];

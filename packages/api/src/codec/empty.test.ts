@@ -15,7 +15,7 @@ test("a list that came empty is left out, but known", () => {
 
 test("a list that is always written is null once it has been stored empty", () => {
   const sent = parseJSON('{"rules":[]}');
-  assert.deepEqual(decodeAs(sent, "rbac/v1.Role", undefined, true).object["rules"], null);
+  assert.deepEqual(decodeAs(sent, "rbac/v1.Role", undefined, { stored: true }).object["rules"], null);
   assert.deepEqual(decodeAs(sent, "rbac/v1.Role").object["rules"], []);
 });
 

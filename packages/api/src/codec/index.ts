@@ -19,9 +19,8 @@ export {
   readBody,
   unrecognized,
 } from "./body.ts";
-export { type Decoded, DecodeError, decodeAs } from "./decode.ts";
+export { type Decoded, DecodeError, type DecodeOptions, decodeAs } from "./decode.ts";
 export { decodeProtobuf, encodeProtobuf, protobufWatchFrame } from "./protobuf/envelope.ts";
 export { isRegistered, unknownConversion } from "./registered.ts";
 export { encodeObject, rememberedText, rememberText } from "./text.ts";
 export { thaw } from "./thaw.ts";
-export { finish } from "./written.ts";

@@ -1,5 +1,5 @@
-import { DecodeError } from "../decode.ts";
-import { MessageReader } from "./decode.ts";
+import { DecodeError } from "../decode-error.ts";
+import { messageReader } from "./decode.ts";
 import { writeStruct } from "./encode.ts";
 import { envelopeType } from "./message.ts";
 import { Reader } from "./reader.ts";
@@ -98,5 +98,5 @@ export function decodeProtobuf(
   kind ||= expected.kind;
   const struct = envelopeType(apiVersion, kind);
   reader.at = raw.from;
-  return { apiVersion, kind, ...new MessageReader(version).struct(reader, raw.to, struct) };
+  return { apiVersion, kind, ...(messageReader(struct, version)(reader, raw.to) as object) };
 }
