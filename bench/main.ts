@@ -1,6 +1,6 @@
 /**
  * `npm run bench`: everything there is to measure. `npm run bench -- cluster [ROUNDS]`, `-- cel`,
- * `-- allocator [CASE...]`, `-- bodies [CASE...]`, `-- apiserver [PODS [ROUNDS]]`,
+ * `-- allocator [CASE...]`, `-- codec`, `-- bodies [CASE...]`, `-- apiserver [PODS [ROUNDS]]`,
  * `-- churn [WATCHERS [OBJECTS [EVENTS [ROUNDS]]]]`, `-- node [PODS [RUNTIME...]]`,
  * `-- nodes [COUNT [LOADED [RATE [SECONDS]]]]`, `-- scheduling [ROUNDS] [NAME...]`, or
  * `-- watchers [WATCHERS [EVENTS [BYTES [KIND]]]]`: one of them. Prints tables in Markdown.
@@ -17,6 +17,7 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   allocator: async () => (await import("./allocator.ts")).allocatorBench,
   apiserver: async () => (await import("./apiserver.ts")).apiserverBench,
   churn: async () => (await import("./churn.ts")).churnBench,
+  codec: async () => (await import("./codec.ts")).codecBench,
   bodies: async () => (await import("./bodies.ts")).bodiesBench,
   node: async () => (await import("./node.ts")).nodeBench,
   nodes: async () => (await import("./nodes.ts")).nodesBench,

@@ -1,4 +1,4 @@
-import type { FieldType, ScalarName, StructType } from "../../packages/api/src/codec/types.ts";
+import type { FieldType, ScalarName, StructType } from "../../packages/api/src/schema/types.ts";
 
 /** The release whose Go libraries answer. */
 export const release = "1.37";

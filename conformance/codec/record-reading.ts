@@ -5,8 +5,8 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
-import { type FieldType, type StructType, structType } from "../../packages/api/src/codec/types.ts";
 import { kindRows } from "../../packages/api/src/schema/table.ts";
+import { type FieldType, type StructType, structType } from "../../packages/api/src/schema/types.ts";
 
 interface Inputs {
   /** JSON values to try for fields of a scalar type: wrong ones, and right ones that Go rewrites. */

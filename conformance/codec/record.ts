@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { gzipSync } from "node:zlib";
 import { envelopeType } from "../../packages/api/src/codec/protobuf/message.ts";
-import { encodeJSON } from "../../packages/api/src/json.ts";
+import { encodeJSON } from "../../packages/api/src/json/json.ts";
 import { type KindRow, kindRows, typeRows } from "../../packages/api/src/schema/table.ts";
 import { RandomObjects, release } from "./random.ts";
 

@@ -1,12 +1,17 @@
 /**
- * Writes `src/generated/`: one module of TypeScript types a group and version, from the schema table.
+ * Writes two modules per group and version from the schema table. `src/schema/generated/` has the TypeScript types, with
+ * the descriptions that the OpenAPI documents have (src/openapi/descriptions) as doc comments. `src/generated/`, the entry
+ * point, has the kinds as values, and exports the types: Node reads and strips no long comments where it is loaded.
  * With `--check` it writes nothing and fails where a module is not what the table gives.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { describeField, describeType } from "../src/openapi/descriptions.ts";
 import { type FieldRow, kindRows, typeRows } from "../src/schema/table.ts";
 
-const out = join(import.meta.dirname, "..", "src", "generated");
+const source = join(import.meta.dirname, "..", "src");
+const entryPoints = join(source, "generated");
+const types = join(source, "schema", "generated");
 const primitives: Record<string, string> = {
   string: "string",
   bool: "boolean",
@@ -25,6 +30,27 @@ const primitives: Record<string, string> = {
 };
 const aliases = new Set(["Int64", "QuantityText", "Time", "MicroTime", "IntOrString"]);
 
+/** Comment lines end here, as in the rest of the code. */
+const lineWidth = 110;
+
+/** A doc comment of that text with a line end after it; empty without a text. */
+function docComment(text: string | undefined, indent = ""): string {
+  if (text === undefined) return "";
+  const safe = text.replaceAll("*/", "*\\/");
+  const single = `${indent}/** ${safe} */\n`;
+  if (single.length <= lineWidth + 1) return single;
+  const lines: string[] = [];
+  let line = `${indent} *`;
+  for (const word of safe.split(" ")) {
+    if (line.length + 1 + word.length > lineWidth) {
+      lines.push(line);
+      line = `${indent} *`;
+    }
+    line += ` ${word}`;
+  }
+  return `${indent}/**\n${[...lines, line].join("\n")}\n${indent} */\n`;
+}
+
 const kindOfType = new Map(kindRows.map((kind) => [kind.type, kind]));
 const modules = new Map<string, string[]>();
 for (const name of typeRows.keys()) {
@@ -33,7 +59,7 @@ for (const name of typeRows.keys()) {
 }
 
 const check = process.argv.includes("--check");
-if (!check) rmSync(out, { recursive: true, force: true });
+if (!check) for (const folder of [entryPoints, types]) rmSync(folder, { recursive: true, force: true });
 for (const [module, names] of modules) {
   const imports = new Map<string, Set<string>>();
   const use = (from: string, name: string): void => {
@@ -54,16 +80,17 @@ for (const [module, names] of modules) {
     if (type.startsWith("map<")) return `Record<string, ${typescript(type.slice(4, -1))}>`;
     const primitive = primitives[type];
     if (primitive === undefined) return reference(type);
-    if (aliases.has(primitive)) use("../../object.ts", primitive);
+    if (aliases.has(primitive)) use("../../../objects/object.ts", primitive);
     return primitive;
   };
   const property = (owner: string, row: FieldRow): string => {
     const [name, , type, marks = {}] = row;
     const kind = kindOfType.get(owner);
+    const doc = docComment(describeField(owner, name), "  ");
     if (name === "metadata" && kind !== undefined && type === "meta/v1.ObjectMeta") {
       const meta = kind.namespaced ? "NamespacedMeta" : "StoredMeta";
-      use("../../object.ts", meta);
-      return `  metadata: ${meta};`;
+      use("../../../objects/object.ts", meta);
+      return `${doc}  metadata: ${meta};`;
     }
     const always =
       (marks.omit === "never" && marks.optional === undefined && marks.pointer === undefined) ||
@@ -72,19 +99,21 @@ for (const [module, names] of modules) {
         (name === "spec" || (name === "status" && kind !== undefined)));
     // A status is written by the server side; drafts leave it out.
     const quoted = /^[\w$]+$/.test(name) ? name : JSON.stringify(name);
-    return `  ${quoted}${always && name !== "status" ? "" : "?"}: ${typescript(type)};`;
+    return `${doc}  ${quoted}${always && name !== "status" ? "" : "?"}: ${typescript(type)};`;
   };
 
   const body: string[] = [];
+  const kinds: string[] = [];
   for (const name of names) {
     const short = name.slice(name.lastIndexOf(".") + 1);
     const kind = kindOfType.get(name);
     const rows = typeRows.get(name) as readonly FieldRow[];
+    const doc = docComment(describeType(name));
     // Rows without a name are the alternatives of a union; a type without rows is any JSON value.
     const alternatives = rows.filter((row) => row[0] === "" && !row[3]?.inline);
     if (alternatives.length > 0 || rows.length === 0) {
       const union = alternatives.map((row) => typescript(row[2])).join(" | ") || "unknown";
-      body.push(`export type ${short} = ${union};`);
+      body.push(`${doc}export type ${short} = ${union};`);
       continue;
     }
     const inlined = rows.filter((row) => row[3]?.inline).map((row) => reference(row[2]));
@@ -93,16 +122,16 @@ for (const [module, names] of modules) {
     if (kind !== undefined) {
       fields.unshift("  apiVersion: string;", "  kind: string;");
       if (!rows.some((row) => row[0] === "metadata")) {
-        use("../../object.ts", "StoredMeta");
+        use("../../../objects/object.ts", "StoredMeta");
         fields.push("  metadata: StoredMeta;");
       }
     }
-    body.push(`export interface ${short}${heading} {\n${fields.join("\n")}\n}`);
+    body.push(`${doc}export interface ${short}${heading} {\n${fields.join("\n")}\n}`);
     if (kind !== undefined) {
-      use("../../object.ts", "Kind");
       const { group, version, kind: kindName, resource, namespaced } = kind;
-      body.push(
-        `export const ${short}: Kind<${short}> = ${JSON.stringify({ group, version, kind: kindName, resource, namespaced })};`,
+      const value = JSON.stringify({ group, version, kind: kindName, resource, namespaced });
+      kinds.push(
+        `${doc}export type ${short} = types.${short};\n${doc}export const ${short}: Kind<${short}> = ${value};`,
       );
     }
   }
@@ -110,15 +139,21 @@ for (const [module, names] of modules) {
     .sort(([a], [b]) => a.localeCompare(b))
     .map(([from, names]) => `import type { ${[...names].sort().join(", ")} } from ${JSON.stringify(from)};`);
 
-  const file = join(out, `${module}.ts`);
-  const text = `// Generated from src/schema/table by scripts/generate.ts: do not edit.\n${head.join("\n")}\n\n${body.join("\n\n")}\n`;
-  if (check) {
-    if (!existsSync(file) || readFileSync(file, "utf8") !== text) {
-      process.stderr.write(`${file} is not what the schema table gives: run \`npm run generate\`\n`);
-      process.exitCode = 1;
-    }
-    continue;
+  write(join(types, `${module}.ts`), [head.join("\n"), ...body]);
+  const from = JSON.stringify(`../../schema/generated/${module}.ts`);
+  const typesOnly = `export type * from ${from};`;
+  const withKinds = `import type { Kind } from "../../objects/object.ts";\nimport type * as types from ${from};\n\n${typesOnly}`;
+  write(join(entryPoints, `${module}.ts`), [kinds.length > 0 ? withKinds : typesOnly, ...kinds]);
+}
+
+/** Writes a module, or compares it. */
+function write(file: string, parts: readonly string[]): void {
+  const text = `// Generated from src/schema/table by scripts/generate.ts: do not edit.\n${parts.join("\n\n")}\n`;
+  if (!check) {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  } else if (!existsSync(file) || readFileSync(file, "utf8") !== text) {
+    process.stderr.write(`${file} is not what the schema table gives: run \`npm run generate\`\n`);
+    process.exitCode = 1;
   }
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, text);
 }

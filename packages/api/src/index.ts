@@ -1,22 +1,30 @@
 export { cameEmpty, keepEmpty, noteEmpty, withEmpty } from "./codec/empty.ts";
-export { DurationError, durationText, parseDuration } from "./duration.ts";
-export * from "./errors.ts";
-export * from "./features.ts";
-export { floatText } from "./float-text.ts";
-export { humanDuration } from "./human-duration.ts";
-export { canonicalJSON, decodeJSON, deepFreeze, encodeJSON } from "./json.ts";
-export * from "./names.ts";
-export * from "./node-fit.ts";
-export * from "./object.ts";
-export { canonicalQuantity, Quantity, QuantityError, type QuantityFormat } from "./quantity.ts";
-export { goEscapes, quoted, quotedBytes, quotedTime } from "./quoted.ts";
-export { parseSchedule, type Schedule, ScheduleError, type ScheduleField } from "./schedule.ts";
+export {
+  type FieldError,
+  type FieldErrorType,
+  fieldErrorText,
+  fieldErrorTypes,
+} from "./errors/field-error.ts";
+export { invalid, maxErrorText } from "./errors/invalid.ts";
+export { StatusError, type StatusReason, statusCodes } from "./errors/status-error.ts";
+export * from "./features/features.ts";
+export { canonicalJSON, decodeJSON, encodeJSON } from "./json/json.ts";
+export { deepFreeze } from "./objects/deep-freeze.ts";
+export * from "./objects/object.ts";
 export * from "./selectors/index.ts";
+export * from "./selectors/node-fit.ts";
+export { floatText } from "./text/float-text.ts";
+export { goEscapes, quoted, quotedBytes, quotedTime } from "./text/quoted.ts";
+export { DurationError, durationText, parseDuration } from "./values/duration.ts";
+export { humanDuration } from "./values/human-duration.ts";
+export * from "./values/names.ts";
+export { canonicalQuantity, Quantity, QuantityError, type QuantityFormat } from "./values/quantity.ts";
+export { parseSchedule, type Schedule, ScheduleError, type ScheduleField } from "./values/schedule.ts";
 export {
   compareSemanticVersions,
   isSemanticVersion,
   parseSemanticVersion,
   type SemanticVersion,
   semanticVersionText,
-} from "./semver.ts";
-export { microTimeText, timeText } from "./time.ts";
+} from "./values/semver.ts";
+export { microTimeText, timeText } from "./values/time.ts";

@@ -1,12 +1,12 @@
-import { StatusError } from "../errors.ts";
-import { quoted } from "../quoted.ts";
+import { StatusError } from "../errors/status-error.ts";
+import { JSONError, parseJSON } from "../json/parser.ts";
 import type { KindRow } from "../schema/table.ts";
+import { kindOf } from "../schema/types.ts";
+import { quoted } from "../text/quoted.ts";
+import type { YAMLTree } from "../yaml/yaml.ts";
 import { DecodeError, decodeAs, UnknownKindError } from "./decode.ts";
 import { keepEmpty } from "./empty.ts";
-import { JSONError, parseJSON } from "./json.ts";
 import { homeGroup, isRegistered, unknownConversion } from "./registered.ts";
-import { kindOf } from "./types.ts";
-import type { YAMLTree } from "./yaml.ts";
 
 /** Media types of bodies that hold an object. */
 export type BodyType = "application/json" | "application/yaml" | "application/vnd.kubernetes.protobuf";
@@ -24,8 +24,8 @@ export interface RawBody {
   readonly bytes?: Uint8Array;
 }
 
-let protobuf: typeof import("./protobuf.ts") | undefined;
-let yaml: typeof import("./yaml.ts") | undefined;
+let protobuf: typeof import("./protobuf/envelope.ts") | undefined;
+let yaml: typeof import("../yaml/yaml.ts") | undefined;
 
 /** Reads the first document of a YAML text, in its own time. Rejects with YAMLError. */
 export type ReadYAML = (text: string) => Promise<YAMLTree>;
@@ -48,7 +48,7 @@ export async function readBody(
     bare ? StatusError.of("BadRequest", why) : unrecognized(kind, why, bytes);
   if (mediaType === "application/vnd.kubernetes.protobuf") {
     // Loaded when it is first needed, and remembered: each `import()` costs as much as a small object.
-    protobuf ??= await import("./protobuf.ts");
+    protobuf ??= await import("./protobuf/envelope.ts");
     try {
       const tree = protobuf.decodeProtobuf(bytes, version, { apiVersion, kind });
       return { tree, duplicates: [], typed: true, bytes };
@@ -63,7 +63,7 @@ export async function readBody(
   }
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   if (mediaType === "application/yaml") {
-    yaml ??= await import("./yaml.ts");
+    yaml ??= await import("../yaml/yaml.ts");
     try {
       const { value, duplicates } = readYAML === undefined ? yaml.parseYAML(text) : await readYAML(text);
       return { tree: value, duplicates, typed: false, bytes };
@@ -195,7 +195,11 @@ export function decodeBody(raw: RawBody, kind: KindRow, version?: string): Decod
   }
   if (typed) return { object: { ...source, apiVersion, kind: kind.kind }, problems: [], warnings: [] };
   try {
-    const { object, problems } = decodeAs(source, kind.type, version, true, known, raw.bytes !== undefined);
+    const { object, problems } = decodeAs(source, kind.type, version, {
+      stored: true,
+      known,
+      owned: raw.bytes !== undefined,
+    });
     const { apiVersion: _a, kind: _k, ...rest } = object;
     // To Go all repeated keys of a YAML text are one error.
     const repeated = duplicates.length > 0 ? [`yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`] : [];

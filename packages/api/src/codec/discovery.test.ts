@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeProtobuf, encodeProtobuf } from "./protobuf.ts";
+import { decodeProtobuf, encodeProtobuf } from "./protobuf/envelope.ts";
 
 // What kube-apiserver 1.36 answers to GET /apis/scheduling.k8s.io/v1 and /api with Accept application/vnd.kubernetes.protobuf.
 const resources = Buffer.from(

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { looseText } from "../json/parser.ts";
 import { cameEmpty } from "./empty.ts";
 import { decodeAs, parseJSON } from "./index.ts";
-import { looseText } from "./json.ts";
 
 const type = "resource/v1.ResourceSliceSpec";
 
@@ -15,7 +15,7 @@ test("a list that came empty is left out, but known", () => {
 
 test("a list that is always written is null once it has been stored empty", () => {
   const sent = parseJSON('{"rules":[]}');
-  assert.deepEqual(decodeAs(sent, "rbac/v1.Role", undefined, true).object["rules"], null);
+  assert.deepEqual(decodeAs(sent, "rbac/v1.Role", undefined, { stored: true }).object["rules"], null);
   assert.deepEqual(decodeAs(sent, "rbac/v1.Role").object["rules"], []);
 });
 

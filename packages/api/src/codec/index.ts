@@ -1,4 +1,15 @@
-export { encodeJSON } from "../json.ts";
+export { encodeJSON } from "../json/json.ts";
+export { duplicateKeys, JSONError, parseJSON, setKey } from "../json/parser.ts";
+export { goElement, goTypeOf } from "../schema/go-names.ts";
+export {
+  type Field,
+  type FieldType,
+  kindByResource,
+  kindOf,
+  StructType,
+  structType,
+} from "../schema/types.ts";
+export { readTime, TimeError } from "../values/time.ts";
 export {
   type BodyType,
   type DecodedBody,
@@ -8,21 +19,8 @@ export {
   readBody,
   unrecognized,
 } from "./body.ts";
-export { type Decoded, DecodeError, decodeAs } from "./decode.ts";
-export { duplicateKeys, JSONError, parseJSON, setKey } from "./json.ts";
-export { decodeProtobuf, encodeProtobuf, protobufWatchFrame } from "./protobuf.ts";
+export { type Decoded, DecodeError, type DecodeOptions, decodeAs } from "./decode.ts";
+export { decodeProtobuf, encodeProtobuf, protobufWatchFrame } from "./protobuf/envelope.ts";
 export { isRegistered, unknownConversion } from "./registered.ts";
 export { encodeObject, rememberedText, rememberText } from "./text.ts";
 export { thaw } from "./thaw.ts";
-export { readTime, TimeError } from "./time.ts";
-export {
-  type Field,
-  type FieldType,
-  goElement,
-  goTypeOf,
-  kindByResource,
-  kindOf,
-  StructType,
-  structType,
-} from "./types.ts";
-export { finish } from "./written.ts";

@@ -11,8 +11,7 @@ test("what is known is not read again, but only in its own place", () => {
     { ...known, metadata: { ...known.metadata, name: "c" } },
     "core/v1.ConfigMap",
     undefined,
-    true,
-    known,
+    { stored: true, known },
   );
   const { metadata, data } = copied.object as { metadata: { name: string; labels: object }; data: object };
   assert.deepEqual([metadata.name, metadata.labels, data], ["c", { a: "b" }, { k: "v" }]);
@@ -21,13 +20,15 @@ test("what is known is not read again, but only in its own place", () => {
 
   const metadataAsData = { metadata: { name: "a" }, data: known.metadata };
   assert.throws(
-    () => decodeAs(metadataAsData, "core/v1.ConfigMap", undefined, true, known),
+    () => decodeAs(metadataAsData, "core/v1.ConfigMap", undefined, { stored: true, known }),
     /cannot unmarshal object/,
   );
   // Nobody looks at it: that is what makes a patch of a large object cheap.
   const odd = Object.freeze({ k: 1 });
   assert.deepEqual(
-    decodeAs({ data: odd }, "core/v1.ConfigMap", undefined, true, { data: odd }).object["data"],
+    decodeAs({ data: odd }, "core/v1.ConfigMap", undefined, { stored: true, known: { data: odd } }).object[
+      "data"
+    ],
     { k: 1 },
   );
 });

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
+import { parseYAML, parseYAMLDocuments, YAMLError } from "../yaml/yaml.ts";
 import { DecodeError, decodeAs, encodeJSON, JSONError, parseJSON } from "./index.ts";
-import { parseYAML, parseYAMLDocuments, YAMLError } from "./yaml.ts";
 
 const folder = new URL("../../../../conformance/codec/", import.meta.url);
 

@@ -1,6 +1,6 @@
 import { kindRows } from "../schema/table.ts";
+import { kindOf } from "../schema/types.ts";
 import registeredKinds from "./registered-kinds.json" with { type: "json" };
-import { kindOf } from "./types.ts";
 
 /** Kinds that kube-apiserver can decode and the schema table does not have, by apiVersion; most are not served. */
 const beside: ReadonlyMap<string, readonly string[]> = new Map(

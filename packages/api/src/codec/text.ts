@@ -1,4 +1,4 @@
-import { encodeJSON, escapeAsGo } from "../json.ts";
+import { encodeJSON, escapeAsGo } from "../json/json.ts";
 
 /** Texts of frozen values that many objects share, so that each is written out once. */
 const texts = new WeakMap<object, string>();

@@ -1,4 +1,4 @@
-import { setKey } from "./json.ts";
+import { setKey } from "../json/parser.ts";
 import { rememberedText } from "./text.ts";
 
 /** A copy to change. Frozen strings, numbers and bytes are shared, and so is what many objects share (`rememberText`). */

@@ -1,7 +1,7 @@
-import { isInRelease } from "../features.ts";
+import { isInRelease } from "../features/features.ts";
 import { zeroScalars } from "../schema/table.ts";
+import type { Field, FieldType, ScalarName, StructType } from "../schema/types.ts";
 import { noteEmpty } from "./empty.ts";
-import type { Field, FieldType, ScalarName, StructType } from "./types.ts";
 
 /** Whether that release has the field; all have it if none is named. */
 export function served(field: Field, version: string | undefined): boolean {
@@ -15,7 +15,7 @@ export function zeroOf(type: FieldType, version?: string): unknown {
     case "map":
       return null;
     case "struct":
-      return isFree(type.struct) ? null : finish(type.struct, new Map(), version);
+      return isFree(type.struct) ? null : finish(writtenForm(type.struct, version), []);
     case "scalar":
       return zeroScalars.get(type.name) ?? null;
   }
@@ -31,46 +31,65 @@ function isZero(value: unknown, type: FieldType): boolean {
 const isEmptyObject = (value: unknown): boolean =>
   typeof value === "object" && value !== null && Object.keys(value).length === 0;
 
-/** An object with the fields that are set, and those that Go writes all the same, in the order of the schema. */
+/** How the objects of a struct type are written in one release. */
+export interface WrittenForm {
+  readonly version: string | undefined;
+  /** The fields of the release, in the order of the schema. */
+  readonly fields: readonly WrittenField[];
+  /** Indexes into `fields` by name. */
+  readonly indexes: ReadonlyMap<string, number>;
+}
+
+interface WrittenField {
+  readonly field: Field;
+  /** Go writes it even if it is unset. */
+  readonly isAlwaysWritten: boolean;
+}
+
+const forms = new WeakMap<StructType, Map<string | undefined, WrittenForm>>();
+
+/** Made on first use, and kept. All fields are known if no release is named. */
+export function writtenForm(struct: StructType, version: string | undefined): WrittenForm {
+  let byVersion = forms.get(struct);
+  if (byVersion === undefined) {
+    byVersion = new Map();
+    forms.set(struct, byVersion);
+  }
+  let form = byVersion.get(version);
+  if (form === undefined) {
+    const fields = [...struct.fields.values()]
+      .filter((field) => served(field, version))
+      .map((field) => ({ field, isAlwaysWritten: isAlwaysWritten(field) }));
+    form = { version, fields, indexes: new Map(fields.map(({ field }, index) => [field.name, index])) };
+    byVersion.set(version, form);
+  }
+  return form;
+}
+
+/**
+ * Adds to `object` the fields that are set, and those that Go writes all the same, in the order of the schema. `values`
+ * has the value of each field of the form at its index; undefined: unset. `stored`: as the object is once it has been
+ * stored and read again.
+ */
 export function finish(
-  struct: StructType,
-  values: ReadonlyMap<string, unknown>,
-  version?: string,
+  form: WrittenForm,
+  values: readonly unknown[],
   stored = false,
+  object: Record<string, unknown> = {},
 ): Record<string, unknown> {
-  const object: Record<string, unknown> = {};
-  const always = alwaysWritten(struct, version);
-  for (const field of values.size === 0 ? always : struct.fields.values()) {
-    const { name } = field;
-    const value = values.get(name);
+  const { fields, version } = form;
+  for (let index = 0; index < fields.length; index++) {
+    const { field, isAlwaysWritten } = fields[index]!;
+    const value = values[index];
     if (value === undefined) {
-      if (always.has(field)) object[name] = field.marks.pointer ? null : zeroOf(field.type, version);
+      if (isAlwaysWritten) object[field.name] = field.marks.pointer ? null : zeroOf(field.type, version);
       continue;
     }
     const written = writtenValue(field, value, stored);
-    if (written !== undefined) object[name] = written;
-    if (written !== value && isEmptyObject(value)) noteEmpty(object, name, value);
+    if (written !== undefined) object[field.name] = written;
+    if (written !== value && isEmptyObject(value)) noteEmpty(object, field.name, value);
   }
   return object;
-}
-
-const known = new WeakMap<StructType, Map<string | undefined, ReadonlySet<Field>>>();
-
-/** The fields that Go writes even if nobody has set them, of those that the release has. */
-function alwaysWritten(struct: StructType, version: string | undefined): ReadonlySet<Field> {
-  let byVersion = known.get(struct);
-  if (byVersion === undefined) {
-    byVersion = new Map();
-    known.set(struct, byVersion);
-  }
-  let fields = byVersion.get(version);
-  if (fields === undefined) {
-    fields = new Set(
-      [...struct.fields.values()].filter((field) => isAlwaysWritten(field) && served(field, version)),
-    );
-    byVersion.set(version, fields);
-  }
-  return fields;
 }
 
 /** Whether Go writes a field that nobody has set. */

@@ -1,9 +1,9 @@
 /** What the API server fills in where a client left a field out (`setDefaults`). */
-import { newestKubernetesVersion } from "../features.ts";
+import { newestKubernetesVersion } from "../features/features.ts";
 import { kindDefinition } from "../kinds/registry.ts";
-import type { KubeObject, Time } from "../object.ts";
+import type { KubeObject, Time } from "../objects/object.ts";
 
-export { podQosClass } from "../kinds/core/pod/qos.ts";
+export { podQosClass } from "../pod/qos.ts";
 
 /**
  * Fills in the defaults of a decoded object of that version, in place, in fields that are unset. `now` is the

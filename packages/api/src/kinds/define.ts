@@ -1,4 +1,4 @@
-import type { Kind, KubeObject, Time } from "../object.ts";
+import type { Kind, KubeObject, Time } from "../objects/object.ts";
 import type { QuotaEvaluator, QuotaLookup, QuotaOptions } from "../quota/evaluator.ts";
 import type { ValidationContext } from "../validation/context.ts";
 import type { FieldErrors } from "../validation/field.ts";

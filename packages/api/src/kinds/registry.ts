@@ -11,7 +11,7 @@
  * lint` and the kubelet's static pods use them, too. What only the API server does with a kind (facts,
  * strategy, columns, conversion) is in its own `kinds/`, under the same key.
  */
-import type { KubeObject } from "../object.ts";
+import type { KubeObject } from "../objects/object.ts";
 import type { KindDefinition } from "./define.ts";
 import * as list from "./list.ts";
 

@@ -2,12 +2,11 @@ export type { CustomKind } from "./custom-definition.ts";
 export {
   type OpenAPIDocument,
   type OpenAPIRequest,
-  type OpenAPIResource,
-  type OpenAPISubresource,
   openAPIDocument,
 } from "./document.ts";
 export type { JSONObject, JSONValue } from "./json.ts";
 export { schemaName } from "./names.ts";
+export type { OpenAPIResource, OpenAPISubresource } from "./resources.ts";
 export { fixedDocuments, rootDocument } from "./root-document.ts";
 export type { CustomSchema } from "./schemas.ts";
 export { swaggerDocument } from "./swagger.ts";

@@ -1,10 +1,10 @@
 import type { KindRow } from "../schema/table.ts";
 import { connectOperations } from "./connect.ts";
-import type { OpenAPIResource } from "./document.ts";
 import { formsOf, listForms, objectForms, options, patchForms, type Subject } from "./forms.ts";
 import type { JSONObject } from "./json.ts";
 import { groupWord } from "./names.ts";
 import { pathParameter, prettyParameter, queryParameters } from "./parameters.ts";
+import type { OpenAPIResource } from "./resources.ts";
 import type { SchemaSet } from "./schemas.ts";
 
 /** The paths of one group and version. Which types they speak of enters the schemas. */

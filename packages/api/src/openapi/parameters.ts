@@ -1,5 +1,5 @@
-import { type Field, structType } from "../codec/types.ts";
-import { isInRelease } from "../features.ts";
+import { isInRelease } from "../features/features.ts";
+import { type Field, structType } from "../schema/types.ts";
 import type { JSONObject } from "./json.ts";
 
 /**

@@ -1,6 +1,6 @@
-import { type Field, type FieldType, type StructType, structType } from "../codec/types.ts";
-import { isInRelease } from "../features.ts";
+import { isInRelease } from "../features/features.ts";
 import { type KindRow, kindRows } from "../schema/table.ts";
+import { type Field, type FieldType, type StructType, structType } from "../schema/types.ts";
 import { describeField, describeType } from "./descriptions.ts";
 import type { JSONObject, JSONValue } from "./json.ts";
 import { type SharedName, schemaName, sharedNames } from "./names.ts";

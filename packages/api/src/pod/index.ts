@@ -1,18 +1,19 @@
 /** Rules about pods that several components apply: each stands here once. */
-export { type Amounts, amountsOf, listOf } from "../amounts.ts";
-export { podQosClass } from "../kinds/core/pod/qos.ts";
+export type { Amounts } from "../values/amounts.ts";
+export { amountsOf, listOf } from "../values/amounts.ts";
 export { podClaimName } from "./claims.ts";
 export { canRestartAll, isSidecar, restartsAfter, restartsAllAfter, sidecarsOf } from "./containers.ts";
-export { isPodActive, isPodReady, isPodTerminal, type PodWithPhase } from "./phase.ts";
+export type { PodWithPhase } from "./phase.ts";
+export { isPodActive, isPodReady, isPodTerminal } from "./phase.ts";
+export { podQosClass } from "./qos.ts";
 export { defaultPodLevelResources } from "./resource-defaults.ts";
+export type { PodResourceOptions, ResourceSide } from "./resources.ts";
 export {
   claimsOfContainer,
   containerTotal,
   hasPodLevelRequests,
   hasPodLevelResources,
   isPodLevelResource,
-  type PodResourceOptions,
   podLimits,
   podRequests,
-  type ResourceSide,
 } from "./resources.ts";

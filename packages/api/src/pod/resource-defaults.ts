@@ -1,7 +1,7 @@
-import type { Amounts } from "../amounts.ts";
-import { type KubernetesVersion, minorOf } from "../features.ts";
+import { type KubernetesVersion, minorOf } from "../features/features.ts";
 import type { PodSpec } from "../generated/core/v1.ts";
-import { Quantity } from "../quantity.ts";
+import type { Amounts } from "../values/amounts.ts";
+import { Quantity } from "../values/quantity.ts";
 import { containerTotal, isPodLevelResource } from "./resources.ts";
 
 type List = Record<string, string>;

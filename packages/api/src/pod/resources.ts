@@ -1,5 +1,4 @@
-import { type Amounts, addTo, amountsOf, raiseTo } from "../amounts.ts";
-import { type KubernetesVersion, kubernetesVersions } from "../features.ts";
+import { type KubernetesVersion, kubernetesVersions } from "../features/features.ts";
 import type {
   Container,
   ContainerStatus,
@@ -8,7 +7,8 @@ import type {
   PodSpec,
   PodStatus,
 } from "../generated/core/v1.ts";
-import { Quantity } from "../quantity.ts";
+import { type Amounts, addTo, amountsOf, raiseTo } from "../values/amounts.ts";
+import { Quantity } from "../values/quantity.ts";
 import { isSidecar } from "./containers.ts";
 
 /** `requests` or `limits` of a container or pod. */

@@ -1,8 +1,8 @@
-import { type Amounts, one } from "../amounts.ts";
-import type { KubernetesVersion } from "../features.ts";
+import type { KubernetesVersion } from "../features/features.ts";
 import type { Pod, ScopedResourceSelectorRequirement } from "../generated/core/v1.ts";
 import type { DeviceClass, ResourceClaim } from "../generated/resource/v1.ts";
-import type { KubeObject } from "../object.ts";
+import type { KubeObject } from "../objects/object.ts";
+import { type Amounts, one } from "../values/amounts.ts";
 
 /** What the usage of an object may depend on besides the object. */
 export interface QuotaLookup {

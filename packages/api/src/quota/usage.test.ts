@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ResourceQuota } from "../generated/core/v1.ts";
-import type { KubeObject } from "../object.ts";
-import { Quantity } from "../quantity.ts";
+import type { KubeObject } from "../objects/object.ts";
+import { Quantity } from "../values/quantity.ts";
 import type { QuotaEvaluator } from "./evaluator.ts";
 import { quotaStatus } from "./usage.ts";
 

@@ -1,6 +1,6 @@
-import { type Amounts, addTo, listOf, only, zero } from "../amounts.ts";
 import type { ResourceQuota } from "../generated/core/v1.ts";
-import type { KubeObject } from "../object.ts";
+import type { KubeObject } from "../objects/object.ts";
+import { type Amounts, addTo, listOf, only, zero } from "../values/amounts.ts";
 import { balanceOf, restricts } from "./check.ts";
 import type { QuotaEvaluator } from "./evaluator.ts";
 

@@ -1,6 +1,6 @@
 import type { LabelSelector, LabelSelectorRequirement } from "../generated/meta/v1.ts";
-import { isLabelValue, qualifiedName } from "../names.ts";
-import { quoted } from "../quoted.ts";
+import { quoted } from "../text/quoted.ts";
+import { isLabelValue, qualifiedName } from "../values/names.ts";
 
 /** One condition on a label, as the query parameter `labelSelector` writes it. */
 export type LabelOperator = "=" | "==" | "!=" | "in" | "notin" | "exists" | "!" | "gt" | "lt";

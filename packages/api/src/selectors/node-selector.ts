@@ -9,7 +9,7 @@ import type {
   NodeSelectorTerm,
   PreferredSchedulingTerm,
 } from "../generated/core/v1.ts";
-import { quoted } from "../quoted.ts";
+import { quoted } from "../text/quoted.ts";
 import {
   aggregateText,
   holds,

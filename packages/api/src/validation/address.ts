@@ -2,7 +2,8 @@
  * IP addresses and CIDRs in fields of the API.
  * Upstream: k8s.io/apimachinery/pkg/util/validation/ip.go.
  */
-import type { KubernetesVersion } from "../features.ts";
+import type { KubernetesVersion } from "../features/features.ts";
+import { quoted } from "../text/quoted.ts";
 import {
   type Address,
   addressText,
@@ -16,9 +17,8 @@ import {
   parseSloppyAddress,
   parseSloppyNetwork,
   unmapped,
-} from "../ip.ts";
-import type { NameRule } from "../names.ts";
-import { quoted } from "../quoted.ts";
+} from "../values/ip.ts";
+import type { NameRule } from "../values/names.ts";
 import type { FieldErrors } from "./field.ts";
 
 const noAddress = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";

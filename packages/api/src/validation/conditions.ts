@@ -1,5 +1,5 @@
 import type { Condition } from "../generated/meta/v1.ts";
-import { byteLength, qualifiedName } from "../names.ts";
+import { byteLength, qualifiedName } from "../values/names.ts";
 import type { FieldErrors } from "./field.ts";
 
 const reasonForm = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?";

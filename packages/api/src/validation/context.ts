@@ -1,4 +1,4 @@
-import type { Features } from "../features.ts";
+import type { Features } from "../features/features.ts";
 import type { Labels } from "../selectors/index.ts";
 
 /** What compiling a device selector gives; `@dray/cel` answers in this form. */

@@ -1,8 +1,8 @@
 import { cameEmpty, forgetEmpty } from "../codec/empty.ts";
-import { kindOf } from "../codec/types.ts";
-import { type Features, isFeatureGate, type KubernetesVersion } from "../features.ts";
-import type { KubeObject } from "../object.ts";
+import { type Features, isFeatureGate, type KubernetesVersion } from "../features/features.ts";
+import type { KubeObject } from "../objects/object.ts";
 import { type FieldRow, typeRows } from "../schema/table.ts";
+import { kindOf } from "../schema/types.ts";
 
 /**
  * Gates of fields that Dray only stores, with the release that turns them on; `never`: none so far.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { invalid, mostErrorText } from "../errors.ts";
+import { invalid, maxErrorText } from "../errors/invalid.ts";
 import { FieldErrors } from "./field.ts";
 
 const kind = { group: "example.com", kind: "Thing" };
@@ -10,7 +10,7 @@ test("errors beyond the limit are dropped, and those before it are as they were"
   const errors = new FieldErrors();
   for (let index = 0; index < 20_000; index++) errors.notSupported(`spec.list[${index}]`, "x", supported);
   const text = errors.list.reduce((sum, { detail }) => sum + detail.length, 0);
-  assert.ok(text < mostErrorText + 20_000, `${text} characters`);
+  assert.ok(text < maxErrorText + 20_000, `${text} characters`);
   assert.ok(errors.list.length > 50, `${errors.list.length} errors`);
   const { details } = invalid(kind, "a", errors.list).status;
   assert.equal(details?.causes?.[0]?.field, "spec.list[0]");
@@ -28,5 +28,5 @@ test("an answer does not have what several lists of errors have together", () =>
   }));
   const { status } = invalid(kind, "a", list);
   assert.equal(status.details?.causes?.length, 11);
-  assert.ok((status.message ?? "").length < 1.2 * mostErrorText);
+  assert.ok((status.message ?? "").length < 1.2 * maxErrorText);
 });

@@ -1,9 +1,10 @@
 import { cameEmpty } from "../codec/empty.ts";
-import { looseText } from "../codec/json.ts";
-import { type FieldError, mostErrorText } from "../errors.ts";
-import type { KubernetesVersion } from "../features.ts";
-import type { NameRule } from "../names.ts";
-import { quoted } from "../quoted.ts";
+import type { FieldError } from "../errors/field-error.ts";
+import { maxErrorText } from "../errors/invalid.ts";
+import type { KubernetesVersion } from "../features/features.ts";
+import { looseText } from "../json/parser.ts";
+import { quoted } from "../text/quoted.ts";
+import type { NameRule } from "../values/names.ts";
 
 /** JSON as Go writes it into messages: no bigint is lost, and `<`, `>`, `&` are escaped; `indent` is in blanks. */
 export function goJson(value: unknown, indent?: number): string {
@@ -61,7 +62,7 @@ function shown(value: unknown): string {
 
 /**
  * Field errors in the order they are found. Paths are texts, `spec.devices.requests[0].name`; a method adds one error
- * of the type it is named after. What comes after `mostErrorText` is dropped, and costs nothing.
+ * of the type it is named after. What comes after `maxErrorText` is dropped, and costs nothing.
  */
 export class FieldErrors {
   readonly list: FieldError[] = [];
@@ -89,7 +90,7 @@ export class FieldErrors {
 
   /** Whether all further errors are dropped: then those who check long lists may stop. */
   get full(): boolean {
-    return this.#text > mostErrorText;
+    return this.#text > maxErrorText;
   }
 
   /** `value` and `detail` are asked for their text only where the error is kept. */

@@ -3,12 +3,13 @@
  * upstream's paths and texts. Objects of resource.k8s.io are validated in the form of v1, whatever version
  * they were written in.
  */
-import type { FieldError } from "../errors.ts";
-import { type GroupKind, kindDefinition } from "../kinds/registry.ts";
-import type { NameRule } from "../names.ts";
-import { dnsSubdomain, pathSegment } from "../names.ts";
-import type { KubeObject } from "../object.ts";
+import type { FieldError } from "../errors/field-error.ts";
+import type { GroupKind } from "../kinds/registry.ts";
+import { kindDefinition } from "../kinds/registry.ts";
+import type { KubeObject } from "../objects/object.ts";
 import { kindRows } from "../schema/table.ts";
+import type { NameRule } from "../values/names.ts";
+import { dnsSubdomain, pathSegment } from "../values/names.ts";
 import type { ValidationContext } from "./context.ts";
 import { FieldErrors } from "./field.ts";
 import { checkCommonUpdate, checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
@@ -22,10 +23,11 @@ export { mandatoryFlowControl } from "../kinds/flowcontrol/mandatory.ts";
 export type { GroupKind } from "../kinds/registry.ts";
 export { stampChangedTaint } from "../kinds/resource/device-taint-rule/validation.ts";
 export { dropDeallocatedDevices } from "../kinds/resource/resource-claim/status.ts";
-export { isExtendedResourceName } from "../names.ts";
+export { isExtendedResourceName } from "../values/names.ts";
 export { checkConditions } from "./conditions.ts";
 export type { AdmissionExpressions, CompiledSelector, ValidationContext } from "./context.ts";
-export { type DisabledField, disabledFields, dropDisabledFields } from "./disabled.ts";
+export type { DisabledField } from "./disabled.ts";
+export { disabledFields, dropDisabledFields } from "./disabled.ts";
 export { checkImmutable, FieldErrors, sameValue } from "./field.ts";
 export {
   checkAnnotations,

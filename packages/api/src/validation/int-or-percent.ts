@@ -1,5 +1,5 @@
-import { isPercent } from "../names.ts";
-import type { IntOrString } from "../object.ts";
+import type { IntOrString } from "../objects/object.ts";
+import { isPercent } from "../values/names.ts";
 import type { FieldErrors } from "./field.ts";
 
 /** A number, or a share in percent. */

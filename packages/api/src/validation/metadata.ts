@@ -1,7 +1,14 @@
 import { cameEmpty } from "../codec/empty.ts";
 import type { ObjectMeta, OwnerReference } from "../generated/meta/v1.ts";
-import { byteLength, dnsLabel, isLabelValue, type NameRule, pathSegment, qualifiedName } from "../names.ts";
-import { quoted } from "../quoted.ts";
+import { quoted } from "../text/quoted.ts";
+import {
+  byteLength,
+  dnsLabel,
+  isLabelValue,
+  type NameRule,
+  pathSegment,
+  qualifiedName,
+} from "../values/names.ts";
 import { checkImmutable, type FieldErrors } from "./field.ts";
 
 /** All annotations of an object together, in bytes. */

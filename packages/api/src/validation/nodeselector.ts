@@ -1,6 +1,6 @@
 import type { NodeSelector, NodeSelectorRequirement, NodeSelectorTerm } from "../generated/core/v1.ts";
 import type { LabelSelector } from "../generated/meta/v1.ts";
-import { dnsSubdomain, isLabelValue, qualifiedName } from "../names.ts";
+import { dnsSubdomain, isLabelValue, qualifiedName } from "../values/names.ts";
 import type { FieldErrors } from "./field.ts";
 
 function checkExpression(

@@ -1,5 +1,5 @@
-import { dnsSubdomain, type NameRule } from "../names.ts";
-import type { KubeObject } from "../object.ts";
+import type { KubeObject } from "../objects/object.ts";
+import { dnsSubdomain, type NameRule } from "../values/names.ts";
 import type { FieldErrors } from "./field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
 

@@ -1,4 +1,4 @@
-import { mostErrorText } from "../errors.ts";
+import { maxErrorText } from "../errors/invalid.ts";
 
 /** A run of `size` equal lines that begins at line `a` of one text and at line `b` of the other. */
 interface Match {
@@ -178,7 +178,7 @@ function range([from, to]: readonly [number, number]): string {
 }
 
 /** Characters of a text that are looked at: no answer shows more. */
-const maxText = 4 * mostErrorText;
+const maxText = 4 * maxErrorText;
 
 /**
  * How one text becomes another, line by line, as `diff -u` shows it but without the names of files. What is longer than
@@ -189,7 +189,7 @@ export function unifiedDiff(from: string, to: string): string {
   const runs = runsOf(new Matcher(a, b).matches(), a.length, b.length);
   let text = "";
   for (const line of linesOf(groupsOf(runs, 3), a, b)) {
-    if (text.length > mostErrorText) return `${text}...\n`;
+    if (text.length > maxErrorText) return `${text}...\n`;
     text += `${line}\n`;
   }
   return text;

@@ -1,7 +1,7 @@
-import { parseDuration } from "../../duration.ts";
-import { encodeJSON, escapeAsGo } from "../../json.ts";
+import { encodeJSON, escapeAsGo } from "../../json/json.ts";
+import type { Field, FieldType, ScalarName, StructType } from "../../schema/types.ts";
+import { parseDuration } from "../../values/duration.ts";
 import { rememberedText } from "../text.ts";
-import type { Field, FieldType, ScalarName, StructType } from "../types.ts";
 import { messageOf } from "./message.ts";
 import { zeroTime } from "./time.ts";
 import { BackwardWriter } from "./writer.ts";

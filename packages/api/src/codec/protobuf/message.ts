@@ -1,6 +1,6 @@
 import { typeRows } from "../../schema/table.ts";
-import { UnknownKindError } from "../decode.ts";
-import { type Field, kindOf, StructType, structType } from "../types.ts";
+import { type Field, kindOf, StructType, structType } from "../../schema/types.ts";
+import { UnknownKindError } from "../decode-error.ts";
 
 /** A struct type as protobuf sees it: its fields by number. */
 export interface Message {

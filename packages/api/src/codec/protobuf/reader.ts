@@ -1,22 +1,38 @@
-import { DecodeError } from "../decode.ts";
+import { DecodeError } from "../decode-error.ts";
 import { sharedText } from "./shared-text.ts";
 import { wire } from "./writer.ts";
 
-/** Reads protobuf from bytes that nobody vouches for. Throws DecodeError, which names the byte. */
+/** Maximum depth of messages in messages: real objects stay below 40, except for schemas of schemas. */
+const maxDepth = 400;
+
+/** Reads protobuf from untrusted bytes. Throws DecodeError, which names the byte. */
 export class Reader {
   readonly bytes: Buffer;
   /** Index of the next byte. */
   at = 0;
+  /** How many messages are open. */
+  depth: number;
   /** The two halves of the last varint. */
   #low = 0;
   #high = 0;
 
-  constructor(bytes: Uint8Array) {
+  /** `depth`: how many messages are open around these bytes. */
+  constructor(bytes: Uint8Array, depth = 0) {
+    this.depth = depth;
     this.bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   }
 
   fail(why: string, at = this.at): never {
     throw new DecodeError(`proto: ${why} (byte ${at})`);
+  }
+
+  /** Opens a message; `name` is its type. */
+  enter(name: string): void {
+    if (++this.depth > maxDepth) this.fail(`${name}: more than ${maxDepth} messages within each other`);
+  }
+
+  leave(): void {
+    this.depth--;
   }
 
   /** Reads 64 bits into the two halves. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeProtobuf, encodeProtobuf } from "../protobuf.ts";
+import { decodeProtobuf, encodeProtobuf } from "./envelope.ts";
 
 const configMap = (name: string, text: string): object => ({
   apiVersion: "v1",

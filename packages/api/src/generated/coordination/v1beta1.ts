@@ -1,26 +1,8 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { Kind, MicroTime, NamespacedMeta } from "../../object.ts";
-import type { ListMeta } from "../meta/v1.ts";
+import type { Kind } from "../../objects/object.ts";
+import type * as types from "../../schema/generated/coordination/v1beta1.ts";
 
-export interface LeaseCandidate {
-  apiVersion: string;
-  kind: string;
-  metadata: NamespacedMeta;
-  spec: LeaseCandidateSpec;
-}
+export type * from "../../schema/generated/coordination/v1beta1.ts";
 
+export type LeaseCandidate = types.LeaseCandidate;
 export const LeaseCandidate: Kind<LeaseCandidate> = {"group":"coordination.k8s.io","version":"v1beta1","kind":"LeaseCandidate","resource":"leasecandidates","namespaced":true};
-
-export interface LeaseCandidateList {
-  metadata?: ListMeta;
-  items: LeaseCandidate[];
-}
-
-export interface LeaseCandidateSpec {
-  leaseName: string;
-  pingTime?: MicroTime;
-  renewTime?: MicroTime;
-  binaryVersion: string;
-  emulationVersion?: string;
-  strategy?: string;
-}

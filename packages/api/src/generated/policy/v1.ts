@@ -1,44 +1,13 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { Int64, IntOrString, Kind, NamespacedMeta, Time } from "../../object.ts";
-import type { Condition, DeleteOptions, LabelSelector, ListMeta } from "../meta/v1.ts";
+import type { Kind } from "../../objects/object.ts";
+import type * as types from "../../schema/generated/policy/v1.ts";
 
-export interface Eviction {
-  apiVersion: string;
-  kind: string;
-  metadata: NamespacedMeta;
-  deleteOptions?: DeleteOptions;
-}
+export type * from "../../schema/generated/policy/v1.ts";
 
+export type Eviction = types.Eviction;
 export const Eviction: Kind<Eviction> = {"group":"policy","version":"v1","kind":"Eviction","resource":"evictions","namespaced":true};
 
-export interface PodDisruptionBudget {
-  apiVersion: string;
-  kind: string;
-  metadata: NamespacedMeta;
-  spec: PodDisruptionBudgetSpec;
-  status?: PodDisruptionBudgetStatus;
-}
-
+/** How many pods of a group may be evicted at once. */
+export type PodDisruptionBudget = types.PodDisruptionBudget;
+/** How many pods of a group may be evicted at once. */
 export const PodDisruptionBudget: Kind<PodDisruptionBudget> = {"group":"policy","version":"v1","kind":"PodDisruptionBudget","resource":"poddisruptionbudgets","namespaced":true};
-
-export interface PodDisruptionBudgetList {
-  metadata?: ListMeta;
-  items: PodDisruptionBudget[];
-}
-
-export interface PodDisruptionBudgetSpec {
-  minAvailable?: IntOrString;
-  selector?: LabelSelector;
-  maxUnavailable?: IntOrString;
-  unhealthyPodEvictionPolicy?: string;
-}
-
-export interface PodDisruptionBudgetStatus {
-  observedGeneration?: Int64;
-  disruptedPods?: Record<string, Time>;
-  disruptionsAllowed?: number;
-  currentHealthy?: number;
-  desiredHealthy?: number;
-  expectedPods?: number;
-  conditions?: Condition[];
-}

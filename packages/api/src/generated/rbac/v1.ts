@@ -1,87 +1,25 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { Kind, NamespacedMeta, StoredMeta } from "../../object.ts";
-import type { LabelSelector, ListMeta } from "../meta/v1.ts";
+import type { Kind } from "../../objects/object.ts";
+import type * as types from "../../schema/generated/rbac/v1.ts";
 
-export interface AggregationRule {
-  clusterRoleSelectors?: LabelSelector[];
-}
+export type * from "../../schema/generated/rbac/v1.ts";
 
-export interface ClusterRole {
-  apiVersion: string;
-  kind: string;
-  metadata: StoredMeta;
-  rules?: PolicyRule[];
-  aggregationRule?: AggregationRule;
-}
-
+/** Rights in all namespaces, on kinds without one and on URLs. */
+export type ClusterRole = types.ClusterRole;
+/** Rights in all namespaces, on kinds without one and on URLs. */
 export const ClusterRole: Kind<ClusterRole> = {"group":"rbac.authorization.k8s.io","version":"v1","kind":"ClusterRole","resource":"clusterroles","namespaced":false};
 
-export interface ClusterRoleBinding {
-  apiVersion: string;
-  kind: string;
-  metadata: StoredMeta;
-  subjects?: Subject[];
-  roleRef: RoleRef;
-}
-
+/** Gives the rights of a ClusterRole to subjects, everywhere. */
+export type ClusterRoleBinding = types.ClusterRoleBinding;
+/** Gives the rights of a ClusterRole to subjects, everywhere. */
 export const ClusterRoleBinding: Kind<ClusterRoleBinding> = {"group":"rbac.authorization.k8s.io","version":"v1","kind":"ClusterRoleBinding","resource":"clusterrolebindings","namespaced":false};
 
-export interface ClusterRoleBindingList {
-  metadata?: ListMeta;
-  items: ClusterRoleBinding[];
-}
-
-export interface ClusterRoleList {
-  metadata?: ListMeta;
-  items: ClusterRole[];
-}
-
-export interface PolicyRule {
-  verbs: string[];
-  apiGroups?: string[];
-  resources?: string[];
-  resourceNames?: string[];
-  nonResourceURLs?: string[];
-}
-
-export interface Role {
-  apiVersion: string;
-  kind: string;
-  metadata: NamespacedMeta;
-  rules?: PolicyRule[];
-}
-
+/** Rights in one namespace. */
+export type Role = types.Role;
+/** Rights in one namespace. */
 export const Role: Kind<Role> = {"group":"rbac.authorization.k8s.io","version":"v1","kind":"Role","resource":"roles","namespaced":true};
 
-export interface RoleBinding {
-  apiVersion: string;
-  kind: string;
-  metadata: NamespacedMeta;
-  subjects?: Subject[];
-  roleRef: RoleRef;
-}
-
+/** Gives the rights of a role to subjects, in one namespace. */
+export type RoleBinding = types.RoleBinding;
+/** Gives the rights of a role to subjects, in one namespace. */
 export const RoleBinding: Kind<RoleBinding> = {"group":"rbac.authorization.k8s.io","version":"v1","kind":"RoleBinding","resource":"rolebindings","namespaced":true};
-
-export interface RoleBindingList {
-  metadata?: ListMeta;
-  items: RoleBinding[];
-}
-
-export interface RoleList {
-  metadata?: ListMeta;
-  items: Role[];
-}
-
-export interface RoleRef {
-  apiGroup?: string;
-  kind: string;
-  name: string;
-}
-
-export interface Subject {
-  kind: string;
-  apiGroup?: string;
-  name: string;
-  namespace?: string;
-}

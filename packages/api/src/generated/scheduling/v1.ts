@@ -1,20 +1,10 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { Kind, StoredMeta } from "../../object.ts";
-import type { ListMeta } from "../meta/v1.ts";
+import type { Kind } from "../../objects/object.ts";
+import type * as types from "../../schema/generated/scheduling/v1.ts";
 
-export interface PriorityClass {
-  apiVersion: string;
-  kind: string;
-  metadata: StoredMeta;
-  value?: number;
-  globalDefault?: boolean;
-  description?: string;
-  preemptionPolicy?: string;
-}
+export type * from "../../schema/generated/scheduling/v1.ts";
 
+/** A priority that pods can have by name. */
+export type PriorityClass = types.PriorityClass;
+/** A priority that pods can have by name. */
 export const PriorityClass: Kind<PriorityClass> = {"group":"scheduling.k8s.io","version":"v1","kind":"PriorityClass","resource":"priorityclasses","namespaced":false};
-
-export interface PriorityClassList {
-  metadata?: ListMeta;
-  items: PriorityClass[];
-}

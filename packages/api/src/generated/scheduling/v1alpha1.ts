@@ -1,38 +1,8 @@
 // Generated from src/schema/table by scripts/generate.ts: do not edit.
-import type { Kind, NamespacedMeta } from "../../object.ts";
+import type { Kind } from "../../objects/object.ts";
+import type * as types from "../../schema/generated/scheduling/v1alpha1.ts";
 
-export type BasicSchedulingPolicy = unknown;
+export type * from "../../schema/generated/scheduling/v1alpha1.ts";
 
-export interface GangSchedulingPolicy {
-  minCount: number;
-}
-
-export interface PodGroup {
-  name: string;
-  policy: PodGroupPolicy;
-}
-
-export interface PodGroupPolicy {
-  basic?: BasicSchedulingPolicy;
-  gang?: GangSchedulingPolicy;
-}
-
-export interface TypedLocalObjectReference {
-  apiGroup?: string;
-  kind: string;
-  name: string;
-}
-
-export interface Workload {
-  apiVersion: string;
-  kind: string;
-  metadata: NamespacedMeta;
-  spec: WorkloadSpec;
-}
-
+export type Workload = types.Workload;
 export const Workload: Kind<Workload> = {"group":"scheduling.k8s.io","version":"v1alpha1","kind":"Workload","resource":"workloads","namespaced":true};
-
-export interface WorkloadSpec {
-  controllerRef?: TypedLocalObjectReference;
-  podGroups: PodGroup[];
-}

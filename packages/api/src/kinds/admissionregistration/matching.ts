@@ -4,10 +4,10 @@ import type {
   NamedRuleWithOperations,
   RuleWithOperations,
 } from "../../generated/admissionregistration/v1.ts";
-import { pathSegment, qualifiedName } from "../../names.ts";
 import type { AdmissionExpressions } from "../../validation/context.ts";
 import type { FieldErrors } from "../../validation/field.ts";
 import { checkLabelSelector } from "../../validation/nodeselector.ts";
+import { pathSegment, qualifiedName } from "../../values/names.ts";
 
 export const matchPolicies = ["Equivalent", "Exact"];
 const operations = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];

@@ -1,7 +1,8 @@
 import type { ParamKind, ParamRef } from "../../generated/admissionregistration/v1.ts";
-import { dns1035Label, dnsSubdomain, type NameRule, pathSegment } from "../../names.ts";
 import type { FieldErrors } from "../../validation/field.ts";
 import { checkLabelSelector } from "../../validation/nodeselector.ts";
+import type { NameRule } from "../../values/names.ts";
+import { dns1035Label, dnsSubdomain, pathSegment } from "../../values/names.ts";
 
 /** Of what kind the parameters of a policy are. */
 export function checkParamKind(errors: FieldErrors, path: string, kind: ParamKind | undefined): void {

@@ -5,11 +5,12 @@ import type {
   ValidatingAdmissionPolicyBinding,
   Variable,
 } from "../../generated/admissionregistration/v1.ts";
-import { dnsSubdomain } from "../../names.ts";
-import type { KubeObject } from "../../object.ts";
+import type { KubeObject } from "../../objects/object.ts";
 import type { AdmissionExpressions, ValidationContext } from "../../validation/context.ts";
-import { type FieldErrors, sameValue } from "../../validation/field.ts";
+import type { FieldErrors } from "../../validation/field.ts";
+import { sameValue } from "../../validation/field.ts";
 import { checkMetadata } from "../../validation/metadata.ts";
+import { dnsSubdomain } from "../../values/names.ts";
 import { checkCompiled, checkMatchConditions, checkMatchResources } from "./matching.ts";
 import { checkParamKind, checkParamRef } from "./parameters.ts";
 

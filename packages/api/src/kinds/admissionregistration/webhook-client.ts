@@ -1,7 +1,7 @@
 import type { ServiceReference } from "../../generated/admissionregistration/v1.ts";
-import { dnsSubdomain, rangeProblem } from "../../names.ts";
-import { quoted } from "../../quoted.ts";
+import { quoted } from "../../text/quoted.ts";
 import type { FieldErrors } from "../../validation/field.ts";
+import { dnsSubdomain, rangeProblem } from "../../values/names.ts";
 
 const urlForm =
   /^(?:(?<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/(?<authority>[^/?#]*))?[^?#]*(?:\?(?<query>[^#]*))?(?:#(?<fragment>.*))?$/s;

@@ -4,11 +4,11 @@ import type {
   ValidatingWebhook,
   ValidatingWebhookConfiguration,
 } from "../../generated/admissionregistration/v1.ts";
-import { dns1035Label, dnsSubdomain } from "../../names.ts";
 import type { ValidationContext } from "../../validation/context.ts";
 import { FieldErrors, sameValue } from "../../validation/field.ts";
 import { checkMetadata } from "../../validation/metadata.ts";
 import { checkLabelSelector } from "../../validation/nodeselector.ts";
+import { dns1035Label, dnsSubdomain } from "../../values/names.ts";
 import { checkMatchConditions, checkRule, matchPolicies } from "./matching.ts";
 import { failurePolicies, reinvocationPolicies } from "./policy-common.ts";
 import { checkService, checkUrl } from "./webhook-client.ts";

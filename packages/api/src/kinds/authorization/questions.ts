@@ -4,8 +4,8 @@ import type {
   ResourceAttributes,
   SubjectAccessReview,
 } from "../../generated/authorization/v1.ts";
-import { isLabelValue, qualifiedName } from "../../names.ts";
 import type { FieldErrors } from "../../validation/field.ts";
+import { isLabelValue, qualifiedName } from "../../values/names.ts";
 
 interface Questions {
   readonly resourceAttributes?: ResourceAttributes;

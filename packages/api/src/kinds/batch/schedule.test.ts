@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { scheduleProblem } from "../../schedule.ts";
+import { scheduleProblem } from "../../values/schedule.ts";
 import { commonIndex, indexProblem, parseIndexes } from "./job/indexes.ts";
 
 test("schedules have five fields with numbers, names, ranges and steps, or a name of their own", () => {

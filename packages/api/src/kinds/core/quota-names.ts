@@ -1,5 +1,5 @@
-import { qualifiedName } from "../../names.ts";
 import type { FieldErrors } from "../../validation/field.ts";
+import { qualifiedName } from "../../values/names.ts";
 import { counted } from "./pod/resources.ts";
 
 export type List = Readonly<Record<string, string>>;

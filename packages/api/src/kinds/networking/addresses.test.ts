@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { featuresOf, parseKubernetesVersion } from "../../index.ts";
-import type { KubeObject } from "../../object.ts";
+import type { KubeObject } from "../../objects/object.ts";
 import { validateCreate, validateUpdate, warningsFor } from "../../validation/index.ts";
 
 const context = { features: featuresOf(parseKubernetesVersion("1.36")) } as Parameters<

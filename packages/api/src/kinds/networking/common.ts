@@ -1,3 +1,6 @@
+import { addressFamily } from "../../validation/address.ts";
+import type { ValidationContext } from "../../validation/context.ts";
+import type { FieldErrors } from "../../validation/field.ts";
 import {
   isLinkLocalMulticast,
   isLinkLocalUnicast,
@@ -5,11 +8,9 @@ import {
   isUnspecified,
   parseSloppyAddress,
   unmapped,
-} from "../../ip.ts";
-import { dns1035Label, dnsLabel, dnsSubdomain, type NameRule, pathSegment } from "../../names.ts";
-import { addressFamily } from "../../validation/address.ts";
-import type { ValidationContext } from "../../validation/context.ts";
-import type { FieldErrors } from "../../validation/field.ts";
+} from "../../values/ip.ts";
+import type { NameRule } from "../../values/names.ts";
+import { dns1035Label, dnsLabel, dnsSubdomain, pathSegment } from "../../values/names.ts";
 
 interface Reference {
   readonly apiGroup?: string;

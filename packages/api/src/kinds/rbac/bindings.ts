@@ -1,7 +1,8 @@
 import type { ClusterRoleBinding, RoleBinding } from "../../generated/rbac/v1.ts";
-import { dnsSubdomain, pathSegment } from "../../names.ts";
-import { type FieldErrors, sameValue } from "../../validation/field.ts";
+import type { FieldErrors } from "../../validation/field.ts";
+import { sameValue } from "../../validation/field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../validation/metadata.ts";
+import { dnsSubdomain, pathSegment } from "../../values/names.ts";
 
 const group = "rbac.authorization.k8s.io";
 

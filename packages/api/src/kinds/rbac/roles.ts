@@ -1,8 +1,8 @@
 import type { ClusterRole, PolicyRule, Role } from "../../generated/rbac/v1.ts";
-import { pathSegment } from "../../names.ts";
 import type { FieldErrors } from "../../validation/field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../validation/metadata.ts";
 import { checkLabelSelector } from "../../validation/nodeselector.ts";
+import { pathSegment } from "../../values/names.ts";
 
 /** One rule; only a ClusterRole's may be about URLs that are no resources. */
 function checkRule(errors: FieldErrors, path: string, rule: PolicyRule, namespaced: boolean): void {

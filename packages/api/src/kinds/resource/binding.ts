@@ -1,6 +1,7 @@
 import { cameEmpty } from "../../codec/empty.ts";
-import { qualifiedName } from "../../names.ts";
-import { type FieldErrors, seenBefore } from "../../validation/field.ts";
+import type { FieldErrors } from "../../validation/field.ts";
+import { seenBefore } from "../../validation/field.ts";
+import { qualifiedName } from "../../values/names.ts";
 import { limits } from "./names.ts";
 
 interface BindingParameters {

@@ -1,7 +1,7 @@
 import type { DeviceSelector } from "../../generated/resource/v1.ts";
-import { byteLength } from "../../names.ts";
 import type { ValidationContext } from "../../validation/context.ts";
 import type { FieldErrors } from "../../validation/field.ts";
+import { byteLength } from "../../values/names.ts";
 import { limits } from "./names.ts";
 
 /** Returns the estimated cost of an expression that compiles, 0 of another. */

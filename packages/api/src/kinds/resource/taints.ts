@@ -1,6 +1,6 @@
 import type { DeviceTaint, DeviceToleration } from "../../generated/resource/v1.ts";
-import { isLabelValue, qualifiedName } from "../../names.ts";
 import type { FieldErrors } from "../../validation/field.ts";
+import { isLabelValue, qualifiedName } from "../../values/names.ts";
 
 const effects = ["NoExecute", "NoSchedule", "None"];
 const operators = ["Equal", "Exists"];

@@ -5,9 +5,9 @@ import type {
   TopologyConstraint,
   WorkloadReference,
 } from "../../generated/scheduling/v1beta1.ts";
-import { dnsLabel, longName, qualifiedName } from "../../names.ts";
 import type { ValidationContext } from "../../validation/context.ts";
 import { type FieldErrors, sameValue } from "../../validation/field.ts";
+import { dnsLabel, longName, qualifiedName } from "../../values/names.ts";
 
 /** HighestUserDefinablePriority */
 const maxPriority = 1_000_000_000;

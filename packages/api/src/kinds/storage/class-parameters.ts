@@ -1,5 +1,5 @@
-import { byteLength, qualifiedName } from "../../names.ts";
 import type { FieldErrors } from "../../validation/field.ts";
+import { byteLength, qualifiedName } from "../../values/names.ts";
 
 export const limits = { parameters: 512, bytes: 256 * 1024, nodeId: 192, error: 1024 } as const;
 

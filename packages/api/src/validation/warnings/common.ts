@@ -1,5 +1,5 @@
-import { dnsLabel } from "../../names.ts";
-import type { KubeObject } from "../../object.ts";
+import type { KubeObject } from "../../objects/object.ts";
+import { dnsLabel } from "../../values/names.ts";
 
 export function nameWarnings(object: KubeObject, use: string): string[] {
   const problems = dnsLabel(object.metadata.name);

@@ -1,5 +1,5 @@
 import type { NodeSelectorTerm } from "../../generated/core/v1.ts";
-import { isLabelValue } from "../../names.ts";
+import { isLabelValue } from "../../values/names.ts";
 
 /** Labels of nodes that Kubernetes has given up, with what to use instead. */
 const deprecated: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
 import type { CustomResourceDefinitionSpec } from "../../../generated/apiextensions/v1.ts";
-import { dnsSubdomain } from "../../../names.ts";
-import type { KubeObject } from "../../../object.ts";
+import type { KubeObject } from "../../../objects/object.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
 import { checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { dnsSubdomain } from "../../../values/names.ts";
 
 type Definition = KubeObject & { readonly spec?: CustomResourceDefinitionSpec };
 

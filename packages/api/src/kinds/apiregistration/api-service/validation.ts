@@ -1,8 +1,8 @@
 import type { APIService, APIServiceSpec, ServiceReference } from "../../../generated/apiregistration/v1.ts";
-import { dns1035Label, dnsSubdomain, pathSegment, rangeProblem } from "../../../names.ts";
-import { quoted } from "../../../quoted.ts";
+import { quoted } from "../../../text/quoted.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
 import { checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { dns1035Label, dnsSubdomain, pathSegment, rangeProblem } from "../../../values/names.ts";
 
 const maxGroupPriority = 20_000;
 const maxVersionPriority = 1_000;

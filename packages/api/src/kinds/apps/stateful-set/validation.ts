@@ -1,6 +1,5 @@
 import type { StatefulSet, StatefulSetSpec } from "../../../generated/apps/v1.ts";
 import type { PodTemplateSpec, Volume } from "../../../generated/core/v1.ts";
-import { dnsLabel } from "../../../names.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
 import { checkCollisions, checkCounts } from "../../../validation/counts.ts";
 import { checkImmutable, FieldErrors, sameValue } from "../../../validation/field.ts";
@@ -9,6 +8,7 @@ import { internalForm } from "../../../validation/internal.ts";
 import { checkLabelSelector } from "../../../validation/nodeselector.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
 import { isEmptySelector, selects, shownSelector } from "../../../validation/shown-selectors.ts";
+import { dnsLabel } from "../../../values/names.ts";
 import { checkClaimSpec } from "../../core/persistent-volume-claim/validation.ts";
 import {
   checkEndless,

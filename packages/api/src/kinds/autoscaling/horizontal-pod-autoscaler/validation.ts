@@ -11,11 +11,11 @@ import type {
   MetricTarget,
   ResourceMetricSource,
 } from "../../../generated/autoscaling/v2.ts";
-import { dnsLabel, pathSegment, qualifiedName } from "../../../names.ts";
-import { Quantity } from "../../../quantity.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { dnsLabel, pathSegment, qualifiedName } from "../../../values/names.ts";
+import { Quantity } from "../../../values/quantity.ts";
 
 /** What is asked of the version of an object that is referred to; `any`: nothing, since it stood there before. */
 type VersionRule = "withGroup" | "withOrWithoutGroup" | "any";

@@ -1,10 +1,10 @@
 /** CronJob. */
 import type { CronJob, CronJobSpec, JobSpec } from "../../../generated/batch/v1.ts";
-import { scheduleProblem } from "../../../schedule.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
 import { shownSelector } from "../../../validation/shown-selectors.ts";
+import { scheduleProblem } from "../../../values/schedule.ts";
 import { checkJobTemplate } from "../job/validation.ts";
 
 const maxNameLength = 52;

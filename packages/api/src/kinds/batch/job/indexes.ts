@@ -1,4 +1,4 @@
-import { quoted } from "../../../quoted.ts";
+import { quoted } from "../../../text/quoted.ts";
 
 /** Numbers of pods of an indexed job, written `1,3-5,7`. */
 export interface Indexes {

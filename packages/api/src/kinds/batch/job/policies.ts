@@ -1,8 +1,9 @@
 /** When a job has failed (KEP-3329), and when it has succeeded (KEP-3998). */
 import type { JobSpec, PodFailurePolicyRule } from "../../../generated/batch/v1.ts";
-import { byteLength, qualifiedName } from "../../../names.ts";
-import { quoted } from "../../../quoted.ts";
-import { type FieldErrors, printedList, seenBefore } from "../../../validation/field.ts";
+import { quoted } from "../../../text/quoted.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { printedList, seenBefore } from "../../../validation/field.ts";
+import { byteLength, qualifiedName } from "../../../values/names.ts";
 import { indexProblem, parseIndexes } from "./indexes.ts";
 
 const maxRules = 20;

@@ -1,7 +1,9 @@
 import { ClusterTrustBundle } from "../../../generated/certificates/v1.ts";
-import { dnsSubdomain, type NameRule } from "../../../names.ts";
-import { checkImmutable, type FieldErrors } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { checkImmutable } from "../../../validation/field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import type { NameRule } from "../../../values/names.ts";
+import { dnsSubdomain } from "../../../values/names.ts";
 import { defineKind } from "../../define.ts";
 
 /** Upstream: pkg/apis/core/validation/validation.go, ValidateClusterTrustBundleName. */

@@ -1,8 +1,9 @@
 import { LeaseCandidate } from "../../../generated/coordination/v1beta1.ts";
-import { isConfigMapKey, qualifiedName } from "../../../names.ts";
-import { compareSemanticVersions, parseSemanticVersion, type SemanticVersion } from "../../../semver.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
 import { checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { isConfigMapKey, qualifiedName } from "../../../values/names.ts";
+import type { SemanticVersion } from "../../../values/semver.ts";
+import { compareSemanticVersions, parseSemanticVersion } from "../../../values/semver.ts";
 import { defineKind } from "../../define.ts";
 
 const oldest = "OldestEmulationVersion";

@@ -1,7 +1,7 @@
 import { Lease } from "../../../generated/coordination/v1.ts";
-import { dnsSubdomain } from "../../../names.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
 import { checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { dnsSubdomain } from "../../../values/names.ts";
 import { defineKind } from "../../define.ts";
 
 function checkLeaseSpec(errors: FieldErrors, { spec }: Lease): void {

@@ -1,7 +1,7 @@
 import type { ConfigMap } from "../../../generated/core/v1.ts";
-import { byteLength, isConfigMapKey } from "../../../names.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { byteLength, isConfigMapKey } from "../../../values/names.ts";
 import { checkFrozen, dataLimit, decodedLength } from "../data.ts";
 
 function checkConfigData(errors: FieldErrors, object: ConfigMap): void {

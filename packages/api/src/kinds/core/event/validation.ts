@@ -1,10 +1,11 @@
 /** Event: one kind with the old rules of core/v1, and stricter ones for who writes it as events.k8s.io/v1. */
 import type { Event } from "../../../generated/core/v1.ts";
-import { byteLength, dnsSubdomain, qualifiedName } from "../../../names.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
-import { checkImmutable, type FieldErrors, sameValue } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { checkImmutable, sameValue } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { byteLength, dnsSubdomain, qualifiedName } from "../../../values/names.ts";
 
 /** In bytes, which upstream calls characters. */
 const longest = { reportingInstance: 128, action: 128, reason: 128, message: 1024 } as const;

@@ -1,8 +1,8 @@
 import type { LimitRange, LimitRangeItem } from "../../../generated/core/v1.ts";
-import { dnsSubdomain, qualifiedName } from "../../../names.ts";
-import { Quantity } from "../../../quantity.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
 import { checkFinalizerNames, checkMetadata } from "../../../validation/metadata.ts";
+import { dnsSubdomain, qualifiedName } from "../../../values/names.ts";
+import { Quantity } from "../../../values/quantity.ts";
 import { checkResourceName, computed, isExtended, isNative, type List, sorted } from "../quota-names.ts";
 
 const bounds = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"] as const;

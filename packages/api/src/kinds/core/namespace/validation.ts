@@ -1,8 +1,8 @@
 import type { Namespace } from "../../../generated/core/v1.ts";
-import { dnsLabel, qualifiedName } from "../../../names.ts";
 import { asTyped, type FieldErrors } from "../../../validation/field.ts";
 import { checkCommonUpdate } from "../../../validation/metadata.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { dnsLabel, qualifiedName } from "../../../values/names.ts";
 
 const standardFinalizers = ["kubernetes", "orphan", "foregroundDeletion"];
 

@@ -1,14 +1,14 @@
-import type { KubernetesVersion } from "../../../features.ts";
+import type { KubernetesVersion } from "../../../features/features.ts";
 import type { Node } from "../../../generated/core/v1.ts";
-import { byteLength, dnsSubdomain } from "../../../names.ts";
-import { Quantity } from "../../../quantity.ts";
-import { quoted } from "../../../quoted.ts";
+import { quoted } from "../../../text/quoted.ts";
 import { checkLegacyNetwork, networkFamily } from "../../../validation/address.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
 import { type FieldErrors, goJson, seenBefore } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkLabels } from "../../../validation/metadata.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { byteLength, dnsSubdomain } from "../../../values/names.ts";
+import { Quantity } from "../../../values/quantity.ts";
 import { checkQuantity } from "../pod/resources.ts";
 
 const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];

@@ -1,14 +1,15 @@
 /** PersistentVolumeClaim. */
 import { keepEmpty } from "../../../codec/empty.ts";
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from "../../../generated/core/v1.ts";
-import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../names.ts";
-import { Quantity } from "../../../quantity.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
-import { checkImmutable, type FieldErrors, goJson, sameValue } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { checkImmutable, goJson, sameValue } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkLabelSelector } from "../../../validation/nodeselector.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
 import { unifiedDiff } from "../../../validation/unified-diff.ts";
+import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../values/names.ts";
+import { Quantity } from "../../../values/quantity.ts";
 
 const accessModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 

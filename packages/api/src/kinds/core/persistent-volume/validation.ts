@@ -1,21 +1,16 @@
 /** PersistentVolume. */
 import { posix } from "node:path";
 import type { PersistentVolume, PersistentVolumeSpec, SecretReference } from "../../../generated/core/v1.ts";
-import { dnsLabel, dnsSubdomain } from "../../../names.ts";
-import { Quantity } from "../../../quantity.ts";
 import { typeRows } from "../../../schema/table.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
-import {
-  checkImmutable,
-  type FieldErrors,
-  goJson,
-  printedMap,
-  sameValue,
-} from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { checkImmutable, goJson, printedMap, sameValue } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
 import { checkNodeSelector } from "../../../validation/nodeselector.ts";
 import { unifiedDiff } from "../../../validation/unified-diff.ts";
+import { dnsLabel, dnsSubdomain } from "../../../values/names.ts";
+import { Quantity } from "../../../values/quantity.ts";
 import {
   checkAccessModes,
   checkBasicQuantity,

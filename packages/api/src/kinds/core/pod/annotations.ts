@@ -1,6 +1,6 @@
 /** Annotations of pods that mean something to the server (ValidatePodSpecificAnnotations upstream). */
 import type { Pod, PodSpec } from "../../../generated/core/v1.ts";
-import { quoted } from "../../../quoted.ts";
+import { quoted } from "../../../text/quoted.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
 import { checkLocalPath } from "./paths.ts";
 

@@ -1,11 +1,12 @@
 import { cameEmpty } from "../../../codec/empty.ts";
 import type { Container, PodSpec } from "../../../generated/core/v1.ts";
-import { dnsLabel, isPortName } from "../../../names.ts";
 import { isSidecar } from "../../../pod/containers.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
+import { dnsLabel, isPortName } from "../../../values/names.ts";
 import { checkEnvironment } from "./environment.ts";
-import { checkDevices, checkMounts, type Volumes } from "./mounts.ts";
+import type { Volumes } from "./mounts.ts";
+import { checkDevices, checkMounts } from "./mounts.ts";
 import { checkPort, checkProbes } from "./probes.ts";
 import { checkResources } from "./resources.ts";
 import { checkInitRestart, checkResizePolicy, checkRestart } from "./restarts.ts";

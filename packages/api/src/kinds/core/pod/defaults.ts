@@ -1,4 +1,5 @@
-import { type KubernetesVersion, minorOf } from "../../../features.ts";
+import type { KubernetesVersion } from "../../../features/features.ts";
+import { minorOf } from "../../../features/features.ts";
 import type {
   Container,
   EphemeralContainer,
@@ -12,9 +13,9 @@ import type {
   ResourceRequirements,
   Volume,
 } from "../../../generated/core/v1.ts";
-import type { QuantityText, Time } from "../../../object.ts";
+import type { QuantityText, Time } from "../../../objects/object.ts";
 import { defaultPodLevelResources } from "../../../pod/resource-defaults.ts";
-import { Quantity } from "../../../quantity.ts";
+import { Quantity } from "../../../values/quantity.ts";
 import { defaultVolumeSources } from "../volume-source-defaults.ts";
 import { implicitPullPolicy } from "./image.ts";
 

@@ -1,8 +1,8 @@
-import type { KubernetesVersion } from "../../../features.ts";
+import type { KubernetesVersion } from "../../../features/features.ts";
 import type { PodSpec } from "../../../generated/core/v1.ts";
-import { dnsSubdomain, dnsSubdomainWithUnderscores } from "../../../names.ts";
 import { checkLegacyAddress } from "../../../validation/address.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
+import { dnsSubdomain, dnsSubdomainWithUnderscores } from "../../../values/names.ts";
 
 const maxServers = 3;
 const maxPaths = 32;

@@ -1,8 +1,8 @@
 /** What variables and files take from the pod they are in. */
 import type { ObjectFieldSelector, ResourceFieldSelector } from "../../../generated/core/v1.ts";
-import { qualifiedName } from "../../../names.ts";
-import { Quantity } from "../../../quantity.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
+import { qualifiedName } from "../../../values/names.ts";
+import { Quantity } from "../../../values/quantity.ts";
 
 /** Labels that a path of a pod may have, as the downward API knows them (ConvertDownwardAPIFieldLabel). */
 const podLabels = [

@@ -8,9 +8,9 @@ import type {
   SleepAction,
   TCPSocketAction,
 } from "../../../generated/core/v1.ts";
-import { isPortName, rangeProblem } from "../../../names.ts";
-import type { IntOrString } from "../../../object.ts";
+import type { IntOrString } from "../../../objects/object.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
+import { isPortName, rangeProblem } from "../../../values/names.ts";
 
 export function checkPort(errors: FieldErrors, path: string, port: number): void {
   for (const problem of rangeProblem(port, 1, 65535)) errors.invalid(path, port, problem);

@@ -1,10 +1,12 @@
-import { type Amounts, addTo, amountsOf, one } from "../../../amounts.ts";
 import type { Pod, PodAffinityTerm, ScopedResourceSelectorRequirement } from "../../../generated/core/v1.ts";
-import type { KubeObject } from "../../../object.ts";
+import type { KubeObject } from "../../../objects/object.ts";
 import { isPodTerminal } from "../../../pod/phase.ts";
+import { podQosClass } from "../../../pod/qos.ts";
 import { hasPodLevelResources, podLimits, podRequests } from "../../../pod/resources.ts";
-import { countName, type QuotaEvaluator, type QuotaLookup, selectsValue } from "../../../quota/evaluator.ts";
-import { podQosClass } from "./qos.ts";
+import type { QuotaEvaluator, QuotaLookup } from "../../../quota/evaluator.ts";
+import { countName, selectsValue } from "../../../quota/evaluator.ts";
+import type { Amounts } from "../../../values/amounts.ts";
+import { addTo, amountsOf, one } from "../../../values/amounts.ts";
 
 const podCount = countName("", "pods");
 const computed = ["cpu", "memory", "ephemeral-storage"];

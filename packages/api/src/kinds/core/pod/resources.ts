@@ -1,10 +1,10 @@
 /** Requests, limits and claims of containers. */
 import { cameEmpty } from "../../../codec/empty.ts";
 import type { PodSpec, ResourceClaim, ResourceRequirements } from "../../../generated/core/v1.ts";
-import { dnsLabel, qualifiedName } from "../../../names.ts";
 import { containerTotal } from "../../../pod/resources.ts";
-import { Quantity, QuantityError } from "../../../quantity.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
+import { dnsLabel, qualifiedName } from "../../../values/names.ts";
+import { Quantity, QuantityError } from "../../../values/quantity.ts";
 
 const standard = ["cpu", "memory", "ephemeral-storage"];
 const isStandard = (name: string): boolean => standard.includes(name) || name.startsWith("hugepages-");

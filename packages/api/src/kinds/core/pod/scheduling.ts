@@ -1,5 +1,4 @@
-import { int64Of, isDecimalInteger } from "../../../decimal-integer.ts";
-import type { Features } from "../../../features.ts";
+import type { Features } from "../../../features/features.ts";
 import type {
   PodAffinityTerm,
   PodSpec,
@@ -7,14 +6,16 @@ import type {
   TopologySpreadConstraint,
 } from "../../../generated/core/v1.ts";
 import type { LabelSelector } from "../../../generated/meta/v1.ts";
-import { dnsLabel, isLabelValue, qualifiedName } from "../../../names.ts";
-import { quoted } from "../../../quoted.ts";
-import { type FieldErrors, seenBefore } from "../../../validation/field.ts";
+import { int64Of, isDecimalInteger } from "../../../text/decimal-integer.ts";
+import { quoted } from "../../../text/quoted.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { seenBefore } from "../../../validation/field.ts";
 import {
   checkLabelSelector,
   checkNodeSelector,
   checkNodeSelectorTerm,
 } from "../../../validation/nodeselector.ts";
+import { dnsLabel, isLabelValue, qualifiedName } from "../../../values/names.ts";
 
 /** Where a pod may run: selectors, affinity, tolerations, spreading, gates. */
 

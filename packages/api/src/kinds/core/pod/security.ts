@@ -6,9 +6,9 @@ import type {
   PodSpec,
   SeccompProfile,
 } from "../../../generated/core/v1.ts";
-import { byteLength } from "../../../names.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
+import { byteLength } from "../../../values/names.ts";
 import { checkLocalPath } from "./paths.ts";
 import { checkWindowsOptions } from "./windows.ts";
 

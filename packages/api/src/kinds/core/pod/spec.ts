@@ -1,9 +1,10 @@
 import type { PodResourceClaim, PodSpec } from "../../../generated/core/v1.ts";
-import { dnsLabel, dnsSubdomain, qualifiedName, rangeProblem } from "../../../names.ts";
-import { quoted } from "../../../quoted.ts";
+import { quoted } from "../../../text/quoted.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
-import { byName, type FieldErrors } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { byName } from "../../../validation/field.ts";
 import { checkLabels } from "../../../validation/metadata.ts";
+import { dnsLabel, dnsSubdomain, qualifiedName, rangeProblem } from "../../../values/names.ts";
 import { checkContainers } from "./containers.ts";
 import { checkDns, checkHostAliases } from "./dns.ts";
 import { checkPodResources, checkResources, claimNames } from "./resources.ts";

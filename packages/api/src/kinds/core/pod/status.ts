@@ -1,11 +1,13 @@
-import type { KubernetesVersion } from "../../../features.ts";
+import type { KubernetesVersion } from "../../../features/features.ts";
 import type { Container, Pod, PodSpec } from "../../../generated/core/v1.ts";
-import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../names.ts";
 import { canRestartAll, restartsAfter } from "../../../pod/containers.ts";
-import { addressFamily, checkLegacyAddress, type LegacyOptions } from "../../../validation/address.ts";
+import type { LegacyOptions } from "../../../validation/address.ts";
+import { addressFamily, checkLegacyAddress } from "../../../validation/address.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
-import { asTyped, byName, checkImmutable, type FieldErrors } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { asTyped, byName, checkImmutable } from "../../../validation/field.ts";
 import { checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../values/names.ts";
 import { checkPodAnnotationsUpdate } from "./annotations.ts";
 import { checkContainerStatuses } from "./container-status.ts";
 

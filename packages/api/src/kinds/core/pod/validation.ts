@@ -1,12 +1,13 @@
 import { forgetEmpty, keepEmpty } from "../../../codec/empty.ts";
-import type { Features } from "../../../features.ts";
+import type { Features } from "../../../features/features.ts";
 import type { Container, NodeAffinity, Pod, PodSpec, Toleration } from "../../../generated/core/v1.ts";
-import { dnsSubdomain } from "../../../names.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
-import { type FieldErrors, goJson, printedList, sameValue } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { goJson, printedList, sameValue } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
 import { unifiedDiff } from "../../../validation/unified-diff.ts";
+import { dnsSubdomain } from "../../../values/names.ts";
 import {
   checkAppArmorMatch,
   checkPodAnnotations,

@@ -1,9 +1,9 @@
 import type { Volume } from "../../../generated/core/v1.ts";
-import { dnsLabel, dnsSubdomain } from "../../../names.ts";
-import { Quantity } from "../../../quantity.ts";
-import { quoted } from "../../../quoted.ts";
+import { quoted } from "../../../text/quoted.ts";
 import { FieldErrors } from "../../../validation/field.ts";
 import { checkTemplateMetadata } from "../../../validation/metadata.ts";
+import { dnsLabel, dnsSubdomain } from "../../../values/names.ts";
+import { Quantity } from "../../../values/quantity.ts";
 import { checkClaimSpec } from "../persistent-volume-claim/validation.ts";
 import { checkMode } from "./paths.ts";
 import { checkDownwardFile, checkProjected } from "./projected.ts";

@@ -9,10 +9,10 @@ import type {
   WeightedPodAffinityTerm,
 } from "../../../generated/core/v1.ts";
 import type { ObjectMeta } from "../../../generated/meta/v1.ts";
-import { Quantity } from "../../../quantity.ts";
-import { quoted } from "../../../quoted.ts";
+import { quoted } from "../../../text/quoted.ts";
 import { addressWarnings } from "../../../validation/address.ts";
 import { labelDeprecation, termWarnings } from "../../../validation/warnings/node-labels.ts";
+import { Quantity } from "../../../values/quantity.ts";
 
 const oldAnnotations: Readonly<Record<string, string>> = {
   "scheduler.alpha.kubernetes.io/critical-pod":

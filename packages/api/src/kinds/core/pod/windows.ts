@@ -1,7 +1,7 @@
 /** Windows: users, credentials and containers that are processes of the host. */
 import type { Container, PodSpec, WindowsSecurityContextOptions } from "../../../generated/core/v1.ts";
-import { byteLength, dnsSubdomain } from "../../../names.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
+import { byteLength, dnsSubdomain } from "../../../values/names.ts";
 
 const credentialLimit = 64 * 1024;
 const domainLimit = 256;

@@ -1,10 +1,11 @@
 import type { ReplicationController } from "../../../generated/core/v1.ts";
-import { longName } from "../../../names.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
 import { checkCounts } from "../../../validation/counts.ts";
-import { type FieldErrors, printedMap } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { printedMap } from "../../../validation/field.ts";
 import { checkFinalizerNames, checkMetadata } from "../../../validation/metadata.ts";
 import { checkObjectUpdate } from "../../../validation/objects.ts";
+import { longName } from "../../../values/names.ts";
 import { checkEndless, checkTemplate } from "../pod-template/template.ts";
 
 function checkSpec(errors: FieldErrors, { spec }: ReplicationController, context: ValidationContext): void {

@@ -1,8 +1,8 @@
 import type { ResourceQuota, ResourceQuotaSpec } from "../../../generated/core/v1.ts";
-import { dnsSubdomain } from "../../../names.ts";
-import { Quantity } from "../../../quantity.ts";
 import { type FieldErrors, sameValue } from "../../../validation/field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { dnsSubdomain } from "../../../values/names.ts";
+import { Quantity } from "../../../values/quantity.ts";
 import { counted } from "../pod/resources.ts";
 import { checkResourceName, isExtended, isOfQuotas, type List, sorted } from "../quota-names.ts";
 

@@ -1,5 +1,5 @@
-import { setKey } from "../../../codec/json.ts";
 import type { Secret } from "../../../generated/core/v1.ts";
+import { setKey } from "../../../json/parser.ts";
 
 /** Base64 of a text's UTF-8 bytes. */
 function encoded(text: string): string {

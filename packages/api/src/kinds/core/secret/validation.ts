@@ -1,8 +1,9 @@
-import { JSONError, parseJSON } from "../../../codec/json.ts";
 import type { Secret } from "../../../generated/core/v1.ts";
-import { isConfigMapKey } from "../../../names.ts";
-import { asTyped, checkImmutable, type FieldErrors } from "../../../validation/field.ts";
+import { JSONError, parseJSON } from "../../../json/parser.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { asTyped, checkImmutable } from "../../../validation/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { isConfigMapKey } from "../../../values/names.ts";
 import { checkFrozen, dataLimit, decodedLength } from "../data.ts";
 
 /** What a secret must have to be of one of the known types. */

@@ -1,9 +1,9 @@
 import { ServiceAccount } from "../../../generated/core/v1.ts";
-import { dnsSubdomain } from "../../../names.ts";
-import type { KubeObject } from "../../../object.ts";
+import type { KubeObject } from "../../../objects/object.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
 import { annotationWarnings } from "../../../validation/warnings/common.ts";
+import { dnsSubdomain } from "../../../values/names.ts";
 import { defineKind } from "../../define.ts";
 
 const serviceAccountValidation = {

@@ -1,7 +1,9 @@
-import { type Amounts, one } from "../../../amounts.ts";
 import type { Service } from "../../../generated/core/v1.ts";
-import { Quantity } from "../../../quantity.ts";
-import { countName, type QuotaEvaluator } from "../../../quota/evaluator.ts";
+import type { QuotaEvaluator } from "../../../quota/evaluator.ts";
+import { countName } from "../../../quota/evaluator.ts";
+import type { Amounts } from "../../../values/amounts.ts";
+import { one } from "../../../values/amounts.ts";
+import { Quantity } from "../../../values/quantity.ts";
 
 const serviceCount = countName("", "services");
 const names = [serviceCount, "services", "services.nodeports", "services.loadbalancers"];

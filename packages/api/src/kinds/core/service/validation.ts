@@ -1,19 +1,15 @@
 /** Service. */
-import type { FieldError } from "../../../errors.ts";
-import type { KubernetesVersion } from "../../../features.ts";
+import type { FieldError } from "../../../errors/field-error.ts";
+import type { KubernetesVersion } from "../../../features/features.ts";
 import type { Service, ServicePort, ServiceSpec } from "../../../generated/core/v1.ts";
-import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../names.ts";
-import {
-  addressFamily,
-  checkLegacyAddress,
-  checkLegacyNetwork,
-  type LegacyOptions,
-} from "../../../validation/address.ts";
+import type { LegacyOptions } from "../../../validation/address.ts";
+import { addressFamily, checkLegacyAddress, checkLegacyNetwork } from "../../../validation/address.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
 import { FieldErrors, seenBefore } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkLabels } from "../../../validation/metadata.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../values/names.ts";
 import { checkEndpointAddress, checkHost, serviceNameRule } from "../../networking/common.ts";
 import { checkPort, checkPortReference } from "../pod/probes.ts";
 

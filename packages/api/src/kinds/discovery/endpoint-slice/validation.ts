@@ -1,12 +1,7 @@
-import type { KubernetesVersion } from "../../../features.ts";
+import type { KubernetesVersion } from "../../../features/features.ts";
 import type { Endpoint, EndpointPort, EndpointSlice } from "../../../generated/discovery/v1.ts";
-import { dnsLabel, dnsSubdomain, isLabelValue, qualifiedName } from "../../../names.ts";
-import {
-  type AddressFamily,
-  addressFamily,
-  addressRule,
-  checkLegacyAddress,
-} from "../../../validation/address.ts";
+import type { AddressFamily } from "../../../validation/address.ts";
+import { addressFamily, addressRule, checkLegacyAddress } from "../../../validation/address.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
 import {
   asTyped,
@@ -17,6 +12,7 @@ import {
 } from "../../../validation/field.ts";
 import { checkLabels } from "../../../validation/metadata.ts";
 import { checkObject } from "../../../validation/objects.ts";
+import { dnsLabel, dnsSubdomain, isLabelValue, qualifiedName } from "../../../values/names.ts";
 import { checkEndpointAddress, protocols } from "../../networking/common.ts";
 
 const limits = { endpoints: 1000, addresses: 100, ports: 20_000, hints: 8, topology: 16 } as const;

@@ -8,10 +8,10 @@ import type {
   ServiceAccountSubject,
   Subject,
 } from "../../../generated/flowcontrol/v1.ts";
-import { dnsLabel, dnsSubdomain } from "../../../names.ts";
 import { type FieldErrors, sameValue } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { dnsLabel, dnsSubdomain } from "../../../values/names.ts";
 import { checkConditions } from "../conditions.ts";
 import { mandatoryFlowControl } from "../mandatory.ts";
 

@@ -1,9 +1,9 @@
 import type { IngressClass } from "../../../generated/networking/v1.ts";
-import { byteLength, dnsLabel, dnsSubdomain } from "../../../names.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
 import { checkImmutable, type FieldErrors } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { byteLength, dnsLabel, dnsSubdomain } from "../../../values/names.ts";
 import { checkDomainPath } from "../../resource/names.ts";
 import { checkReference } from "../common.ts";
 

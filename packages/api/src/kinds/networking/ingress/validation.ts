@@ -4,11 +4,13 @@ import type {
   IngressBackend,
   IngressRule,
 } from "../../../generated/networking/v1.ts";
-import { dnsSubdomain, isPortName, type NameRule } from "../../../names.ts";
 import { addressFamily, checkLegacyAddress } from "../../../validation/address.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
-import { type FieldErrors, printedList } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { printedList } from "../../../validation/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import type { NameRule } from "../../../values/names.ts";
+import { dnsSubdomain, isPortName } from "../../../values/names.ts";
 import { checkPort } from "../../core/pod/probes.ts";
 import { checkHost, checkReference, serviceNameRule } from "../common.ts";
 

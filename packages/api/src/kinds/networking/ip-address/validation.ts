@@ -1,11 +1,11 @@
 import type { IPAddress } from "../../../generated/networking/v1.ts";
-import { dnsSubdomain, pathSegment } from "../../../names.ts";
 import { addressRule } from "../../../validation/address.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
 import { checkImmutable, type FieldErrors } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkFinalizerNames, checkMetadata } from "../../../validation/metadata.ts";
 import { checkObjectUpdate } from "../../../validation/objects.ts";
+import { dnsSubdomain, pathSegment } from "../../../values/names.ts";
 
 function checkAddress(errors: FieldErrors, object: IPAddress): void {
   checkMetadata(errors, "metadata", object.metadata, addressRule, false);

@@ -4,17 +4,13 @@ import type {
   NetworkPolicyPeer,
   NetworkPolicyPort,
 } from "../../../generated/networking/v1.ts";
-import { dnsSubdomain, isPortName } from "../../../names.ts";
-import {
-  checkLegacyNetwork,
-  isStrictlyWithin,
-  type LegacyOptions,
-  networkFamily,
-} from "../../../validation/address.ts";
+import type { LegacyOptions } from "../../../validation/address.ts";
+import { checkLegacyNetwork, isStrictlyWithin, networkFamily } from "../../../validation/address.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
 import { checkLabelSelector } from "../../../validation/nodeselector.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { dnsSubdomain, isPortName } from "../../../values/names.ts";
 import { checkPort } from "../../core/pod/probes.ts";
 
 /** NetworkPolicy. */

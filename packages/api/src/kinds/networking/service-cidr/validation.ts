@@ -1,10 +1,10 @@
 import { cameEmpty } from "../../../codec/empty.ts";
 import type { ServiceCIDR } from "../../../generated/networking/v1.ts";
-import { dnsSubdomain } from "../../../names.ts";
 import { networkFamily, networkRule } from "../../../validation/address.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
 import { checkFinalizerNames, checkMetadata } from "../../../validation/metadata.ts";
 import { checkObjectUpdate } from "../../../validation/objects.ts";
+import { dnsSubdomain } from "../../../values/names.ts";
 
 const cidrsPath = "spec.cidrs";
 

@@ -1,9 +1,9 @@
 import type { RuntimeClass } from "../../../generated/node/v1.ts";
-import { dnsLabel, dnsSubdomain } from "../../../names.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
 import { checkImmutable, type FieldErrors, seenBefore } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkLabels, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { dnsLabel, dnsSubdomain } from "../../../values/names.ts";
 import { checkResources } from "../../core/pod/resources.ts";
 import { checkTolerations } from "../../core/pod/scheduling.ts";
 

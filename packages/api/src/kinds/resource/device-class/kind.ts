@@ -1,8 +1,10 @@
 import { DeviceClass } from "../../../generated/resource/v1.ts";
-import { dnsSubdomain, isExtendedResourceName, type NameRule } from "../../../names.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
-import { type FieldErrors, sameValue } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { sameValue } from "../../../validation/field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import type { NameRule } from "../../../values/names.ts";
+import { dnsSubdomain, isExtendedResourceName } from "../../../values/names.ts";
 import { defineKind } from "../../define.ts";
 import { limits } from "../names.ts";
 import { checkConfiguration } from "../resource-claim/validation.ts";

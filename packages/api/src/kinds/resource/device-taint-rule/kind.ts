@@ -1,5 +1,5 @@
 import { DeviceTaintRule } from "../../../generated/resource/v1.ts";
-import type { Time } from "../../../object.ts";
+import type { Time } from "../../../objects/object.ts";
 import { defineKind } from "../../define.ts";
 import { stamp } from "../taint-time.ts";
 import { checkRule, checkRuleStatus, checkRuleUpdate } from "./validation.ts";

@@ -1,5 +1,4 @@
 import type { ResourceClaimTemplate } from "../../../generated/resource/v1.ts";
-import { dnsSubdomain } from "../../../names.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
 import { checkImmutable, type FieldErrors } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
@@ -9,6 +8,7 @@ import {
   checkMetadataUpdate,
   checkTemplateMetadata,
 } from "../../../validation/metadata.ts";
+import { dnsSubdomain } from "../../../values/names.ts";
 import { checkAdminAccess, checkSpec } from "../resource-claim/validation.ts";
 
 export function checkTemplate(

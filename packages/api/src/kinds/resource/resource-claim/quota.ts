@@ -1,13 +1,10 @@
-import { type Amounts, addTo, one, raiseTo } from "../../../amounts.ts";
 import type { DeviceClass, ResourceClaim } from "../../../generated/resource/v1.ts";
-import { controllerOf } from "../../../object.ts";
-import { Quantity } from "../../../quantity.ts";
-import {
-  countName,
-  type QuotaEvaluator,
-  type QuotaLookup,
-  type QuotaOptions,
-} from "../../../quota/evaluator.ts";
+import { controllerOf } from "../../../objects/object.ts";
+import type { QuotaEvaluator, QuotaLookup, QuotaOptions } from "../../../quota/evaluator.ts";
+import { countName } from "../../../quota/evaluator.ts";
+import type { Amounts } from "../../../values/amounts.ts";
+import { addTo, one, raiseTo } from "../../../values/amounts.ts";
+import { Quantity } from "../../../values/quantity.ts";
 import { isExtendedQuotaName, podUsage } from "../../core/pod/quota.ts";
 
 const claimCount = countName("resource.k8s.io", "resourceclaims");

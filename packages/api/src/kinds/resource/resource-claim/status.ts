@@ -8,14 +8,15 @@ import type {
   ResourceClaim,
   ResourceClaimConsumerReference,
 } from "../../../generated/resource/v1.ts";
-import { byteLength } from "../../../names.ts";
 import { interfaceAddressRule } from "../../../validation/address.ts";
 import { checkConditions } from "../../../validation/conditions.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
-import { checkImmutable, type FieldErrors, sameValue, unlimited } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { checkImmutable, sameValue, unlimited } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkFinalizerNames, checkMetadataUpdate } from "../../../validation/metadata.ts";
 import { checkNodeSelector } from "../../../validation/nodeselector.ts";
+import { byteLength } from "../../../values/names.ts";
 import { checkBindingConditions } from "../binding.ts";
 import {
   checkDeviceName,

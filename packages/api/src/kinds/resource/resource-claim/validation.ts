@@ -11,11 +11,12 @@ import type {
   ResourceClaim,
   ResourceClaimSpec,
 } from "../../../generated/resource/v1.ts";
-import { dnsLabel, dnsSubdomain } from "../../../names.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
-import { checkImmutable, type FieldErrors } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { checkImmutable } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { dnsLabel, dnsSubdomain } from "../../../values/names.ts";
 import { checkDriverName, checkFullyQualifiedName, checkRawData, limits } from "../names.ts";
 import { checkExpression, checkSelectors } from "../selectors.ts";
 import { checkToleration } from "../taints.ts";

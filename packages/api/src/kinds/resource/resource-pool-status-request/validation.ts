@@ -6,12 +6,13 @@ import type {
   ResourcePoolStatusRequestStatus,
   ShareableSummaryStatus,
 } from "../../../generated/resource/v1alpha3.ts";
-import { byteLength, dnsSubdomain, dnsSubdomainCaseless } from "../../../names.ts";
 import { checkConditions } from "../../../validation/conditions.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
-import { checkImmutable, type FieldErrors, sameValue, seenBefore } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { checkImmutable, sameValue, seenBefore } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { byteLength, dnsSubdomain, dnsSubdomainCaseless } from "../../../values/names.ts";
 import { checkFullyQualifiedName, limits } from "../names.ts";
 
 /** Most pools that one request may ask for, and that its status may have. */

@@ -4,9 +4,9 @@ import type {
   CapacityRequestPolicyRange,
   DeviceCapacity,
 } from "../../../generated/resource/v1.ts";
-import { Quantity } from "../../../quantity.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
+import { Quantity } from "../../../values/quantity.ts";
 import { limits } from "../names.ts";
 
 const maxInt64 = Quantity.of(2n ** 63n - 1n);

@@ -1,7 +1,7 @@
 /** KEP-5055 */
 import type { ResourceSlice } from "../../../generated/resource/v1.ts";
 import type { ResourceSlice as OldResourceSlice } from "../../../generated/resource/v1beta1.ts";
-import type { Time } from "../../../object.ts";
+import type { Time } from "../../../objects/object.ts";
 import { stamp } from "../taint-time.ts";
 
 export function defaultSlice(slice: ResourceSlice, now: Time): void {

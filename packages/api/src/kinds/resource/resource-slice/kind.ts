@@ -1,5 +1,5 @@
 import { ResourceSlice } from "../../../generated/resource/v1.ts";
-import { quoted } from "../../../quoted.ts";
+import { quoted } from "../../../text/quoted.ts";
 import { defineKind } from "../../define.ts";
 import { defaultOldSlice, defaultSlice } from "./defaults.ts";
 import { checkSlice, checkSliceUpdate } from "./validation.ts";

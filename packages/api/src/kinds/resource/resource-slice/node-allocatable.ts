@@ -3,8 +3,8 @@ import type {
   NodeAllocatableMapping,
   NodeAllocatableOverhead,
 } from "../../../generated/resource/v1.ts";
-import { Quantity } from "../../../quantity.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
+import { Quantity } from "../../../values/quantity.ts";
 
 function isNodeResource(name: string): boolean {
   return ["cpu", "memory", "ephemeral-storage"].includes(name) || name.startsWith("hugepages-");

@@ -8,19 +8,14 @@ import type {
   ResourceSlice,
   ResourceSliceSpec,
 } from "../../../generated/resource/v1.ts";
-import { byteLength, dnsLabel, dnsSubdomain } from "../../../names.ts";
-import { isSemanticVersion } from "../../../semver.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
-import {
-  asTyped,
-  checkImmutable,
-  type FieldErrors,
-  sameValue,
-  seenBefore,
-} from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { asTyped, checkImmutable, sameValue, seenBefore } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
 import { checkNodeSelector } from "../../../validation/nodeselector.ts";
+import { byteLength, dnsLabel, dnsSubdomain } from "../../../values/names.ts";
+import { isSemanticVersion } from "../../../values/semver.ts";
 import { checkBindingConditions } from "../binding.ts";
 import {
   checkDeviceName,

@@ -1,9 +1,9 @@
 import type { PodGroup } from "../../../generated/scheduling/v1beta1.ts";
-import { longName } from "../../../names.ts";
 import { checkConditions } from "../../../validation/conditions.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
 import { type FieldErrors, sameValue } from "../../../validation/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { longName } from "../../../values/names.ts";
 import {
   checkFixed,
   checkNames,

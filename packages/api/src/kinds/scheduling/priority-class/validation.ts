@@ -1,7 +1,7 @@
 import type { PriorityClass } from "../../../generated/scheduling/v1.ts";
-import { dnsSubdomain } from "../../../names.ts";
 import { checkImmutable, type FieldErrors } from "../../../validation/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { dnsSubdomain } from "../../../values/names.ts";
 
 /** The highest priority of a class that is not Kubernetes' own. */
 const maxPriority = 1_000_000_000;

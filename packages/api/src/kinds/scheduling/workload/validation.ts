@@ -4,10 +4,10 @@ import type {
   Workload,
   WorkloadSpec,
 } from "../../../generated/scheduling/v1beta1.ts";
-import { dnsLabel, longName, pathSegment } from "../../../names.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
 import type { FieldErrors } from "../../../validation/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { dnsLabel, longName, pathSegment } from "../../../values/names.ts";
 import { checkFixed, checkShared, checkUnion, type GroupSpec, isOlder } from "../groups.ts";
 
 const maxTemplates = 8;

@@ -1,7 +1,7 @@
 import type { CSIDriver } from "../../../generated/storage/v1.ts";
-import { dnsSubdomain } from "../../../names.ts";
 import { checkImmutable, type FieldErrors, seenBefore } from "../../../validation/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { dnsSubdomain } from "../../../values/names.ts";
 
 const lifecycleModes = ["Persistent", "Ephemeral"];
 const groupPolicies = ["File", "None", "ReadWriteOnceWithFSType"];

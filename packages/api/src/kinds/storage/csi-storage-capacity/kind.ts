@@ -1,11 +1,11 @@
 import { CSIStorageCapacity } from "../../../generated/storage/v1.ts";
-import { dnsSubdomain } from "../../../names.ts";
-import { Quantity } from "../../../quantity.ts";
 import { checkImmutable, type FieldErrors } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkLabelSelector } from "../../../validation/nodeselector.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
 import { labelDeprecation, termWarnings } from "../../../validation/warnings/node-labels.ts";
+import { dnsSubdomain } from "../../../values/names.ts";
+import { Quantity } from "../../../values/quantity.ts";
 import { defineKind } from "../../define.ts";
 
 const csiStorageCapacityValidation = {

@@ -1,8 +1,8 @@
 import type { TopologySelectorTerm } from "../../../generated/core/v1.ts";
 import type { StorageClass } from "../../../generated/storage/v1.ts";
-import { dnsSubdomain, qualifiedName } from "../../../names.ts";
 import { checkImmutable, type FieldErrors, printedMap, seenBefore } from "../../../validation/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { dnsSubdomain, qualifiedName } from "../../../values/names.ts";
 import { checkParameters, checkProvisioner } from "../class-parameters.ts";
 
 function checkTopologies(errors: FieldErrors, terms: readonly TopologySelectorTerm[]): void {

@@ -1,9 +1,9 @@
 import type { VolumeAttachment } from "../../../generated/storage/v1.ts";
-import { byteLength, dnsSubdomain } from "../../../names.ts";
 import type { ValidationContext } from "../../../validation/context.ts";
 import { checkImmutable, type FieldErrors } from "../../../validation/field.ts";
 import { internalForm } from "../../../validation/internal.ts";
 import { checkObject } from "../../../validation/objects.ts";
+import { byteLength, dnsSubdomain } from "../../../values/names.ts";
 import { checkInlineVolume } from "../../core/persistent-volume/validation.ts";
 import { checkDriver } from "../../core/pod/volume-sources.ts";
 import { limits } from "../class-parameters.ts";

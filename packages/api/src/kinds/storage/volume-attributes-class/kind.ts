@@ -1,7 +1,7 @@
 import { VolumeAttributesClass } from "../../../generated/storage/v1.ts";
-import { dnsSubdomain } from "../../../names.ts";
 import { type FieldErrors, sameValue } from "../../../validation/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import { dnsSubdomain } from "../../../values/names.ts";
 import { defineKind } from "../../define.ts";
 import { checkParameters, checkProvisioner } from "../class-parameters.ts";
 

@@ -1,8 +1,9 @@
 import { StorageVersionMigration } from "../../../generated/storagemigration/v1.ts";
-import { dns1035Label, dnsSubdomain } from "../../../names.ts";
 import { checkConditions } from "../../../validation/conditions.ts";
-import { checkImmutable, type FieldErrors } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../validation/field.ts";
+import { checkImmutable } from "../../../validation/field.ts";
 import { checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { dns1035Label, dnsSubdomain } from "../../../values/names.ts";
 import { defineKind } from "../../define.ts";
 
 const conditionsPath = "status.conditions";

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// adjusted is what adjustments.json has: marks of a field (core/v1.Pod.spec), or the values of a type, that the table has in
+// place of what the sources give.
+type adjusted struct {
+	instead map[string]any
+	used    map[string]bool
+}
+
+func adjustments() *adjusted {
+	data, err := os.ReadFile("adjustments.json")
+	if err != nil {
+		fail("%v", err)
+	}
+	made := &adjusted{map[string]any{}, map[string]bool{}}
+	for _, group := range read(data).([]any) {
+		for _, each := range group.(object).get("instead").(object) {
+			made.instead[each.key] = each.value
+			made.used[each.key] = false
+		}
+	}
+	return made
+}
+
+func (a *adjusted) take(name string) (any, bool) {
+	value, ok := a.instead[name]
+	if ok {
+		a.used[name] = true
+	}
+	return value, ok
+}
+
+// rows gives the fields of a type with their adjustments.
+func (a *adjusted) rows(typ string) []row {
+	group, version, name := split(typ)
+	if by, ok := a.take(typ); ok {
+		return rowsFrom(by.([]any))
+	}
+	rows, ok := merged(group, version, name)
+	if !ok {
+		fail("no release has the type %s", typ)
+	}
+	for i := range rows {
+		if marks, ok := a.take(typ + "." + rows[i].name); ok {
+			rows[i].marks = marks.(object)
+		}
+	}
+	return rows
+}
+
+// rowsFrom reads rows as the tables have them.
+func rowsFrom(lines []any) []row {
+	rows := make([]row, len(lines))
+	for i, line := range lines {
+		parts := line.([]any)
+		rows[i] = row{parts[0].(string), parts[1].(int), parts[2].(string), nil}
+		if len(parts) > 3 {
+			rows[i].marks = parts[3].(object)
+		}
+	}
+	return rows
+}
+
+// members gives the members of a file in the order that it has, with those adjusted: null stands for none.
+func (a *adjusted) members(file string, made object) []byte {
+	before, err := os.ReadFile(file)
+	if err != nil {
+		fail("%v", err)
+	}
+	name := filepath.Base(file) + " "
+	for adjusted, value := range a.instead {
+		if key, ok := strings.CutPrefix(adjusted, name); ok {
+			a.used[adjusted] = true
+			made.set(key, value)
+		}
+	}
+	var ordered object
+	for _, each := range read(before).(object) {
+		if value := made.get(each.key); value != nil {
+			ordered = append(ordered, member{each.key, value})
+		}
+	}
+	for _, each := range made {
+		if each.value != nil && ordered.get(each.key) == nil {
+			ordered = append(ordered, each)
+		}
+	}
+	return []byte(text(ordered))
+}

@@ -1,0 +1,3 @@
+module dray.test/api/origin
+
+go 1.26.0

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+)
+
+// goTypes gives the Go types of fields whose names do not follow from the tables: the fields by the name of their type.
+func goTypes(types []string) object {
+	fields := map[string][]string{}
+	for _, typ := range types {
+		group, version, name := split(typ)
+		release := releaseOf(group, version, name)
+		pkg := load(group, version, release)
+		fieldsOf, ok := pkg.types[name].expr.(*ast.StructType)
+		if !ok {
+			continue
+		}
+		for _, field := range fieldsOf.Fields.List {
+			made, ok := pkg.row(field, release)
+			if !ok || made.name == "" {
+				continue
+			}
+			_, values, _ := pkg.typeOf(field.Type, release)
+			if full := pkg.goName(field.Type); full != derivedName(made.typ, values) {
+				fields[full] = append(fields[full], typ+"."+made.name)
+			}
+		}
+	}
+	made := object{}
+	for _, name := range sortedKeys(fields) {
+		slices.Sort(fields[name])
+		list := []any{}
+		for _, each := range fields[name] {
+			list = append(list, each)
+		}
+		made = append(made, member{name, list})
+	}
+	return made
+}
+
+// releaseOf is the newest release that has a type.
+func releaseOf(group, version, name string) string {
+	for i := len(releases) - 1; i >= 0; i-- {
+		if pkg := load(group, version, releases[i].version); pkg != nil && pkg.types[name] != nil {
+			return releases[i].version
+		}
+	}
+	fail("no release has the type %s/%s.%s", group, version, name)
+	return ""
+}
+
+// goName is the name of a type in Go's error messages.
+func (p *goPackage) goName(expr ast.Expr) string {
+	switch expr := expr.(type) {
+	case *ast.StarExpr:
+		return p.goName(expr.X)
+	case *ast.ArrayType:
+		return "[]" + p.goName(expr.Elt)
+	case *ast.MapType:
+		return "map[" + p.goName(expr.Key) + "]" + p.goName(expr.Value)
+	case *ast.InterfaceType:
+		return "interface {}"
+	case *ast.SelectorExpr:
+		path := p.imports[expr.X.(*ast.Ident).Name]
+		return path[strings.LastIndex(path, "/")+1:] + "." + expr.Sel.Name
+	case *ast.Ident:
+		switch expr.Name {
+		case "byte":
+			return "uint8"
+		case "any":
+			return "interface {}"
+		}
+		if _, ok := builtin[expr.Name]; ok {
+			return expr.Name
+		}
+		return p.version + "." + expr.Name
+	}
+	return ""
+}
+
+// derivedName is the name that src/schema/go-names.ts makes of a type of the tables.
+func derivedName(typ, values string) string {
+	name := tableName(typ)
+	if values != "" {
+		name = strings.Replace(name, "string", values[strings.Index(values, "/")+1:], 1)
+	}
+	return name
+}
+
+func tableName(typ string) string {
+	if rest, ok := strings.CutPrefix(typ, "[]"); ok {
+		return "[]" + tableName(rest)
+	}
+	if rest, ok := strings.CutPrefix(typ, "map<"); ok {
+		return "map[string]" + tableName(strings.TrimSuffix(rest, ">"))
+	}
+	switch typ {
+	case "double":
+		return "float64"
+	case "bytes":
+		return "[]uint8"
+	case "any":
+		return "interface {}"
+	case "Quantity":
+		return "resource.Quantity"
+	case "IntOrString":
+		return "intstr.IntOrString"
+	case "RawExtension":
+		return "runtime.RawExtension"
+	case "Time", "MicroTime", "Duration", "FieldsV1":
+		return "v1." + typ
+	}
+	return typ[strings.Index(typ, "/")+1:]
+}
+
+// atomicTypes gives the struct types that server-side apply replaces as a whole wherever they occur.
+func atomicTypes(types []string) []any {
+	made := []any{}
+	for _, typ := range slices.Sorted(slices.Values(types)) {
+		group, version, name := split(typ)
+		pkg := load(group, version, releaseOf(group, version, name))
+		if slices.Contains(pkg.types[name].doc, "structType=atomic") {
+			made = append(made, typ)
+		}
+	}
+	return made
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"reflect"
+	"strconv"
+	"strings"
+)
+
+// goPackage is what the tables need of one Go package of types.
+type goPackage struct {
+	group, version string
+	types          map[string]*goType
+	// Values of constants by the name of their type.
+	constants map[string][]string
+	// Paths of imports by the name that the package uses.
+	imports map[string]string
+}
+
+type goType struct {
+	expr ast.Expr
+	doc  []string
+}
+
+var packages = map[string]*goPackage{}
+
+// load parses a package; nil if the release lacks it.
+func load(group, version, release string) *goPackage {
+	key := group + "/" + version + "@" + release
+	if known, ok := packages[key]; ok {
+		return known
+	}
+	var made *goPackage
+	if dir := packageDir(group, version, release); dir != "" {
+		made = parse(dir, group, version)
+	}
+	packages[key] = made
+	return made
+}
+
+func parse(dir, group, version string) *goPackage {
+	made := &goPackage{group, version, map[string]*goType{}, map[string][]string{}, map[string]string{}}
+	files := token.NewFileSet()
+	isSource := func(info fs.FileInfo) bool {
+		return !strings.HasSuffix(info.Name(), "_test.go") && !strings.HasPrefix(info.Name(), "generated.") &&
+			!strings.HasPrefix(info.Name(), "zz_generated.")
+	}
+	parsed, err := parser.ParseDir(files, dir, isSource, parser.ParseComments)
+	if err != nil {
+		fail("%v", err)
+	}
+	for _, pkg := range parsed {
+		for _, file := range pkg.Files {
+			made.add(file)
+		}
+	}
+	return made
+}
+
+func (p *goPackage) add(file *ast.File) {
+	for _, each := range file.Imports {
+		path, _ := strconv.Unquote(each.Path.Value)
+		name := path[strings.LastIndex(path, "/")+1:]
+		if each.Name != nil {
+			name = each.Name.Name
+		}
+		p.imports[name] = path
+	}
+	for _, decl := range file.Decls {
+		general, ok := decl.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range general.Specs {
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				doc := spec.Doc
+				if doc == nil {
+					doc = general.Doc
+				}
+				p.types[spec.Name.Name] = &goType{spec.Type, markersOf(doc, commentBefore(file, general))}
+			case *ast.ValueSpec:
+				p.addConstant(general.Tok, spec)
+			}
+		}
+	}
+}
+
+func (p *goPackage) addConstant(tok token.Token, spec *ast.ValueSpec) {
+	if tok != token.CONST {
+		return
+	}
+	for _, value := range spec.Values {
+		name, _ := spec.Type.(*ast.Ident)
+		if call, ok := value.(*ast.CallExpr); ok && len(call.Args) == 1 {
+			// DeviceAllocationMode("All")
+			name, _ = call.Fun.(*ast.Ident)
+			value = call.Args[0]
+		}
+		if name == nil {
+			continue
+		}
+		if literal, ok := value.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			text, _ := strconv.Unquote(literal.Value)
+			p.constants[name.Name] = append(p.constants[name.Name], text)
+		}
+	}
+}
+
+// commentBefore is the comment that a blank line separates from a declaration.
+func commentBefore(file *ast.File, decl *ast.GenDecl) *ast.CommentGroup {
+	start := decl.Pos()
+	if decl.Doc != nil {
+		start = decl.Doc.Pos()
+	}
+	var last *ast.CommentGroup
+	for _, group := range file.Comments {
+		if group.End() < start {
+			last = group
+		}
+	}
+	if last == nil || start-last.End() > 2 {
+		return nil
+	}
+	return last
+}
+
+// markersOf gives the lines of comments that begin with a plus, without it.
+func markersOf(groups ...*ast.CommentGroup) []string {
+	var markers []string
+	for _, group := range groups {
+		if group == nil {
+			continue
+		}
+		for _, line := range strings.Split(group.Text(), "\n") {
+			if line = strings.TrimSpace(line); strings.HasPrefix(line, "+") {
+				markers = append(markers, line[1:])
+			}
+		}
+	}
+	return markers
+}
+
+// tagsOf reads the tags of a field: json, protobuf, patchStrategy, patchMergeKey.
+func tagsOf(field *ast.Field) reflect.StructTag {
+	if field.Tag == nil {
+		return ""
+	}
+	text, _ := strconv.Unquote(field.Tag.Value)
+	return reflect.StructTag(text)
+}

@@ -1,0 +1,23 @@
+import type { StructType } from "../../schema/types.ts";
+
+/** What Go's JSON decoder calls the form of a value. */
+export function formOf(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "bigint") return "number";
+  return typeof value === "boolean" ? "bool" : typeof value;
+}
+
+/** True for a JSON object. */
+export function isTree(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What stands in the same place of a known value. */
+export function partOf(known: unknown, key: string | number): unknown {
+  return typeof known === "object" && known !== null ? (known as Record<string, unknown>)[key] : undefined;
+}
+
+/** Whether a key of an object is `apiVersion` or `kind` of its TypeMeta. The whole tree always has one. */
+export function isTypeMeta(key: unknown, struct: StructType, isWhole: boolean): boolean {
+  return (key === "apiVersion" || key === "kind") && (isWhole || struct.typed);
+}

@@ -1,0 +1,55 @@
+// Generated from src/schema/table by scripts/generate.ts: do not edit.
+import type { NamespacedMeta, QuantityText, StoredMeta, Time } from "../../../objects/object.ts";
+import type { ListMeta } from "../meta/v1.ts";
+
+/** What a container uses. */
+export interface ContainerMetrics {
+  /** Name of the container in the pod. */
+  name: string;
+  /** CPU in cores, on average over the interval, and memory in bytes: the working set. */
+  usage: Record<string, QuantityText>;
+}
+
+/** What a node uses. */
+export interface NodeMetrics {
+  apiVersion: string;
+  kind: string;
+  /** Standard object's metadata: name, namespace, labels and what else all objects have. */
+  metadata: StoredMeta;
+  /** End of the interval that the numbers are about. */
+  timestamp: Time;
+  /** Length of the interval. */
+  window: string;
+  /** CPU in cores, on average over the interval, and memory in bytes: the working set. */
+  usage: Record<string, QuantityText>;
+}
+
+/** A list of NodeMetrics. */
+export interface NodeMetricsList {
+  /** Standard object's metadata: name, namespace, labels and what else all objects have. */
+  metadata?: ListMeta;
+  /** The items of the list. */
+  items: NodeMetrics[];
+}
+
+/** What the containers of a pod use. */
+export interface PodMetrics {
+  apiVersion: string;
+  kind: string;
+  /** Standard object's metadata: name, namespace, labels and what else all objects have. */
+  metadata: NamespacedMeta;
+  /** End of the interval that the numbers are about. */
+  timestamp: Time;
+  /** Length of the interval. */
+  window: string;
+  /** What each container uses. */
+  containers: ContainerMetrics[];
+}
+
+/** A list of PodMetrics. */
+export interface PodMetricsList {
+  /** Standard object's metadata: name, namespace, labels and what else all objects have. */
+  metadata?: ListMeta;
+  /** The items of the list. */
+  items: PodMetrics[];
+}

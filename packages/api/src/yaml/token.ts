@@ -1,0 +1,72 @@
+import type { Directive, Tag } from "./tag.ts";
+
+/** What a YAML text is made of; the two starts and the end of block collections come of indentation. */
+export type TokenType =
+  | "stream end"
+  | "directive"
+  | "document start"
+  | "document end"
+  | "block sequence start"
+  | "block mapping start"
+  | "block end"
+  | "flow sequence start"
+  | "flow sequence end"
+  | "flow mapping start"
+  | "flow mapping end"
+  | "block entry"
+  | "flow entry"
+  | "key"
+  | "value"
+  | "alias"
+  | "anchor"
+  | "tag"
+  | "scalar";
+
+export type Token = ScalarToken | OtherToken;
+
+interface Common {
+  /** From 0 on. */
+  readonly line: number;
+  /** The text of a scalar, the name of an anchor or alias. */
+  readonly text: string;
+  /** A scalar without quotes. */
+  readonly plain: boolean;
+  /** What is known of it as a key, as long as that is about this token. */
+  readonly key?: SimpleKey | undefined;
+}
+
+export interface ScalarToken extends Common {
+  readonly type: "scalar";
+}
+
+interface OtherToken extends Common {
+  readonly type: Exclude<TokenType, "scalar">;
+  /** A tag as it is written. */
+  readonly written?: Tag | undefined;
+  readonly directive?: Directive | undefined;
+}
+
+/** A token that is the key of a map if a `:` comes in time. */
+export interface SimpleKey {
+  possible: boolean;
+  /** Tokens are held back until it is known whether it is one. */
+  awaited: boolean;
+  /** It stands where nothing but a key may stand. */
+  required: boolean;
+  /** Its number among all tokens. */
+  token: number;
+  at: number;
+  line: number;
+  column: number;
+}
+
+/** For a place in which no key was looked for yet. */
+export const noKey = (): SimpleKey => ({
+  possible: false,
+  awaited: false,
+  required: false,
+  token: -1,
+  at: 0,
+  line: 0,
+  column: 0,
+});
