@@ -5,15 +5,18 @@ import type { ServedResource } from "../kinds/resources.ts";
 import { type IncludeObject, inRowOrder, makeTable } from "../tables/index.ts";
 
 export interface TableOptions {
-  /** How much of each object a row carries: `None`, `Metadata` or `Object`. */
+  /** Contents of `object` in each row: `None`, `Metadata` or `Object`. */
   readonly includeObject: string;
   /** Milliseconds since the epoch, for ages. */
   readonly now: number;
-  /** For the events of a watch after the first. */
+  /** For events of a watch after the first one. */
   readonly omitColumns?: boolean;
 }
 
-/** Objects in their served version as a Table (meta/v1): what kubectl prints. Throws 400 for odd options. */
+/**
+ * Returns objects in their served version as a Table (meta/v1), which kubectl prints. Throws 400 for invalid
+ * options.
+ */
 export function tableOf(
   list: readonly KubeObject[],
   metadata: ListMeta,
@@ -26,7 +29,7 @@ export function tableOf(
   const objects = inRowOrder(served.stored, list);
   const table = makeTable({
     kind: served.stored,
-    // The columns of a built-in kind are those of its stored version; each version of a custom one has its own.
+    // A built-in kind has the columns of its stored version; each version of a custom resource has its own.
     objects: served.model ? objects : objects.map((object) => convert(object, served, served.stored)),
     listMeta: metadata,
     includeObject,
@@ -47,7 +50,7 @@ export function tableOf(
 
 const included: readonly string[] = ["None", "Metadata", "Object"];
 
-/** What the rows of a table hold of their objects. Throws 400 for what no table has. */
+/** Returns the validated includeObject option. Throws 400 for an unknown value. */
 export function includedOf({ includeObject }: TableOptions): IncludeObject {
   if (included.includes(includeObject)) return includeObject as IncludeObject;
   throw StatusError.of(

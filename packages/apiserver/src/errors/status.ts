@@ -1,7 +1,7 @@
 import { quoted, StatusError, type StatusReason } from "@dray/api";
 import type { Status, StatusDetails } from "@dray/api/meta/v1";
 
-/** A Status as it is sent: the fields in the order and with the omissions of Kubernetes. */
+/** Returns a Status for the wire: with Kubernetes' order of fields and omitted empty fields. */
 export function statusObject(status: Partial<Status>): Status {
   return {
     kind: "Status",
@@ -20,17 +20,17 @@ function withoutEmpty(details: StatusDetails): StatusDetails {
   return Object.fromEntries(entries) as StatusDetails;
 }
 
-/** An error with a code but no reason, or whose reason has another code than usual. */
+/** Creates an error with a code but no reason, or whose reason has an unusual code. */
 export function statusError(code: number, message: string, rest: Partial<Status> = {}): StatusError {
   return new StatusError(statusObject({ status: "Failure", message, code, ...rest }));
 }
 
-/** An error that Kubernetes makes of a bare failure: code 500 and no reason. */
+/** Creates the error to which Kubernetes converts a plain Go error: code 500 and no reason. */
 export function serverError(message: string): StatusError {
   return statusError(500, message);
 }
 
-/** The answers that come with empty details where the path is not served. */
+/** Creates an error with empty details, for paths that are not served. */
 export function genericError(reason: StatusReason, message: string): StatusError {
   return StatusError.of(reason, message, {});
 }
@@ -73,7 +73,7 @@ export function conflict(
   );
 }
 
-/** 403 by admission or authorization; `why` follows a colon. */
+/** Creates a 403 of admission or authorization; `why` follows a colon. */
 export function forbidden(
   resource: { group: string; resource: string },
   name: string,

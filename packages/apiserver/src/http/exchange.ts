@@ -7,40 +7,43 @@ import type { ApiRequest, UpgradeResponse } from "@dray/client";
 import { headersOf } from "../request/headers.ts";
 
 /**
- * Milliseconds for which the rest of a body is still read after the answer. A connection that is closed on what has come
- * and was not read is reset, and its client may lose the answer (RFC 9112, 9.6).
+ * Milliseconds for which the rest of a body is read after the response. Closing a connection with unread data
+ * resets it, and the client may lose the response (RFC 9112, 9.6).
  */
 const lingering = 5_000;
 
 /** Names in lower case. */
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
 
-/** A request on its connection, and the way to answer it; the same for HTTP/2 and HTTP/1.1. */
+/** A request on its connection, and the way to respond to it; the same for HTTP/2 and HTTP/1.1. */
 export interface Exchange extends Pick<ApiRequest, "method" | "url" | "headers" | "repeated"> {
   readonly socket: TLSSocket;
-  /** What comes of the body; undefined where the request has none. */
+  /** The body; undefined if the request has none. */
   readonly body: Readable | undefined;
-  /** Takes the body of the answer. Its `close` is the end of the exchange. */
+  /** The stream of the response body. Its `close` event is the end of the exchange. */
   readonly answer: Writable;
-  /** Whether the answer has begun. */
+  /** Reports whether the response has begun. */
   readonly begun: boolean;
-  /** Begins the answer. */
+  /** Begins the response. */
   begin(status: number, headers: AnswerHeaders): void;
-  /** Begins an answer whose body may be long in coming: its beginning is sent at once. */
+  /** Begins a response whose body may take long: the headers are sent at once. */
   beginStream(status: number, headers: AnswerHeaders): void;
-  /** The whole of an answer without a body. */
+  /** Sends a response without a body. */
   only(status: number, headers: AnswerHeaders): void;
-  /** Ends the answer, with these bytes if any. */
+  /** Ends the response, with these bytes if any. */
   end(bytes?: Uint8Array | string): void;
-  /** Throws away what is still to come of the request: it is answered without. Before the answer begins. */
+  /**
+   * Discards the rest of the request body, which is not needed for the response. Called before the response
+   * begins.
+   */
   leaveBody(): void;
-  /** Hands the connection over to an answer that goes on in another protocol, where there is one to hand over. */
+  /** Hands the connection over to a response in another protocol, if the connection allows it. */
   takeOver(response: UpgradeResponse): void;
-  /** Ends the exchange at once. */
+  /** Destroys the exchange at once. */
   cutOff(): void;
 }
 
-/** A stream of HTTP/2, without the objects in which Node wraps it so that it looks like HTTP/1.1. */
+/** An HTTP/2 stream, without Node's wrappers that make it look like HTTP/1.1. */
 export class Http2Exchange implements Exchange {
   readonly method: string;
   readonly url: string;
@@ -145,7 +148,7 @@ export class Http1Exchange implements Exchange {
     }
     if (bytes === undefined) this.answer.flushHeaders();
     else this.answer.write(bytes);
-    // Its length is known to the client, who need not wait; the connection closes with the end.
+    // The client knows the length and need not wait; the connection closes with the end.
     const rest = finished(this.#left, { signal: AbortSignal.timeout(lingering) });
     rest.catch(() => {}).then(() => this.answer.end());
   }

@@ -2,7 +2,7 @@ import { quoted } from "@dray/api";
 
 const largest = 2n ** 64n;
 
-/** What is wrong with a resourceVersion, in the words of Go; undefined for one that can be read, "" among them. */
+/** Returns the error of a resourceVersion, in Go's words; undefined for a valid one, including "". */
 export function versionProblem(text: string): string | undefined {
   if (text === "") return undefined;
   const digits = /^\d+$/.test(text);
