@@ -14,17 +14,18 @@ const uidHeader = "impersonate-uid";
 const extraHeader = "impersonate-extra-";
 const nodePrefix = "system:node:";
 const authentication = "authentication.k8s.io";
-/** From so many checks on, a right to impersonate all of them is asked for first. */
+/** From this number of checks on, the right to impersonate everything is checked first. */
 const many = 4;
 
 type Authorize = (attributes: Attributes) => Decision;
-/** What of a request says whom it wants to be. */
+/** The parts of a request that contain the impersonation headers. */
 type Headers = Pick<ApiRequest, "headers" | "repeated">;
 
 /**
- * The user that a request wants to act as (headers Impersonate-User, -Group, -Uid, -Extra-*), or the one who sent it,
- * whom `request` names. Where `constrained` the sender needs the right to impersonate such a user and the right to do
- * this very thing in his name, or the old right `impersonate` for everything (KEP-5284). Throws 403 and 400.
+ * Returns the user that a request impersonates (headers Impersonate-User, -Group, -Uid, -Extra-*), or the
+ * requesting user `request` if there are no such headers. Where `constrained`, the requesting user needs the
+ * right to impersonate such a user and the right to do this request in their name, or the legacy right
+ * `impersonate` for everything (KEP-5284). Throws 403 and 400.
  */
 export function impersonate(
   request: Attributes,
@@ -60,7 +61,7 @@ function wantedUser({ headers, repeated = {} }: Headers): WantedUser | undefined
   if (!Object.keys(headers).some((header) => header.startsWith("impersonate-"))) return undefined;
   const values = (header: string): readonly string[] =>
     repeated[header] ?? (headers[header] === undefined ? [] : [headers[header]]);
-  // A client may name a key like something that every object has.
+  // A client may send the key of a property of Object.prototype.
   const lists = new Map<string, readonly string[]>();
   for (const header of Object.keys(headers)) {
     if (!header.startsWith(extraHeader)) continue;
@@ -79,7 +80,7 @@ function wantedUser({ headers, repeated = {} }: Headers): WantedUser | undefined
   throw StatusError.of("BadRequest", `requested ${goText(wanted)} without impersonating a user name`);
 }
 
-/** Which kinds of limited impersonation fit the user, the narrowest first. */
+/** Returns the modes of constrained impersonation that fit the user, the narrowest first. */
 function constrainedModes(sender: UserInfo, wanted: WantedUser): string[] {
   const node = nodeName(wanted.name);
   const plain = wanted.uid === "" && wanted.groups.length === 0 && Object.keys(wanted.extra).length === 0;
@@ -93,7 +94,7 @@ function constrainedModes(sender: UserInfo, wanted: WantedUser): string[] {
   return ["user-info"];
 }
 
-/** Both rights: to do this in somebody's name, and to take that name. */
+/** Checks both rights: to do this request in the user's name, and to impersonate the user. */
 function checkMode(wanted: WantedUser, request: Attributes, mode: string, authorize: Authorize): UserInfo {
   const associated = mode === "associated-node";
   const sender = associated ? withNodeKeys(request.user) : request.user;
@@ -101,7 +102,7 @@ function checkMode(wanted: WantedUser, request: Attributes, mode: string, author
   return checkUser(wanted, sender, `impersonate:${mode}`, authorize, associated);
 }
 
-/** Which node it is does not count here, so that the authorizer must not see it. */
+/** Drops the node name: it does not count here, so the authorizer must not see it. */
 function withNodeKeys(user: UserInfo): UserInfo {
   const keys = Object.keys(user.extra ?? {}).sort();
   return { ...user, extra: { "authentication.kubernetes.io/associated-node-keys": keys } };
@@ -179,7 +180,7 @@ function checkExtra(
   for (const [key, list] of entries) for (const value of list) demand(authorize, ask(key, value));
 }
 
-/** What limited impersonation has against a key of the user's extra, or its values. */
+/** Returns why constrained impersonation does not allow a key of the user's extra, or its values. */
 function extraError(key: string, values: readonly string[]): string | undefined {
   if (key === "") return "impersonating the empty string key in extra is not allowed";
   const wrong = domainPrefixedPathError(key);
@@ -207,7 +208,7 @@ function demand(authorize: Authorize, question: Attributes): void {
   if (!decision.allowed) throw forbiddenError(question, decision.reason);
 }
 
-/** Everybody but system:anonymous is authenticated, unless his groups say otherwise. */
+/** Every user but system:anonymous is authenticated, unless the groups say otherwise. */
 function withAuthenticated(name: string, groups: readonly string[]): string[] {
   const all = [...groups];
   const own = name === "system:anonymous" ? "system:unauthenticated" : "system:authenticated";
@@ -228,14 +229,14 @@ function accountOf(user: string): { namespace: string; name: string } | undefine
   return dnsLabel(namespace).length + dnsSubdomain(name).length === 0 ? { namespace, name } : undefined;
 }
 
-/** The name of a header is in lower case; what is escaped in it need not be. An escape that is none is left. */
+/** The name of a header is in lower case; escaped characters in it need not be. Invalid escapes are kept. */
 function decodeKey(key: string): string {
   if (/%(?![0-9a-f]{2})/.test(key)) return key;
   const bytes = key.replace(/%(..)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
   return Buffer.from(bytes, "latin1").toString("utf8");
 }
 
-/** As Go prints the structure in its source form. */
+/** Formats the structure with Go's verb `%#v`. */
 function goText({ name, uid, groups, extra }: WantedUser): string {
   const list = (items: readonly string[]): string =>
     items.length === 0 ? "[]string(nil)" : `[]string{${items.map((item) => quoted(item)).join(", ")}}`;

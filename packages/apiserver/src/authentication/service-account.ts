@@ -11,12 +11,12 @@ import type { NamedObject, TokenClaims, TokenSigner } from "./token.ts";
 export const serviceAccountPrefix = "system:serviceaccount:";
 const extraPrefix = "authentication.kubernetes.io/";
 
-/** A token is valid (for whom and which audiences), or why it is not. */
+/** The user and the audiences of a valid token, or why it is not valid. */
 export type TokenAnswer =
   | { readonly user: UserInfo; readonly audiences: readonly string[] }
   | { readonly error: string };
 
-/** A token that was found valid is believed for so long without another look, as upstream does. */
+/** Milliseconds for which the result for a valid token is cached, as upstream. */
 const believedMilliseconds = 10_000;
 
 export interface BoundTo {
@@ -25,14 +25,14 @@ export interface BoundTo {
   readonly node?: { readonly name: string; readonly uid: string };
 }
 
-/** Makes and checks the tokens of service accounts. */
+/** Issues and checks the tokens of service accounts. */
 export class ServiceAccountTokens {
   readonly signer: TokenSigner;
   readonly #storage: Storage;
   readonly #clock: Clock;
   readonly #newId: () => string;
   readonly issuer: string;
-  /** Told of each use of a token that lies in a secret. */
+  /** Called for each use of a token of a Secret. */
   legacyUsed?: (secret: Secret) => void;
   readonly #believed = new Map<string, { readonly claims: TokenClaims; readonly until: number }>();
 
@@ -65,7 +65,7 @@ export class ServiceAccountTokens {
     });
   }
 
-  /** Who has this token, if one of `audiences` is among those it was made for. */
+  /** Returns the user of this token, if one of `audiences` is among its own. */
   check(token: string, audiences: readonly string[]): TokenAnswer {
     const now = this.#clock.now();
     const believed = this.#believed.get(token);
@@ -93,7 +93,7 @@ export class ServiceAccountTokens {
     return { user: userOf(claims), audiences: shared };
   }
 
-  /** Tokens from secrets name no audience: they are made for this server. */
+  /** Tokens of Secrets name no audience: they are made for this server. */
   #checkLegacy(
     token: string,
     claims: Readonly<Record<string, unknown>>,
@@ -118,7 +118,10 @@ export class ServiceAccountTokens {
     this.#believed.set(token, { claims, until: now + believedMilliseconds });
   }
 
-  /** The account and what the token is bound to must still be the same objects, and not be on their way out. */
+  /**
+   * The account and the object that the token is bound to must still be the same objects, and not be
+   * terminating.
+   */
   #invalidated(claims: TokenClaims): string | undefined {
     const { namespace, serviceaccount, pod, secret, node } = claims["kubernetes.io"];
     const { name, uid: claimed } = serviceaccount;
@@ -131,7 +134,7 @@ export class ServiceAccountTokens {
     return (
       this.#unbound("Secret", namespace, secret) ??
       this.#unbound("Pod", namespace, pod) ??
-      // Which node a pod is on does not change.
+      // The node of a pod does not change.
       (pod ? undefined : this.#unbound("Node", "", node))
     );
   }
@@ -147,7 +150,7 @@ export class ServiceAccountTokens {
     return this.#isLeaving(object) ? "service account token has been invalidated" : undefined;
   }
 
-  /** An object may wait for its finalizers long after its deletion; its tokens end a minute after it. */
+  /** An object may wait for its finalizers long after its deletion; its tokens expire a minute after it. */
   #isLeaving({ metadata }: KubeObject): boolean {
     const { deletionTimestamp } = metadata;
     if (deletionTimestamp === undefined) return false;
@@ -159,7 +162,7 @@ export class ServiceAccountTokens {
   }
 }
 
-/** 401 in the words of upstream's chain: the general error, then what a way to know tokens says. */
+/** Returns a 401 with upstream's message: the general error, then that of one token authenticator. */
 function refused(error: string): TokenAnswer {
   return { error: error === "" ? "invalid bearer token" : `[invalid bearer token, ${error}]` };
 }
@@ -168,7 +171,7 @@ function wrongAudience(own: readonly string[], wanted: readonly string[]): Token
   return refused(`token audiences ${goList(own)} is invalid for the target audiences ${goList(wanted)}`);
 }
 
-/** The user that the claims of a token describe. */
+/** Returns the user that the claims of a token describe. */
 export function userOf(claims: TokenClaims): UserInfo {
   const { namespace, serviceaccount, pod, node } = claims["kubernetes.io"];
   const extra: Record<string, readonly string[]> = { [`${extraPrefix}credential-id`]: [`JTI=${claims.jti}`] };

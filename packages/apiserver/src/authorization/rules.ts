@@ -2,7 +2,7 @@ import { quoted } from "@dray/api";
 import type { PolicyRule } from "@dray/api/rbac/v1";
 import type { Attributes } from "./attributes.ts";
 
-/** Does one rule of a role allow this? (RBAC: every list must match; `*` matches all.) */
+/** Reports whether a rule of a role allows the action (RBAC: every list must match; `*` matches all). */
 export function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
   if (!hasOrAll(rule.verbs, attributes.verb)) return false;
   if (!attributes.isResource)
@@ -35,7 +35,7 @@ function resourceMatches(
   );
 }
 
-/** The smallest rules that a rule consists of: one verb, one group, one resource, one name or URL each. */
+/** Splits a rule into its smallest parts: one verb, one group, one resource, one name or URL each. */
 export function breakdown(rule: PolicyRule): PolicyRule[] {
   const parts: PolicyRule[] = [];
   for (const apiGroup of rule.apiGroups ?? []) {
@@ -54,10 +54,10 @@ export function breakdown(rule: PolicyRule): PolicyRule[] {
   return parts;
 }
 
-/** Maximum number of parts that rules are broken down into: to go through more may take hours. */
+/** Maximum number of parts that rules are split into: comparing more may take hours. */
 const maxParts = 100_000;
 
-/** The parts of `wanted` that no rule of `held` covers. */
+/** Returns the parts of `wanted` that no rule of `held` covers. */
 export function uncovered(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
   const parts = wanted.reduce((sum, rule) => sum + partCount(rule), 0);
   const each = parts > maxParts ? wanted : wanted.flatMap(breakdown);
@@ -70,7 +70,7 @@ function partCount({ apiGroups, resources, resourceNames, nonResourceURLs, verbs
   return (ofResources + count(nonResourceURLs)) * count(verbs);
 }
 
-/** Whether a rule grants all that another one grants. */
+/** Reports whether a rule grants everything that another one grants. */
 function covers(rule: PolicyRule, wanted: PolicyRule): boolean {
   const all = (own: readonly string[] | undefined, list: readonly string[] | undefined): boolean =>
     (list ?? []).every((value) => hasOrAll(own, value));
@@ -96,7 +96,7 @@ function coversResource(rule: PolicyRule, wanted: string): boolean {
   );
 }
 
-/** Rules as an escalation error prints them: those of one resource joined by verb, sorted. */
+/** Formats rules as in an escalation error: rules of one resource are joined by verb, and sorted. */
 export function compactText(rules: readonly PolicyRule[]): string {
   const joined = new Map<string, PolicyRule>();
   const paths = rules.filter((rule) => rule.nonResourceURLs !== undefined);
