@@ -6,9 +6,9 @@ import { deepEqual, thaw } from "../storage/json.ts";
 import type { Registry } from "../write/registry.ts";
 
 /**
- * Keeps the rules of cluster roles with an aggregationRule equal to the union of the roles that it selects. Upstream
- * does this in a controller; here it follows the cache of the server itself, so that `admin`, `edit` and `view` are
- * complete as soon as the server answers.
+ * Keeps the rules of cluster roles with an aggregationRule equal to the union of the selected roles. Upstream
+ * does this in a controller; here it follows the cache of the server itself, so that `admin`, `edit` and
+ * `view` are complete as soon as the server accepts requests.
  */
 export function aggregateRoles(registry: Registry, resources: readonly ServedResource[], log: Log): void {
   const served = resources.find(({ resource }) => resource === "clusterroles")!;

@@ -1,6 +1,6 @@
 /**
- * Asks a store for its newest revision on behalf of many readers. An answer may be older than a reader that came while
- * it was under way, so that such readers wait for the next question, which they share.
+ * Reads the newest revision of a store for many callers. A pending read may be older than a later caller, so
+ * later callers wait for the next read, which they share.
  */
 export class Newest {
   readonly #ask: () => Promise<number>;
@@ -11,7 +11,10 @@ export class Newest {
     this.#ask = ask;
   }
 
-  /** A revision that is at least the newest one of the moment of the call. Rejects as the store does. */
+  /**
+   * Returns a revision that is at least the newest one at the time of the call. Rejects with the store's
+   * error.
+   */
   revision(): Promise<number> {
     if (this.#asked === undefined) return this.#begin();
     const begin = (): Promise<number> => this.#begin();

@@ -4,13 +4,16 @@ import { lagging, readFailure } from "./failures.ts";
 import { Newest } from "./newest.ts";
 import { writeMark } from "./past.ts";
 
-/** What the watch of the store has not shown after so many milliseconds is answered with a timeout. */
+/** Timeout in milliseconds for the caches to catch up with the store. */
 export const catchUpLimit = 10_000;
 
-/** Milliseconds after which a watch that shows nothing is made to (upstream asks etcd for its progress so often). */
+/**
+ * Milliseconds after which progress is requested from a silent watch (upstream requests etcd's progress at
+ * this interval).
+ */
 const progressDelay = 100;
 
-/** How far the caches have followed the store, and who waits for them to come further. */
+/** Tracks how far the caches have followed the store, and wakes callers that wait for a revision. */
 export class Progress {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -19,7 +22,7 @@ export class Progress {
   #revision = 0;
   #waiting: { revision: number; done: () => void }[] = [];
   #marking: Promise<void> | undefined;
-  /** The watch of the store runs. */
+  /** The watch of the store is running. */
   following = true;
 
   constructor(store: Store, clock: Clock, log: Log) {
@@ -34,7 +37,7 @@ export class Progress {
     return this.#revision;
   }
 
-  /** The caches are at `revision`, be it an older one. */
+  /** Sets the revision of the caches, even to an older one. */
   reset(revision: number): void {
     this.#revision = 0;
     this.advance(revision);
@@ -48,7 +51,7 @@ export class Progress {
     for (const waiter of ready) waiter.done();
   }
 
-  /** Resolves true when the caches have reached `revision`, false if that takes longer than `milliseconds`. */
+  /** Resolves true when the caches have reached `revision`, false after `milliseconds`. */
   reached(revision: number, milliseconds: number): Promise<boolean> {
     if (this.#revision >= revision) return Promise.resolve(true);
     return new Promise((resolve) => {
@@ -65,7 +68,10 @@ export class Progress {
     });
   }
 
-  /** Resolves when the caches are at least as new as the store was at the time of the call. Throws as `Storage` says. */
+  /**
+   * Resolves when the caches are at least as new as the store at the time of the call. Throws like
+   * `Storage.current`.
+   */
   async current(): Promise<void> {
     const newest = await this.#newest.revision().catch((error: unknown) => {
       throw readFailure(error);
@@ -73,7 +79,7 @@ export class Progress {
     const end = this.#clock.now() + catchUpLimit;
     while (!(await this.reached(newest, progressDelay))) {
       if (this.#clock.now() >= end) throw lagging(`revision ${newest}`);
-      // The newest revision may be one of another user of the store, of which our watch says nothing.
+      // The newest revision may be a write outside of the watched prefix.
       if (this.following) this.#mark();
     }
   }

@@ -2,43 +2,43 @@ import type { KubeObject, StatusError } from "@dray/api";
 import { encodeProtobuf } from "@dray/api/codec";
 import { serverError } from "../errors/status.ts";
 
-/** Most bytes of a request that etcd takes (its --max-request-bytes), the key and what else belongs to it included. */
+/** Maximum size of an etcd request in bytes (its --max-request-bytes), including the key and overhead. */
 const requestLimit = 1.5 * 2 ** 20;
-/** What a write has beside three times its key and the object. */
+/** Bytes of a write in addition to the object and three times its key. */
 const requestRest = 40;
 
 /**
- * Refuses an object that is too large for kube-apiserver to store, in its words: built-in kinds count as the protobuf
- * that it stores, all others as JSON.
+ * Rejects an object that is too large for kube-apiserver to store, with its message: built-in kinds count as
+ * protobuf, which it stores, others as JSON.
  */
 export function checkSize(key: string, object: KubeObject, text: string): void {
   const limit = requestLimit - requestRest - 3 * key.length;
-  // The bytes in protobuf are fewer than those in JSON, and those are at most three for a UTF-16 unit.
+  // Protobuf is smaller than JSON, and JSON has at most three bytes per UTF-16 unit.
   if (3 * text.length <= limit || Buffer.byteLength(text) <= limit) return;
   if (protobufLength(object) <= limit) return;
   throw tooLarge();
 }
 
-/** What kube-apiserver answers for an object that etcd does not take. */
+/** Creates kube-apiserver's error for an object that etcd rejects. */
 export function tooLarge(): StatusError {
   return serverError("etcdserver: request is too large");
 }
 
-/** Bytes that a text has at least. */
+/** Minimum bytes of a text. */
 const textLength = (text: string): number => text.length;
-/** Bytes that base64 stands for at least: these are stored. */
+/** Minimum number of bytes in a base64 text: these are stored. */
 const decodedLength = (text: string): number => Math.max(0, text.length * 0.75 - 2);
 
-/** Bytes that an entry of a map has beside its key and its value, in protobuf and in JSON, at least. */
+/** Minimum overhead in bytes of a map entry, in protobuf and in JSON. */
 const entryRest = 6;
 
-/** The same of an element of a list. */
+/** The same for a list element. */
 const listRest = 2;
 
 /**
- * Whether an object that a client sends is certain to be refused by `checkSize`, however little is left of the rest of it:
- * what nothing is ever taken from is too large by itself. To see that takes a tenth of the time of all that is done to an
- * object of that size before it is stored.
+ * Reports whether `checkSize` is certain to reject an object of a client, even if all removable parts are
+ * removed: the parts that always stay exceed the limit. This check takes a tenth of the time of processing
+ * such an object until it is stored.
  */
 export function isTooLarge(object: KubeObject, storedAsJSON: boolean): boolean {
   const { metadata, kind, apiVersion } = object;
@@ -51,7 +51,7 @@ export function isTooLarge(object: KubeObject, storedAsJSON: boolean): boolean {
     }
   };
   if (storedAsJSON) {
-    // What is left out may go, or become less.
+    // Omitted fields may be removed or become smaller.
     const { status: _, metadata: __, ...rest } = object as { metadata: unknown; status?: unknown };
     return isLonger(rest, requestLimit);
   }
@@ -66,7 +66,7 @@ export function isTooLarge(object: KubeObject, storedAsJSON: boolean): boolean {
   return size > requestLimit;
 }
 
-/** Whether the JSON of a value surely has more bytes; looks no further than that. */
+/** Reports whether the JSON of a value is certain to exceed the limit; stops there. */
 function isLonger(value: unknown, limit: number): boolean {
   let left = limit;
   const take = (value: unknown): void => {

@@ -7,13 +7,15 @@ import { atOnce, type Step } from "../request/pieces.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 
-/** Compiles device selectors; loaded when the first one comes. */
+/** Compiles device selectors; loaded with the first one. */
 type Compile = ValidationContext["compileSelector"];
 
-/** Warnings for a new object that do not come from its contents. */
+/** Returns warnings for a new object that do not depend on its contents. */
 type CreationWarnings = (group: string, resource: string, object: KubeObject) => readonly string[];
 
-/** The rules of @dray/api, with what they must be told: gates, the CEL compiler, the labels of the namespace. */
+/**
+ * The validation of @dray/api with its context: feature gates, the CEL compiler, the labels of the namespace.
+ */
 export class Checks {
   readonly #features: Features;
   readonly #storage: Storage;
@@ -32,7 +34,7 @@ export class Checks {
     this.#creationWarnings = creationWarnings;
   }
 
-  /** `requestGroup` is the API group of the request. Each expression that is compiled is a step. */
+  /** `requestGroup` is the API group of the request. Each compiled expression is a step. */
   create(
     kind: ModelledKind,
     object: KubeObject,
@@ -53,7 +55,7 @@ export class Checks {
     return modelOf(kind).validateUpdate(object, old, subresource, this.#context(object, requestGroup, step));
   }
 
-  /** What a valid object is warned of; without `old` it is a new one. */
+  /** Returns the warnings for a valid object; without `old` it is a new one. */
   warnings(
     kind: ModelledKind,
     object: KubeObject,
@@ -63,7 +65,7 @@ export class Checks {
     return modelOf(kind).warnings(object, old, subresource);
   }
 
-  /** Warnings for a new object because the cluster lacks a part. */
+  /** Returns warnings for a new object about missing components of the cluster. */
   creationWarnings(
     { group, resource }: { readonly group: string; readonly resource: string },
     object: KubeObject,

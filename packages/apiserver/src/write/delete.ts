@@ -13,7 +13,7 @@ import { checkPreconditions } from "./preconditions.ts";
 import { maxAttempts } from "./update.ts";
 import type { Deletion, Write } from "./write.ts";
 
-/** Deletes an object, or begins to, again and again until no other write comes between. */
+/** Deletes an object, or begins to; retries after conflicting writes. */
 export async function deleteObject(
   parts: WriteParts,
   write: Write,
@@ -28,12 +28,12 @@ export async function deleteObject(
   throw conflict(served, name, "too many writers change this object at the same time");
 }
 
-/** What a DELETE is about to do. */
+/** The planned effect of a DELETE. */
 interface Plan {
   readonly course: Course;
-  /** The object as it is stored. */
+  /** The stored object. */
   readonly old: KubeObject;
-  /** The object with the marks of its deletion. */
+  /** The object with its deletion fields set. */
   readonly object: KubeObject;
   /** Grace period in seconds of a kind that is deleted gracefully. */
   readonly grace: number | undefined;
@@ -110,12 +110,12 @@ async function carryOut(
   return { gone: true, object: await shown(served, { ...last, metadata }) };
 }
 
-/** An object in the served version. */
+/** Returns an object in the served version. */
 async function shown(served: ServedResource, object: KubeObject): Promise<KubeObject> {
   return deepFreeze(await converted(object, served.stored, served));
 }
 
-/** Upstream answers with what it has at that point: the marked object, or an empty one. */
+/** Returns the object of a dry run, as upstream: the marked object, or an empty one. */
 function dryDeletion(
   served: ServedResource,
   course: Exclude<Course, "pending">,

@@ -14,8 +14,8 @@ export function modified(served: ServedResource, name: string): StatusError {
 }
 
 /**
- * What the object to be written says of the one it replaces must be true: uid (where it replaces it whole) and
- * resourceVersion. Throws 409, and 422 where the kind insists on a resourceVersion.
+ * Checks an update against the stored object: uid (if it replaces the whole object) and resourceVersion.
+ * Throws 409, and 422 if the kind requires a resourceVersion.
  */
 export function checkVersion(
   served: ServedResource,
@@ -58,7 +58,9 @@ const prefixes: Readonly<Record<string, string>> = {
   services: "services/specs",
 };
 
-/** A key as upstream has it: of custom resources the group stands first, and a dry run knows no prefix. */
+/**
+ * Returns upstream's key: for custom resources it begins with the group, and in a dry run it has no prefix.
+ */
 function shownKey({ group, resource, facts, stored }: ServedResource, key: string, dryRun: boolean): string {
   const own = stored.resource;
   const prefix = facts.schemaless ? `${group}/${resource}` : (prefixes[own] ?? own);
@@ -69,11 +71,11 @@ function shownKey({ group, resource, facts, stored }: ServedResource, key: strin
 interface Precondition {
   readonly field: "UID" | "ResourceVersion";
   readonly sent: string;
-  /** Empty where nothing is stored. */
+  /** Empty if nothing is stored. */
   readonly stored: string;
 }
 
-/** 409: what an object was sent with is not what is stored. */
+/** Creates a 409: a precondition of the sent object does not match the stored one. */
 export function otherStored(
   served: ServedResource,
   name: string,
@@ -116,7 +118,7 @@ export function checkPreconditions(served: ServedResource, options: DeleteOption
   const { uid, resourceVersion } = options.preconditions ?? {};
   const kind = { group: served.group, resource: served.kind };
   const name = old.metadata.name;
-  // Namespaces are deleted in a way of their own, with words of its own.
+  // Namespaces have a deletion of their own, with its own messages.
   if (served.resource === "namespaces") {
     const failed = (field: string, wanted: string, present: string): StatusError =>
       conflict(

@@ -15,10 +15,10 @@ import { countGeneration, ensureNamespace, prepareMetadata, sameObject } from ".
 import { checkIsVersion, checkVersion, modified, otherStored } from "./preconditions.ts";
 import type { UpdateRules, Write, Written } from "./write.ts";
 
-/** Maximum number of times that a write is begun anew because another one came between reading and writing. */
+/** Maximum number of retries after conflicting writes. */
 export const maxAttempts = 100;
 
-/** Changes an object, again and again until no other write comes between. Returns it in the served version. */
+/** Updates an object; retries after conflicting writes. Returns it in the served version. */
 export async function update(
   parts: WriteParts,
   write: Write,
@@ -37,7 +37,7 @@ export async function update(
   throw conflict(served, write.name, "too many writers change this object at the same time");
 }
 
-/** Throws 404 where updates of the kind create nothing, 409 where the object sent has the uid of another one. */
+/** Throws 404 if updates of the kind do not create, 409 if the sent object has a uid. */
 async function createMissing(
   parts: WriteParts,
   write: Write,
@@ -48,7 +48,7 @@ async function createMissing(
   if (!rules.mayCreate) throw notFound(served, write.name);
   const draft = await rules.change(undefined);
   const { uid, resourceVersion } = draft.metadata;
-  // Any version will do: there is nothing that it could be the version of.
+  // Any version is accepted: there is nothing to compare it to.
   if (rules.replaces && uid) {
     const { dryRun } = write.options;
     throw otherStored(served, write.name, key, dryRun, { field: "UID", sent: uid, stored: "" });
@@ -97,7 +97,7 @@ function trackFields({ parts, write, now }: WriteContext, object: KubeObject, ol
   parts.managers.updated(write.served, object, old, write.options.fieldManager, write.subresource, now);
 }
 
-/** Keeps what no update changes, and counts the generation. */
+/** Restores immutable parts, and counts the generation. */
 function prepare(context: WriteContext, object: KubeObject, old: KubeObject): void {
   const { served, subresource } = context.write;
   prepareMetadata(served, object, old, subresource);
@@ -105,12 +105,12 @@ function prepare(context: WriteContext, object: KubeObject, old: KubeObject): vo
   if (generation === "sent") countGeneration(served, object, old, subresource);
   dropDisabledFields(served.stored, object, old, context.features);
   context.strategy.prepareForUpdate?.(object, old, context);
-  // A binding does not change what the user wants (KEP-5067: generation counts from 1).
+  // A binding does not change the desired state (KEP-5067: generation counts from 1).
   if (generation && generation !== "sent" && subresource !== "binding")
     countGeneration(served, object, old, subresource);
 }
 
-/** Throws 422, or what admission throws. */
+/** Throws 422, or an error of admission. */
 async function validate(
   context: WriteContext,
   object: KubeObject,
@@ -136,7 +136,7 @@ async function validate(
   await parts.admission.validate(admitted);
 }
 
-/** Stores the object, or removes it where its deletion has waited for this update. */
+/** Stores the object, or removes it if its deletion was waiting for this update. */
 async function store(
   context: WriteContext,
   rules: UpdateRules,
@@ -164,7 +164,7 @@ async function store(
   return undefined;
 }
 
-/** Whether nothing holds back the deletion of the object any more. */
+/** Reports whether nothing blocks the deletion of the object any more. */
 function endsDeletion({ strategy }: WriteContext, object: KubeObject): boolean {
   const { deletionTimestamp, finalizers = [], deletionGracePeriodSeconds = 0 } = object.metadata;
   return (
@@ -176,8 +176,8 @@ function endsDeletion({ strategy }: WriteContext, object: KubeObject): boolean {
 }
 
 /**
- * Reports whether the object would be written in the version in which it is stored. One of an older storage version is
- * written even if nothing changes: that is how objects are migrated.
+ * Reports whether the object would be written in its stored version. One of an older storage version is
+ * written even if nothing changes: this is how objects are migrated.
  *
  * Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go, GuaranteedUpdate
  */
