@@ -4,7 +4,7 @@ import { compareText, entryKey, type Managed, type ManagedEntry, withFields } fr
 const maximumUpdaters = 10;
 const bucketManager = "ancient-changes";
 
-/** Merges the oldest updaters of each version into one entry until no more than ten updaters are left. */
+/** Merges the oldest updaters of each version into one entry until at most ten updaters are left. */
 export function capManagers(managed: Managed): Managed {
   let updaters = 0;
   for (const entry of managed.values()) if (entry.operation === "Update") updaters++;

@@ -6,8 +6,8 @@ import type { ListSchema, MapSchema, ScalarSort, TypeSchema } from "./type-schem
 import { isScalar, type Sort, sortFor } from "./typed-walk.ts";
 
 /**
- * Why an object does not fit its schema, in the words of upstream's structured merge; undefined where it fits.
- * Fields that are not declared, values of another sort, elements of lists that occur twice.
+ * Returns why an object does not match its schema, with the messages of upstream's structured merge;
+ * undefined if it does. Checks for undeclared fields, values of another type, duplicate list elements.
  */
 export function typedProblem(schema: TypeSchema, object: unknown): string | undefined {
   const problems: string[] = [];
@@ -27,7 +27,7 @@ function check(problems: string[], schema: TypeSchema, value: unknown, path: str
   }
 }
 
-/** The sort that a schema expects of a value that fits none of its sorts. */
+/** Returns the type that a schema expects for a value of a wrong type. */
 function onlySort({ map, scalar }: TypeSchema): Sort {
   if (map !== undefined) return "map";
   return scalar === undefined ? "list" : "scalar";

@@ -4,14 +4,14 @@ import { listElement, type PathElement } from "./path-element.ts";
 import type { TypeSchema } from "./type-schema.ts";
 import { asList, sortFor } from "./typed-walk.ts";
 
-/** The fields that an object sets. Throws UnkeyedElementError. */
+/** Returns the fields that an object sets. Throws UnkeyedElementError. */
 export function fieldsOf(schema: TypeSchema, object: unknown): FieldSet {
   const set: FieldSetBuilder = {};
   collect(schema, object, set);
   return set;
 }
 
-/** Fills in what lies below a value; returns whether the value itself is owned. */
+/** Adds the fields below a value; returns whether the value itself is owned. */
 function collect(schema: TypeSchema, value: unknown, node: FieldSetBuilder): boolean {
   const sort = sortFor(schema, value);
   if (sort === "scalar") return true;
@@ -26,7 +26,7 @@ function collect(schema: TypeSchema, value: unknown, node: FieldSetBuilder): boo
     });
     for (const { element, item } of elements) {
       const below: FieldSetBuilder = {};
-      // Elements that occur twice are owned without what is below them.
+      // Duplicate elements are owned without their children.
       if (seen.get(element) === 1) collect(list.element, item, below);
       attach(node, element, below, true, item);
     }
@@ -47,7 +47,7 @@ function collect(schema: TypeSchema, value: unknown, node: FieldSetBuilder): boo
   return false;
 }
 
-/** `owned`: also where something is below it. */
+/** `owned`: the element is a member even if it has children. */
 function attach(
   node: FieldSetBuilder,
   element: PathElement,

@@ -7,14 +7,15 @@ import { difference, type FieldSet, isEmptySet } from "./field-set.ts";
 import { fieldsOf } from "./fields-of.ts";
 import type { ObjectType } from "./object-type.ts";
 
-/** What client-side `kubectl apply` remembers of the last body that it sent. */
+/** The annotation in which client-side `kubectl apply` stores the last applied body. */
 const annotation = "kubectl.kubernetes.io/last-applied-configuration";
-/** All annotations of an object together, in bytes. */
+/** Maximum total size of the annotations of an object, in bytes. */
 const annotationLimit = 256 * 1024;
 
 /**
- * The conflicts that remain when `kubectl apply --server-side` takes over from client-side apply: fields that are in
- * the last applied configuration and still have that value are kubectl's own. Empty: the apply may go ahead.
+ * Returns the conflicts that remain when `kubectl apply --server-side` migrates from client-side apply:
+ * fields in the last applied configuration with an unchanged value belong to kubectl. Empty: the apply may
+ * proceed.
  */
 export function withoutLastApplied(
   conflicts: ReadonlyMap<string, Conflict>,
@@ -38,7 +39,7 @@ function fieldsOfLastApplied(live: JsonObject, type: ObjectType): FieldSet | und
   try {
     last = decodeJSON(text);
   } catch {
-    // Written by some other client: then nothing is known to be kubectl's.
+    // The annotation was written by another client: no field belongs to kubectl.
     return undefined;
   }
   if (!isObject(last) || fieldOf(last, "apiVersion") !== type.apiVersion) return undefined;
@@ -47,7 +48,7 @@ function fieldsOfLastApplied(live: JsonObject, type: ObjectType): FieldSet | und
   return [modified, added, removed].reduce(difference, fieldsOf(type.schema, last));
 }
 
-/** Keeps the annotation, where the object has one, in step with what kubectl applies on the server's side. */
+/** Updates the annotation, if the object has it, when kubectl applies on the server. */
 export function syncLastApplied(object: JsonObject, applied: JsonObject): JsonObject {
   const annotations = annotationsOf(object);
   const metadata = fieldOf(object, "metadata");
@@ -58,7 +59,7 @@ export function syncLastApplied(object: JsonObject, applied: JsonObject): JsonOb
   return withField(object, "metadata", withField(metadata, "annotations", changed));
 }
 
-/** The applied object without the annotation itself, keys in order, with a line break at the end. */
+/** Returns the applied object without the annotation itself, with sorted keys and a final line break. */
 function lastAppliedText(applied: JsonObject): string {
   const metadata = fieldOf(applied, "metadata");
   const annotations = annotationsOf(applied);

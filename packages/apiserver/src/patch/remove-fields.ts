@@ -5,8 +5,8 @@ import type { TypeSchema } from "./type-schema.ts";
 import { sortFor } from "./typed-walk.ts";
 
 /**
- * The object without those fields. A list or map that loses its last element becomes null, which means unset.
- * Parts that lose nothing are the object's own.
+ * Returns the object without these fields. A list or map that loses its last element becomes null, which
+ * means unset. Unchanged parts are shared with the object.
  */
 export function removeFields(schema: TypeSchema, object: unknown, fields: FieldSet): unknown {
   const sort = sortFor(schema, object);

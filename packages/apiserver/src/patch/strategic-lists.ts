@@ -6,19 +6,19 @@ import { directive, unknownDirective } from "./strategic-directives.ts";
 import { arranged, Places } from "./strategic-order.ts";
 import type { FieldSchema, MapSchema } from "./type-schema.ts";
 
-/** The sort of a JSON value, in the words of JavaScript. */
+/** Returns the type of a JSON value by JavaScript's name. */
 export function sortOf(value: unknown): string {
   return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 }
 
-/** Merges an element into that with the same merge key. */
+/** Merges an element into the one with the same merge key. */
 export type MergeElement = (
   element: JsonObject,
   change: JsonObject,
   schema: MapSchema | undefined,
 ) => JsonObject;
 
-/** A list marked `merge`, with that of a patch: by merge key, or as a set. Throws StatusError. */
+/** Merges a list marked `merge` with that of a patch: by merge key, or as a set. Throws StatusError. */
 export function mergeList(
   original: readonly unknown[],
   patch: readonly unknown[],
@@ -52,7 +52,7 @@ export function mergeList(
   return arranged(merged, changes, kept, mergeKey, sort);
 }
 
-/** Carries out the elements of the patch that hold a `$patch`; what is left is merged. */
+/** Executes the elements of the patch that contain a `$patch`; returns the rest, which is merged. */
 function directed(
   original: readonly JsonObject[],
   patch: readonly JsonObject[],
@@ -85,7 +85,7 @@ function directed(
   return replaced ? { kept: changes, changes: [] } : { kept, changes };
 }
 
-/** The sort that all elements share; undefined where there are none. Errors where they differ. */
+/** Returns the common type of all elements; undefined if there are none. Throws if they differ. */
 export function elementSort(lists: readonly (readonly unknown[])[]): string | undefined {
   let sort: string | undefined;
   for (const item of lists.flat()) {

@@ -4,8 +4,8 @@ import type { ListSchema, MapSchema, TypeSchema } from "./type-schema.ts";
 import { asList, type Sort, sortFor } from "./typed-walk.ts";
 
 /**
- * Lays an applied object over a live one: what the applied one says holds, the rest stays. Parts that do not change
- * are the live object's own. Throws UnkeyedElementError.
+ * Merges an applied object into a live one: applied values win, the rest stays. Unchanged parts are shared
+ * with the live object. Throws UnkeyedElementError.
  */
 export function typedMerge(schema: TypeSchema, live: unknown, applied: unknown): unknown {
   if (live === applied || applied === undefined) return live;
@@ -49,7 +49,7 @@ function mergeField(schema: MapSchema, key: string, live: unknown, applied: unkn
 }
 
 /**
- * Elements of both keep the order of the applied list; elements that only the live list has keep their places
+ * Elements of both keep the order of the applied list; elements only in the live list keep their positions
  * between them.
  */
 function mergeLists(schema: ListSchema, live: unknown, applied: unknown): unknown {
@@ -60,7 +60,7 @@ function mergeLists(schema: ListSchema, live: unknown, applied: unknown): unknow
   const rightElements = right.map((item) => listElement(schema, item));
   const leftItems = new Map<PathElement, unknown>();
   leftElements.forEach((element, i) => {
-    // What stands twice in the live list is not merged with: it counts as null.
+    // A duplicate in the live list is not merged with: it counts as null.
     leftItems.set(element, leftItems.has(element) ? null : left[i]);
   });
   const rightItems = new Map(rightElements.map((element, i) => [element, right[i]]));
@@ -85,7 +85,7 @@ function mergeLists(schema: ListSchema, live: unknown, applied: unknown): unknow
         continue;
       }
       if (rightItems.has(leftElement) && nextShared < shared.length && shared[nextShared] !== leftElement) {
-        // Both have it, but its turn by the applied order comes later.
+        // Both have it, but it comes later in the applied order.
         l++;
         continue;
       }

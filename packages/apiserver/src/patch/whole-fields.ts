@@ -9,8 +9,8 @@ const fieldNodes = new Nodes("f:", true);
 const itemNodes = new Nodes("", true);
 
 /**
- * What a value that was not there before adds to a set, or one that is gone takes away: the value itself is owned, and so
- * is each part of it. Throws UnkeyedElementError.
+ * Returns the fields of a value that was added or removed: the value itself is owned, and each part of it.
+ * Throws UnkeyedElementError.
  */
 export function wholeFields(schema: TypeSchema, value: unknown): FieldSet {
   const sort = sortFor(schema, value);
