@@ -13,7 +13,10 @@ export interface Condition {
 type Status = CustomResourceDefinitionStatus;
 type Conditions = NonNullable<Status["conditions"]>;
 
-/** The conditions with one of them set; its time changes with its status only. `now` in RFC 3339. */
+/**
+ * Returns the conditions with one of them set; lastTransitionTime changes only with the status. `now`: RFC
+ * 3339.
+ */
 export function withCondition(
   conditions: Conditions | undefined,
   condition: Condition,
@@ -29,7 +32,7 @@ export function withCondition(
   return all;
 }
 
-/** Names in use by the definitions of a group. */
+/** Names that other definitions of the group have accepted. */
 interface Taken {
   readonly resources: ReadonlySet<string>;
   readonly kinds: ReadonlySet<string>;
@@ -47,8 +50,8 @@ function takenBy(others: readonly Definition[]): Taken {
 }
 
 /**
- * The status with the names that a definition gets: each one that no other definition of its group has. Undefined
- * where nothing changes. (apiextensions.k8s.io NamesAccepted and the first Established.)
+ * Returns the status with the accepted names: each name that no other definition of its group has. Undefined
+ * if nothing changes. (apiextensions.k8s.io NamesAccepted and the first Established.)
  */
 export function nameStatus(
   definition: Definition,
@@ -126,7 +129,7 @@ function sameNames(a: Partial<Names>, b: Partial<Names>): boolean {
   );
 }
 
-/** What else a definition's status must say now: of its approval, of its schemas, and that it is served. */
+/** Returns the next condition that must change: approval, schemas, or established. */
 export function nextCondition(definition: Definition): Condition | undefined {
   const wanted = [approvalCondition(definition), schemaCondition(definition), established(definition)];
   return wanted.find((condition) => {
@@ -159,7 +162,7 @@ function approvalCondition(definition: Definition): Condition | undefined {
   return { type: "KubernetesAPIApprovalPolicyConformant", status, reason, message: approval.reason };
 }
 
-/** Schemas of stored definitions may be from days when they did not have to be structural. */
+/** Stored definitions may have schemas from before schemas had to be structural. */
 function schemaCondition({ spec }: Definition): Condition | undefined {
   for (const [index, { schema }] of spec.versions.entries()) {
     if (schema?.openAPIV3Schema === undefined) continue;

@@ -16,7 +16,7 @@ const group = "stable.example.com";
 const collection = (version: string): string => `/apis/${group}/${version}/namespaces/n/sites`;
 const string = { type: "string" };
 
-/** Between `hostPort` of v1, and `host` and `port` of v2. */
+/** Converts between `hostPort` of v1, and `host` and `port` of v2. */
 function inVersion(object: Converted, apiVersion: string): Converted {
   if (apiVersion.endsWith("/v2")) {
     const { hostPort = "", ...rest } = object;
@@ -30,7 +30,7 @@ function inVersion(object: Converted, apiVersion: string): Converted {
 describe("a conversion webhook", () => {
   const hooks = new Hooks();
   let tested: TestServer;
-  /** Changes what the webhook answers. */
+  /** Changes the response of the webhook. */
   let spoil: (review: { response: { convertedObjects: object[] } }) => object = (review) => review;
 
   before(() => hooks.start());
@@ -94,7 +94,7 @@ describe("a conversion webhook", () => {
     return body.items.map(({ metadata }: Converted) => metadata.name);
   };
 
-  test("shows an object in the version that is asked for", async () => {
+  test("serves an object in the requested version", async () => {
     const created = await create("v1", "a", { hostPort: "localhost:8080" }, { labels: { x: "y" } });
     assert.equal(hooks.asked.length, 0);
     const { body } = await tested.call("GET", `${collection("v2")}/a`);
@@ -108,7 +108,7 @@ describe("a conversion webhook", () => {
       [apiVersion, request.desiredAPIVersion, request.objects.length],
       ["apiextensions.k8s.io/v1", `${group}/v2`, 1],
     );
-    // What was converted is remembered as long as it is stored.
+    // Converted objects are cached as long as they are stored.
     await tested.call("GET", `${collection("v2")}/a`);
     assert.equal(hooks.asked.length, 1);
     const table = await tested.call("GET", `${collection("v2")}/a`, {
@@ -117,7 +117,7 @@ describe("a conversion webhook", () => {
     assert.deepEqual(table.body.rows[0].cells, ["a", "localhost", "8080"]);
   });
 
-  test("writes in any version are stored in one, and lists show objects of both", async () => {
+  test("writes in any version are stored in one, and lists contain objects of both", async () => {
     assert.equal((await create("v2", "a", { host: "h1", port: "1" })).body.host, "h1");
     const versions = [false, true];
     await tested.call("PATCH", `${definitions}/sites.${group}`, {
@@ -155,13 +155,13 @@ describe("a conversion webhook", () => {
     assert.equal(replaced.status, 200);
     assert.equal((await tested.call("GET", `${collection("v2")}/b`)).body.port, "4");
     assert.equal((await tested.call("DELETE", `${collection("v1")}/b`)).status, 200);
-    // The definition goes with its objects.
+    // The definition is deleted together with its objects.
     await tested.call("DELETE", `${definitions}/sites.${group}`);
     while ((await tested.call("GET", `${definitions}/sites.${group}`)).status !== 404)
       await new Promise((resolve) => setImmediate(resolve));
   });
 
-  test("objects are selected by the fields that they have in the version", async () => {
+  test("objects are selected by their fields in the requested version", async () => {
     const path = `${collection("v2")}?watch=1&resourceVersion=0&fieldSelector=host%3Dh1`;
     const watched = tested.watch(path, 4);
     await create("v2", "a", { host: "h1", port: "80" });
@@ -220,7 +220,7 @@ describe("a conversion webhook", () => {
         /^conversion webhook for stable.example.com\/v1, Kind=Site returned invalid/,
       );
       assert.match(body.message, why);
-      // Nothing wrong is remembered.
+      // Invalid responses are not cached.
       spoil = (review) => review;
       assert.equal((await tested.call("GET", `${collection("v2")}/a`)).status, 200);
     });
@@ -247,7 +247,7 @@ describe("a conversion webhook", () => {
     assert.deepEqual(metadata, { ...created.metadata, labels: { z: "1" } });
   });
 
-  test("fails as it says, or cannot be reached", async () => {
+  test("its errors are reported, also when it cannot be reached", async () => {
     await create("v1", "a", { hostPort: "h:1" });
     const ask = async (): Promise<string> => (await tested.call("GET", `${collection("v2")}/a`)).body.message;
     const because = "conversion webhook for stable.example.com/v1, Kind=Site failed: ";
@@ -264,7 +264,7 @@ describe("a conversion webhook", () => {
     assert.match(await ask(), /^conversion webhook for .* failed: /);
     const [event] = await tested.watch(`${collection("v2")}?watch=1`, 1);
     assert.equal(event!.type, "ERROR");
-    // Who asks for the version in which it is stored needs no webhook.
+    // The stored version needs no webhook.
     assert.equal((await tested.call("GET", `${collection("v1")}/a`)).status, 200);
   });
 });

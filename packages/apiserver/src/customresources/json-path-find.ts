@@ -3,7 +3,7 @@ import { isPlain } from "./schema/schema.ts";
 
 type Found = readonly unknown[];
 
-/** What is found at a path, in order; undefined where the path meets a value that it does not fit. */
+/** Returns the values at a path, in order; undefined if the path does not match a value. */
 export function findAll(path: Path, value: unknown): Found | undefined {
   let found: Found | undefined = [value];
   for (const step of path) {
@@ -38,7 +38,7 @@ function follow(step: Step, values: Found): Found | undefined {
   }
 }
 
-/** Everything that is found for each of some; undefined where one of them does not fit. */
+/** Concatenates the results for all items; undefined if one is undefined. */
 function each<T>(items: readonly T[], find: (item: T) => Found | undefined): Found | undefined {
   const all: unknown[] = [];
   for (const item of items) {
@@ -56,7 +56,7 @@ function childrenOf(value: unknown): Found {
   return isPlain(value) ? Object.values(value) : [];
 }
 
-/** The value and all below it that have something below them. */
+/** Returns the value and all its descendants that have children. */
 function withDescendants(value: unknown): Found {
   const children = childrenOf(value);
   return children.length === 0 ? [] : [value, ...children.flatMap(withDescendants)];
@@ -92,7 +92,10 @@ function filtered(
   });
 }
 
-/** What Go's templates compare: values of one kind; whole numbers and others are two. Undefined for what they do not. */
+/**
+ * Compares as Go's templates: values of one kind, where integers and floats are two kinds. Undefined for
+ * values that cannot be compared.
+ */
 function compare(operator: string, left: unknown, right: unknown, real: boolean): boolean | undefined {
   const kind = kindOf(left);
   if (kind === undefined || kind !== (real ? "real" : kindOf(right))) return undefined;

@@ -1,4 +1,4 @@
-/** One end of a slice; `derived`: it follows from an index, so that 0 is the end of the list there. */
+/** One end of a slice; `derived`: computed from an index, so that 0 is the end of the list. */
 interface Bound {
   readonly value: number;
   readonly derived?: boolean;
@@ -15,15 +15,15 @@ export type Step =
       readonly left: Path;
       readonly comparison?: { readonly operator: string; readonly right: Path };
     }
-  /** What an expression in a filter compares with. */
+  /** The operand of a comparison in a filter. */
   | { readonly sort: "literal"; readonly value: string | number | boolean; readonly real?: boolean };
 
 /** A JSON path of client-go (client-go/util/jsonpath), as printer columns use it. */
 export type Path = readonly Step[];
 
 /**
- * Reads names, `[0]`, `[1:3]`, `[*]`, `['a','b']`, `..name`, and `[?(@.type=="Ready")].status`. A name in brackets is
- * split at its dots, unless they are escaped. Undefined for a text that is no path.
+ * Parses names, `[0]`, `[1:3]`, `[*]`, `['a','b']`, `..name`, and `[?(@.type=="Ready")].status`. A name in
+ * brackets is split at unescaped dots. Returns undefined for an invalid path.
  */
 export function parseJsonPath(text: string): Path | undefined {
   const steps: Step[] = [];
@@ -44,7 +44,7 @@ interface Found {
 }
 
 const isDescent = (step: Step | undefined): boolean => step?.sort === "descent";
-/** What ends a name: blanks and `. , [ ] $ @ { }`; a backslash takes the next one into it. */
+/** A name ends at blanks and `. , [ ] $ @ { }`; a backslash escapes the next character. */
 const nameEnd = String.raw`(?:\\.|[^\s.,[\]$@{}\\])`;
 const field = new RegExp(`^\\.(${nameEnd}*)`, "s");
 const descent = new RegExp(`^\\.\\.(${nameEnd}*)`, "s");

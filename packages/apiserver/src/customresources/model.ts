@@ -41,36 +41,42 @@ export interface CustomVersion {
   /** Its definition is being deleted. */
   readonly terminating: boolean;
   readonly schema: JSONSchemaProps | undefined;
-  /** Fields that no schema names are kept: definitions of the days before structural schemas. */
+  /** Unknown fields are kept: definitions from before structural schemas. */
   readonly preserves: boolean;
   readonly hasStatus: boolean;
   readonly scale: ScalePaths | undefined;
   readonly objectType: ObjectType;
   readonly printer: Printer<KubeObject>;
   readonly openAPI: CustomSchema;
-  /** Converts between the versions; without it only their name differs. */
+  /** Converts between the versions; without it only the apiVersion changes. */
   readonly webhook: ConversionWebhook | undefined;
   /** The apiVersion of stored objects. */
   readonly storedAs: string;
 }
 
 interface Coercion {
-  /** The object comes from the store: what is malformed goes. */
+  /** The object comes from the store: malformed metadata is dropped. */
   readonly stored: boolean;
   readonly keepsNulls?: boolean;
 }
 
-/** The custom resources of one version: pruned, defaulted and judged by the schema of that version. */
+/** The custom resources of one version: pruned, defaulted and validated by the schema of that version. */
 export class CustomModel implements ResourceModel {
   readonly #version: CustomVersion;
-  /** The schemas of all versions: an object is read by that in which it was written. */
+  /**
+   * The schemas of all versions: a stored object is decoded by the schema of the version in which it was
+   * written.
+   */
   readonly #schemas: ReadonlyMap<string, JSONSchemaProps | undefined>;
-  /** What stored objects have become, by target. */
+  /** Cache of converted stored objects, by target version. */
   readonly #read = new Map<string, WeakMap<KubeObject, KubeObject>>();
-  /** What the webhook is being asked, by object and apiVersion: watchers want the same at the same time. */
+  /**
+   * Pending calls of the webhook, by object and apiVersion: watchers need the same conversion at the same
+   * time.
+   */
   readonly #asked = new WeakMap<KubeObject, Map<string, Promise<void>>>();
   #rules: RuleSet | undefined;
-  /** What rules would refuse in objects if it were new. */
+  /** Warnings of rules that an object would violate if it were new. */
   readonly #tolerated = new WeakMap<KubeObject, readonly string[]>();
 
   readonly conversion: OutsideConversion | undefined;
@@ -115,7 +121,7 @@ export class CustomModel implements ResourceModel {
       return unrecognized(kind, `Object 'Kind' is missing in '${shown}'`, bytes ?? new Uint8Array());
     };
     if (tree === null) throw lacking();
-    // What is no object at all is refused in the words that all kinds share.
+    // A value that is not an object has the same error for all kinds.
     if (!isPlain(tree)) return decodeBody(raw, { ...this.#version, type: "" });
     const sent = tree["kind"];
     if (typeof sent !== "string" || sent === "") throw lacking();
@@ -127,7 +133,7 @@ export class CustomModel implements ResourceModel {
       );
     }
     if (sent !== kind) throw this.otherKind(tree);
-    // Keys that are repeated are known by the tree as it was read.
+    // Repeated keys are known only from the parsed tree.
     const repeated = duplicateFields(tree);
     const object = thaw(tree);
     let unknown: string[];
@@ -147,7 +153,7 @@ export class CustomModel implements ResourceModel {
     return { object, problems: [...yaml, ...fields], warnings: [...duplicates, ...fields] };
   }
 
-  /** Why an object of another kind or version is not taken. */
+  /** Returns the error for an object of another kind or version. */
   otherKind(tree: Plain): StatusError {
     const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
     const [kind, apiVersion] = [textOf(tree["kind"]), textOf(tree["apiVersion"])];
@@ -160,7 +166,7 @@ export class CustomModel implements ResourceModel {
     return invalid({ group, kind }, name, errors.list);
   }
 
-  /** Takes out what the schema lacks, in place; answers the paths of that. Throws MetadataError. */
+  /** Removes unknown fields, in place; returns their paths. Throws MetadataError. */
   #coerce(object: Plain, { stored, keepsNulls = false }: Coercion, schema = this.#schema): string[] {
     const options = { dropMalformed: stored };
     const ofMetadata = coerceMetadata(object, "", options);
@@ -174,7 +180,7 @@ export class CustomModel implements ResourceModel {
     setDefaults(object, this.#schema);
   }
 
-  /** Stored objects are read by the schema of the version they are in, with the defaults of that. */
+  /** Stored objects are decoded by the schema of their stored version, with its defaults. */
   convert(object: KubeObject, to: ModelledKind): KubeObject {
     const known = this.#knownIn(apiVersionOf(to));
     let read = known.get(object);
@@ -182,7 +188,7 @@ export class CustomModel implements ResourceModel {
       if (!Object.isFrozen(object)) return this.#inVersion(object, to);
       read = deepFreeze(this.#inVersion(this.#revived(object), to));
       known.set(object, read);
-      // What has been read stays as it is when it is read again.
+      // A converted object is not converted again.
       known.set(read, read);
     }
     return read;
@@ -241,7 +247,7 @@ export class CustomModel implements ResourceModel {
     return this.#coerced(made!, storedAs.slice(storedAs.indexOf("/") + 1));
   }
 
-  /** What a webhook has made, without what the schema of its version lacks. In place. */
+  /** Prunes an object of the webhook by the schema of its version. In place. */
   #coerced(object: KubeObject, version: string): KubeObject {
     const { resourceVersion } = object.metadata;
     this.#coerce(object as unknown as Plain, { stored: true }, this.#schemas.get(version));
@@ -249,7 +255,7 @@ export class CustomModel implements ResourceModel {
     return object;
   }
 
-  /** Only the name of the version changes, and what that version lacks goes; defaults are those of the old one. */
+  /** Changes only the apiVersion, and prunes; defaults are those of the old version. */
   #inVersion(object: KubeObject, to: ModelledKind): KubeObject {
     const apiVersion = apiVersionOf(to);
     if (object.apiVersion === apiVersion) return object;
@@ -332,12 +338,12 @@ export class CustomModel implements ResourceModel {
     return this.#tolerated.get(object) ?? [];
   }
 
-  /** The object in this version, whatever form it is in. */
+  /** Returns the object in this version. */
   #own(object: KubeObject): Plain {
     return { ...object, apiVersion: apiVersionOf(this.#version) } as unknown as Plain;
   }
 
-  /** Lists that were wrong before may stay so. */
+  /** List violations of the old object are tolerated. */
   #checkLists(errors: FieldErrors, object: Plain, old: Plain): void {
     const before = new FieldErrors();
     checkListTypes(before, "", this.#schema, old);
@@ -368,7 +374,7 @@ export class CustomModel implements ResourceModel {
 
 const versionOf = ({ apiVersion }: KubeObject): string => apiVersion.slice(apiVersion.indexOf("/") + 1);
 
-/** After these rules could only fail for the same reason. */
+/** Errors after which the rules would only fail for the same reason. */
 const blocking = new Set<FieldError["type"]>([
   "NotSupported",
   "Required",

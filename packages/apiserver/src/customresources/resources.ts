@@ -16,23 +16,23 @@ import { type Definition, isTrue, type Version } from "./definition/types.ts";
 import { CustomModel } from "./model.ts";
 import { namesOf, scalePaths } from "./scale-paths.ts";
 
-/** Where status is a subresource neither half owns the other. */
+/** Field sets that a write does not own: with a status subresource, neither half owns the other. */
 const ownedElsewhere = { "": setOf(["f:status"]), status: setOf(["f:metadata"], ["f:spec"]) };
 
-/** In the order in which discovery has them. */
+/** In the order of discovery. */
 const verbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
-/** While the definition is being deleted nothing new is made. */
+/** Verbs while the definition is terminating: nothing new is created. */
 const lastVerbs = ["delete", "deletecollection", "get", "list", "watch"];
 const subresourceVerbs = ["get", "patch", "update"];
 
-/** Where the objects of a definition lie in the store: no built-in kind has a dot in its name. */
+/** The name under which the objects of a definition are stored: no built-in kind has a dot in its name. */
 export const storedName = ({ spec }: Definition): string => `${spec.names.plural}.${spec.group}`;
 
 /** The version in which objects are stored. */
 export const storageVersion = ({ spec }: Definition): Version | undefined =>
   spec.versions.find((version) => version.storage);
 
-/** What a definition serves: one resource for each of its versions. */
+/** Returns the served resources of a definition: one for each version. */
 export function resourcesOf(
   definition: Definition,
   ended: AbortSignal,
@@ -53,7 +53,7 @@ export function resourcesOf(
     .map((version) => resourceOf(definition, version, shared));
 }
 
-/** What the versions of a definition have in common. */
+/** Properties that the versions of a definition share. */
 interface Shared {
   readonly storage: Version;
   readonly schemas: ReadonlyMap<string, JSONSchemaProps | undefined>;
@@ -103,7 +103,7 @@ function resourceOf(
     schemas,
   );
   const row = { ...kind, type: `${apiVersionOf(kind)}.${kind.kind}`, resource: names.plural, model };
-  // Where a webhook converts, objects have the version of the request until they are written.
+  // With a webhook, objects keep the version of the request until they are written.
   const held = webhook === undefined ? storage : version;
   const stored: StoredRow = { ...row, version: held.name, resource: storedName(definition) };
   const warning = deprecation(definition, version);

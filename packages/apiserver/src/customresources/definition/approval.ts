@@ -5,7 +5,7 @@ import type { Definition } from "./types.ts";
 const annotation = "api-approved.kubernetes.io";
 const link = "see https://github.com/kubernetes/enhancements/pull/1111";
 
-/** Whether a definition in a group of the community says who has approved of it. */
+/** Reports whether a definition in a group of the community names its approval. */
 export interface Approval {
   readonly state: "Approved" | "Bypassed" | "Missing" | "Invalid";
   readonly reason: string;
@@ -32,7 +32,7 @@ export function approvalOf({ spec, metadata }: Definition): Approval | undefined
   };
 }
 
-/** An approval that has not changed is not judged again. */
+/** An unchanged approval is not validated again. */
 export function checkApproval(
   errors: FieldErrors,
   definition: Definition,

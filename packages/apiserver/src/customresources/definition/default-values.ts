@@ -14,12 +14,15 @@ import {
 } from "../schema/schema.ts";
 import { checkValue } from "../schema/validate.ts";
 
-/** All rules that judge defaults may cost together what those of one object may. */
+/** Cost budget: the rules for all defaults together may cost as much as the rules for one object. */
 interface Budget {
   left: number;
 }
 
-/** Defaults must fit the schema that they are in, rules included, and hold nothing that pruning would take out. */
+/**
+ * Validates defaults: they must satisfy their schema, rules included, and contain no fields that would be
+ * pruned.
+ */
 export function checkDefaults(
   errors: FieldErrors,
   path: string,
@@ -64,7 +67,7 @@ function checkDefault(
   const value: unknown = thaw(schema.default);
   if (!insideMetadata) {
     const pruned: unknown = thaw(value);
-    // Pruning begins at an object; the value itself may be anything.
+    // Pruning starts at an object; the default itself may be any value.
     const holder: Plain = { value: pruned };
     prune(holder, { type: "object", properties: { value: schema } }, false);
     if (mustBePruned && !deepEqual(pruned, value)) {
@@ -92,7 +95,7 @@ function checkDefault(
   }
   const rules = new RuleSet(schema, isEmbedded(schema) && isPlain(value));
   if (rules.empty) return;
-  // As something that has not changed, and as something new.
+  // Checked as an unchanged value, and as a new one.
   const before = rules.check(own, path, value, value, { budget: budget.left });
   const after =
     own.list.length === 0 ? rules.check(own, path, value, undefined, { budget: budget.left }) : before;
@@ -101,8 +104,8 @@ function checkDefault(
 }
 
 /**
- * The schema as upstream judges defaults by it: in the structural form `x-kubernetes-int-or-string` stands for no type,
- * and alternatives do not say whether there may be further fields.
+ * Returns the schema against which upstream validates defaults: in the structural form
+ * `x-kubernetes-int-or-string` has no type, and alternatives do not restrict further fields.
  */
 function structuralForm(schema: Schema, nested = false): Schema {
   const { "x-kubernetes-int-or-string": _, additionalProperties, ...rest } = schema;

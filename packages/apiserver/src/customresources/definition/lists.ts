@@ -1,7 +1,7 @@
 import type { FieldErrors } from "@dray/api/validation";
 import { itemsOf, propertyOf, type Schema, someSchema } from "../schema/schema.ts";
 
-/** The rules of the marks that say how lists and maps are merged: `x-kubernetes-list-type` and the like. */
+/** Validates the extensions for merging of lists and maps: `x-kubernetes-list-type` and the like. */
 export function checkLists(
   errors: FieldErrors,
   path: string,
@@ -49,7 +49,7 @@ function checkSetItems(errors: FieldErrors, path: string, items: Schema | undefi
     errors.invalid(`${path}.items.x-kubernetes-list-type`, listType, detail);
   }
   if (items?.type === "object" && items["x-kubernetes-map-type"] !== "atomic") {
-    // Upstream shows the type of the list here.
+    // Upstream prints the type of the list here.
     errors.invalid(`${path}.items.x-kubernetes-map-type`, listType ?? null, detail);
   }
 }
@@ -84,7 +84,7 @@ function checkMapKeys(errors: FieldErrors, path: string, schema: Schema, keys: r
   }
 }
 
-/** Items must be there, and have their keys: by their own or by default. */
+/** Items must have a schema, and their keys must be required or have a default. */
 function checkMapItems(errors: FieldErrors, path: string, schema: Schema): void {
   const items = itemsOf(schema);
   const listType = schema["x-kubernetes-list-type"];
@@ -113,7 +113,7 @@ function checkMapItems(errors: FieldErrors, path: string, schema: Schema): void 
   }
 }
 
-/** Whether the stored schema breaks a rule already, which is then not held against a new one. */
+/** Reports whether the stored schema breaks a rule already; then the new one may, too. */
 export function breaksLists(schema: Schema, fresh: () => FieldErrors, rule: "set" | "map"): boolean {
   return someSchema(schema, (one) => {
     const errors = fresh();

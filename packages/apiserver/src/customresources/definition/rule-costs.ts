@@ -1,17 +1,20 @@
 import type { FieldErrors } from "@dray/api/validation";
 import type { Schema } from "../schema/schema.ts";
 
-/** The most that one rule may be estimated to cost, and all of a schema together. */
+/** Maximum estimated cost of one rule, and of all rules of a schema together. */
 const ruleLimit = 10_000_000n;
 const schemaLimit = 100_000_000n;
 const unlimited = 2n ** 64n - 1n;
 
-/** Adds up what the rules of one schema are estimated to cost. */
+/** Adds up the estimated costs of the rules of one schema. */
 export class RuleCosts {
   #total = 0n;
   #dearest: { path: string; cost: bigint }[] = [];
 
-  /** Adds one expression at a path; one that costs too much by itself is refused, unless the schema is unchanged. */
+  /**
+   * Adds one expression at a path; an error if it exceeds the limit by itself, unless the schema is
+   * unchanged.
+   */
   add(errors: FieldErrors, path: string, name: string, cost: bigint, unchanged: boolean): void {
     if (!unchanged && cost > ruleLimit)
       errors.forbidden(path, tooDear(`estimated ${name} cost`, cost, ruleLimit));
@@ -46,10 +49,12 @@ function tooDear(name: string, cost: bigint, limit: bigint): string {
   return `${name} exceeds budget by factor of ${factor} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`;
 }
 
-/** How often a value can be in an object; undefined: as often as a request has room for it. */
+/**
+ * Maximum number of occurrences of a value in an object; undefined: limited only by the size of a request.
+ */
 export type Cardinality = bigint | undefined;
 
-/** How often what is directly below a schema can be there. */
+/** Returns the cardinality of values directly below a schema. */
 export function cardinalityBelow(schema: Schema, own: Cardinality): Cardinality {
   if (own === undefined) return undefined;
   const { type, additionalProperties, maxProperties, maxItems } = schema;
@@ -58,7 +63,7 @@ export function cardinalityBelow(schema: Schema, own: Cardinality): Cardinality 
   return most === undefined ? undefined : times(own, BigInt(Math.max(0, Number(most))));
 }
 
-/** The cost of an expression over a whole object. `minBytes`: the fewest that the value takes. */
+/** Returns the cost of an expression over a whole object. `minBytes`: minimum size of the value. */
 export function costOver(cost: bigint, cardinality: Cardinality, minBytes: number): bigint {
   return times(cost, cardinality ?? BigInt(Math.trunc((3 * 1024 * 1024) / (minBytes + 1))));
 }

@@ -9,38 +9,38 @@ import { checkLists } from "./lists.ts";
 import { type Cardinality, cardinalityBelow, costOver, RuleCosts } from "./rule-costs.ts";
 import { hasUnsupported } from "./structural.ts";
 
-/** What is let through because the stored definition has it already. */
+/** Violations that are tolerated because the stored definition has them already. */
 export interface Leniency {
   readonly anyType: boolean;
   readonly anySetItems: boolean;
   readonly anyMapKeys: boolean;
-  /** The schema has not changed: costs of single rules are not judged again. */
+  /** The schema has not changed: costs of single rules are not checked again. */
   readonly unchanged: boolean;
 }
 
-/** Where a schema stands. */
+/** Position of a schema. */
 interface Place {
   readonly isRoot: boolean;
-  /** Why there may be no defaults here. */
+  /** Why defaults are not allowed here. */
   readonly noDefaults?: string;
   readonly insideMetadata: boolean;
-  /** The part of the schema below which old and new values cannot be told to belong together. */
+  /** The part of the schema below which old and new values cannot be correlated. */
   readonly uncorrelated?: string;
-  /** Undefined where rules are not looked at. */
+  /** Undefined where rules are not checked. */
   readonly rules?: RulePlace | undefined;
 }
 
 interface RulePlace {
   readonly cardinality: Cardinality;
-  /** The type that an expression above has already led to. */
+  /** The type that a rule of a parent has already computed. */
   readonly declared: () => DeclaredType | undefined;
 }
 
 const openAPITypes = ["array", "boolean", "integer", "number", "object", "string"];
 
 /**
- * The rules for schemas of custom resources beyond that of structure. `structural`: the schema is structural, so that
- * its expressions can be compiled.
+ * Validates schemas of custom resources, except for their structure. `structural`: the schema is structural,
+ * so that its expressions can be compiled.
  */
 export function checkSchema(
   errors: Errors,
@@ -58,7 +58,7 @@ export function checkSchema(
 }
 
 class Walk {
-  /** What is wrong with the schema itself, and with its expressions: those come last. */
+  /** Errors of the schema itself, and of its expressions, which come last. */
   readonly shape = new FieldErrors();
   readonly expressions = new FieldErrors();
   readonly costs = new RuleCosts();
@@ -80,7 +80,7 @@ class Walk {
     this.#below(schema, path, place);
     checkLists(this.shape, path, schema, this.#leniency);
     this.#ruleFields(schema, path);
-    // Expressions can be compiled only where the schema has been found to be right.
+    // Expressions are compiled only if the schema is valid.
     if (this.shape.list.length === before) this.#compile(schema, path, place);
   }
 
@@ -167,7 +167,7 @@ class Walk {
     }
   }
 
-  /** Rules, messages, reasons and paths as texts. */
+  /** Validates rules, messages, reasons and paths as texts. */
   #ruleFields(schema: Schema, path: string): void {
     const lines = /[\n\r]/;
     schema["x-kubernetes-validations"]?.forEach((rule, index) => {
@@ -191,7 +191,7 @@ class Walk {
         errors.invalid(at("fieldPath"), where, "must be non-empty if specified");
       }
       if (lines.test(where)) errors.invalid(at("fieldPath"), where, "must not contain line breaks");
-      // Without a structural schema there is nothing to look the path up in.
+      // Without a structural schema the path cannot be resolved.
       if (where !== "" && !hasUnsupported(schema) && typeof fieldPath(where, schema) === "string") {
         errors.invalid(at("fieldPath"), where, "must be a valid path");
       }
@@ -244,7 +244,7 @@ class Walk {
   }
 }
 
-/** Reasons that a rule may give (FieldValueErrorReason). */
+/** Allowed reasons of a rule (FieldValueErrorReason). */
 const reasons = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
 
 function lazily<T>(make: () => T): () => T {

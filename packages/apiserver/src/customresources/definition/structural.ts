@@ -15,7 +15,7 @@ import {
 
 type Level = "root" | "item" | "field";
 
-/** What has no meaning in a structural schema at all; it is refused with a text of its own. */
+/** Reports fields that a structural schema never supports; they have an error message of their own. */
 export function hasUnsupported(schema: Schema): boolean {
   return someSchema(
     schema,
@@ -31,8 +31,8 @@ export function hasUnsupported(schema: Schema): boolean {
 }
 
 /**
- * What makes a schema structural: every part that is checked has a type of its own outside of allOf, anyOf, oneOf and
- * not (KEP-1002). In the order of the texts.
+ * Returns why a schema is not structural: every part that is specified has a type of its own outside of
+ * allOf, anyOf, oneOf and not (KEP-1002). Sorted by message.
  */
 export function structuralErrors(path: string, schema: Schema): FieldError[] {
   const errors = new FieldErrors();
@@ -126,7 +126,7 @@ function checkMetadata(errors: FieldErrors, path: string, schema: Schema, level:
   }
 }
 
-/** `anyOf: [{type: integer}, {type: string}]`, the one alternative that may name types. */
+/** `anyOf: [{type: integer}, {type: string}]`, the only alternative that may have types. */
 function isIntOrStringAnyOf(anyOf: readonly Schema[] | undefined): boolean {
   return (
     anyOf?.length === 2 &&
@@ -165,7 +165,7 @@ function checkValidations(
   }
 }
 
-/** What the alternatives of a schema must not say, with the detail of the error. */
+/** Fields that alternatives of a schema must not have, with the detail of the error. */
 const forbidden: readonly (readonly [keyof Schema, string])[] = [
   ["type", "empty"],
   ["additionalProperties", "undefined"],
@@ -201,7 +201,7 @@ function checkNested(errors: FieldErrors, path: string, schema: Schema, skipAnyO
   }
 }
 
-/** Whatever an alternative checks must also be in the schema itself. */
+/** Every field that an alternative constrains must also be in the schema itself. */
 function checkComplete(
   errors: FieldErrors,
   nested: Schema,

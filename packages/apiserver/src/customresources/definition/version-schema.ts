@@ -9,7 +9,7 @@ import { checkSchema, type Leniency } from "./schema-rules.ts";
 import { hasUnsupported, structuralErrors } from "./structural.ts";
 import type { Definition, Version } from "./types.ts";
 
-/** Judges the schemas of one definition, and what must be in them. */
+/** Validates the schemas of one definition, and the objects in them. */
 export interface SchemaChecker {
   schema(
     path: string,
@@ -28,7 +28,7 @@ export interface SchemaChecker {
 const schemasOf = (definition: Definition): Schema[] =>
   definition.spec.versions.flatMap(({ schema }) => schema?.openAPIV3Schema ?? []);
 
-/** Checks schemas; what the stored definition breaks already is not held against the new one. */
+/** Returns a schema checker; violations of the stored definition are tolerated. */
 export function checkerOf(
   errors: FieldErrors,
   definition: Definition,
@@ -67,7 +67,7 @@ export function checkerOf(
 
 const known = new Set(["array", "boolean", "integer", "number", "object", "string"]);
 
-/** The only fields at the root of a schema where there is a status subresource, by the names of Go. */
+/** The only allowed fields at the root of a schema with a status subresource, by their names in Go. */
 const rootFields = new Map<string, string>(
   "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations"
     .split(" ")

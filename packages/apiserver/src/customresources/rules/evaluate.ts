@@ -18,13 +18,13 @@ import { type CompiledRule, compileRules } from "./compile.ts";
 import { type DeclaredType, declaredType, escapeName, withMetadata } from "./declared-type.ts";
 import { celValue } from "./value.ts";
 
-/** The most that one evaluation may cost, and all of one object together (apiserver/pkg/apis/cel). */
+/** Maximum cost of one evaluation, and of all evaluations for one object (apiserver/pkg/apis/cel). */
 const callLimit = 1_000_000;
 const objectBudget = 10_000_000;
 /** Maximum size of the message of an expression, in bytes. */
 const maxMessageBytes = 5 * 1024;
 
-/** The compiled rules of a schema and of what is below it. */
+/** The compiled rules of a schema and of its children. */
 interface Node {
   readonly schema: Schema;
   readonly rules: readonly CompiledRule[];
@@ -34,7 +34,7 @@ interface Node {
   readonly properties: ReadonlyMap<string, Node>;
 }
 
-/** What an update knows of the value before: see `Correlation`. */
+/** The correlation with the old value of an update: see `Correlation`. */
 interface Ratchet {
   readonly current: Correlation | undefined;
   readonly nearest: Correlation | undefined;
@@ -42,7 +42,7 @@ interface Ratchet {
 
 const fresh: Ratchet = { current: undefined, nearest: undefined };
 
-/** The rules of a schema, ready to judge objects. */
+/** The compiled rules of a schema. */
 export class RuleSet {
   readonly #root: Node | undefined;
 
@@ -57,8 +57,8 @@ export class RuleSet {
   }
 
   /**
-   * Adds what the rules refuse. `old` is undefined where there was nothing. What is unchanged is not refused: its
-   * texts are added to `warnings`. Answers what is left of the budget, which is below 0 where it has run out.
+   * Adds the violations of rules to `errors`. `old` is undefined on create. Violations of unchanged values
+   * are added to `warnings` instead. Returns the remaining budget, which is below 0 if it is exhausted.
    */
   check(
     errors: FieldErrors,
@@ -77,7 +77,7 @@ export class RuleSet {
       old,
       correlation ? { current: correlation, nearest: undefined } : fresh,
     );
-    // Upstream has no path of the whole.
+    // Upstream has no path for the root.
     for (const error of own.list) errors.list.push(error.path === "" ? { ...error, path: "<nil>" } : error);
     return run.budget;
   }
@@ -178,7 +178,7 @@ class Run {
       }
       if (program === undefined) continue;
       const optional = rule.optionalOldSelf === true;
-      // A rule about changes has nothing to say where there was nothing.
+      // A transition rule does not apply without an old value.
       if (compiled.usesOldSelf && oldSelf === undefined && !optional) continue;
       const bindings: Record<string, Value> = { self };
       if (optional) bindings["oldSelf"] = oldSelf === undefined ? Optional.none : new Optional(oldSelf);
@@ -246,7 +246,7 @@ class Run {
     });
   }
 
-  /** An error after which nothing more is judged. */
+  /** Adds an error after which evaluation stops. */
   #refuse(path: string, type: string, why: string): void {
     this.#errors.invalid(path, type, why);
     this.budget = -1;
@@ -256,7 +256,7 @@ class Run {
 const exhausted =
   "validation failed due to running out of cost budget, no further validation rules will be run";
 
-/** Whole objects and lists are not shown. */
+/** Values that are objects or lists are not printed. */
 function errorOf(
   path: string,
   value: unknown,
@@ -285,7 +285,7 @@ const joined = (path: string, rest: string): string =>
 
 const nameOf = (rule: ValidationRule): string => (rule.message || rule.rule).trim();
 
-/** Below what cannot be known again the last value that can counts. */
+/** Below a value that cannot be correlated, the nearest correlated ancestor counts. */
 function below({ current, nearest }: Ratchet, step: (one: Correlation) => Correlation | undefined): Ratchet {
   return current === undefined ? { current, nearest } : { current: step(current), nearest: current };
 }

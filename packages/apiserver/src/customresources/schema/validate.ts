@@ -20,7 +20,10 @@ import {
   type Schema,
 } from "./schema.ts";
 
-/** Checks a value against a schema, in the words of kube-openapi. Unchanged parts of an update are not refused. */
+/**
+ * Validates a value against a schema, with kube-openapi's messages. Unchanged parts of an update are not
+ * rejected.
+ */
 export function checkValue(
   errors: FieldErrors,
   path: string,
@@ -32,7 +35,7 @@ export function checkValue(
   for (const problem of validate(schema, "", value, correlation).problems) report(errors, path, problem);
 }
 
-/** `correlation` is undefined where there is no old value, or where what is below is checked as new. */
+/** `correlation` is undefined without an old value, or where descendants are checked as new. */
 function validate(schema: Schema, path: string, value: unknown, correlation?: Correlation): Outcome {
   const outcome = new Outcome();
   const form = formOf(value);
@@ -160,7 +163,7 @@ function checkObject(
     outcome.add({ sort: "many", path, value: count, message, limit: Number(maxProperties) });
   }
   const below = (name: string, of: Schema, where: string): void => {
-    // A change of the version cannot be seen here: both objects are in the same one.
+    // A change of the version is not visible here: both objects have the same one.
     const unseen = path === "" && (name === "apiVersion" || name === "kind");
     outcome.merge(validate(of, where, object[name], unseen ? undefined : correlation?.key(name)));
   };
@@ -190,7 +193,7 @@ function checkObject(
   outcome.matches++;
 }
 
-/** allOf, anyOf, oneOf and not. */
+/** Validates allOf, anyOf, oneOf and not. */
 function checkJunctors(
   outcome: Outcome,
   schema: Schema,
@@ -238,7 +241,7 @@ function checkJunctors(
   outcome.matches += 2;
 }
 
-/** An alternative itself is checked as new; what lies below is known again. */
+/** The alternative itself is checked as new; its descendants are correlated again. */
 function junctor(
   schema: Schema,
   path: string,
