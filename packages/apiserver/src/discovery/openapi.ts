@@ -16,7 +16,10 @@ import type { Discovery, GroupVersion } from "./documents.ts";
 const root = "/openapi/v3";
 const json = "application/json";
 
-/** What one document is about: a group and version, a path that belongs to none, or one that another server has. */
+/**
+ * The subject of one document: a group and version, a path outside of the groups, or a version of another
+ * server.
+ */
 type Subject = GroupVersion | string | RemoteOpenAPI;
 
 interface Encoded {
@@ -27,14 +30,14 @@ interface Encoded {
 }
 
 /**
- * The OpenAPI v3 documents: kubectl validates, applies and explains by them. Each is made when it is first asked for,
- * and kept.
+ * The OpenAPI v3 documents: kubectl validates, applies and explains by them. Each is built on first use, and
+ * cached.
  */
 export class OpenAPI {
   readonly release: string;
   readonly #discovery: Discovery;
   readonly #clock: Clock;
-  /** Each is kept as long as what it describes. */
+  /** Cached as long as the version is unchanged. */
   readonly #ofVersions = new WeakMap<GroupVersion, Promise<Encoded>>();
   readonly #ofPaths = new Map<string, Promise<Encoded>>();
   readonly #ofRemotes = new WeakMap<RemoteOpenAPI, Promise<Encoded>>();
@@ -45,7 +48,7 @@ export class OpenAPI {
     this.#clock = clock;
   }
 
-  /** What is described; another object when that has changed. */
+  /** The described groups; another object after a change. */
   get groups(): ReadonlyMap<string, readonly GroupVersion[]> {
     return this.#discovery.groups;
   }
@@ -62,19 +65,19 @@ export class OpenAPI {
     return this.#clock.now();
   }
 
-  /** All documents of what this server has itself, made anew. */
+  /** Builds all documents of this server itself. */
   async documents(): Promise<OpenAPIDocument[]> {
     const documents: OpenAPIDocument[] = [];
     for (const subject of (await this.#subjects()).values()) {
       if (isRemote(subject)) continue;
       documents.push(await this.#make(subject));
-      // Other requests are served between two documents.
+      // Yields to other requests between two documents.
       await new Promise((resolve) => setImmediate(resolve));
     }
     return documents;
   }
 
-  /** The custom resources that are described. */
+  /** Returns the described custom resources. */
   customKinds(): CustomKind[] {
     const resources = [...this.groups.values()].flat().flatMap((version) => version.resources);
     return resources.flatMap((row) =>
@@ -82,12 +85,12 @@ export class OpenAPI {
     );
   }
 
-  /** Answers `/openapi/v3` and what is below; undefined for other paths. */
+  /** Responds to `/openapi/v3` and the paths below it; undefined for other paths. */
   async response(request: ApiRequest, path: string): Promise<ApiResponse | undefined> {
     if (path === root) return contentResponse(request, await this.#index(), {});
     if (!path.startsWith(`${root}/`)) return undefined;
     const headers = { "cache-control": "no-cache, private", vary: "Accept" };
-    // Who asks for nothing that can be read gets nothing.
+    // Without a readable Accept header the response is empty.
     if (acceptClauses(request.headers["accept"]).length === 0) {
       return bodyResponse(200, { "cache-control": headers["cache-control"] }, () => "");
     }
@@ -100,7 +103,7 @@ export class OpenAPI {
     if (asked && asked !== document.hash) {
       return bodyResponse(301, { ...headers, location: documentURL(name, document.hash) }, () => "");
     }
-    // What the hash names never changes, so it need not be asked for again.
+    // A document at a hash never changes, so clients may cache it.
     const caching = asked ? { "cache-control": "public, immutable" } : {};
     return contentResponse(request, { ...document, mediaType: json }, { vary: "Accept", ...caching });
   }
@@ -119,15 +122,15 @@ export class OpenAPI {
     const bytes = Buffer.from(JSON.stringify({ paths }));
     return {
       bytes,
-      // As upstream, which does not say that this is JSON.
+      // Upstream does not mark this as JSON.
       mediaType: "text/plain; charset=utf-8",
-      // Upstream's has none: who asked in the second in which a definition came would never hear of it.
+      // Upstream's list has no ETag: a client that read it in the second of a change would never see the change.
       hash: createHash("sha512").update(bytes).digest("hex").toUpperCase(),
       modified,
     };
   }
 
-  /** What there are documents of, by their paths below `/openapi/v3`. */
+  /** Returns the subjects of all documents, by path below `/openapi/v3`. */
   async #subjects(): Promise<Map<string, Subject>> {
     const { fixedDocuments } = await import("@dray/api/openapi");
     const subjects = new Map<string, Subject>(fixedDocuments.map((name) => [name, name]));
@@ -207,7 +210,7 @@ function pathOf({ group, version }: GroupVersion): string {
   return group === "" ? `api/${version}` : `apis/${group}/${version}`;
 }
 
-/** Subresources that only pass on what others say speak no kind of the schema: theirs is that of the options. */
+/** Returns the kind of a subresource; one that proxies other servers has the kind of its options. */
 function spokenKind(
   resource: ServedResource,
   {

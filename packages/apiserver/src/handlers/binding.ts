@@ -16,7 +16,7 @@ import { writeOf } from "./write.ts";
 
 const bindingKind = { group: "", version: "v1", kind: "Binding" };
 
-/** A binding names its pod, and a node. Throws 400, and 500 for the node, as upstream. */
+/** Validates that a binding names its pod, and a node. Throws 400, and 500 for the node, as upstream. */
 function checkBinding({ metadata, target }: Binding, pod: string): void {
   if (metadata.name !== pod)
     throw StatusError.of("BadRequest", "name in URL does not match name in Binding object");
@@ -27,7 +27,7 @@ function checkBinding({ metadata, target }: Binding, pod: string): void {
   if (!target?.name) throw serverError("target.name: Required value");
 }
 
-/** POST on `pods/binding`: the scheduler says where a pod runs. */
+/** Handles POST on `pods/binding`: the scheduler assigns a pod to a node. */
 export async function bindPod(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const wanted = accepted(context, resourceForms);

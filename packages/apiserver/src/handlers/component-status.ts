@@ -10,12 +10,15 @@ import { listOptions } from "../request/options.ts";
 import { type Context, tableOptions } from "./context.ts";
 import { selectionOf } from "./select.ts";
 
-/** Ports of the health endpoints on this machine (componentstatuses of kube-apiserver look there too). */
+/** Ports of the health endpoints on this machine (kube-apiserver's componentstatuses use them too). */
 const probed: Readonly<Record<string, number>> = { scheduler: 10_259, "controller-manager": 10_257 };
 const storageName = "etcd-0";
 const probeMilliseconds = 20_000;
 
-/** GET of `componentstatuses`: how the parts of the control plane are at this moment. Nothing of it is stored. */
+/**
+ * Handles GET of `componentstatuses`: the current health of the control plane's components. Nothing of it is
+ * stored.
+ */
 export async function componentStatuses(context: Context): Promise<ApiResponse> {
   const { info, served } = context;
   const name = info.parts[1];
@@ -38,7 +41,7 @@ export async function componentStatuses(context: Context): Promise<ApiResponse> 
   return listResponse(list, served, wanted, tableOptions(context), headersOf(context));
 }
 
-/** Upstream names the kind in the singular where one is missing. */
+/** Upstream's NotFound has the kind in the singular. */
 const missing = { group: "", resource: "componentstatus" };
 
 async function statusOf({ registry }: Context, name: string): Promise<ComponentStatus> {
@@ -55,7 +58,7 @@ async function statusOf({ registry }: Context, name: string): Promise<ComponentS
   } as unknown as ComponentStatus;
 }
 
-/** Asks `/healthz` of a component on this machine, whose certificate nobody knows. */
+/** Requests `/healthz` of a component on this machine, whose certificate is not verified. */
 function probe(port: number): Promise<{ readonly healthy: boolean; readonly message: string }> {
   const url = `https://127.0.0.1:${port}/healthz`;
   return new Promise((resolve) => {

@@ -4,7 +4,7 @@ import { notFound } from "../errors/status.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Context } from "./context.ts";
 
-/** The container named, or the only one of a pod that has one. Throws 400. */
+/** Returns the container of this name, or the only container of the pod. Throws 400. */
 export function chosenContainer(pod: Pod, wanted: string): string {
   const { name } = pod.metadata;
   const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
@@ -20,7 +20,7 @@ export function chosenContainer(pod: Pod, wanted: string): string {
   throw StatusError.of("BadRequest", `container ${wanted} is not valid for pod ${name}`);
 }
 
-/** The node of that name. Throws 404, which names the resource that the request is about, as upstream does. */
+/** Returns the node of this name. Throws 404 with the resource of the request, as upstream. */
 export function nodeOf({ registry, served }: Context, name: string): Node {
   const node = registry.storage.cache("nodes").get(objectKey("nodes", "", name))?.object;
   if (node === undefined) throw notFound({ group: "", resource: served.resource }, name);

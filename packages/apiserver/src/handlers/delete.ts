@@ -18,7 +18,7 @@ import { writeOf } from "./write.ts";
 
 const noManager: WriteOptions = { dryRun: false, fieldManager: "", fieldValidation: "Ignore", force: false };
 
-/** DELETE of one object. */
+/** Handles DELETE of one object. */
 export async function deleteObject(context: Context): Promise<ApiResponse> {
   const { served, registry } = context;
   const wanted = accepted(context, resourceForms);
@@ -35,7 +35,7 @@ function warnOfDeletion({ registry, served, warnings }: Context, options: Delete
   for (const text of registry.strategy(served).warnOfDeletion?.(options) ?? []) warnings.add(text);
 }
 
-/** DELETE of all selected objects of a collection; answers with what they were. */
+/** Handles DELETE of all selected objects of a collection; returns the deleted objects. */
 export async function deleteCollection(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const wanted = accepted(context, resourceForms);
@@ -65,7 +65,7 @@ export async function deleteCollection(context: Context): Promise<ApiResponse> {
       const write = { ...writeOf(context, noManager), collection: true as const };
       await registry.delete({ ...write, namespace: namespace ?? "", name }, options);
     } catch (error) {
-      // Gone in the meantime is what was asked for.
+      // An object that is gone already is what the client wants.
       if (!StatusError.is(error, "NotFound")) throw error;
     }
     items.push(await converted(object, served.stored, served));
@@ -79,11 +79,11 @@ export async function deleteCollection(context: Context): Promise<ApiResponse> {
   return listResponse(list, served, wanted, tableOptions(context), headersOf(context));
 }
 
-/** What the collection was at a version. Throws 410 for one that is forgotten. */
+/** Returns the objects of the collection at a version. Throws 410 if it is compacted. */
 async function objectsAt({ registry, served }: Context, version: number, prefix: string): Promise<Stored[]> {
   try {
     const found = registry.storage.objectsAt(registry.cache(served), version, prefix);
-    // What comes from a cache must be taken at once: it changes with the next event.
+    // Objects of a cache must be copied before the next event.
     if (Symbol.iterator in found) return [...found];
     const objects: Stored[] = [];
     for await (const stored of found) objects.push(stored);

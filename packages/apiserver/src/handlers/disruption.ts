@@ -11,8 +11,8 @@ import { writeOf } from "./write.ts";
 const maxUnconfirmed = 2000;
 
 /**
- * Takes a disruption from the budget that a pod is under. Throws 429 where there is none left, 500 where a pod has
- * several budgets. A pod that is not ready needs no disruption as long as enough others are healthy.
+ * Takes a disruption from the pod's budget. Throws 429 if none is left, 500 if a pod has several budgets. A
+ * pod that is not ready needs no disruption as long as enough others are healthy.
  */
 export async function spendBudget(context: Context, pod: Pod, dryRun: boolean): Promise<void> {
   const budgets = budgetsOf(context, pod);
@@ -82,7 +82,7 @@ function check({ metadata, status }: PodDisruptionBudget): void {
   );
 }
 
-/** The budget with one disruption less, which the controller will confirm. Throws as `check` does. */
+/** Returns the budget with one disruption less, which the controller will confirm. Throws like `check`. */
 function spent(current: PodDisruptionBudget, podName: string, now: string): KubeObject {
   check(current);
   const budget = thaw(current) as PodDisruptionBudget;

@@ -20,7 +20,7 @@ import { writeOf } from "./write.ts";
 const evictionKind = { group: "policy", version: "v1", kind: "Eviction" };
 const oldKind = { ...evictionKind, version: "v1beta1" };
 
-/** POST on `pods/eviction`: a DELETE that disruption budgets may refuse with 429. */
+/** Handles POST on `pods/eviction`: a DELETE that disruption budgets may reject with 429. */
 export async function evictPod(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const wanted = accepted(context, resourceForms);
@@ -48,14 +48,16 @@ function checkSameDryRun(asked: readonly string[], sent: readonly string[]): voi
   throw serverError(`Non-matching dry-run options in request and content: ${both}`);
 }
 
-/** Does the body say `policy/v1beta1`? Upstream still takes that version, in all media types. */
+/** Reports whether the body has version `policy/v1beta1`, which upstream still accepts in all media types. */
 function isOld(body: Uint8Array | object): boolean {
   if (!(body instanceof Uint8Array))
     return (body as { apiVersion?: unknown }).apiVersion === "policy/v1beta1";
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes("policy/v1beta1");
 }
 
-/** Options of the deletion. Those that are invalid are refused by the deletion itself, after the pod has been marked. */
+/**
+ * Options of the deletion. Invalid ones are rejected by the deletion itself, after the pod has been marked.
+ */
 interface Wish extends DeleteOptions {
   readonly problem?: unknown;
 }
@@ -94,7 +96,7 @@ async function evict(context: Context, { problem, ...options }: Wish): Promise<v
         return marking(current as Pod, registry.now());
       },
     });
-    // What has just been written is no change by others.
+    // The own write is not a conflict.
     const resourceVersion = marked.object.metadata.resourceVersion;
     const asRead = preconditions?.resourceVersion === pod.metadata.resourceVersion;
     if (preconditions?.resourceVersion && asRead) preconditions = { ...preconditions, resourceVersion };
@@ -104,12 +106,12 @@ async function evict(context: Context, { problem, ...options }: Wish): Promise<v
   await registry.delete({ ...write, admitted: true }, { ...options, ...same });
 }
 
-/** A pod that does not run, or no longer, disturbs nobody by going. */
+/** Reports whether evicting the pod needs no budget: it is not running, or already being deleted. */
 function disturbsNobody(pod: Pod): boolean {
   return !isPodActive(pod) || pod.status?.phase === "Pending";
 }
 
-/** The pod with the condition that says why it goes. */
+/** Returns the pod with the condition DisruptionTarget. */
 function marking(current: Pod, now: string): KubeObject {
   const pod = thaw(current) as Pod;
   const why = { reason: "EvictionByEvictionAPI", message: "Eviction API: evicting" };

@@ -9,7 +9,10 @@ import { readObject } from "./body.ts";
 import { type Context, tableOptions } from "./context.ts";
 import { checkName, writeOf } from "./write.ts";
 
-/** PUT on `namespaces/finalize`: sets spec.finalizers; when none are left a deleted namespace is gone. */
+/**
+ * Handles PUT on `namespaces/finalize`: sets spec.finalizers; a terminating namespace without finalizers is
+ * removed.
+ */
 export async function finalizeNamespace(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const wanted = accepted(context, resourceForms);

@@ -16,7 +16,7 @@ import { reach } from "./freshness.ts";
 import { Page } from "./page.ts";
 import { selectionOf } from "./select.ts";
 
-/** GET of a collection: one page of it, at one revision. */
+/** Handles GET of a collection: one page of it, at one revision. */
 export async function listObjects(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const { storage } = registry;
@@ -27,13 +27,14 @@ export async function listObjects(context: Context): Promise<ApiResponse> {
   const cache = registry.cache(served);
   const prefix =
     served.namespaced && info.namespace !== "" ? `${cache.prefix}${info.namespace}/` : cache.prefix;
-  // With resourceVersion=0 whatever is in the cache will do, and the limit is not kept.
+  // With resourceVersion=0 the cached state is returned, and the limit is ignored.
   const limit = options.resourceVersion === "0" ? 0 : options.limit;
   const token = options.continue === "" ? undefined : parseContinue(options.continue);
   if (token !== undefined && version > 0) {
     throw StatusError.of("BadRequest", "specifying resource version is not allowed when using continue");
   }
-  // Of one name in one namespace there is one object, which is read as such: it has no pages. A token asks for a page.
+  // A name in a namespace selects at most one object, which is read directly, without pages. A token requests
+  // a page.
   const one =
     token === undefined && selection.name !== undefined && (!served.namespaced || info.namespace !== "");
   const exact = token ? Math.max(token.revision, 0) : exactRevision(options, version, one);
@@ -46,7 +47,7 @@ export async function listObjects(context: Context): Promise<ApiResponse> {
   const start = token && prefix + token.start;
   try {
     const found = storage.objectsAt(cache, revision, prefix, start);
-    // What comes from a cache must be taken at once: it changes with the next event.
+    // Objects of a cache must be copied before the next event.
     if (selection.converts) page.fill(await prepared(found, served));
     else if (Symbol.iterator in found) page.fill(found);
     else await page.read(found);
@@ -72,7 +73,7 @@ export async function listObjects(context: Context): Promise<ApiResponse> {
   return listResponse(list, served, wanted, tableOptions(context), headersOf(context));
 }
 
-/** All objects, ready to be converted: they are selected by what they are in the version that was asked for. */
+/** Returns all objects, converted: they are selected by their form in the requested version. */
 async function prepared(
   found: Iterable<Stored> | AsyncIterable<Stored>,
   served: ServedResource,
@@ -85,20 +86,20 @@ async function prepared(
   return all;
 }
 
-/** The one revision that a list has to show; 0 where it is the newest, or the newest that is in the cache. */
+/** Returns the exact revision of a list; 0 for the newest, or the newest in the cache. */
 function exactRevision({ resourceVersionMatch, limit }: ListOptions, version: number, one: boolean): number {
-  // A page of a list meant the same before there was a resourceVersionMatch.
+  // This is what a page meant before resourceVersionMatch existed.
   const exact = resourceVersionMatch === "Exact" || (resourceVersionMatch === "" && limit > 0 && !one);
   return exact ? version : 0;
 }
 
-/** 0 for "any" and "newest". Throws 400 for what is no version. */
+/** 0 for "any" and "newest". Throws 400 for an invalid version. */
 export function versionOf(text: string): number {
   const problem = versionProblem(text);
   if (problem !== undefined) throw StatusError.of("BadRequest", `invalid resource version: ${problem}`);
   return Number(text);
 }
 
-/** What is answered for a version that the store has compacted. */
+/** Returns the error for a compacted version. */
 export const forgotten = (): StatusError =>
   StatusError.of("Expired", "The resourceVersion for the provided list is too old.");

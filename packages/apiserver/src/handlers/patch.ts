@@ -37,17 +37,17 @@ const patchTypes: ReadonlyMap<string, PatchKind> = new Map([
 
 export type Plain = { readonly [key: string]: unknown };
 
-/** Which of the four kinds of patches the body is. Throws 415. */
+/** Returns which of the four kinds of patches the body is. Throws 415. */
 export function patchKind(context: Context): PatchKind {
   const header = context.request.headers["content-type"] ?? "";
   const kind = patchTypes.get(header.split(";", 1)[0]!.trim());
-  // A strategic merge needs to know more of a type than a schema of OpenAPI says.
+  // A strategic merge needs type information that an OpenAPI schema does not have.
   const { schemaless } = context.served.facts;
   if (kind !== undefined && !(schemaless && kind === "strategic")) return kind;
   const types = [...patchTypes.keys()]
     .filter((type) => !schemaless || patchTypes.get(type) !== "strategic")
     .join(", ");
-  // What no resource takes the router refuses, in its own words.
+  // A type that no resource accepts is rejected by the router, with its own message.
   if (kind === undefined) throw genericError("UnsupportedMediaType", "415: Unsupported Media Type");
   throw StatusError.of(
     "UnsupportedMediaType",
@@ -55,7 +55,7 @@ export function patchKind(context: Context): PatchKind {
   );
 }
 
-/** PATCH of an object or its status. */
+/** Handles PATCH of an object or its status. */
 export async function patchObject(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const wanted = accepted(context, resourceForms);
@@ -103,7 +103,7 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
   );
 }
 
-/** A strategic merge is one of known objects, which stay of their kind; other patches may forget to say it. */
+/** A strategic merge patches typed objects, whose kind stays; other patches may omit it. */
 function ofLiveKind(raw: Plain, live: Plain, kind: PatchKind): Plain {
   const { apiVersion, kind: name } = live;
   if (kind === "strategic") return { ...raw, apiVersion, kind: name };
@@ -118,7 +118,7 @@ interface Patching {
   readonly problems: readonly string[];
 }
 
-/** What strict validation refuses of the patch itself. An apply's own duplicates are warnings only. */
+/** Returns the strict validation errors of the patch itself. Duplicates in an apply are warnings only. */
 export function patchProblems(kind: PatchKind, body: unknown): string[] {
   if (kind === "apply") return [];
   const duplicates = duplicateFields(body);
@@ -128,7 +128,10 @@ export function patchProblems(kind: PatchKind, body: unknown): string[] {
 
 const fromJSON = "error decoding from json: ";
 
-/** Decodes what a patch has made of `live`. Throws 422, which shows the patch or its outcome as the server has it. */
+/**
+ * Decodes the result of a patch of `live`. Throws 422, which contains the patch or its result as the server
+ * prints it.
+ */
 function decodeOutcome(raw: Plain, live: Plain, patching: Patching): Decoded {
   const { kind, body, served, decoding, problems } = patching;
   try {
@@ -147,7 +150,7 @@ function decodeOutcome(raw: Plain, live: Plain, patching: Patching): Decoded {
       const [start = "", ...rest] = message.split(before);
       if (problem !== undefined) return `${start}${after}: ${problem}`;
       const whole = [start, ...rest].join(after);
-      // The converter says where it has met an error of JSON.
+      // The converter reports the position of a JSON error.
       return kind === "strategic"
         ? whole.replace(/(?=illegal base64 data at input byte \d+$)/, fromJSON)
         : whole;
@@ -160,7 +163,7 @@ function decodeOutcome(raw: Plain, live: Plain, patching: Patching): Decoded {
   }
 }
 
-/** With sorted keys: as Go writes maps. */
+/** Sorts the keys, as Go encodes maps. */
 function inOrder(value: unknown): object {
   if (Array.isArray(value)) return value.map(inOrder);
   if (typeof value !== "object" || value === null) return value as unknown as object;
@@ -171,7 +174,7 @@ function inOrder(value: unknown): object {
   );
 }
 
-/** A patch may have made an object of another kind, which is read as such before it is refused. */
+/** The result of a patch may be an object of another kind, which is decoded as such before it is rejected. */
 function ofSentKind(raw: Plain, served: ServedResource, decoding: DecodeOptions): ServedResource {
   const { apiVersion, kind } = raw;
   if (apiVersion !== apiVersionOf(served) || typeof kind !== "string" || kind === served.kind) return served;
@@ -186,7 +189,7 @@ export async function readPatch(context: Context, kind: PatchKind): Promise<unkn
   return value();
 }
 
-/** The new object, as raw as a body: what the patch makes of the live one. */
+/** Returns the new object, as unvalidated as a body: the patch applied to the live one. */
 export function patched(
   context: Context,
   kind: PatchKind,
@@ -215,7 +218,7 @@ export function patched(
   }
 }
 
-/** Keys that an applied body has twice, which are looked for once it has been applied. Throws 400. */
+/** Repeated keys of an applied body are checked after the apply. Throws 400. */
 function judgeRepeated(context: Context, options: WriteOptions, repeated: readonly string[]): void {
   if (options.fieldValidation === "Warn") warn(context, repeated);
   if (options.fieldValidation !== "Strict" || repeated.length === 0) return;
@@ -225,7 +228,7 @@ function judgeRepeated(context: Context, options: WriteOptions, repeated: readon
   );
 }
 
-/** Server-side apply of what is not there yet. */
+/** Creates an object by server-side apply. */
 async function create(
   context: Context,
   type: ObjectType,
@@ -260,7 +263,7 @@ async function create(
 
 function checkIdentity(context: Context, object: KubeObject): void {
   const { info, served } = context;
-  // A patch cannot move a cluster-scoped object into a namespace, nor is trying an error.
+  // A patch cannot move a cluster-scoped object into a namespace; the attempt is not an error.
   if (!served.namespaced) delete object.metadata.namespace;
   ensureNamespace(served, info.namespace, object);
   checkName(info.name, object);

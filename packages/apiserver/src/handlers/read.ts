@@ -10,14 +10,14 @@ import { versionProblem } from "../request/version.ts";
 import { type Context, tableOptions } from "./context.ts";
 import { reach } from "./freshness.ts";
 
-/** Older clients asked for an object without what the server has added. Throws 400. */
+/** The obsolete `export` parameter of older clients. Throws 400. */
 export function checkExport({ query }: Pick<RequestInfo, "query">): void {
   if (!query.has("export") || !queryBoolean(query, "export")) return;
   const message = "the export parameter, deprecated since v1.14, is no longer supported";
   throw StatusError.of("BadRequest", message);
 }
 
-/** GET of one object, or of its status. */
+/** Handles GET of one object, or of its status. */
 export async function getObject(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const wanted = accepted(context, resourceForms);

@@ -12,11 +12,11 @@ import { objectKey, registryPrefix } from "../storage/keys.ts";
 import { type Context, tableOptions } from "./context.ts";
 import { selectionOf } from "./select.ts";
 
-/** How the numbers of one resource of metrics.k8s.io are made of objects that are stored. */
+/** How one resource of metrics.k8s.io is computed from stored objects. */
 interface Source {
   /** The stored resource. */
   readonly resource: string;
-  /** What messages call it where such an object is missing: upstream reads nodes and pods by different listers. */
+  /** Name of the resource in NotFound messages: upstream reads nodes and pods by different listers. */
   readonly missing: string;
   readonly metrics: (context: Context, object: KubeObject) => NodeMetrics | PodMetrics | undefined;
 }
@@ -62,8 +62,8 @@ const pods: Source = {
 };
 
 /**
- * GET of `nodes` and `pods` of metrics.k8s.io: made of what kubelets report, and of nothing that is stored. Objects
- * without numbers are left out of lists, and are not found.
+ * Handles GET of `nodes` and `pods` of metrics.k8s.io: computed from the reports of kubelets. Objects without
+ * usage are omitted from lists, and not found.
  *
  * Upstream: metrics-server, pkg/api/node.go, pkg/api/pod.go
  */
@@ -96,7 +96,7 @@ export async function resourceMetrics(context: Context): Promise<ApiResponse> {
   return listResponse(list, served, wanted, tableOptions(context), headersOf(context));
 }
 
-/** The numbers are made now; there is no version of them. */
+/** The usage is computed on request; it has no resourceVersion. */
 function metadataOf({ clock }: Context, metadata: Readonly<Record<string, unknown>>): object {
   return { ...metadata, creationTimestamp: timeText(clock.now()) };
 }

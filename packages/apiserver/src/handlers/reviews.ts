@@ -32,7 +32,7 @@ import { readObject } from "./body.ts";
 import { type Context, tableOptions } from "./context.ts";
 import { writeOf } from "./write.ts";
 
-/** POST on a resource of which nothing is stored: the body is a question, the answer its status. */
+/** Handles POST on a resource that is not stored: the body is a review, the result is in its status. */
 export async function createOnly(context: Context): Promise<ApiResponse> {
   const { info, served } = context;
   if (served.resource === "bindings") return bindByBody(context);
@@ -50,7 +50,7 @@ export async function createOnly(context: Context): Promise<ApiResponse> {
   return objectResponse(201, object, served, wanted, tableOptions(context), headersOf(context));
 }
 
-/** What is answered beside the status: the question, except where all of it was who has asked. */
+/** Returns the review as shown in the response; for reviews of the requesting user without its input. */
 function shown({ served, registry }: Context, review: KubeObject): object {
   switch (served.kind) {
     case "SelfSubjectRulesReview":
@@ -64,7 +64,7 @@ function shown({ served, registry }: Context, review: KubeObject): object {
   }
 }
 
-/** A review that is not valid is refused without saying its kind, as upstream does. */
+/** The error of an invalid review does not contain its kind, as upstream. */
 function checkReview({ served, registry, info }: Context, review: KubeObject, manager: string): void {
   if (served.kind === "SelfSubjectRulesReview" || served.kind === "SelfSubjectReview") return;
   const {
@@ -81,7 +81,7 @@ function checkReview({ served, registry, info }: Context, review: KubeObject, ma
   if (errors.length > 0) throw invalid({ group: served.group, kind: "" }, "", errors);
 }
 
-/** The old path for a binding: the pod's name is in the body. */
+/** The legacy path for a binding: the pod's name is in the body. */
 async function bindByBody(context: Context): Promise<ApiResponse> {
   const options = writeOptions(context.info.query, "CreateOptions", context.request.headers["user-agent"]);
   const binding = (await readObject(context, context.served, options.fieldValidation)) as unknown as Binding;
@@ -174,10 +174,13 @@ function attributesOf(user: UserInfo, resource: ResourceAttributes, fieldSelecto
   });
 }
 
-/** What of a selector can be used: an authorizer that asks for less than what is meant only says no more often (KEP-4601). */
+/**
+ * The supported requirements of a selector: dropping one only widens the question, so that the authorizer
+ * denies more often (KEP-4601).
+ */
 interface Understood {
   readonly text: string;
-  /** Requirements that were understood, and whether there were others. */
+  /** Supported requirements, and whether there were others. */
   readonly count: number;
   readonly failed: boolean;
 }

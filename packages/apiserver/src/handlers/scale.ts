@@ -23,19 +23,22 @@ import { checkName, writeOf } from "./write.ts";
 
 const scaleKind = { group: "autoscaling", version: "v1", kind: "Scale" };
 
-/** GET, PUT and PATCH of `scale`: the number of replicas, the same for all kinds that have one. */
+/**
+ * Handles GET, PUT and PATCH of `scale`: the number of replicas, in the same form for all kinds that have
+ * one.
+ */
 export async function scale(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const wanted = accepted(context, resourceForms);
   const model =
     served.scalePaths === undefined ? builtInModel(scaleKind) : printedAs(scaleKind, scalePrinter);
   const { schemaless, ...facts } = served.facts;
-  // Of a custom resource upstream has the scale in its public type, of the others in its internal one.
+  // For custom resources upstream has the scale in its public type, for others in its internal one.
   const goType = schemaless ? "v1.Scale" : "autoscaling.Scale";
   const shown = { ...served, facts: { ...facts, goType }, stored: { ...served.stored, ...scaleKind, model } };
   const answer = (object: KubeObject): ApiResponse => {
     const found = scaleOf(context, object);
-    // Who owns the number is known of the object; its scale is not told.
+    // The owner of the field is known from the object; the scale does not contain it.
     delete found.metadata!.managedFields;
     return objectResponse(200, found, shown, wanted, tableOptions(context), headersOf(context));
   };
@@ -116,7 +119,7 @@ function withScale(
 ): KubeObject {
   const { served, info, registry } = context;
   const replicas = Number(next.spec?.replicas ?? 0);
-  // What a custom resource may have it says itself.
+  // Custom resources validate their replicas themselves.
   if (replicas < 0 && served.scalePaths === undefined) {
     throw invalid(scaleKind, info.name, [
       {
@@ -151,7 +154,7 @@ function withScale(
   else object.metadata.managedFields = fields as unknown as NonNullable<typeof object.metadata.managedFields>;
   const { uid, resourceVersion } = next.metadata ?? {};
   if (uid) object.metadata.uid = uid;
-  // Without a version the scale is that of any.
+  // A scale without a resourceVersion matches any.
   if (resourceVersion) object.metadata.resourceVersion = resourceVersion;
   return object;
 }

@@ -26,16 +26,19 @@ import { writeOf } from "./write.ts";
 
 const tokenKind = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" };
 const defaultSeconds = 3600;
-/** Minimum lifetime of a token. */
+/** Minimum lifetime of a token, in seconds. */
 const minSeconds = 600;
 
-/** POST on `serviceaccounts/token`: a token of the account, perhaps bound to a pod, secret or node. */
+/**
+ * Handles POST on `serviceaccounts/token`: returns a token of the account, optionally bound to a pod, secret
+ * or node.
+ */
 export async function createToken(context: Context): Promise<ApiResponse> {
   const { info, served, registry, tokens, clock } = context;
   const wanted = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
   const request = (await readObject(context, tokenKind, options.fieldValidation)) as unknown as TokenRequest;
-  // A token is no stored object, so that no admission sees it on its way: this rule is asked here.
+  // A token is not stored, so admission does not see it; this rule is checked here.
   checkNodeToken({
     storage: registry.storage,
     user: context.user,
@@ -74,7 +77,7 @@ export async function createToken(context: Context): Promise<ApiResponse> {
   return objectResponse(201, answer, served, wanted, tableOptions(context), headersOf(context));
 }
 
-/** What a client has written in the metadata, and that it was he: a request for a token is an object like others. */
+/** Adds managedFields with the metadata that the client has set: a token request is an object like others. */
 function withManager(request: TokenRequest, seconds: number, manager: string, now: string): object {
   const { name: _name, namespace: _namespace, ...metadata } = request.metadata ?? {};
   const updated = { ...request, metadata, spec: { ...request.spec, expirationSeconds: seconds } };
@@ -113,7 +116,7 @@ function checkSeconds(seconds: number): void {
   }
 }
 
-/** The object that the token dies with. Throws 404 where it is not there, 409 where it is another one. */
+/** Returns the object to which the token is bound. Throws 404 if it is missing, 409 if it is another one. */
 function boundTo(
   context: Context,
   account: ServiceAccount,

@@ -10,7 +10,7 @@ import type { Write } from "../write/registry.ts";
 import { readObject } from "./body.ts";
 import { type Context, tableOptions } from "./context.ts";
 
-/** The write that a request is, as the registry takes it. */
+/** Returns the write of a request, as the registry takes it. */
 export function writeOf(context: Context, options: WriteOptions): Write {
   const { info, served, user } = context;
   return {
@@ -28,7 +28,7 @@ export function writeOf(context: Context, options: WriteOptions): Write {
   };
 }
 
-/** POST on a collection. */
+/** Handles POST on a collection. */
 export async function createObject(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const wanted = accepted(context, resourceForms);
@@ -40,7 +40,7 @@ export async function createObject(context: Context): Promise<ApiResponse> {
   return objectResponse(201, object, served, wanted, tableOptions(context), headersOf(context));
 }
 
-/** PUT on an object or its status. */
+/** Handles PUT on an object or its status. */
 export async function replaceObject(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const wanted = accepted(context, resourceForms);
@@ -54,7 +54,7 @@ export async function replaceObject(context: Context): Promise<ApiResponse> {
     replaces: true,
     mayCreate: served.facts.createOnUpdate === true && info.subresource === "",
     ...(resourceVersion && resourceVersion !== "0" ? { expectedVersion: resourceVersion } : {}),
-    // The registry may ask more than once, and changes what it gets.
+    // The registry may call this more than once, and changes the result.
     async change() {
       const fresh = first ?? (await readObject(context, served, "Ignore"));
       first = undefined;
@@ -72,7 +72,7 @@ export async function replaceObject(context: Context): Promise<ApiResponse> {
   );
 }
 
-/** The name in the body must be the one in the path. Throws 400. */
+/** Validates that the name in the body is the one in the path. Throws 400. */
 export function checkName(name: string, object: KubeObject): void {
   const own = object.metadata.name ?? "";
   if (own === name) return;
