@@ -31,7 +31,7 @@ export function filters(parts: FilterParts): readonly Filter[] {
   ];
 }
 
-/** Puts the filters before a handler. */
+/** Wraps a handler in the filters. */
 export function buildChain(parts: FilterParts, handler: CallHandler): CallHandler {
   return filters(parts).reduceRight((next, filter) => filter(next), handler);
 }

@@ -4,7 +4,7 @@ import type { Filter } from "./call.ts";
 import type { FilterParts } from "./parts.ts";
 
 /**
- * Lets the sender act as another user. Throws 400 and 403.
+ * Replaces the requesting user by the impersonated one. Throws 400 and 403.
  *
  * Upstream: apiserver/pkg/endpoints/filters/impersonation, WithConstrainedImpersonation
  */

@@ -1,7 +1,7 @@
 import type { Filter } from "./call.ts";
 import type { FilterParts } from "./parts.ts";
 
-/** Counts the answer and the time up to its beginning. */
+/** Counts responses, and measures the time until they begin. */
 export function withRequestMetrics({
   clock,
   metrics,

@@ -5,7 +5,8 @@ import type { Filter } from "./call.ts";
 import type { FilterParts } from "./parts.ts";
 
 /**
- * Answers 504 to a request that takes too long. One that may last, such as a watch, ends when the server does.
+ * Responds with 504 when the timeout of a request is over. Long-running requests such as watches end when the
+ * server stops.
  *
  * Upstream: apiserver/pkg/server/filters/timeout.go, WithTimeoutForNonLongRunningRequests;
  * apiserver/pkg/endpoints/filters/request_deadline.go, WithRequestDeadline

@@ -70,10 +70,10 @@ const queueHeads = [
   "TotalWorkSum",
 ];
 
-/** Seat-milliseconds as upstream writes seat-seconds. */
+/** Formats seat-milliseconds as upstream formats seat-seconds. */
 const seatSeconds = (work: number): string => `${(work / 1000).toFixed(8)}ss`;
 
-/** Queues that nobody has used are not there. */
+/** Unused queues are omitted. */
 function queueRows({ name, requests }: PriorityLevel): Rows {
   const queues = [...requests.queues].sort((a, b) => a.index - b.index);
   return queues.map(({ index, waiting, executing, seatsInUse, nextStart, waitingWork }) => {
@@ -140,7 +140,7 @@ function requestRow(request: FlowRequest, index: number, isDetailed: boolean): s
   return [...row, user.name, verb, path, namespace, name, apiVersionOf(info), resource, subresource];
 }
 
-/** Columns behind each other, padded to the widest of each, and a comma. Upstream: text/tabwriter */
+/** Pads each column to its widest cell and a comma. Upstream: text/tabwriter */
 function table(heads: readonly string[], rows: Rows): string {
   const all = [heads, ...rows];
   const widths = heads.map((_, column) => Math.max(...all.map((row) => row[column]!.length)) + 2);

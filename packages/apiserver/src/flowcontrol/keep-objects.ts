@@ -14,7 +14,7 @@ import {
   suggestedSchemas,
 } from "./bootstrap-objects.ts";
 
-/** Milliseconds after which the objects are looked after again. */
+/** Milliseconds between two reconciliations. */
 const interval = 60_000;
 /** Field manager of these objects. */
 export const producer = "api-priority-and-fairness-config-producer-v1";
@@ -23,9 +23,9 @@ type Configured = FlowSchema | PriorityLevelConfiguration;
 type Wanted = BootstrapObject<Configured["spec"]>;
 
 /**
- * Keeps the FlowSchemas and priority levels that a server begins with: those that are missing are created, the spec of the
- * mandatory ones is restored, that of the suggested ones as long as nobody has changed it or forbidden it by the
- * annotation. Objects with the annotation that no longer belong to them are removed.
+ * Keeps the FlowSchemas and priority levels of a new server: missing ones are created, the spec of the
+ * mandatory ones is restored, that of the suggested ones unless a user has changed it or forbids it with the
+ * annotation. Objects with the annotation that are not among them any more are deleted.
  *
  * Upstream: pkg/registry/flowcontrol/ensurer/strategy.go; rest/storage_flowcontrol.go
  */
@@ -41,7 +41,7 @@ export class FlowControlObjects {
   }
 
   async ensure(): Promise<void> {
-    // Writes of one turn share one durable commit.
+    // Writes of one turn of the event loop share one durable commit.
     await Promise.all([
       ...suggestedLevels.map((wanted) => this.#ensure(this.#levels, wanted, false)),
       ...suggestedSchemas.map((wanted) => this.#ensure(this.#schemas, wanted, false)),
@@ -52,7 +52,7 @@ export class FlowControlObjects {
     await this.#removeOthers(this.#levels, [...mandatoryLevels, ...suggestedLevels]);
   }
 
-  /** Ensures them again and again, until the signal. */
+  /** Ensures them periodically, until the signal aborts. */
   keep(clock: Clock, log: Log, signal: AbortSignal): void {
     if (signal.aborted) return;
     const cancel = clock.after(interval, async () => {
@@ -96,12 +96,15 @@ export class FlowControlObjects {
   }
 }
 
-/** One that says nothing of it wants updates until its spec is changed for the first time (shouldUpdateSpec). */
+/**
+ * An object without the annotation is updated until its spec is changed for the first time
+ * (shouldUpdateSpec).
+ */
 function wantsUpdates({ metadata }: KubeObject): boolean {
   return parsedBool(metadata.annotations?.[autoUpdateAnnotation]) ?? Number(metadata.generation) === 1;
 }
 
-/** The fields of `exempt` that an administrator may change count as equal (plcSpecEqualish). */
+/** The fields of `exempt` that an administrator may change are ignored (plcSpecEqualish). */
 function hasSpec(present: Configured, wanted: Wanted): boolean {
   const { exempt } = wanted.spec as PriorityLevelConfiguration["spec"];
   if (exempt === undefined) return deepEqual(present.spec, wanted.spec);
@@ -109,7 +112,7 @@ function hasSpec(present: Configured, wanted: Wanted): boolean {
   return own !== undefined && deepEqual({ ...present.spec, exempt }, wanted.spec);
 }
 
-/** Upstream: Go's strconv.ParseBool; undefined for what is no boolean. */
+/** Upstream: Go's strconv.ParseBool; undefined if it is not a boolean. */
 function parsedBool(text: string | undefined): boolean | undefined {
   if (text === undefined) return undefined;
   if (["1", "t", "T", "TRUE", "true", "True"].includes(text)) return true;
