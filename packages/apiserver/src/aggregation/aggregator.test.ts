@@ -15,7 +15,7 @@ const echo: Reply = ({ body, url }, response) => {
   response.end(JSON.stringify({ url, body }));
 };
 
-test("a request goes on to the back end in the name of the user", async (t) => {
+test("a request is passed on to the back end in the user's name", async (t) => {
   const { call, backEnd, condition } = await aggregated(t);
   backEnd.replies.set(flunders, echo);
   assert.deepEqual(await condition("Passed"), {
@@ -49,7 +49,7 @@ test("a request goes on to the back end in the name of the user", async (t) => {
     assert.equal(headers[name], undefined, name);
 });
 
-test("who may not ask is refused before the back end is", async (t) => {
+test("an unauthorized request does not reach the back end", async (t) => {
   const { call, backEnd, condition } = await aggregated(t);
   await condition("Passed");
   const before = backEnd.asked.length;
@@ -59,7 +59,7 @@ test("who may not ask is refused before the back end is", async (t) => {
   assert.ok(backEnd.asked.slice(before).every(({ url }) => url !== flunders));
 });
 
-test("a watch streams, and ends at the back end with the client", async (t) => {
+test("a watch streams, and ends at the back end when the client disconnects", async (t) => {
   const { server, backEnd, condition } = await aggregated(t);
   const ended = Promise.withResolvers<void>();
   backEnd.replies.set(flunders, (_, response) => {
@@ -86,7 +86,7 @@ test("a watch streams, and ends at the back end with the client", async (t) => {
   await ended.promise;
 });
 
-test("in process a component gets objects and events", async (t) => {
+test("an in-process component gets objects and events", async (t) => {
   const { server, backEnd, condition } = await aggregated(t);
   backEnd.replies.set(flunders, ({ url, body }, response) => {
     response.writeHead(200, { "content-type": "application/json" });
@@ -111,7 +111,7 @@ test("in process a component gets objects and events", async (t) => {
   }
 });
 
-test("a connection that is upgraded goes through, with the user's name", async (t) => {
+test("an upgraded connection is passed through, with the user's name", async (t) => {
   const { server, backEnd, condition } = await aggregated(t);
   let asked: { readonly headers: Record<string, unknown> } | undefined;
   backEnd.onUpgrade = (request, socket) => {
@@ -141,7 +141,7 @@ test("a connection that is upgraded goes through, with the user's name", async (
   client.destroy();
 });
 
-test("a back end that is away is unavailable, and comes back", async (t) => {
+test("an unreachable back end is unavailable, and recovers", async (t) => {
   const { call, backEnd, condition } = await aggregated(t);
   await condition("Passed");
   const { port } = backEnd;
@@ -152,7 +152,7 @@ test("a back end that is away is unavailable, and comes back", async (t) => {
     refused.body,
     `error trying to reach service: dial tcp 127.0.0.1:${port}: connect: connection refused\n`,
   );
-  // Any change of the service is a reason to look again.
+  // Any change of the Service triggers another check.
   const service = "/api/v1/namespaces/wardle/services/flunders";
   await call("PATCH", service, { body: { metadata: { labels: { changed: "1" } } } });
   const { status, message } = await condition("FailedDiscoveryCheck");
@@ -169,7 +169,7 @@ test("a back end that is away is unavailable, and comes back", async (t) => {
   await condition("Passed");
 });
 
-test("the condition says what is wrong with the service", async (t) => {
+test("the condition reports what is wrong with the Service", async (t) => {
   const { call, condition } = await aggregated(t);
   await condition("Passed");
   const service = "/api/v1/namespaces/wardle/services/flunders";
@@ -201,7 +201,7 @@ test("the condition says what is wrong with the service", async (t) => {
   assert.equal((await condition("ServiceNotFound")).message, 'service/flunders in "wardle" is not present');
 });
 
-test("a certificate of another authority is not believed, unless the APIService says so", async (t) => {
+test("a certificate of another authority is rejected, unless the APIService skips verification", async (t) => {
   const { call, condition } = await aggregated(t);
   await condition("Passed");
   await call("PATCH", path, { body: { spec: { caBundle: null } } });
@@ -211,7 +211,7 @@ test("a certificate of another authority is not believed, unless the APIService 
   await condition("Passed");
 });
 
-test("an APIService is written in all the ways of other kinds", async (t) => {
+test("an APIService supports the same writes as other kinds", async (t) => {
   const { call, condition } = await aggregated(t);
   await condition("Passed");
   const strategic = { "content-type": "application/strategic-merge-patch+json" };

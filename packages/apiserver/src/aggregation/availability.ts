@@ -8,10 +8,10 @@ import { type BackEnds, type Document, urlOf } from "./back-end.ts";
 import type { Availability } from "./condition.ts";
 import { identityHeaders } from "./headers.ts";
 
-/** Who the server is to back ends when it asks for itself. */
+/** The user as which the aggregator itself requests documents of back ends. */
 export const aggregatorUser = { name: "system:kube-aggregator", groups: ["system:masters"] };
 
-/** Milliseconds that a back end has to answer. */
+/** Milliseconds until a check of a back end fails. */
 const checkTimeout = 5_000;
 
 const failed = (reason: string, message: string): Availability => ({ status: "False", reason, message });
@@ -51,7 +51,7 @@ export async function checkAvailability(
   }
 }
 
-/** What is wrong with the Service; undefined if nothing is. */
+/** Returns what is wrong with the Service; undefined if nothing is. */
 function serviceProblem({ spec }: APIService, storage: Storage): Availability | undefined {
   const { namespace = "", name = "", port = 443 } = spec.service!;
   const named = `service/${name} in ${JSON.stringify(namespace)}`;
@@ -79,17 +79,19 @@ function hasSlices(namespace: string, name: string, storage: Storage): boolean {
   return false;
 }
 
-/** What is needed to ask a back end. */
+/** Options for requests that the aggregator makes to back ends. */
 export interface Asking {
   readonly backEnds: BackEnds;
   readonly clock: Clock;
-  /** Ends with the server. */
+  /** Aborts when the server stops. */
   readonly signal: AbortSignal;
   /** Milliseconds; 5000 if absent. */
   readonly timeout?: number;
 }
 
-/** GET of a document as the aggregator itself. Rejects with an Error in the words of Go if there is no answer in time. */
+/**
+ * Gets a document as the aggregator itself. Rejects with Go's error message if there is no response in time.
+ */
 export async function ask(
   service: APIService,
   address: Address,

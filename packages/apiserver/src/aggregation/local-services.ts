@@ -13,10 +13,10 @@ import { builtInPriority, customPriority, type Priority } from "./priorities.ts"
 
 const managedLabel = "kube-aggregator.kubernetes.io/automanaged";
 
-/** When an APIService is brought back to what it should be: at the start of the server, or always. */
+/** When an APIService is restored to its desired state: at the start of the server, or always. */
 type Managed = "onstart" | "true";
 
-/** An APIService as it should be. */
+/** The desired state of an APIService. */
 interface Wanted {
   readonly managed: Managed;
   readonly spec: APIServiceSpec;
@@ -25,11 +25,12 @@ interface Wanted {
 const local = { status: "True", reason: "Local", message: "Local APIServices are always available" } as const;
 
 /**
- * Keeps an APIService for each version that this server has itself: those of built-in kinds as they are at the start,
- * those of custom resources always. What somebody has made without the label is left alone.
+ * Keeps an APIService for each version that this server serves itself: those of built-in kinds are restored
+ * at the start, those of custom resources always. Objects without the label are left alone.
  *
  * Upstream: staging/src/k8s.io/kube-aggregator/pkg/controllers/autoregister,
- * pkg/controlplane/controller/crdregistration, staging/src/k8s.io/kube-aggregator/pkg/controllers/status/local
+ * pkg/controlplane/controller/crdregistration,
+ * staging/src/k8s.io/kube-aggregator/pkg/controllers/status/local
  */
 export class LocalServices {
   readonly #own: OwnObjects;
@@ -37,9 +38,9 @@ export class LocalServices {
   readonly #cache: ResourceCache;
   readonly #definitions: ResourceCache;
   readonly #queue: WorkQueue;
-  /** By name, of the versions of built-in kinds. */
+  /** Desired APIServices of built-in versions, by name. */
   readonly #builtIn: ReadonlyMap<string, Wanted>;
-  /** By name, of the versions that definitions serve. */
+  /** Desired APIServices of versions that definitions serve, by name. */
   #custom: ReadonlyMap<string, Wanted> = new Map();
   readonly #presentAtStart = new Set<string>();
   readonly #synced = new Set<string>();
@@ -61,7 +62,7 @@ export class LocalServices {
     this.#queue = createWorkQueue({ name: "apiservices", clock, log, reconcile, concurrency: 5 });
   }
 
-  /** Creates what is missing, with one durable commit, and follows what happens from then on. */
+  /** Creates what is missing, with one durable commit, and follows changes from then on. */
   async start(): Promise<void> {
     for (const { object } of this.#cache.range(this.#cache.prefix))
       this.#presentAtStart.add(object.metadata.name);
@@ -95,7 +96,7 @@ export class LocalServices {
     return found;
   }
 
-  /** Looks at the definitions once for all changes of a turn. */
+  /** Evaluates the definitions once for all changes of a turn of the event loop. */
   #followDefinitions(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -156,7 +157,7 @@ export class LocalServices {
   }
 }
 
-/** Whether somebody else was faster: what that has led to is an event of its own. */
+/** Reports whether another writer was faster; its write triggers an event of its own. */
 function isOvertaken(error: unknown): boolean {
   return (
     StatusError.is(error, "AlreadyExists") ||
@@ -165,7 +166,10 @@ function isOvertaken(error: unknown): boolean {
   );
 }
 
-/** Of the versions of built-in kinds. Upstream has none for its own group, and metrics.k8s.io is left to metrics-server. */
+/**
+ * Returns the desired APIServices of built-in versions. Upstream has none for its own group, and
+ * metrics.k8s.io is left to metrics-server.
+ */
 function builtInServices(resources: readonly ServedResource[]): ReadonlyMap<string, Wanted> {
   const found = new Map<string, Wanted>();
   for (const { group, version, model } of resources) {

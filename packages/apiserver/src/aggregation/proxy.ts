@@ -11,12 +11,12 @@ import { type BackEnds, urlOf } from "./back-end.ts";
 import { isAvailable } from "./condition.ts";
 import { answerHeaders, forwardedHeaders, identityHeaders, withoutIdentity } from "./headers.ts";
 
-/** Milliseconds for the resources of a version: clients ask every back end for them. */
+/** Timeout in milliseconds for discovery of a version: clients query every back end for it. */
 const discoveryTimeout = 5_000;
 
 const unavailable = (): ApiResponse => textResponse(503, "service unavailable\n");
 
-/** A request to a version that another server has, after authentication and authorization. */
+/** A request to a version of another server, after authentication and authorization. */
 export interface Forwarded {
   readonly service: APIService;
   readonly request: ApiRequest;
@@ -26,7 +26,7 @@ export interface Forwarded {
 }
 
 /**
- * Passes a request on to its back end, and answers what comes back; 503 where nothing does. Never rejects.
+ * Passes a request on to its back end, and returns the response; 503 if there is none. Never rejects.
  *
  * Upstream: staging/src/k8s.io/kube-aggregator/pkg/apiserver/handler_proxy.go
  */
@@ -59,7 +59,7 @@ async function upgraded(
   return upgradeThrough(target, inNameOf(request, user), request.url, clock);
 }
 
-/** The request with the user's name in its headers, as a front proxy says it. */
+/** Returns the request with the headers in which a front proxy names the user. */
 function inNameOf(request: ApiRequest, user: UserInfo): ApiRequest {
   const { method, url, credential, signal } = request;
   const headers: Record<string, string> = {};
@@ -107,7 +107,7 @@ function bodyOf({ body }: ApiRequest): Uint8Array | undefined {
   return Buffer.from(encodeJSON(body));
 }
 
-/** In process objects and events are handed over, not bytes. */
+/** In process, objects and events are handed over instead of bytes. */
 function inProcess(request: ApiRequest, response: IncomingMessage, status: number): Promise<ApiResponse> {
   const headers = answerHeaders(response.headersDistinct);
   const single = Object.entries(headers).map(([name, values]) => [name, values.join(", ")]);
@@ -119,7 +119,7 @@ function inProcess(request: ApiRequest, response: IncomingMessage, status: numbe
   });
 }
 
-/** The signal of a request to a back end, and what to call when its answer has ended. */
+/** Returns the signal of a request to a back end, and a function to call when its response has ended. */
 function limited(
   { signal }: ApiRequest,
   { isResource, path }: RequestInfo,

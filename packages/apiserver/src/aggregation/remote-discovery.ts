@@ -1,15 +1,17 @@
 import type { APIService } from "@dray/api/apiregistration/v1";
 import { type Asking, ask } from "./availability.ts";
 
-/** APIVersionDiscovery of apidiscovery.k8s.io/v2: what a version has, for the document of all groups. */
+/**
+ * APIVersionDiscovery of apidiscovery.k8s.io/v2: the resources of a version, for the document of all groups.
+ */
 export interface VersionDiscovery {
   readonly version: string;
   readonly resources?: readonly object[];
-  /** `Stale`: its server could not be asked. */
+  /** `Stale`: the back end could not be reached. */
   readonly freshness: "Current" | "Stale";
 }
 
-/** What a back end has said last, and the tag of its document. */
+/** The last discovery document of a back end, and its ETag. */
 export interface RemoteDiscovery {
   readonly entry: VersionDiscovery;
   readonly etag?: string;
@@ -18,10 +20,11 @@ export interface RemoteDiscovery {
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /**
- * Reads what a back end has in the version of an APIService, from the document of all its groups or from the older one
- * of the version. Rejects if it cannot be read.
+ * Reads the resources of the version of an APIService, from the back end's document of all groups or from the
+ * older one of the version. Rejects if neither can be read.
  *
- * Upstream: staging/src/k8s.io/kube-aggregator/pkg/apiserver/handler_discovery.go, fetchFreshDiscoveryForService
+ * Upstream: staging/src/k8s.io/kube-aggregator/pkg/apiserver/handler_discovery.go,
+ * fetchFreshDiscoveryForService
  */
 export async function readDiscovery(
   service: APIService,

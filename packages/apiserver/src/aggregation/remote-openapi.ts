@@ -6,21 +6,21 @@ import { convertedSwagger } from "./swagger-to-v3.ts";
 
 /** The OpenAPI documents of a back end about the version of one APIService. */
 export interface RemoteOpenAPI {
-  /** What its list of OpenAPI v3 documents says, by path below `/openapi/v3`; empty if it has none. */
+  /** Its list of OpenAPI v3 documents, by path below `/openapi/v3`; empty if it has none. */
   readonly paths: Readonly<Record<string, { readonly serverRelativeURL: string }>>;
   /** The version's part of its OpenAPI v2 document. */
   readonly swagger?: Swagger;
-  /** For a back end without OpenAPI v3: that document, made of its OpenAPI v2. */
+  /** For a back end without OpenAPI v3: the document converted from its OpenAPI v2. */
   readonly converted?: Buffer;
-  /** Tag of the whole OpenAPI v2 document. */
+  /** ETag of the whole OpenAPI v2 document. */
   readonly etag?: string;
 }
 
-/** Milliseconds that a back end has for a document. */
+/** Timeout in milliseconds for one document. */
 const timeout = 60_000;
 
 /**
- * Reads the OpenAPI documents of a back end. What it does not have is left out; rejects if it cannot be asked.
+ * Reads the OpenAPI documents of a back end. Missing documents are left out; rejects if it cannot be reached.
  *
  * Upstream: staging/src/k8s.io/kube-aggregator/pkg/controllers/openapi and openapiv3
  */
@@ -46,7 +46,10 @@ export async function readOpenAPI(
   return isSame && known !== undefined ? known : read;
 }
 
-/** Of the list of OpenAPI v3 documents, what is about the group and the version; undefined if there is no list. */
+/**
+ * Returns the entries of the group and the version in the list of OpenAPI v3 documents; undefined if there is
+ * no list.
+ */
 async function pathsOf(service: APIService, asking: Asking): Promise<RemoteOpenAPI["paths"] | undefined> {
   const { group = "", version = "" } = service.spec;
   const address = asking.backEnds.address(service);
@@ -58,7 +61,7 @@ async function pathsOf(service: APIService, asking: Asking): Promise<RemoteOpenA
   return Object.fromEntries(Object.entries(paths).filter(([path]) => own.includes(path)));
 }
 
-/** The version's part of OpenAPI v2, made anew if the document has changed. */
+/** Returns the version's part of OpenAPI v2; parsed again only if the document has changed. */
 async function swaggerFrom(
   service: APIService,
   known: RemoteOpenAPI | undefined,
@@ -73,7 +76,7 @@ async function swaggerFrom(
   const { group = "", version = "" } = service.spec;
   const { etag } = headers;
   const swagger = swaggerOf(JSON.parse(text) as Swagger, `/apis/${group}/${version}/`);
-  // A document that cannot be written must not become part of ours.
+  // A document that cannot be encoded must not become part of the server's own.
   const { swaggerProtobuf } = await import("@dray/api/openapi");
   swaggerProtobuf(swagger as JSONObject);
   return { swagger, ...(etag === undefined ? {} : { etag }) };

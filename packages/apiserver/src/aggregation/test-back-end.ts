@@ -26,7 +26,7 @@ const serving = await issueCertificate(
 export const group = "wardle.example.com";
 export const versionPath = `/apis/${group}/v1alpha1`;
 
-/** What a back end was asked. */
+/** A request that a back end has received. */
 export interface Asked {
   readonly method: string;
   readonly url: string;
@@ -54,7 +54,7 @@ const discovered = {
   shortNames: ["fl"],
 };
 
-/** Answers `/apis` with all groups at once (apidiscovery.k8s.io/v2). */
+/** Responds to `/apis` with all groups at once (apidiscovery.k8s.io/v2). */
 export const aggregatedDiscovery: Reply = (asked, response) => {
   if (asked.headers["if-none-match"]?.[0] === '"d1"') {
     response.writeHead(304).end();
@@ -117,7 +117,7 @@ const swagger = {
   },
 };
 
-/** The HTTPS server. Replies stand under `PATH`, without its query. */
+/** An HTTPS server. `replies` is keyed by `PATH`, without the query. */
 export class BackEnd {
   readonly asked: Asked[] = [];
   readonly replies = new Map<string, Reply>([
@@ -138,7 +138,7 @@ export class BackEnd {
   #server: Server | undefined;
   onUpgrade: ((asked: Asked, socket: Duplex) => void) | undefined;
 
-  /** Listens, on the port that it had before if any. */
+  /** Listens, on its earlier port if it had one. */
   async start(port = 0): Promise<void> {
     const options = {
       cert: serving.certificate,
@@ -188,9 +188,9 @@ function askedOf(request: IncomingMessage, body: string): Asked {
 
 export interface Aggregated extends TestServer {
   readonly backEnd: BackEnd;
-  /** Waits until the condition Available has this reason, and returns it. */
+  /** Waits until the condition Available has this reason, and returns the condition. */
   condition(reason: string): Promise<{ status: string; message: string }>;
-  /** Asks the server until an answer is as it should be. */
+  /** Repeats the request until the response satisfies `isGood`. */
   eventually<T>(ask: () => Promise<T>, isGood: (answer: T) => boolean): Promise<T>;
 }
 
@@ -211,11 +211,11 @@ export const servicesPath = "/apis/apiregistration.k8s.io/v1/apiservices";
 
 export interface AggregatedOptions {
   readonly proxyClient?: Certificate;
-  /** Changes the replies before the server asks for the first time. */
+  /** Changes the replies before the first request of the server. */
   readonly prepare?: (backEnd: BackEnd) => void;
 }
 
-/** A server, and a back end whose pod is ready, in front of which it stands. */
+/** Starts a server in front of a back end whose pod is ready. */
 export async function aggregated(t: TestContext, options: AggregatedOptions = {}): Promise<Aggregated> {
   const backEnd = new BackEnd();
   options.prepare?.(backEnd);
@@ -251,7 +251,7 @@ export async function aggregated(t: TestContext, options: AggregatedOptions = {}
   };
 }
 
-/** A Service whose one pod is ready on this machine: its address fits into no EndpointSlice. */
+/** Creates a Service whose only pod is ready on this machine: its address fits into no EndpointSlice. */
 export async function prepareService({ call, namespace }: TestServer, port: number): Promise<void> {
   await namespace("wardle");
   const labels = { app: "flunders" };

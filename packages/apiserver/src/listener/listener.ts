@@ -20,10 +20,13 @@ import { type Answering, Service } from "./serve.ts";
 import { defaultTimeouts, endWhenIdle, type Timeouts } from "./timeouts.ts";
 import { answerUnknownMethod } from "./unknown-method.ts";
 
-/** Bytes of the headers of a request (http.DefaultMaxHeaderBytes of Go): a token or a selector may be long. */
+/**
+ * Maximum bytes of the headers of a request (http.DefaultMaxHeaderBytes of Go): a token or a selector may be
+ * long.
+ */
 const headerLimit = 1 << 20;
 
-/** Milliseconds of silence after which the system asks whether the other side is still there. */
+/** Idle time in milliseconds before TCP keep-alive probes. */
 const keepAliveDelay = 30_000;
 
 export interface ListenOptions {
@@ -31,14 +34,14 @@ export interface ListenOptions {
   readonly host?: string;
   /** Any free port if absent or 0. */
   readonly port?: number;
-  /** How long clients are waited for; upstream's times where absent. */
+  /** Timeouts for clients; upstream's values if absent. */
   readonly timeouts?: Partial<Timeouts>;
 }
 
 export interface Tls {
   readonly certificate: string;
   readonly key: string;
-  /** PEM of the authority whose client certificates are believed. */
+  /** PEM of the authority of client certificates. */
   readonly clientAuthority: string;
   readonly requestHeader?: RequestHeader | undefined;
 }
@@ -50,7 +53,7 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** Serves over HTTPS: HTTP/2, and HTTP/1.1 for those who do not speak it. */
+/** Serves over HTTPS: HTTP/2, and HTTP/1.1 for clients without HTTP/2. */
 export async function listen(
   answering: Answering,
   tls: Tls,
@@ -66,7 +69,7 @@ export async function listen(
     key: tls.key,
     ca: [tls.clientAuthority, ...(tls.requestHeader ? [tls.requestHeader.clientAuthority] : [])],
     requestCert: true,
-    // A certificate of another authority is as good as none: the request is then anonymous or has a token.
+    // A certificate of another authority is ignored: the request is then anonymous or has a token.
     rejectUnauthorized: false,
     minVersion: "TLSv1.2",
     settings: { maxConcurrentStreams: 1000, maxHeaderListSize: headerLimit },
@@ -76,12 +79,12 @@ export async function listen(
       keepAliveTimeout: timeouts.idle,
       connectionsCheckingInterval: Math.min(timeouts.header / 4, 5_000),
     },
-    // In MiB. With less, a few long lists on their way end all other streams of their connection.
+    // In MiB. With less, a few long lists in flight end all other streams of their connection.
     maxSessionMemory: 32,
-    // As many as fit, for the least that one takes (RFC 9113, 6.5.2).
+    // The maximum that fits, at the minimum size of a header (RFC 9113, 6.5.2).
     maxHeaderListPairs: headerLimit / 32,
   } as SecureServerOptions);
-  // Else Node leaves out the last of many headers, which may say in whose name the request is.
+  // Otherwise Node drops the last of many headers, which may be impersonation headers.
   (server as unknown as HttpServer).maxHeadersCount = 0;
   const sockets = trackSockets(server);
   const service = new Service(answering, clock, log, timeouts.progress, proxies);
@@ -98,7 +101,8 @@ export async function listen(
       () => socket.destroy(),
     );
   });
-  // Who listens for requests gets those of HTTP/2 as well, in objects that cost as much as the rest of a small answer.
+  // A `request` listener also gets HTTP/2 requests, in objects that cost as much as the rest of a small
+  // response.
   server.removeAllListeners("stream");
   server.on(
     "stream",
@@ -148,7 +152,7 @@ function trackSockets(server: Http2SecureServer): Set<TLSSocket> {
   server.on("secureConnection", (socket: TLSSocket) => {
     sockets.add(socket);
     socket.setNoDelay(true);
-    // A client whose machine is gone says nothing of it.
+    // Detects clients whose machine is gone.
     socket.setKeepAlive(true, keepAliveDelay);
     socket.on("error", () => {});
     socket.once("close", () => sockets.delete(socket));

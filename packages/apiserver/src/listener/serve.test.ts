@@ -27,7 +27,7 @@ class FakeClock implements Clock {
   }
 }
 
-/** Events that come one by one to all watches that have begun. */
+/** Sends events one by one to all watches that have begun. */
 class Events {
   readonly #frames: WatchFrame[] = [];
   #next = Promise.withResolvers<void>();
@@ -51,9 +51,9 @@ class Events {
   }
 }
 
-/** One watcher. A silent one takes nothing: what is written stays where it is. */
+/** One watcher. A silent one reads nothing: written bytes stay where they are. */
 class Watcher {
-  /** Bytes that were taken over from the server, and by a silent one never sent. */
+  /** Bytes that were taken from the server; a silent watcher never sends them. */
   taken = 0;
   /** The first byte of each event. */
   readonly seen: number[] = [];
@@ -86,7 +86,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
 }
 
-test("thousands of watchers that take nothing neither hold up those that do, nor memory without bounds", async (t) => {
+test("thousands of silent watchers neither delay others nor use unbounded memory", async (t) => {
   const clock = new FakeClock();
   const events = new Events();
   const handle = async ({ signal }: { signal: AbortSignal }): Promise<ApiResponse> => ({
@@ -120,7 +120,7 @@ test("thousands of watchers that take nothing neither hold up those that do, nor
   assert.ok(copied() <= 64 * MiB, `${copied() / MiB} MiB`);
   const cut = silent.filter(({ isCutOff }) => isCutOff).length;
   assert.ok(cut >= 952 && cut < 1000, `${cut} were cut off`);
-  // The longest first: they began in this order.
+  // In the order in which they began, the longest wait first.
   assert.ok(silent.slice(0, cut).every(({ isCutOff }) => isCutOff));
   assert.ok(readers.every(({ isCutOff }) => !isCutOff));
   // The others have a minute, as they would without them.

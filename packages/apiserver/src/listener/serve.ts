@@ -9,44 +9,52 @@ import { credentialOf } from "./credential.ts";
 import { minRate } from "./timeouts.ts";
 import { type Waiting, WaitingBytes } from "./waiting-bytes.ts";
 
-/** Bytes of bodies that may wait for their readers, all clients together: above it 429 is answered instead. */
+/** Maximum total bytes of response bodies that wait for all clients: above it the response is 429. */
 const unsentLimit = 256 * 2 ** 20;
 /**
- * Bytes of an event that are handed over at once. What waits behind them is the event itself, which all watchers share;
- * what is handed over is copied and encrypted, in buffers that a connection keeps.
+ * Maximum bytes of an event that are written at once. The rest waits as the event itself, which all watchers
+ * share; written bytes are copied and encrypted, in buffers that belong to a connection.
  */
 const sliceLength = 32 * 1024;
-/** Maximum number of bytes that wait behind all watchers together. */
+/** Maximum total bytes that wait for all watchers. */
 const waitingLimit = 64 * 2 ** 20;
-/** A body that may be larger is only read after its sender has shown that he may send it. */
+/** A larger body is read only after its sender is authorized. */
 const trustedBody = 64 * 1024;
-/** Answers of more bytes than this are compressed for who accepts it (defaultGzipThresholdBytes of kube-apiserver). */
+/**
+ * Minimum size of responses that are compressed for clients that accept it (defaultGzipThresholdBytes of
+ * kube-apiserver).
+ */
 const compressAbove = 128 * 1024;
 
-/** Smaller answers fit into the buffers of their connection; a timer for each would cost more than they do. */
+/**
+ * Smaller responses fit into the buffers of their connection; a timer for each would cost more than they do.
+ */
 const timedAbove = 16 * 1024;
 
-/** What answers the requests. */
+/** The handler of requests. */
 export interface Answering {
   handle(request: ApiRequest): Promise<ApiResponse>;
-  /** The answer to a request without its body, if that is refused whatever the body says. */
+  /** Returns the response to a request that is rejected regardless of its body. */
   refusal(head: ApiRequest): ApiResponse | undefined;
 }
 
-/** Why the signal of a request is aborted. One for all: an error of its own for each would cost a stack trace. */
+/** Abort reason of requests. Shared, because creating an error for each would cost a stack trace. */
 const ended = new Error("the exchange with the client has ended");
 const nothing = new Uint8Array();
 
-/** Answers the exchanges of one listener. */
+/** Serves the exchanges of one listener. */
 export class Service {
   readonly #answering: Answering;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** Milliseconds after which a client is cut off that takes nothing of its watch, or owes its body. */
+  /**
+   * Milliseconds after which a client is disconnected that reads nothing of its watch, or sends nothing of
+   * its body.
+   */
   readonly #progressTimeout: number;
   readonly #proxies: FrontProxies | undefined;
   readonly #waiting: WaitingBytes;
-  /** How many bytes all the clients have yet to take. */
+  /** Total bytes that the clients have not taken yet. */
   #unsent = 0;
 
   constructor(answering: Answering, clock: Clock, log: Log, progressTimeout: number, proxies?: FrontProxies) {
@@ -58,7 +66,7 @@ export class Service {
     this.#proxies = proxies;
   }
 
-  /** Answers it, whatever happens. Never throws. */
+  /** Always ends the exchange. Never throws. */
   serve(exchange: Exchange): void {
     const { answer, body, url } = exchange;
     const away = (error: Error): void => this.#log.debug({ error, url }, "a client has gone away");
@@ -141,7 +149,7 @@ export class Service {
   ): Promise<void> {
     const { answer } = exchange;
     exchange.beginStream(response.status, response.headers);
-    // A log that is read slowly holds up nothing; a watch keeps what has happened since.
+    // A slow reader of a log delays nothing; for a watch, events accumulate.
     const watch = response.type === "watch";
     const limit = watch ? this.#progressTimeout : undefined;
     for await (const part of response.type === "watch" ? response.events : response.chunks) {
@@ -153,7 +161,7 @@ export class Service {
         const slice = chunk.subarray(at, at + sliceLength);
         const taken = Promise.withResolvers<void>();
         const room = answer.write(slice, () => taken.resolve());
-        // Small events may wait together.
+        // Small events may be buffered together.
         if (room && at + sliceLength >= chunk.length) continue;
         if (watch) release ??= this.#waiting.hold(this.#waitingFor(exchange, chunk, () => at));
         const inTime = await within(taken.promise, signal, this.#clock, limit);
@@ -168,7 +176,10 @@ export class Service {
     exchange.end();
   }
 
-  /** `taken` says how much of the event is gone. Over HTTP/2 a client that reads also says so itself. */
+  /**
+   * `taken`: number of bytes of the event that are gone. Over HTTP/2, window updates of the client show
+   * progress, too.
+   */
   #waitingFor(exchange: Exchange, event: Uint8Array, taken: () => number): Waiting {
     const { socket } = exchange;
     return {
@@ -185,7 +196,7 @@ export class Service {
   }
 }
 
-/** What an exchange asks for; the body comes later. */
+/** The request of an exchange; its body is read later. */
 class ExchangeRequest implements ApiRequest {
   readonly method: string;
   readonly url: string;
@@ -209,7 +220,7 @@ class ExchangeRequest implements ApiRequest {
     this.#answer = answer;
   }
 
-  /** Most requests never look at their signal: it is made when somebody does. */
+  /** Created on first use: few requests use their signal. */
   get signal(): AbortSignal {
     if (this.#gone === undefined) {
       const gone = new AbortController();
@@ -221,7 +232,7 @@ class ExchangeRequest implements ApiRequest {
   }
 }
 
-/** Resolves true when `done` does, or the client has gone; false if neither happens within the limit. */
+/** Resolves true when `done` does, or the client has disconnected; false after the time limit. */
 function within(
   done: Promise<void>,
   signal: AbortSignal,
@@ -242,12 +253,15 @@ function within(
   });
 }
 
-/** Whether the body may be large: one of unknown length may be. */
+/** Reports whether the body may be large; so may one of unknown length. */
 function mayBeLarge({ body, headers }: Exchange): boolean {
   return body !== undefined && !(Number(headers["content-length"]) <= trustedBody);
 }
 
-/** The whole body, or undefined if it is larger than the limit. Rejects if the client goes away or takes too long. */
+/**
+ * Reads the whole body; undefined if it is larger than the limit. Rejects if the client disconnects or takes
+ * too long.
+ */
 function readBody(
   exchange: Exchange,
   clock: Clock,

@@ -6,21 +6,21 @@ import type { ApiResponse } from "@dray/client";
 import { serverError } from "../errors/status.ts";
 import { dialError, type Target, tlsOf } from "../proxy/kubelet.ts";
 
-/** What another server says to a request to upgrade. */
+/** The response of another server to an upgrade request. */
 export type BackendAnswer =
   | {
       readonly upgraded: true;
       readonly response: IncomingMessage;
       readonly socket: Duplex;
-      /** Bytes that came right behind the answer. */
+      /** Bytes that followed the response headers. */
       readonly head: Buffer;
     }
   | { readonly upgraded: false; readonly response: IncomingMessage };
 
-/** There was no answer to a request to upgrade; why not, in the words of Go. */
+/** There was no response to an upgrade request; the message is Go's. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
-  /** There was a connection. */
+  /** The connection was established. */
   readonly connected: boolean;
 
   constructor(message: string, connected: boolean) {
@@ -29,7 +29,7 @@ export class NoAnswer extends Error {
   }
 }
 
-/** Asks another server to upgrade a new connection. Rejects with `NoAnswer`. */
+/** Sends an upgrade request on a new connection to another server. Rejects with `NoAnswer`. */
 export async function askForUpgrade(
   { scheme, host, port, client, tls = {} }: Target,
   method: string,
@@ -49,7 +49,7 @@ export async function askForUpgrade(
       headers: { ...headers, connection: "Upgrade" },
       signal,
       agent: false,
-      // The header Host is the client's; the certificate is that of the server.
+      // The Host header is the client's; the certificate is that of the server.
       ...(secure ? { ...tlsOf(client ?? {}), servername: isIP(host) === 0 ? host : "", ...tls } : {}),
     });
     let connected = false;
@@ -72,7 +72,7 @@ export async function askForUpgrade(
   });
 }
 
-/** Why an answer did not come to its end. */
+/** Returns why a response ended early. */
 function brokenOff({
   code = "",
   message,
@@ -84,7 +84,7 @@ function brokenOff({
   return `malformed HTTP response ${quoted(line)}`;
 }
 
-/** As `askForUpgrade`, for a client that gets the answer as it is. Rejects with 500. */
+/** Like `askForUpgrade`, for a response that is passed through. Rejects with 500. */
 export async function passUpgradeOn(...question: Parameters<typeof askForUpgrade>): Promise<BackendAnswer> {
   try {
     return await askForUpgrade(...question);
@@ -94,7 +94,10 @@ export async function passUpgradeOn(...question: Parameters<typeof askForUpgrade
   }
 }
 
-/** Passes on that the other server has refused to upgrade. Throws 500 where it has not, but has not upgraded either. */
+/**
+ * Passes a response through with which the other server rejected the upgrade. Throws 500 for a success status
+ * without an upgrade.
+ */
 export function refusal(response: IncomingMessage): ApiResponse {
   const status = response.statusCode ?? 502;
   if (status < 400) {

@@ -4,7 +4,10 @@ import type { Target } from "../proxy/kubelet.ts";
 import { passUpgradeOn, refusal } from "./backend.ts";
 import { passedOn } from "./request.ts";
 
-/** Passes a request to upgrade on to another server, and then the bytes of both sides (upstream's UpgradeAwareHandler). */
+/**
+ * Passes an upgrade request on to another server, then copies bytes in both directions (upstream's
+ * UpgradeAwareHandler).
+ */
 export async function upgradeThrough(
   target: Target,
   sent: ApiRequest,
@@ -30,10 +33,12 @@ export async function upgradeThrough(
   };
 }
 
-/** Milliseconds in which the rest of what one side has said may be sent to the other. */
+/** Milliseconds in which the remaining bytes of one side may be sent to the other. */
 const farewell = 10_000;
 
-/** Copies both ways until either side ends, which is the end of both. The heads are what was read of them already. */
+/**
+ * Copies in both directions until either side ends, which ends both. `heads`: bytes that were read already.
+ */
 export function joinConnections(
   client: Duplex,
   clientHead: Uint8Array,

@@ -18,17 +18,18 @@ import type { Target } from "../proxy/kubelet.ts";
 import { askForUpgrade, NoAnswer } from "./backend.ts";
 import { subprotocols } from "./request.ts";
 
-/** The protocol of WebSockets that is translated: kubelets before 1.36 do not speak it (KEP-4006). */
+/** The WebSocket protocol that is translated: kubelets before 1.36 do not support it (KEP-4006). */
 export const translatedProtocol = "v5.channel.k8s.io";
 
-/** What a kubelet is offered, as client-go offers it. */
+/** Protocols that are offered to a kubelet, as by client-go. */
 const offered = [translatedProtocol, ...remoteCommandProtocols];
-/** Milliseconds between two signs of life to the kubelet. */
+/** Milliseconds between two pings to the kubelet. */
 const pingPeriod = 5000;
 
 /**
- * Exec or attach of a WebSocket client, carried on to the kubelet over SPDY (upstream's StreamTranslatorHandler). What
- * goes wrong there is told on the error channel: the client has its connection before the kubelet is asked.
+ * Translates exec or attach of a WebSocket client to SPDY for the kubelet (upstream's
+ * StreamTranslatorHandler). Errors are sent on the error channel, because the client's connection is
+ * established before the kubelet's.
  */
 export function translated(
   target: Target,
@@ -58,7 +59,7 @@ export function translated(
   };
 }
 
-/** Where a command goes on to. */
+/** The target of a command. */
 interface Kubelet {
   readonly target: Target;
   readonly path: string;
@@ -120,12 +121,12 @@ function failed(message: string): RemoteStatus {
   return { metadata: {}, ...status, details: { causes: [{ message }] }, code: code! };
 }
 
-/** Maximum length of the text of a refusal that is passed on. */
+/** Maximum length of an error message that is passed on. */
 const maxRefusalLength = 50_000;
 
 const redirects = new Set([301, 302, 303, 307, 308]);
 
-/** Why a kubelet has not upgraded: the message of its Status, or its text. */
+/** Returns why a kubelet has not upgraded: the message of its Status, or its text. */
 async function refusedBecause(response: IncomingMessage): Promise<string> {
   const { location } = response.headers;
   if (redirects.has(response.statusCode ?? 0) && location !== undefined) {
@@ -156,7 +157,7 @@ function messageOf(text: string): string | undefined {
   return found === undefined ? undefined : String(found).trim();
 }
 
-/** Answers how to stop. */
+/** Returns a function that stops the pings. */
 function pingEvery(milliseconds: number, ping: () => Promise<void>, clock: Clock): () => void {
   let cancel: () => void;
   const next = (): void => {

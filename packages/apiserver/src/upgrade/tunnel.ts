@@ -9,7 +9,10 @@ import { joinConnections } from "./through.ts";
 const prefix = "SPDY/3.1+";
 const suffix = ".k8s.io";
 
-/** The protocols over SPDY that a WebSocket client offers to tunnel: `portforward.k8s.io` of `SPDY/3.1+portforward.k8s.io`. */
+/**
+ * Returns the protocols over SPDY that a WebSocket client offers to tunnel: `portforward.k8s.io` of
+ * `SPDY/3.1+portforward.k8s.io`.
+ */
 export function tunnelledProtocols(request: ApiRequest): readonly string[] {
   return subprotocols(request)
     .filter((each) => each.startsWith(prefix) && each.endsWith(suffix))
@@ -17,8 +20,8 @@ export function tunnelledProtocols(request: ApiRequest): readonly string[] {
 }
 
 /**
- * Port-forward of a WebSocket client: its binary messages are the bytes of a SPDY connection to the kubelet (upstream's
- * TunnelingHandler).
+ * Tunnels port-forward of a WebSocket client: its binary messages are the bytes of a SPDY connection to the
+ * kubelet (upstream's TunnelingHandler).
  */
 export async function tunnelled(
   target: Target,

@@ -8,18 +8,18 @@ import { type Address, resolveService } from "../proxy/service-address.ts";
 import type { Storage } from "../storage/storage.ts";
 import { CallFailure } from "./errors.ts";
 
-/** Largest answer that is read. */
+/** Maximum size of a response, in bytes. */
 const answerLimit = 8 * 1024 * 1024;
 
-/** Where a webhook is, and how it shows that it is the right one. */
+/** The address of a webhook, and how it is verified. */
 interface Target {
   readonly url: URL;
   readonly address: Address;
-  /** The name that its certificate must bear. */
+  /** The name in its certificate. */
   readonly serverName: string;
 }
 
-/** Asks webhooks over HTTPS; connections are kept for the next question. */
+/** Calls webhooks over HTTPS; connections are kept alive. */
 export class WebhookClient {
   readonly #agent = new Agent({ keepAlive: true, scheduling: "lifo", timeout: 60_000 });
   readonly #storage: Storage;
@@ -35,7 +35,7 @@ export class WebhookClient {
     this.#agent.destroy();
   }
 
-  /** Posts a body and answers with that of the response. Throws CallFailure. */
+  /** Posts a body and returns that of the response. Throws CallFailure. */
   async post(
     config: WebhookClientConfig,
     body: string,
@@ -116,7 +116,7 @@ export class WebhookClient {
         },
       );
       sent.on("error", (error: NodeJS.ErrnoException) => {
-        // The other end has closed a connection that was kept: it has not read the question.
+        // The other end has closed a connection that was kept alive: it has not read the request.
         if (sent.reusedSocket && error.code === "ECONNRESET" && !signal.aborted) {
           resolve(this.#send({ url, address, serverName }, caBundle, body, signal));
         } else reject(error);
@@ -126,7 +126,7 @@ export class WebhookClient {
   }
 }
 
-/** Where a webhook says it is; the time it has is told to it. Ports stay as they are written. */
+/** Returns the URL of a webhook, with its timeout as a parameter. Ports stay as written. */
 function urlOf({ url, service }: WebhookClientConfig, timeoutSeconds: number): string {
   const port = service?.port ?? 443;
   const base = service
