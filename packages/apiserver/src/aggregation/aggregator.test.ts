@@ -38,7 +38,7 @@ test("a request is passed on to the back end in the user's name", async (t) => {
   assert.equal(made.status, 201, JSON.stringify(made.body));
   assert.deepEqual(made.body, { url: `${flunders}?dryRun=All`, body: '{"kind":"Flunder"}' });
   assert.deepEqual(made.headers["warning"], ["299 - a", "299 - b"]);
-  const { headers, client } = backEnd.asked.find(({ method }) => method === "POST")!;
+  const { headers, client } = backEnd.received.find(({ method }) => method === "POST")!;
   assert.equal(client, "front-proxy-client");
   assert.deepEqual(headers["x-remote-user"], ["eve"]);
   assert.deepEqual(headers["x-remote-uid"], ["u1"]);
@@ -52,11 +52,11 @@ test("a request is passed on to the back end in the user's name", async (t) => {
 test("an unauthorized request does not reach the back end", async (t) => {
   const { call, backEnd, condition } = await aggregated(t);
   await condition("Passed");
-  const before = backEnd.asked.length;
+  const before = backEnd.received.length;
   const refused = await call("GET", flunders, { user: "eve" });
   assert.equal(refused.status, 403);
   assert.match(refused.body.message, /flunders.wardle.example.com is forbidden: User "eve" cannot list/);
-  assert.ok(backEnd.asked.slice(before).every(({ url }) => url !== flunders));
+  assert.ok(backEnd.received.slice(before).every(({ url }) => url !== flunders));
 });
 
 test("a watch streams, and ends at the back end when the client disconnects", async (t) => {
@@ -113,9 +113,9 @@ test("an in-process component gets objects and events", async (t) => {
 
 test("an upgraded connection is passed through, with the user's name", async (t) => {
   const { server, backEnd, condition } = await aggregated(t);
-  let asked: { readonly headers: Record<string, unknown> } | undefined;
+  let received: { readonly headers: Record<string, unknown> } | undefined;
   backEnd.onUpgrade = (request, socket) => {
-    asked = request as never;
+    received = request as never;
     socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
     socket.on("data", (data: Buffer) => socket.write(data));
   };
@@ -137,7 +137,7 @@ test("an upgraded connection is passed through, with the user's name", async (t)
   });
   while (!text.endsWith("hello")) await setTimeout(5);
   assert.match(text, /^HTTP\/1\.1 101/);
-  assert.deepEqual(asked?.headers["x-remote-group"], ["system:masters", "system:authenticated"]);
+  assert.deepEqual(received?.headers["x-remote-group"], ["system:masters", "system:authenticated"]);
   client.destroy();
 });
 

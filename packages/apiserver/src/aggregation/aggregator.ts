@@ -56,17 +56,17 @@ export class Aggregator {
   answer(request: ApiRequest, info: RequestInfo, user: UserInfo): Promise<ApiResponse> | undefined {
     if (this.remote.size === 0) return undefined;
     const service = this.#serviceFor(info.path);
-    return service && this.#proxied(service, request, info, user);
+    return service && this.#proxyRequest(service, request, info, user);
   }
 
-  async #proxied(
+  async #proxyRequest(
     service: APIService,
     request: ApiRequest,
     info: RequestInfo,
     user: UserInfo,
   ): Promise<ApiResponse> {
-    const { proxied } = await import("./proxy.ts");
-    return proxied(this.#backEnds, { service, request, info, user, clock: this.#clock });
+    const { proxyRequest } = await import("./proxy.ts");
+    return proxyRequest(this.#backEnds, { service, request, info, user, clock: this.#clock });
   }
 
   #serviceFor(path: string): APIService | undefined {

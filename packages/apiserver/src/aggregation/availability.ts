@@ -42,7 +42,7 @@ export async function checkAvailability(
   const url = urlOf(address, path);
   const missing = `failing or missing response from ${url}`;
   try {
-    const { status } = await ask(service, address, path, {}, { backEnds, clock, signal });
+    const { status } = await fetchDocument(service, address, path, {}, { backEnds, clock, signal });
     if (status >= 200 && status < 300)
       return { status: "True", reason: "Passed", message: "all checks passed" };
     return failed("FailedDiscoveryCheck", `${missing}: bad status from ${url}: ${status}`);
@@ -80,7 +80,7 @@ function hasSlices(namespace: string, name: string, storage: Storage): boolean {
 }
 
 /** Options for requests that the aggregator makes to back ends. */
-export interface Asking {
+export interface FetchOptions {
   readonly backEnds: BackEnds;
   readonly clock: Clock;
   /** Aborts when the server stops. */
@@ -92,12 +92,12 @@ export interface Asking {
 /**
  * Gets a document as the aggregator itself. Rejects with Go's error message if there is no response in time.
  */
-export async function ask(
+export async function fetchDocument(
   service: APIService,
   address: Address,
   path: string,
   headers: Readonly<Record<string, string>>,
-  { backEnds, clock, signal, timeout = checkTimeout }: Asking,
+  { backEnds, clock, signal, timeout = checkTimeout }: FetchOptions,
 ): Promise<Document> {
   const late = new AbortController();
   const cancel = clock.after(timeout, () => late.abort());

@@ -8,7 +8,7 @@ import { type Address, resolveService } from "../proxy/service-address.ts";
 import type { Storage } from "../storage/storage.ts";
 
 /** A request to a back end. */
-export interface Question {
+export interface BackEndRequest {
   readonly method: string;
   /** Path and query. */
   readonly path: string;
@@ -65,8 +65,8 @@ export class BackEnds {
   /**
    * Sends a request; resolves when the response begins. Rejects with Node's Error if there is no response.
    */
-  send(service: APIService, { host, port }: Address, question: Question): Promise<IncomingMessage> {
-    const { method, path, headers, body, signal } = question;
+  send(service: APIService, { host, port }: Address, sent: BackEndRequest): Promise<IncomingMessage> {
+    const { method, path, headers, body, signal } = sent;
     const options = { agent: this.#agent, host, port, method, path, signal, ...this.tls(service) };
     const sized = body === undefined ? headers : { ...headers, "content-length": String(body.length) };
     return new Promise((resolve, reject) => {
@@ -74,7 +74,7 @@ export class BackEnds {
       call.on("error", (error: NodeJS.ErrnoException) => {
         // The other end has closed a connection that was kept alive. It may or may not have read the request.
         if (call.reusedSocket && error.code === "ECONNRESET" && !signal.aborted && isSafe(method))
-          resolve(this.send(service, { host, port }, question));
+          resolve(this.send(service, { host, port }, sent));
         else reject(error);
       });
       call.once("response", (response) => {
@@ -86,9 +86,9 @@ export class BackEnds {
   }
 
   /** Reads a whole document. Rejects with Go's error message if this fails. */
-  async read(service: APIService, address: Address, question: Question): Promise<Document> {
+  async read(service: APIService, address: Address, sent: BackEndRequest): Promise<Document> {
     try {
-      const response = await this.send(service, address, question);
+      const response = await this.send(service, address, sent);
       const chunks: Buffer[] = [];
       let length = 0;
       for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -104,10 +104,10 @@ export class BackEnds {
       };
     } catch (error) {
       const { servername = "" } = this.tls(service);
-      const why = question.signal.aborted
+      const reason = sent.signal.aborted
         ? "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
         : failureText(error as Error, servername);
-      throw new Error(`Get "${urlOf(address, question.path)}": ${why}`);
+      throw new Error(`Get "${urlOf(address, sent.path)}": ${reason}`);
     }
   }
 }

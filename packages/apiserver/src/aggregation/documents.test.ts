@@ -86,8 +86,8 @@ test("OpenAPI contains the documents of a back end", async (t) => {
   assert.notEqual(paths["version"].serverRelativeURL, "/openapi/v3/version?hash=2");
   const document = await call("GET", paths[name].serverRelativeURL, { user: "eve" });
   assert.equal(document.body.openapi, "3.0.0");
-  const asked = backEnd.asked.find(({ url }) => url.startsWith(`/openapi/v3${versionPath}`))!;
-  assert.deepEqual(asked.headers["x-remote-user"], ["eve"]);
+  const received = backEnd.received.find(({ url }) => url.startsWith(`/openapi/v3${versionPath}`))!;
+  assert.deepEqual(received.headers["x-remote-user"], ["eve"]);
   const swagger = await eventually(
     async () => (await call("GET", "/openapi/v2")).body,
     (found) => found.paths[`${versionPath}/flunders`] !== undefined,
@@ -137,7 +137,7 @@ test("a malformed document does not break the server's own", async (t) => {
   });
   const { call, backEnd, eventually } = tested;
   await eventually(
-    async () => backEnd.asked.some(({ url }) => url === versionPath),
+    async () => backEnd.received.some(({ url }) => url === versionPath),
     (isAsked) => isAsked,
   );
   await eventually(

@@ -28,7 +28,7 @@ export function forwardedHeaders(request: ApiRequest, user: UserInfo): Values {
  * Returns the headers of a response that are passed on. The content length is dropped: it may change on the
  * way.
  */
-export function answerHeaders(headers: NodeJS.Dict<string[]>): Record<string, string[]> {
+export function passedResponseHeaders(headers: NodeJS.Dict<string[]>): Record<string, string[]> {
   return withoutConnection(headers, ["content-length"]);
 }
 

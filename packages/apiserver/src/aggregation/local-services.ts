@@ -17,7 +17,7 @@ const managedLabel = "kube-aggregator.kubernetes.io/automanaged";
 type Managed = "onstart" | "true";
 
 /** The desired state of an APIService. */
-interface Wanted {
+interface DesiredService {
   readonly managed: Managed;
   readonly spec: APIServiceSpec;
 }
@@ -39,9 +39,9 @@ export class LocalServices {
   readonly #definitions: ResourceCache;
   readonly #queue: WorkQueue;
   /** Desired APIServices of built-in versions, by name. */
-  readonly #builtIn: ReadonlyMap<string, Wanted>;
+  readonly #builtIn: ReadonlyMap<string, DesiredService>;
   /** Desired APIServices of versions that definitions serve, by name. */
-  #custom: ReadonlyMap<string, Wanted> = new Map();
+  #custom: ReadonlyMap<string, DesiredService> = new Map();
   readonly #presentAtStart = new Set<string>();
   readonly #synced = new Set<string>();
   #scheduled = false;
@@ -67,9 +67,9 @@ export class LocalServices {
     for (const { object } of this.#cache.range(this.#cache.prefix))
       this.#presentAtStart.add(object.metadata.name);
     this.#custom = this.#ofDefinitions();
-    const wanted = [...this.#builtIn, ...this.#custom];
+    const desired = [...this.#builtIn, ...this.#custom];
     await Promise.all(
-      wanted
+      desired
         .filter(([name]) => !this.#presentAtStart.has(name))
         .map(async ([name, each]) => {
           await this.#own.put(this.#served, this.#draft(name, each));
@@ -85,8 +85,8 @@ export class LocalServices {
     await this.#queue.close();
   }
 
-  #ofDefinitions(): Map<string, Wanted> {
-    const found = new Map<string, Wanted>();
+  #ofDefinitions(): Map<string, DesiredService> {
+    const found = new Map<string, DesiredService>();
     for (const { object } of this.#definitions.range(this.#definitions.prefix)) {
       const { group, versions } = (object as Definition).spec;
       for (const { name, served } of versions)
@@ -123,21 +123,21 @@ export class LocalServices {
 
   /** Upstream: autoregister_controller.go, checkAPIService */
   async #sync(name: string): Promise<void> {
-    const wanted = this.#builtIn.get(name) ?? this.#custom.get(name);
+    const desired = this.#builtIn.get(name) ?? this.#custom.get(name);
     const current = this.#find(name);
     const synced = this.#synced.has(name);
-    if (wanted?.managed === "onstart" && synced) return;
+    if (desired?.managed === "onstart" && synced) return;
     if (current === undefined) {
-      if (wanted) await this.#own.create(this.#served, this.#draft(name, wanted));
+      if (desired) await this.#own.create(this.#served, this.#draft(name, desired));
       return;
     }
     const managed = current.metadata.labels?.[managedLabel];
     if (managed !== "onstart" && managed !== "true") return;
     if (managed === "onstart" && (synced || !this.#presentAtStart.has(name))) return;
-    if (wanted === undefined) await this.#own.remove(this.#served, name, current.metadata.uid);
-    else if (!deepEqual(current.spec, wanted.spec))
+    if (desired === undefined) await this.#own.remove(this.#served, name, current.metadata.uid);
+    else if (!deepEqual(current.spec, desired.spec))
       await this.#own.change(this.#served, current, (draft) => {
-        (draft as APIService).spec = { ...wanted.spec };
+        (draft as APIService).spec = { ...desired.spec };
       });
   }
 
@@ -145,7 +145,7 @@ export class LocalServices {
     return this.#own.find(this.#served, "", name) as APIService | undefined;
   }
 
-  #draft(name: string, { managed, spec }: Wanted): KubeObject {
+  #draft(name: string, { managed, spec }: DesiredService): KubeObject {
     const draft = {
       apiVersion: "apiregistration.k8s.io/v1",
       kind: "APIService",
@@ -170,8 +170,8 @@ function isOvertaken(error: unknown): boolean {
  * Returns the desired APIServices of built-in versions. Upstream has none for its own group, and
  * metrics.k8s.io is left to metrics-server.
  */
-function builtInServices(resources: readonly ServedResource[]): ReadonlyMap<string, Wanted> {
-  const found = new Map<string, Wanted>();
+function builtInServices(resources: readonly ServedResource[]): ReadonlyMap<string, DesiredService> {
+  const found = new Map<string, DesiredService>();
   for (const { group, version, model } of resources) {
     const priority = builtInPriority(group, version);
     if (priority === undefined || model !== undefined || group === "apiregistration.k8s.io") continue;

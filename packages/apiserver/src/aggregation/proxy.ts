@@ -9,7 +9,7 @@ import type { RequestInfo } from "../request/info.ts";
 import { isUpgrade } from "../upgrade/request.ts";
 import { type BackEnds, urlOf } from "./back-end.ts";
 import { isAvailable } from "./condition.ts";
-import { answerHeaders, forwardedHeaders, identityHeaders, withoutIdentity } from "./headers.ts";
+import { forwardedHeaders, identityHeaders, passedResponseHeaders, withoutIdentity } from "./headers.ts";
 
 /** Timeout in milliseconds for discovery of a version: clients query every back end for it. */
 const discoveryTimeout = 5_000;
@@ -17,7 +17,7 @@ const discoveryTimeout = 5_000;
 const unavailable = (): ApiResponse => textResponse(503, "service unavailable\n");
 
 /** A request to a version of another server, after authentication and authorization. */
-export interface Forwarded {
+export interface ForwardedRequest {
   readonly service: APIService;
   readonly request: ApiRequest;
   readonly info: RequestInfo;
@@ -30,7 +30,7 @@ export interface Forwarded {
  *
  * Upstream: staging/src/k8s.io/kube-aggregator/pkg/apiserver/handler_proxy.go
  */
-export async function proxied(backEnds: BackEnds, forwarded: Forwarded): Promise<ApiResponse> {
+export async function proxyRequest(backEnds: BackEnds, forwarded: ForwardedRequest): Promise<ApiResponse> {
   const { service, request } = forwarded;
   if (!isAvailable(service)) return unavailable();
   let address: Address;
@@ -51,7 +51,7 @@ export async function proxied(backEnds: BackEnds, forwarded: Forwarded): Promise
 
 async function upgraded(
   backEnds: BackEnds,
-  { service, request, user, clock }: Forwarded,
+  { service, request, user, clock }: ForwardedRequest,
   { host, port }: Address,
 ): Promise<ApiResponse> {
   const { upgradeThrough } = await import("../upgrade/through.ts");
@@ -79,7 +79,7 @@ function inNameOf(request: ApiRequest, user: UserInfo): ApiRequest {
 
 async function answered(
   backEnds: BackEnds,
-  { service, request, info, user, clock }: Forwarded,
+  { service, request, info, user, clock }: ForwardedRequest,
   address: Address,
 ): Promise<ApiResponse> {
   const { method, url: path } = request;
@@ -98,7 +98,12 @@ async function answered(
   response.once("close", done);
   const status = response.statusCode ?? 502;
   if (request.credential.type === "user") return inProcess(request, response, status);
-  return { type: "bytes", status, headers: answerHeaders(response.headersDistinct), chunks: response };
+  return {
+    type: "bytes",
+    status,
+    headers: passedResponseHeaders(response.headersDistinct),
+    chunks: response,
+  };
 }
 
 function bodyOf({ body }: ApiRequest): Uint8Array | undefined {
@@ -109,7 +114,7 @@ function bodyOf({ body }: ApiRequest): Uint8Array | undefined {
 
 /** In process, objects and events are handed over instead of bytes. */
 function inProcess(request: ApiRequest, response: IncomingMessage, status: number): Promise<ApiResponse> {
-  const headers = answerHeaders(response.headersDistinct);
+  const headers = passedResponseHeaders(response.headersDistinct);
   const single = Object.entries(headers).map(([name, values]) => [name, values.join(", ")]);
   return wireResponse(request, {
     status,

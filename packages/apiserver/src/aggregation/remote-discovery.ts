@@ -1,5 +1,5 @@
 import type { APIService } from "@dray/api/apiregistration/v1";
-import { type Asking, ask } from "./availability.ts";
+import { type FetchOptions, fetchDocument } from "./availability.ts";
 
 /**
  * APIVersionDiscovery of apidiscovery.k8s.io/v2: the resources of a version, for the document of all groups.
@@ -29,13 +29,19 @@ const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupD
 export async function readDiscovery(
   service: APIService,
   known: RemoteDiscovery | undefined,
-  asking: Asking,
+  fetchOptions: FetchOptions,
 ): Promise<RemoteDiscovery> {
   const { group = "", version = "" } = service.spec;
-  const address = asking.backEnds.address(service);
+  const address = fetchOptions.backEnds.address(service);
   const isKnown = known?.etag !== undefined && known.entry.freshness === "Current";
   const tag: Record<string, string> = isKnown ? { "if-none-match": known.etag! } : {};
-  const all = await ask(service, address, "/apis", { accept: aggregatedType, ...tag }, asking);
+  const all = await fetchDocument(
+    service,
+    address,
+    "/apis",
+    { accept: aggregatedType, ...tag },
+    fetchOptions,
+  );
   if (all.status === 304 && isKnown) return known;
   if (all.status === 503) throw new Error("the server answered 503 to /apis");
   if (all.status === 200 && isAggregated(all.headers["content-type"])) {
@@ -45,7 +51,7 @@ export async function readDiscovery(
     return { entry, ...(etag === undefined ? {} : { etag }) };
   }
   const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
-  const one = await ask(service, address, path, {}, asking);
+  const one = await fetchDocument(service, address, path, {}, fetchOptions);
   if (one.status !== 200) throw new Error(`the server answered ${one.status} to ${path}`);
   return { entry: { version, resources: fromResourceList(JSON.parse(one.text)), freshness: "Current" } };
 }

@@ -1,6 +1,6 @@
 import type { APIService } from "@dray/api/apiregistration/v1";
 import type { JSONObject } from "@dray/api/openapi";
-import { type Asking, ask } from "./availability.ts";
+import { type FetchOptions, fetchDocument } from "./availability.ts";
 import { type Swagger, swaggerOf } from "./swagger-part.ts";
 import { convertedSwagger } from "./swagger-to-v3.ts";
 
@@ -27,9 +27,9 @@ const timeout = 60_000;
 export async function readOpenAPI(
   service: APIService,
   known: RemoteOpenAPI | undefined,
-  asking: Asking,
+  fetchOptions: FetchOptions,
 ): Promise<RemoteOpenAPI> {
-  const slow = { ...asking, timeout };
+  const slow = { ...fetchOptions, timeout };
   const paths = await pathsOf(service, slow);
   const { swagger, etag } = await swaggerFrom(service, known, slow);
   const read = {
@@ -50,10 +50,13 @@ export async function readOpenAPI(
  * Returns the entries of the group and the version in the list of OpenAPI v3 documents; undefined if there is
  * no list.
  */
-async function pathsOf(service: APIService, asking: Asking): Promise<RemoteOpenAPI["paths"] | undefined> {
+async function pathsOf(
+  service: APIService,
+  fetchOptions: FetchOptions,
+): Promise<RemoteOpenAPI["paths"] | undefined> {
   const { group = "", version = "" } = service.spec;
-  const address = asking.backEnds.address(service);
-  const { status, text } = await ask(service, address, "/openapi/v3", {}, asking);
+  const address = fetchOptions.backEnds.address(service);
+  const { status, text } = await fetchDocument(service, address, "/openapi/v3", {}, fetchOptions);
   if (status === 404) return undefined;
   if (status !== 200) throw new Error(`the server answered ${status} to /openapi/v3`);
   const { paths = {} } = JSON.parse(text) as { paths?: RemoteOpenAPI["paths"] };
@@ -65,11 +68,11 @@ async function pathsOf(service: APIService, asking: Asking): Promise<RemoteOpenA
 async function swaggerFrom(
   service: APIService,
   known: RemoteOpenAPI | undefined,
-  asking: Asking,
+  fetchOptions: FetchOptions,
 ): Promise<Pick<RemoteOpenAPI, "swagger" | "etag">> {
-  const address = asking.backEnds.address(service);
+  const address = fetchOptions.backEnds.address(service);
   const tag: Record<string, string> = known?.etag === undefined ? {} : { "if-none-match": known.etag };
-  const { status, headers, text } = await ask(service, address, "/openapi/v2", tag, asking);
+  const { status, headers, text } = await fetchDocument(service, address, "/openapi/v2", tag, fetchOptions);
   if (status === 304 && known !== undefined) return known;
   if (status === 404) return {};
   if (status !== 200) throw new Error(`the server answered ${status} to /openapi/v2`);

@@ -176,19 +176,19 @@ export class RemoteServices {
       return;
     }
     const { backEnds, clock, log } = this.#parts;
-    const asking = { backEnds, clock, signal: this.#stop.signal };
+    const fetchOptions = { backEnds, clock, signal: this.#stop.signal };
     const [{ readDiscovery }, { readOpenAPI }] = await Promise.all([
       import("./remote-discovery.ts"),
       import("./remote-openapi.ts"),
     ]);
-    const tried = <T>(promise: Promise<T>): Promise<T | undefined> =>
+    const attempt = <T>(promise: Promise<T>): Promise<T | undefined> =>
       promise.catch((error: unknown) => {
         log.debug({ name, error }, "a document of an aggregated API server could not be read");
         return undefined;
       });
-    const discovery = await tried(readDiscovery(remote.service, remote.discovery, asking));
+    const discovery = await attempt(readDiscovery(remote.service, remote.discovery, fetchOptions));
     this.#keep(name, remote, { discovery: discovery ?? stale });
-    const openAPI = discovery && (await tried(readOpenAPI(remote.service, remote.openAPI, asking)));
+    const openAPI = discovery && (await attempt(readOpenAPI(remote.service, remote.openAPI, fetchOptions)));
     if (openAPI !== undefined) this.#keep(name, remote, { openAPI });
     if (discovery !== undefined && openAPI !== undefined) this.#documents.addAfter(name, documentsInterval);
     else this.#documents.addRateLimited(name);

@@ -15,7 +15,7 @@ const extraHeader = "impersonate-extra-";
 const nodePrefix = "system:node:";
 const authentication = "authentication.k8s.io";
 /** From this number of checks on, the right to impersonate everything is checked first. */
-const many = 4;
+const minWildcardCheck = 4;
 
 type Authorize = (attributes: Attributes) => Decision;
 /** The parts of a request that contain the impersonation headers. */
@@ -33,7 +33,7 @@ export function impersonate(
   authorize: Authorize,
   constrained: boolean,
 ): UserInfo {
-  const wanted = wantedUser(headers);
+  const wanted = impersonatedUser(headers);
   if (wanted === undefined) return request.user;
   const modes = [...(constrained ? constrainedModes(request.user, wanted) : []), "legacy"];
   let first: unknown;
@@ -50,14 +50,14 @@ export function impersonate(
   throw first;
 }
 
-interface WantedUser {
+interface ImpersonatedUser {
   readonly name: string;
   readonly uid: string;
   readonly groups: readonly string[];
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-function wantedUser({ headers, repeated = {} }: Headers): WantedUser | undefined {
+function impersonatedUser({ headers, repeated = {} }: Headers): ImpersonatedUser | undefined {
   if (!Object.keys(headers).some((header) => header.startsWith("impersonate-"))) return undefined;
   const values = (header: string): readonly string[] =>
     repeated[header] ?? (headers[header] === undefined ? [] : [headers[header]]);
@@ -81,7 +81,7 @@ function wantedUser({ headers, repeated = {} }: Headers): WantedUser | undefined
 }
 
 /** Returns the modes of constrained impersonation that fit the user, the narrowest first. */
-function constrainedModes(sender: UserInfo, wanted: WantedUser): string[] {
+function constrainedModes(sender: UserInfo, wanted: ImpersonatedUser): string[] {
   const node = nodeName(wanted.name);
   const plain = wanted.uid === "" && wanted.groups.length === 0 && Object.keys(wanted.extra).length === 0;
   if (node !== undefined) {
@@ -95,7 +95,12 @@ function constrainedModes(sender: UserInfo, wanted: WantedUser): string[] {
 }
 
 /** Checks both rights: to do this request in the user's name, and to impersonate the user. */
-function checkMode(wanted: WantedUser, request: Attributes, mode: string, authorize: Authorize): UserInfo {
+function checkMode(
+  wanted: ImpersonatedUser,
+  request: Attributes,
+  mode: string,
+  authorize: Authorize,
+): UserInfo {
   const associated = mode === "associated-node";
   const sender = associated ? withNodeKeys(request.user) : request.user;
   demand(authorize, { ...request, user: sender, verb: `impersonate-on:${mode}:${request.verb}` });
@@ -109,7 +114,7 @@ function withNodeKeys(user: UserInfo): UserInfo {
 }
 
 function checkUser(
-  wanted: WantedUser,
+  wanted: ImpersonatedUser,
   sender: UserInfo,
   verb: string,
   authorize: Authorize,
@@ -158,12 +163,12 @@ function checkGroups(
     throw forbiddenError(ask(""), "impersonating the empty string group is not allowed");
   if (limited && groups.includes("system:masters"))
     throw forbiddenError(ask("system:masters"), "impersonating the system:masters group is not allowed");
-  if (limited && groups.length >= many && authorize(ask("*")).allowed) return;
+  if (limited && groups.length >= minWildcardCheck && authorize(ask("*")).allowed) return;
   for (const group of groups) demand(authorize, ask(group));
 }
 
 function checkExtra(
-  extra: WantedUser["extra"],
+  extra: ImpersonatedUser["extra"],
   limited: boolean,
   ask: (key: string, name: string) => Attributes,
   authorize: Authorize,
@@ -175,7 +180,11 @@ function checkExtra(
       const wrong = extraError(key, list);
       if (wrong !== undefined) throw forbiddenError(ask("", ""), wrong);
     }
-    if ((entries.length >= many || values.length >= many) && authorize(ask("*", "*")).allowed) return;
+    if (
+      (entries.length >= minWildcardCheck || values.length >= minWildcardCheck) &&
+      authorize(ask("*", "*")).allowed
+    )
+      return;
   }
   for (const [key, list] of entries) for (const value of list) demand(authorize, ask(key, value));
 }
@@ -237,7 +246,7 @@ function decodeKey(key: string): string {
 }
 
 /** Formats the structure with Go's verb `%#v`. */
-function goText({ name, uid, groups, extra }: WantedUser): string {
+function goText({ name, uid, groups, extra }: ImpersonatedUser): string {
   const list = (items: readonly string[]): string =>
     items.length === 0 ? "[]string(nil)" : `[]string{${items.map((item) => quoted(item)).join(", ")}}`;
   const entries = Object.entries(extra).sort(([left], [right]) => (left < right ? -1 : 1));

@@ -12,12 +12,12 @@ export const serviceAccountPrefix = "system:serviceaccount:";
 const extraPrefix = "authentication.kubernetes.io/";
 
 /** The user and the audiences of a valid token, or why it is not valid. */
-export type TokenAnswer =
+export type TokenResult =
   | { readonly user: UserInfo; readonly audiences: readonly string[] }
   | { readonly error: string };
 
 /** Milliseconds for which the result for a valid token is cached, as upstream. */
-const believedMilliseconds = 10_000;
+const tokenCacheTtl = 10_000;
 
 export interface BoundTo {
   readonly pod?: Pod;
@@ -34,7 +34,7 @@ export class ServiceAccountTokens {
   readonly issuer: string;
   /** Called for each use of a token of a Secret. */
   legacyUsed?: (secret: Secret) => void;
-  readonly #believed = new Map<string, { readonly claims: TokenClaims; readonly until: number }>();
+  readonly #cached = new Map<string, { readonly claims: TokenClaims; readonly until: number }>();
 
   constructor(signer: TokenSigner, issuer: string, storage: Storage, clock: Clock, newId: () => string) {
     this.signer = signer;
@@ -66,10 +66,10 @@ export class ServiceAccountTokens {
   }
 
   /** Returns the user of this token, if one of `audiences` is among its own. */
-  check(token: string, audiences: readonly string[]): TokenAnswer {
+  check(token: string, audiences: readonly string[]): TokenResult {
     const now = this.#clock.now();
-    const believed = this.#believed.get(token);
-    let claims = believed && believed.until > now ? believed.claims : undefined;
+    const cached = this.#cached.get(token);
+    let claims = cached && cached.until > now ? cached.claims : undefined;
     if (claims === undefined) {
       const verified = this.signer.verify(token, [this.issuer, legacyIssuer]);
       if ("error" in verified) return refused(verified.error);
@@ -85,9 +85,9 @@ export class ServiceAccountTokens {
     if (shared.length === 0) return wrongAudience(aud, audiences);
     const wrong = timeError(claims, now / 1000);
     if (wrong !== undefined) return refused(wrong);
-    if (claims !== believed?.claims) {
-      const gone = this.#invalidated(claims);
-      if (gone !== undefined) return refused(gone);
+    if (claims !== cached?.claims) {
+      const invalidReason = this.#invalidated(claims);
+      if (invalidReason !== undefined) return refused(invalidReason);
       this.#believe(token, claims, now);
     }
     return { user: userOf(claims), audiences: shared };
@@ -98,7 +98,7 @@ export class ServiceAccountTokens {
     token: string,
     claims: Readonly<Record<string, unknown>>,
     audiences: readonly string[],
-  ): TokenAnswer {
+  ): TokenResult {
     const shared = audiences.filter((audience) => audience === this.issuer);
     if (shared.length === 0) return wrongAudience([this.issuer], audiences);
     const found = legacyToken(token, claims, this.#storage);
@@ -110,12 +110,12 @@ export class ServiceAccountTokens {
   }
 
   #believe(token: string, claims: TokenClaims, now: number): void {
-    for (const [key, entry] of this.#believed) {
+    for (const [key, entry] of this.#cached) {
       if (entry.until > now) break;
-      this.#believed.delete(key);
+      this.#cached.delete(key);
     }
-    this.#believed.delete(token);
-    this.#believed.set(token, { claims, until: now + believedMilliseconds });
+    this.#cached.delete(token);
+    this.#cached.set(token, { claims, until: now + tokenCacheTtl });
   }
 
   /**
@@ -163,11 +163,11 @@ export class ServiceAccountTokens {
 }
 
 /** Returns a 401 with upstream's message: the general error, then that of one token authenticator. */
-function refused(error: string): TokenAnswer {
+function refused(error: string): TokenResult {
   return { error: error === "" ? "invalid bearer token" : `[invalid bearer token, ${error}]` };
 }
 
-function wrongAudience(own: readonly string[], wanted: readonly string[]): TokenAnswer {
+function wrongAudience(own: readonly string[], wanted: readonly string[]): TokenResult {
   return refused(`token audiences ${goList(own)} is invalid for the target audiences ${goList(wanted)}`);
 }
 

@@ -27,7 +27,7 @@ export interface NamedObject {
 /** Claims that a trusted key has signed, or the error: an empty text if the token has another issuer. */
 export type Verified = { readonly claims: Readonly<Record<string, unknown>> } | { readonly error: string };
 
-interface BelievedKey {
+interface TrustedKey {
   readonly key: KeyObject;
   readonly id: string;
   readonly algorithm: "ES256" | "RS256";
@@ -36,7 +36,7 @@ interface BelievedKey {
 /** Signs JWTs with one key, and checks those of any of several: ES256 for a P-256 key, RS256 for an RSA key. */
 export class TokenSigner {
   readonly #private: KeyObject;
-  readonly #believed: readonly BelievedKey[];
+  readonly #trusted: readonly TrustedKey[];
   readonly algorithm: "ES256" | "RS256";
   readonly #keyId: string;
 
@@ -50,17 +50,17 @@ export class TokenSigner {
     const own = createPublicKey(this.#private);
     this.algorithm = algorithmOf(this.#private);
     const keys = verificationKeys.map((pem) => createPublicKey(pem));
-    this.#believed = (keys.length === 0 ? [own] : keys).map((believed) => ({
-      key: believed,
-      id: keyIdOf(believed),
-      algorithm: algorithmOf(believed),
+    this.#trusted = (keys.length === 0 ? [own] : keys).map((trusted) => ({
+      key: trusted,
+      id: keyIdOf(trusted),
+      algorithm: algorithmOf(trusted),
     }));
     this.#keyId = keyIdOf(own);
   }
 
   /** Returns the trusted keys as JSON Web Keys (RFC 7517). */
   publicKeys(): object[] {
-    return this.#believed.map(({ key, id, algorithm }) => {
+    return this.#trusted.map(({ key, id, algorithm }) => {
       const { kty, ...parameters } = key.export({ format: "jwk" });
       return { use: "sig", kty, kid: id, alg: algorithm, ...parameters };
     });
@@ -68,7 +68,7 @@ export class TokenSigner {
 
   /** The algorithms of these keys, without duplicates. */
   get algorithms(): string[] {
-    return [...new Set(this.#believed.map(({ algorithm }) => algorithm))].sort();
+    return [...new Set(this.#trusted.map(({ algorithm }) => algorithm))].sort();
   }
 
   sign(claims: TokenClaims | Readonly<Record<string, string>>): string {
@@ -90,7 +90,7 @@ export class TokenSigner {
       return { error: "" };
     }
     const keyId = head["kid"] ?? "";
-    const keys = this.#believed.filter(({ id }) => keyId === "" || keyId === id);
+    const keys = this.#trusted.filter(({ id }) => keyId === "" || keyId === id);
     if (keys.length === 0) return { error: "invalid signature, no keys found" };
     const text = Buffer.from(`${parts[0]}.${parts[1]}`);
     const signature = Buffer.from(parts[2]!, "base64url");

@@ -71,8 +71,8 @@ export function denialText(attributes: Attributes, reason: string): string {
   }
   const what = subresource === "" ? resource : `${resource}/${subresource}`;
   const where = namespace === "" ? "at the cluster scope" : `in the namespace ${quoted(namespace)}`;
-  const why = reason === "" ? "" : `: ${reason}`;
-  return `User ${who} cannot ${verb} resource ${quoted(what)} in API group ${quoted(group)} ${where}${why}`;
+  const detail = reason === "" ? "" : `: ${reason}`;
+  return `User ${who} cannot ${verb} resource ${quoted(what)} in API group ${quoted(group)} ${where}${detail}`;
 }
 
 /** Returns the 403 for a denied request. */

@@ -57,10 +57,10 @@ export function breakdown(rule: PolicyRule): PolicyRule[] {
 /** Maximum number of parts that rules are split into: comparing more may take hours. */
 const maxParts = 100_000;
 
-/** Returns the parts of `wanted` that no rule of `held` covers. */
-export function uncovered(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
-  const parts = wanted.reduce((sum, rule) => sum + partCount(rule), 0);
-  const each = parts > maxParts ? wanted : wanted.flatMap(breakdown);
+/** Returns the parts of `required` that no rule of `held` covers. */
+export function uncovered(held: readonly PolicyRule[], required: readonly PolicyRule[]): PolicyRule[] {
+  const parts = required.reduce((sum, rule) => sum + partCount(rule), 0);
+  const each = parts > maxParts ? required : required.flatMap(breakdown);
   return each.filter((part) => !held.some((rule) => covers(rule, part)));
 }
 
@@ -71,28 +71,30 @@ function partCount({ apiGroups, resources, resourceNames, nonResourceURLs, verbs
 }
 
 /** Reports whether a rule grants everything that another one grants. */
-function covers(rule: PolicyRule, wanted: PolicyRule): boolean {
+function covers(rule: PolicyRule, required: PolicyRule): boolean {
   const all = (own: readonly string[] | undefined, list: readonly string[] | undefined): boolean =>
     (list ?? []).every((value) => hasOrAll(own, value));
-  if (!all(rule.verbs, wanted.verbs)) return false;
-  const urls = wanted.nonResourceURLs ?? [];
+  if (!all(rule.verbs, required.verbs)) return false;
+  const urls = required.nonResourceURLs ?? [];
   const granted = rule.nonResourceURLs ?? [];
   if (!urls.every((url) => granted.some((own) => pathMatches(own, url)))) return false;
-  const resources = wanted.resources ?? [];
+  const resources = required.resources ?? [];
   if (resources.length === 0) return true;
-  if (!all(rule.apiGroups, wanted.apiGroups)) return false;
+  if (!all(rule.apiGroups, required.apiGroups)) return false;
   if (!resources.every((resource) => coversResource(rule, resource))) return false;
   const names = rule.resourceNames ?? [];
   if (names.length === 0) return true;
-  const wantedNames = wanted.resourceNames ?? [];
-  return wantedNames.length > 0 && wantedNames.every((name) => names.includes(name));
+  const requiredNames = required.resourceNames ?? [];
+  return requiredNames.length > 0 && requiredNames.every((name) => names.includes(name));
 }
 
-function coversResource(rule: PolicyRule, wanted: string): boolean {
-  const [resource, subresource = ""] = wanted.split("/");
+function coversResource(rule: PolicyRule, required: string): boolean {
+  const [resource, subresource = ""] = required.split("/");
   return (rule.resources ?? []).some(
     (own) =>
-      own === "*" || own === wanted || (subresource !== "" && resource !== "" && own === `*/${subresource}`),
+      own === "*" ||
+      own === required ||
+      (subresource !== "" && resource !== "" && own === `*/${subresource}`),
   );
 }
 

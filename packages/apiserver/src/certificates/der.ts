@@ -34,8 +34,8 @@ export function objectId(text: string): Buffer {
   const bytes = [first! * 40 + second!];
   for (const part of rest) {
     const digits = [part & 0x7f];
-    for (let left = Math.floor(part / 128); left > 0; left = Math.floor(left / 128)) {
-      digits.unshift((left & 0x7f) | 0x80);
+    for (let remaining = Math.floor(part / 128); remaining > 0; remaining = Math.floor(remaining / 128)) {
+      digits.unshift((remaining & 0x7f) | 0x80);
     }
     for (const each of digits) bytes.push(each);
   }

@@ -44,7 +44,7 @@ export interface CertificateOptions {
 
 const dayMilliseconds = 24 * 60 * 60 * 1000;
 /** Backdates certificates, for clock skew. */
-const slack = 60 * 60 * 1000;
+const clockSkew = 60 * 60 * 1000;
 
 /** Creates a certificate authority that is valid for ten years. `now` is in milliseconds since the epoch. */
 export async function createAuthority(name: string, now: number): Promise<Certificate> {
@@ -165,7 +165,7 @@ function build({ issuer, subject, now, days, key, issuerKey, extensions }: Certi
   const certificate = assembleCertificate({
     issuer,
     subject,
-    from: now - slack,
+    from: now - clockSkew,
     until: now + days * dayMilliseconds,
     publicKey: publicKeyDer(key),
     issuerKey,

@@ -18,7 +18,7 @@ export interface AuthenticationInfo {
 const namespace = "kube-system";
 const name = "extension-apiserver-authentication";
 /** Milliseconds for which an expired certificate is kept, for clock skew. */
-const slack = 5 * 60_000;
+const clockSkew = 5 * 60_000;
 
 type Data = Readonly<Record<string, string>>;
 
@@ -28,7 +28,7 @@ type Data = Readonly<Record<string, string>>;
  *
  * Upstream: pkg/controlplane/controller/clusterauthenticationtrust
  */
-export class AuthenticationInfoKeeper {
+export class AuthenticationInfoController {
   readonly #own: OwnObjects;
   readonly #served: ServedResource;
   readonly #info: AuthenticationInfo;
@@ -122,7 +122,7 @@ function combinedCertificates(text: string, now: number): string {
 
 function isValid(block: string, now: number): boolean {
   try {
-    return new X509Certificate(block).validToDate.getTime() > now - slack;
+    return new X509Certificate(block).validToDate.getTime() > now - clockSkew;
   } catch {
     return false;
   }

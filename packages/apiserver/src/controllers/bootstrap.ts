@@ -94,12 +94,12 @@ async function reconcile(
   registry: Registry,
   served: ServedResource,
   present: KubeObject,
-  wanted: KubeObject,
+  desired: KubeObject,
 ): Promise<void> {
   if (present.metadata.annotations?.["rbac.authorization.kubernetes.io/autoupdate"] === "false") return;
   const changed = served.resource.endsWith("roles")
-    ? withRules(present as ClusterRole, wanted as ClusterRole)
-    : withSubjects(present as ClusterRoleBinding, wanted as ClusterRoleBinding);
+    ? withRules(present as ClusterRole, desired as ClusterRole)
+    : withSubjects(present as ClusterRoleBinding, desired as ClusterRoleBinding);
   if (changed === undefined) return;
   const { name, namespace = "" } = present.metadata;
   await registry.update(
@@ -108,20 +108,20 @@ async function reconcile(
   );
 }
 
-function withRules(present: ClusterRole, wanted: ClusterRole): ClusterRole | undefined {
+function withRules(present: ClusterRole, desired: ClusterRole): ClusterRole | undefined {
   // The rules of an aggregating role are computed from other roles.
-  if (wanted.aggregationRule) return undefined;
-  const missing = uncovered(present.rules ?? [], wanted.rules ?? []);
+  if (desired.aggregationRule) return undefined;
+  const missing = uncovered(present.rules ?? [], desired.rules ?? []);
   return missing.length === 0 ? undefined : { ...present, rules: [...(present.rules ?? []), ...missing] };
 }
 
 function withSubjects(
   present: ClusterRoleBinding,
-  wanted: ClusterRoleBinding,
+  desired: ClusterRoleBinding,
 ): ClusterRoleBinding | undefined {
   // A role reference is immutable: a binding to another role belongs to a user.
-  if (!deepEqual(present.roleRef, wanted.roleRef)) return undefined;
-  const missing = (wanted.subjects ?? []).filter(
+  if (!deepEqual(present.roleRef, desired.roleRef)) return undefined;
+  const missing = (desired.subjects ?? []).filter(
     (subject) => !(present.subjects ?? []).some((own) => deepEqual(own, subject)),
   );
   if (missing.length === 0) return undefined;

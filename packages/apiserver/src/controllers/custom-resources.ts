@@ -24,7 +24,7 @@ interface Serving {
  * Milliseconds for which watches of an old definition continue, as upstream: clients treat a watch that ends
  * at once as an error.
  */
-const grace = 1_000;
+const watchGracePeriod = 1_000;
 
 export interface CustomResourcesParts {
   readonly registry: Registry;
@@ -127,16 +127,17 @@ export class CustomResources {
     for (const name of names) {
       if (this.#ended) return;
       try {
-        await this.#bring(name);
+        await this.#reconcile(name);
       } catch (error) {
-        const gone = StatusError.is(error, "NotFound") || StatusError.is(error, "Conflict");
-        if (!gone) this.#log.error({ error, name }, "a definition of custom resources could not be followed");
+        const isGone = StatusError.is(error, "NotFound") || StatusError.is(error, "Conflict");
+        if (!isGone)
+          this.#log.error({ error, name }, "a definition of custom resources could not be followed");
       }
     }
   }
 
   /** Takes one step towards the desired state of the definition; each write triggers the next. */
-  async #bring(name: string): Promise<void> {
+  async #reconcile(name: string): Promise<void> {
     const definition = this.#find(name);
     if (definition === undefined) return;
     if (definition.metadata.deletionTimestamp !== undefined) {
@@ -213,7 +214,7 @@ export class CustomResources {
       this.#ending.delete(end);
       ended.abort();
     };
-    const cancel = this.#clock.after(grace, end);
+    const cancel = this.#clock.after(watchGracePeriod, end);
     this.#ending.add(end);
   }
 
@@ -238,8 +239,8 @@ export class CustomResources {
       message,
     });
     if (!isTrue(definition, "Established")) {
-      const why = terminating("False", "NeverEstablished", "resource was never established");
-      await this.#writeCondition(definition, why, true);
+      const detail = terminating("False", "NeverEstablished", "resource was never established");
+      await this.#writeCondition(definition, detail, true);
       return;
     }
     const progress = terminating(
@@ -252,8 +253,8 @@ export class CustomResources {
       await this.#writeCondition(definition, progress);
       return;
     }
-    const left = await this.#deleteObjects(definition);
-    if (left > 0) {
+    const remaining = await this.#deleteObjects(definition);
+    if (remaining > 0) {
       this.#watchObjects(definition);
       return;
     }

@@ -37,8 +37,8 @@ export async function repairAddresses(
     for (const address of heldAddresses(object as Service)) owners.set(address, object as Service);
   }
   for (const { metadata } of [...addresses]) {
-    const ours = metadata.labels?.[managedBy] === allocator;
-    if (!owners.delete(metadata.name) && ours) await writer.remove(metadata.name);
+    const isOwn = metadata.labels?.[managedBy] === allocator;
+    if (!owners.delete(metadata.name) && isOwn) await writer.remove(metadata.name);
   }
   for (const [address, service] of owners) await writer.create(address, service);
 }

@@ -29,10 +29,10 @@ const nameColumn: Column = {
 export function printerOf(
   definitions: readonly CustomResourceColumnDefinition[] | undefined,
 ): Printer<KubeObject> {
-  const wanted = definitions === undefined || definitions.length === 0 ? [age] : definitions;
+  const selected = definitions === undefined || definitions.length === 0 ? [age] : definitions;
   const columns: Column[] = [nameColumn];
   const cells: ((object: KubeObject, now: number) => Cell | null)[] = [];
-  for (const { name, type, format = "", description, priority = 0, jsonPath } of wanted) {
+  for (const { name, type, format = "", description, priority = 0, jsonPath } of selected) {
     const path = parseJsonPath(jsonPath);
     if (path === undefined) break;
     columns.push({

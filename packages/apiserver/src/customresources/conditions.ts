@@ -33,12 +33,12 @@ export function withCondition(
 }
 
 /** Names that other definitions of the group have accepted. */
-interface Taken {
+interface NamesInUse {
   readonly resources: ReadonlySet<string>;
   readonly kinds: ReadonlySet<string>;
 }
 
-function takenBy(others: readonly Definition[]): Taken {
+function namesInUse(others: readonly Definition[]): NamesInUse {
   const resources = new Set<string>();
   const kinds = new Set<string>();
   for (const { status } of others) {
@@ -58,36 +58,36 @@ export function nameStatus(
   group: readonly Definition[],
   now: string,
 ): Status | undefined {
-  const wanted = definition.spec.names;
+  const desired = definition.spec.names;
   const accepted: Partial<Names> = definition.status?.acceptedNames ?? {};
-  if (sameNames(wanted, accepted)) return undefined;
-  const taken = takenBy(group);
+  if (sameNames(desired, accepted)) return undefined;
+  const inUse = namesInUse(group);
   const names: Partial<Names> = { ...accepted };
   let refused: Condition | undefined;
   const refuse = (reason: string, message: string): void => {
     refused = { type: "NamesAccepted", status: "False", reason, message };
   };
   const claim = (field: "plural" | "singular" | "kind" | "listKind", used: ReadonlySet<string>): void => {
-    const name = wanted[field] ?? "";
+    const name = desired[field] ?? "";
     if (name !== (accepted[field] ?? "") && used.has(name)) {
       refuse(`${field[0]!.toUpperCase()}${field.slice(1)}Conflict`, `"${name}" is already in use`);
     } else names[field] = name;
   };
-  claim("plural", taken.resources);
-  claim("singular", taken.resources);
-  const short = wanted.shortNames ?? [];
+  claim("plural", inUse.resources);
+  claim("singular", inUse.resources);
+  const short = desired.shortNames ?? [];
   const own = accepted.shortNames ?? [];
   const conflicts = short
-    .filter((name) => !own.includes(name) && taken.resources.has(name))
+    .filter((name) => !own.includes(name) && inUse.resources.has(name))
     .map((name) => `"${name}" is already in use`);
   if (conflicts.length > 0) {
     refuse("ShortNamesConflict", conflicts.length === 1 ? conflicts[0]! : `[${conflicts.join(", ")}]`);
-  } else if (wanted.shortNames === undefined) delete names.shortNames;
-  else names.shortNames = wanted.shortNames;
-  claim("kind", taken.kinds);
-  claim("listKind", taken.kinds);
-  if (wanted.categories === undefined) delete names.categories;
-  else names.categories = wanted.categories;
+  } else if (desired.shortNames === undefined) delete names.shortNames;
+  else names.shortNames = desired.shortNames;
+  claim("kind", inUse.kinds);
+  claim("listKind", inUse.kinds);
+  if (desired.categories === undefined) delete names.categories;
+  else names.categories = desired.categories;
   const naming = refused ?? {
     type: "NamesAccepted",
     status: "True",
@@ -131,8 +131,8 @@ function sameNames(a: Partial<Names>, b: Partial<Names>): boolean {
 
 /** Returns the next condition that must change: approval, schemas, or established. */
 export function nextCondition(definition: Definition): Condition | undefined {
-  const wanted = [approvalCondition(definition), schemaCondition(definition), established(definition)];
-  return wanted.find((condition) => {
+  const desired = [approvalCondition(definition), schemaCondition(definition), established(definition)];
+  return desired.find((condition) => {
     if (condition === undefined) return false;
     const known = definition.status?.conditions?.find(({ type }) => type === condition.type);
     return (

@@ -31,19 +31,21 @@ describe("a conversion webhook", () => {
   const hooks = new Hooks();
   let tested: TestServer;
   /** Changes the response of the webhook. */
-  let spoil: (review: { response: { convertedObjects: object[] } }) => object = (review) => review;
+  let alterResponse: (review: { response: { convertedObjects: object[] } }) => object = (review) => review;
 
   before(() => hooks.start());
   after(() => hooks.stop());
   beforeEach(async () => {
-    spoil = (review) => review;
+    alterResponse = (review) => review;
     hooks.asked.length = 0;
     hooks.replies.set("convert", ({ apiVersion, request }: Review) => {
       const convertedObjects = request.objects.map((object: Converted) =>
         inVersion(object, request.desiredAPIVersion),
       );
       const response = { uid: request.uid, convertedObjects, result: { status: "Success" } };
-      return JSON.stringify(spoil({ ...{ kind: "ConversionReview", apiVersion }, response } as never));
+      return JSON.stringify(
+        alterResponse({ ...{ kind: "ConversionReview", apiVersion }, response } as never),
+      );
     });
     tested = await testServer();
     await tested.namespace("n");
@@ -183,8 +185,8 @@ describe("a conversion webhook", () => {
     ]);
   });
 
-  const spoilt: Readonly<
-    Record<string, readonly [change: (converted: Record<string, unknown>) => object, why: RegExp]>
+  const altered: Readonly<
+    Record<string, readonly [change: (converted: Record<string, unknown>) => object, reason: RegExp]>
   > = {
     "another name": [
       (object) => ({ ...object, metadata: { ...(object["metadata"] as object), name: "b" } }),
@@ -203,10 +205,10 @@ describe("a conversion webhook", () => {
       /metadata.labels\[a\] must be a string/,
     ],
   };
-  for (const [name, [change, why]] of Object.entries(spoilt)) {
+  for (const [name, [change, reason]] of Object.entries(altered)) {
     test(`must not answer with ${name}`, async () => {
       await create("v1", "a", { hostPort: "h:1" });
-      spoil = ({ response, ...rest }) => ({
+      alterResponse = ({ response, ...rest }) => ({
         ...rest,
         response: {
           ...response,
@@ -219,16 +221,16 @@ describe("a conversion webhook", () => {
         body.message,
         /^conversion webhook for stable.example.com\/v1, Kind=Site returned invalid/,
       );
-      assert.match(body.message, why);
+      assert.match(body.message, reason);
       // Invalid responses are not cached.
-      spoil = (review) => review;
+      alterResponse = (review) => review;
       assert.equal((await tested.call("GET", `${collection("v2")}/a`)).status, 200);
     });
   }
 
   test("may change labels and annotations, and no other metadata", async () => {
     const { body: created } = await create("v1", "a", { hostPort: "h:1" }, { labels: { x: "y" } });
-    spoil = ({ response, ...rest }) => ({
+    alterResponse = ({ response, ...rest }) => ({
       ...rest,
       response: {
         ...response,
@@ -251,14 +253,14 @@ describe("a conversion webhook", () => {
     await create("v1", "a", { hostPort: "h:1" });
     const ask = async (): Promise<string> => (await tested.call("GET", `${collection("v2")}/a`)).body.message;
     const because = "conversion webhook for stable.example.com/v1, Kind=Site failed: ";
-    spoil = ({ response, ...rest }) => ({
+    alterResponse = ({ response, ...rest }) => ({
       ...rest,
       response: { ...response, result: { status: "Failure", message: "no such port" } },
     });
     assert.equal(await ask(), `${because}no such port`);
-    spoil = ({ response, ...rest }) => ({ ...rest, response: { ...response, uid: "x" } });
+    alterResponse = ({ response, ...rest }) => ({ ...rest, response: { ...response, uid: "x" } });
     assert.match(await ask(), /failed: expected response.uid=".+", got "x"$/);
-    spoil = ({ response, ...rest }) => ({ ...rest, response: { ...response, convertedObjects: [] } });
+    alterResponse = ({ response, ...rest }) => ({ ...rest, response: { ...response, convertedObjects: [] } });
     assert.match(await ask(), /returned 0 objects, expected 1$/);
     hooks.replies.set("convert", () => 503);
     assert.match(await ask(), /^conversion webhook for .* failed: /);

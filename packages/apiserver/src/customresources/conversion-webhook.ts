@@ -41,7 +41,7 @@ export class ConversionWebhook {
     const [first] = objects;
     if (first === undefined) return [];
     const from = `${first.apiVersion}, Kind=${first.kind}`;
-    const wrong = (why: string): Error => serverError(`conversion webhook for ${from} ${why}`);
+    const wrong = (reason: string): Error => serverError(`conversion webhook for ${from} ${reason}`);
     let made: readonly unknown[];
     try {
       made = await this.#ask(objects, apiVersion);

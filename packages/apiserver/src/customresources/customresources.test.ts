@@ -5,7 +5,7 @@ import { type Answer, type CallOptions, type TestServer, testServer } from "../t
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const applyPatch = { "content-type": "application/apply-patch+yaml" };
 
-interface Sketch {
+interface DefinitionOptions {
   readonly schema?: object;
   readonly names?: object;
   readonly version?: object;
@@ -13,7 +13,7 @@ interface Sketch {
 }
 
 /** Returns a definition of widgets in a group of its own. */
-function widgets(group: string, { schema, names, version, versions }: Sketch = {}): object {
+function widgets(group: string, { schema, names, version, versions }: DefinitionOptions = {}): object {
   const openAPIV3Schema = {
     type: "object",
     properties: { spec: schema ?? { type: "object", properties: { size: { type: "integer" } } } },
@@ -57,8 +57,8 @@ suite("custom resources", () => {
     answer.body.status?.conditions?.find((one: { type: string }) => one.type === type);
 
   /** Creates a definition of widgets and waits until it is served; returns the path of the collection. */
-  async function define(group: string, sketch?: Sketch, version = "v1"): Promise<string> {
-    const answer = await call("POST", definitions, { body: widgets(group, sketch) });
+  async function define(group: string, options?: DefinitionOptions, version = "v1"): Promise<string> {
+    const answer = await call("POST", definitions, { body: widgets(group, options) });
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
     await until(`/apis/${group}/${version}`, ({ status }) => status === 200);
     return `/apis/${group}/${version}/namespaces/n/widgets`;
@@ -322,8 +322,8 @@ suite("custom resources", () => {
   });
 
   test("invalid definitions are rejected", async () => {
-    const refusal = async (group: string, sketch: Sketch): Promise<string> => {
-      const answer = await call("POST", `${definitions}?dryRun=All`, { body: widgets(group, sketch) });
+    const refusal = async (group: string, options: DefinitionOptions): Promise<string> => {
+      const answer = await call("POST", `${definitions}?dryRun=All`, { body: widgets(group, options) });
       assert.equal(answer.status, 422);
       return answer.body.message;
     };

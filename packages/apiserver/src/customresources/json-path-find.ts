@@ -14,7 +14,7 @@ export function findAll(path: Path, value: unknown): Found | undefined {
 }
 
 function follow(step: Step, values: Found): Found | undefined {
-  switch (step.sort) {
+  switch (step.type) {
     case "field":
       return values.flatMap((value) =>
         isPlain(value) && Object.hasOwn(value, step.name) ? [value[step.name]] : [],
@@ -62,7 +62,7 @@ function withDescendants(value: unknown): Found {
   return children.length === 0 ? [] : [value, ...children.flatMap(withDescendants)];
 }
 
-function sliced({ from, to, step = 1 }: Step & { sort: "slice" }, value: unknown): Found | undefined {
+function sliced({ from, to, step = 1 }: Step & { type: "slice" }, value: unknown): Found | undefined {
   if (!Array.isArray(value)) return undefined;
   const { length } = value;
   const start = from < 0 ? from + length : from;
@@ -74,20 +74,20 @@ function sliced({ from, to, step = 1 }: Step & { sort: "slice" }, value: unknown
 }
 
 function filtered(
-  { left, comparison }: Step & { sort: "filter" },
+  { left, comparison }: Step & { type: "filter" },
   list: readonly unknown[],
 ): Found | undefined {
   return each(list, (item) => {
     const found = findAll(left, item);
     if (comparison === undefined) return found !== undefined && found.length > 0 ? [item] : [];
-    const wanted = findAll(comparison.right, item);
+    const operand = findAll(comparison.right, item);
     if (found === undefined || found.length > 1) return undefined;
     if (found.length === 0) return [];
-    if (wanted === undefined || wanted.length > 1) return undefined;
-    if (wanted.length === 0) return [];
+    if (operand === undefined || operand.length > 1) return undefined;
+    if (operand.length === 0) return [];
     const last = comparison.right.at(-1);
-    const real = last?.sort === "literal" && last.real === true;
-    const holds = compare(comparison.operator, found[0], wanted[0], real);
+    const real = last?.type === "literal" && last.real === true;
+    const holds = compare(comparison.operator, found[0], operand[0], real);
     return holds === undefined ? undefined : holds ? [item] : [];
   });
 }

@@ -74,7 +74,7 @@ export class CustomModel implements ResourceModel {
    * Pending calls of the webhook, by object and apiVersion: watchers need the same conversion at the same
    * time.
    */
-  readonly #asked = new WeakMap<KubeObject, Map<string, Promise<void>>>();
+  readonly #pending = new WeakMap<KubeObject, Map<string, Promise<void>>>();
   #rules: RuleSet | undefined;
   /** Warnings of rules that an object would violate if it were new. */
   readonly #tolerated = new WeakMap<KubeObject, readonly string[]>();
@@ -211,18 +211,18 @@ export class CustomModel implements ResourceModel {
     const apiVersion = apiVersionOf(to);
     const known = this.#knownIn(apiVersion);
     const others = objects.filter((object) => object.apiVersion !== apiVersion && !known.has(object));
-    const asked = new Set<Promise<void>>();
+    const pending = new Set<Promise<void>>();
     const missing = others.filter((object) => {
-      const same = this.#asked.get(object)?.get(apiVersion);
-      if (same !== undefined) asked.add(same);
+      const same = this.#pending.get(object)?.get(apiVersion);
+      if (same !== undefined) pending.add(same);
       return same === undefined;
     });
     for (const group of Map.groupBy(missing, (object) => object.apiVersion).values()) {
       const answer = this.#ask(webhook, group, to);
-      asked.add(answer);
-      for (const object of group) this.#asked.set(object, new Map([[apiVersion, answer]]));
+      pending.add(answer);
+      for (const object of group) this.#pending.set(object, new Map([[apiVersion, answer]]));
     }
-    await Promise.all(asked);
+    await Promise.all(pending);
   }
 
   async #ask(webhook: ConversionWebhook, objects: readonly KubeObject[], to: ModelledKind): Promise<void> {
@@ -236,7 +236,7 @@ export class CustomModel implements ResourceModel {
         known.set(read, read);
       }
     } finally {
-      for (const object of objects) this.#asked.delete(object);
+      for (const object of objects) this.#pending.delete(object);
     }
   }
 
@@ -291,8 +291,8 @@ export class CustomModel implements ResourceModel {
     prepareForCreate: ({ metadata }) => {
       if (!this.#version.terminating) return;
       const { group, resource } = this.#version;
-      const why = "create not allowed while custom resource definition is terminating";
-      throw forbidden({ group, resource }, metadata.name, why);
+      const detail = "create not allowed while custom resource definition is terminating";
+      throw forbidden({ group, resource }, metadata.name, detail);
     },
   };
 

@@ -17,12 +17,12 @@ import { CustomModel } from "./model.ts";
 import { namesOf, scalePaths } from "./scale-paths.ts";
 
 /** Field sets that a write does not own: with a status subresource, neither half owns the other. */
-const ownedElsewhere = { "": setOf(["f:status"]), status: setOf(["f:metadata"], ["f:spec"]) };
+const resetFields = { "": setOf(["f:status"]), status: setOf(["f:metadata"], ["f:spec"]) };
 
 /** In the order of discovery. */
 const verbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 /** Verbs while the definition is terminating: nothing new is created. */
-const lastVerbs = ["delete", "deletecollection", "get", "list", "watch"];
+const terminatingVerbs = ["delete", "deletecollection", "get", "list", "watch"];
 const subresourceVerbs = ["get", "patch", "update"];
 
 /** The name under which the objects of a definition are stored: no built-in kind has a dot in its name. */
@@ -88,7 +88,7 @@ function resourceOf(
         kind: kind.kind,
         schema: applySchema(schema, spec.preserveUnknownFields === true),
         zero: {},
-        unowned: hasStatus ? ownedElsewhere : {},
+        unowned: hasStatus ? resetFields : {},
       },
       printer: printerOf(version.additionalPrinterColumns),
       webhook,
@@ -115,7 +115,7 @@ function resourceOf(
     listKind: names.listKind ?? `${kind.kind}List`,
     ...(names.shortNames === undefined ? {} : { shortNames: names.shortNames }),
     ...(names.categories === undefined ? {} : { categories: names.categories }),
-    verbs: isTrue(definition, "Terminating") ? lastVerbs : verbs,
+    verbs: isTrue(definition, "Terminating") ? terminatingVerbs : verbs,
     subresources: subresourcesOf(kind.kind, hasStatus, scale !== undefined),
     facts: { ...factsOf(version, hasStatus, scale !== undefined), ...(storage.served ? {} : unhashed) },
     ...(paths === undefined ? {} : { scalePaths: paths }),

@@ -59,5 +59,5 @@ function checkReplicas(errors: FieldErrors, path: string, object: Plain): void {
   }
 }
 
-const wrongType = (path: string, value: unknown, wanted: string): string =>
-  `${path.startsWith(".") ? path : `.${path}`} accessor error: ${goText(value)} is of the type ${value === null ? "<nil>" : goType(value)}, expected ${wanted}`;
+const wrongType = (path: string, value: unknown, expected: string): string =>
+  `${path.startsWith(".") ? path : `.${path}`} accessor error: ${goText(value)} is of the type ${value === null ? "<nil>" : goType(value)}, expected ${expected}`;

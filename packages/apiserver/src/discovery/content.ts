@@ -24,11 +24,11 @@ export function contentResponse(
     etag: `"${hash}"`,
     ...more,
   };
-  const asked = request.headers["if-none-match"];
+  const ifNoneMatch = request.headers["if-none-match"];
   const since = Date.parse(request.headers["if-modified-since"] ?? "");
   // Times have whole seconds, so an ETag takes precedence.
-  const known = asked === undefined ? modified < since + 1000 : matches(asked, hash);
-  if (known) return bodyResponse(304, headers, () => "");
+  const isCurrent = ifNoneMatch === undefined ? modified < since + 1000 : matches(ifNoneMatch, hash);
+  if (isCurrent) return bodyResponse(304, headers, () => "");
   return bodyResponse(200, { ...headers, "content-type": mediaType }, () => bytes);
 }
 

@@ -99,12 +99,12 @@ export class OpenAPI {
     const found = (await this.#subjects()).get(name);
     if (found === undefined) return bodyResponse(404, { "cache-control": "no-cache, private" }, () => "");
     const document = await this.#document(found);
-    const asked = new URL(request.url, "https://localhost").searchParams.get("hash");
-    if (asked && asked !== document.hash) {
+    const requestedHash = new URL(request.url, "https://localhost").searchParams.get("hash");
+    if (requestedHash && requestedHash !== document.hash) {
       return bodyResponse(301, { ...headers, location: documentURL(name, document.hash) }, () => "");
     }
     // A document at a hash never changes, so clients may cache it.
-    const caching = asked ? { "cache-control": "public, immutable" } : {};
+    const caching = requestedHash ? { "cache-control": "public, immutable" } : {};
     return contentResponse(request, { ...document, mediaType: json }, { vary: "Accept", ...caching });
   }
 
@@ -146,14 +146,14 @@ export class OpenAPI {
   }
 
   #document(subject: Subject): Promise<Encoded> {
-    if (typeof subject === "string") return this.#kept(this.#ofPaths, subject, subject);
+    if (typeof subject === "string") return this.#cached(this.#ofPaths, subject, subject);
     if (isRemote(subject))
-      return kept(this.#ofRemotes, subject, async () => this.#encoded(subject.converted!));
-    return this.#kept(this.#ofVersions, subject, subject);
+      return cached(this.#ofRemotes, subject, async () => this.#encoded(subject.converted!));
+    return this.#cached(this.#ofVersions, subject, subject);
   }
 
-  #kept<Key>(documents: Keeper<Key>, key: Key, subject: GroupVersion | string): Promise<Encoded> {
-    return kept(documents, key, async () =>
+  #cached<Key>(documents: DocumentCache<Key>, key: Key, subject: GroupVersion | string): Promise<Encoded> {
+    return cached(documents, key, async () =>
       this.#encoded(Buffer.from(JSON.stringify(await this.#make(subject)))),
     );
   }
@@ -185,12 +185,16 @@ export class OpenAPI {
   }
 }
 
-interface Keeper<Key> {
+interface DocumentCache<Key> {
   get(key: Key): Promise<Encoded> | undefined;
   set(key: Key, document: Promise<Encoded>): unknown;
 }
 
-function kept<Key>(documents: Keeper<Key>, key: Key, make: () => Promise<Encoded>): Promise<Encoded> {
+function cached<Key>(
+  documents: DocumentCache<Key>,
+  key: Key,
+  make: () => Promise<Encoded>,
+): Promise<Encoded> {
   const known = documents.get(key);
   if (known !== undefined) return known;
   const document = make();

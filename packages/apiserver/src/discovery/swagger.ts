@@ -29,8 +29,8 @@ export class Swagger {
   }
 
   /** Responds to `/openapi/v2`; undefined for other paths. */
-  async response(request: ApiRequest, asked: string): Promise<ApiResponse | undefined> {
-    if (asked !== path) return undefined;
+  async response(request: ApiRequest, requestPath: string): Promise<ApiResponse | undefined> {
+    if (requestPath !== path) return undefined;
     const type = acceptedType(request, [json, deprecatedProtobuf, protobuf]);
     const headers = { "cache-control": "no-cache, private", vary: "Accept" };
     if (type === undefined) return bodyResponse(406, headers, () => "");

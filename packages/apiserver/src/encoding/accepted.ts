@@ -29,7 +29,7 @@ function hasTable(info: RequestInfo, served: ServedResource): boolean {
 }
 
 /** A request and its resource, if any. */
-interface Asked {
+interface RequestedEncoding {
   readonly request: ApiRequest;
   readonly info?: RequestInfo;
   readonly served?: ServedResource;
@@ -38,7 +38,11 @@ interface Asked {
 /**
  * Returns the encoding of the response, or with `stream` of the watch, that the client accepts. Throws 406.
  */
-export function accepted({ request, info, served }: Asked, forms: Forms, stream = false): Accepted {
+export function accepted(
+  { request, info, served }: RequestedEncoding,
+  forms: Forms,
+  stream = false,
+): Accepted {
   const tables = info === undefined || served === undefined || hasTable(info, served);
   // Objects without a built-in schema are encoded in protobuf only when converted to another kind.
   const protobuf = served?.facts.schemaless !== true || info?.subresource === "scale";

@@ -60,11 +60,11 @@ export function alreadyExists(resource: { group: string; resource: string }, nam
 export function conflict(
   resource: { group: string; resource: string },
   name: string,
-  why: string,
+  detail: string,
 ): StatusError {
   return StatusError.of(
     "Conflict",
-    `Operation cannot be fulfilled on ${qualified(resource)} ${quoted(name)}: ${why}`,
+    `Operation cannot be fulfilled on ${qualified(resource)} ${quoted(name)}: ${detail}`,
     {
       name,
       ...groupOf(resource),
@@ -77,11 +77,11 @@ export function conflict(
 export function forbidden(
   resource: { group: string; resource: string },
   name: string,
-  why: string,
+  detail: string,
   details: object = {},
 ): StatusError {
   const subject = name === "" ? qualified(resource) : `${qualified(resource)} ${quoted(name)}`;
-  return StatusError.of("Forbidden", `${subject} is forbidden: ${why}`, {
+  return StatusError.of("Forbidden", `${subject} is forbidden: ${detail}`, {
     ...(name === "" ? {} : { name }),
     ...groupOf(resource),
     kind: resource.resource,

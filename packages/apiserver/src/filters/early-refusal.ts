@@ -17,8 +17,8 @@ export function earlyRefusal(parts: FilterParts, head: ApiRequest): ApiResponse 
   try {
     const info = requestInfo(head.method, head.url);
     const sender = authenticator.authenticate(head.credential);
-    const wanted = requestAttributes(sender, info);
-    const user = impersonate(wanted, head, authorize, constrainedImpersonation);
+    const attributes = requestAttributes(sender, info);
+    const user = impersonate(attributes, head, authorize, constrainedImpersonation);
     checkAuthorized(parts, head, user, info);
     return undefined;
   } catch (error) {

@@ -13,8 +13,8 @@ export function withImpersonation({
   constrainedImpersonation,
 }: Pick<FilterParts, "authorize" | "constrainedImpersonation">): Filter {
   return (next) => (call) => {
-    const wanted = requestAttributes(call.user, call.info);
-    call.user = impersonate(wanted, call.request, authorize, constrainedImpersonation);
+    const attributes = requestAttributes(call.user, call.info);
+    call.user = impersonate(attributes, call.request, authorize, constrainedImpersonation);
     return next(call);
   };
 }

@@ -1,4 +1,4 @@
-import { answeredWithin, timeLimit } from "../http/deadline.ts";
+import { respondWithin, timeLimit } from "../http/deadline.ts";
 import { endsWith } from "../request/ends-with.ts";
 import { isLongRunning } from "../request/long-running.ts";
 import type { Filter } from "./call.ts";
@@ -24,7 +24,7 @@ export function withTimeout({
       return next(call);
     }
     call.limit = timeLimit(info.query, timeout);
-    return answeredWithin(clock, call.limit, request, (timed) => {
+    return respondWithin(clock, call.limit, request, (timed) => {
       call.request = timed;
       return next(call);
     });

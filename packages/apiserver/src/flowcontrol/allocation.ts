@@ -34,15 +34,18 @@ export function allocate(sum: number, shares: readonly Share[]): Allocation {
   const fractions = shares
     .flatMap(({ lower, upper }, index) => [lower / targets[index]!, upper / targets[index]!])
     .sort((a, b) => a - b);
-  let [below, least] = [0, total(at(0))];
-  if (sum <= least) return { amounts: at(0), fraction: 0 };
+  let [below, totalBelow] = [0, total(at(0))];
+  if (sum <= totalBelow) return { amounts: at(0), fraction: 0 };
   for (const above of fractions) {
-    const most = total(at(above));
-    if (most >= sum) {
-      const fraction = most === least ? above : below + ((sum - least) / (most - least)) * (above - below);
+    const totalAbove = total(at(above));
+    if (totalAbove >= sum) {
+      const fraction =
+        totalAbove === totalBelow
+          ? above
+          : below + ((sum - totalBelow) / (totalAbove - totalBelow)) * (above - below);
       return { amounts: at(fraction), fraction };
     }
-    [below, least] = [above, most];
+    [below, totalBelow] = [above, totalAbove];
   }
   return { amounts: shares.map(({ upper }) => upper), fraction: below };
 }

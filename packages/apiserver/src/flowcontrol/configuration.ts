@@ -147,19 +147,19 @@ export class Configuration {
     const limited = all.filter(({ isExempt }) => !isExempt);
     const sum = (amounts: readonly number[]): number => amounts.reduce((a, b) => a + b, 0);
     const seats = sum(all.map(({ nominalSeats }) => nominalSeats));
-    let left = seats;
+    let remaining = seats;
     for (const level of all) {
       if (!level.isExempt) continue;
       level.setSeats(level.keptSeats);
-      left -= level.currentSeats;
+      remaining -= level.currentSeats;
     }
-    const least = sum(limited.map(({ minSeats }) => minSeats));
+    const minTotal = sum(limited.map(({ minSeats }) => minSeats));
     const kept = sum(limited.map(({ keptSeats }) => keptSeats));
     for (const level of limited) level.targetSeats = Math.max(level.keptSeats, level.smoothedDemand);
     this.fairFraction = 0;
-    if (left <= least) for (const level of limited) level.setSeats(level.minSeats);
-    else if (left <= kept) {
-      const part = (left - least) / (kept - least);
+    if (remaining <= minTotal) for (const level of limited) level.setSeats(level.minSeats);
+    else if (remaining <= kept) {
+      const part = (remaining - minTotal) / (kept - minTotal);
       for (const level of limited)
         level.setSeats(level.minSeats + Math.round((level.keptSeats - level.minSeats) * part));
     } else this.#share(seats, limited);

@@ -8,7 +8,7 @@ import { dumpText } from "./dump.ts";
 import { WorkEstimator } from "./estimate.ts";
 import { FlowControl } from "./flow-control.ts";
 import type { Limiter } from "./limiter.ts";
-import { type Limits, Overload } from "./max-in-flight.ts";
+import { type Limits, MaxInFlightLimiter } from "./max-in-flight.ts";
 
 /** Dependencies of API Priority and Fairness. */
 export interface FlowControlParts {
@@ -37,7 +37,7 @@ export interface RequestControl {
 /** Throws a TypeError if the limits leave no seat. */
 export function createRequestControl(parts: FlowControlParts): RequestControl {
   const { storage, clock, log, limits, isEnabled, servedBy, send, signal } = parts;
-  if (!isEnabled) return { limiter: new Overload(limits), dump: () => undefined, start() {} };
+  if (!isEnabled) return { limiter: new MaxInFlightLimiter(limits), dump: () => undefined, start() {} };
   const seats = limits.readOnly + limits.mutating;
   if (seats <= 0) {
     throw new TypeError(

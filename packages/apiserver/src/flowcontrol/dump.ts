@@ -78,13 +78,13 @@ function queueRows({ name, requests }: PriorityLevel): Rows {
   const queues = [...requests.queues].sort((a, b) => a.index - b.index);
   return queues.map(({ index, waiting, executing, seatsInUse, nextStart, waitingWork }) => {
     const initial = [...waiting].reduce((sum, { work }) => sum + work.initialSeats, 0);
-    const most = [...waiting].reduce((sum, { seats }) => sum + seats, 0);
+    const totalSeats = [...waiting].reduce((sum, { seats }) => sum + seats, 0);
     return [
       name,
       ...[index, waiting.size, executing, seatsInUse].map(String),
       seatSeconds(nextStart),
       String(initial),
-      String(most),
+      String(totalSeats),
       seatSeconds(waitingWork),
     ];
   });

@@ -7,13 +7,13 @@ import { requestInfo } from "../request/info.ts";
 import type { Storage } from "../storage/storage.ts";
 import { WorkEstimator } from "./estimate.ts";
 import { PriorityLevel } from "./priority-level.ts";
-import { Watchers } from "./watchers.ts";
+import { WatchTracker } from "./watchers.ts";
 
-const count = (watchers: Watchers, method: string, url: string, minimum = 1): number =>
+const count = (watchers: WatchTracker, method: string, url: string, minimum = 1): number =>
   watchers.count(requestInfo(method, url), minimum);
 
 test("a write counts the watches of its resource, its namespace and its object", () => {
-  const watchers = new Watchers();
+  const watchers = new WatchTracker();
   const watch = (url: string): (() => void) => watchers.add(requestInfo("GET", `${url}?watch=1`));
   const ends = [
     watch("/api/v1/configmaps"),
@@ -33,7 +33,7 @@ test("a write counts the watches of its resource, its namespace and its object",
 });
 
 test("watches of the pods of a node are not counted for others", () => {
-  const watchers = new Watchers();
+  const watchers = new WatchTracker();
   const url = "/api/v1/pods?watch=1";
   watchers.add(requestInfo("GET", `${url}&fieldSelector=spec.nodeName%3Dn`));
   assert.equal(count(watchers, "POST", "/api/v1/namespaces/a/pods"), 0);

@@ -6,7 +6,7 @@ import type { ResourceCache } from "../storage/cache.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { PriorityLevel } from "./priority-level.ts";
 import { oneSeat, type WorkEstimate } from "./request.ts";
-import { Watchers } from "./watchers.ts";
+import { WatchTracker } from "./watchers.ts";
 
 /** Bytes of a list per seat (bytesPerSeat); lists are always served from memory. */
 const bytesPerSeat = 100_000;
@@ -32,7 +32,7 @@ interface Sample {
  * mutating_work_estimator.go
  */
 export class WorkEstimator {
-  readonly watchers = new Watchers();
+  readonly watchers = new WatchTracker();
   readonly #storage: Storage;
   readonly #clock: Clock;
   readonly #servedBy: (info: RequestInfo) => ServedResource | undefined;

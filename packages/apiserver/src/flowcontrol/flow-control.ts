@@ -4,8 +4,8 @@ import type { Configuration } from "./configuration.ts";
 import type { WorkEstimator } from "./estimate.ts";
 import type { Flow } from "./flow.ts";
 import {
-  type Arrival,
   kindOfRequest,
+  type LimitedRequest,
   type Limiter,
   type RequestKind,
   tooManyRequests,
@@ -43,7 +43,10 @@ export class FlowControl implements Limiter {
     this.#adjustLater();
   }
 
-  async run(arrival: Arrival, work: (watch?: WatchProgress) => Promise<ApiResponse>): Promise<ApiResponse> {
+  async run(
+    arrival: LimitedRequest,
+    work: (watch?: WatchProgress) => Promise<ApiResponse>,
+  ): Promise<ApiResponse> {
     const { info } = arrival;
     const isWatch = info.verb === "watch";
     if (!isWatch && isLongRunning(info)) return work();
@@ -72,7 +75,7 @@ export class FlowControl implements Limiter {
     this.#cancelAdjustment();
   }
 
-  #arrive({ info, user, notes }: Arrival): FlowRequest<Flow> {
+  #arrive({ info, user, notes }: LimitedRequest): FlowRequest<Flow> {
     const flow = this.#configuration.classifier.classify(info, user);
     const { level } = flow;
     notes.flow = flow;
@@ -87,7 +90,7 @@ export class FlowControl implements Limiter {
    * Resolves when the request is executed or rejected: after its maximum wait, or because the client has
    * disconnected.
    */
-  async #decision(request: FlowRequest<Flow>, { request: { signal }, limit }: Arrival): Promise<void> {
+  async #decision(request: FlowRequest<Flow>, { request: { signal }, limit }: LimitedRequest): Promise<void> {
     const give = (): void => request.flow.level.requests.timeOut(request);
     const cancel = this.#clock.after(Math.min(limit * waitFraction, maxWait), give);
     signal.addEventListener("abort", give, { once: true });
@@ -125,7 +128,7 @@ export class FlowControl implements Limiter {
   /** A watch holds a seat until it has sent the initial events. Writes count it until its end. */
   async #watch(
     request: FlowRequest<Flow>,
-    { request: { signal }, info }: Arrival,
+    { request: { signal }, info }: LimitedRequest,
     work: (watch: WatchProgress) => Promise<ApiResponse>,
   ): Promise<ApiResponse> {
     const forget = this.#estimator.watchers.add(info);

@@ -15,11 +15,11 @@ export function handOf(
   let entropy = digest.readBigUInt64LE();
   const hand: number[] = [];
   for (let dealt = 0; dealt < handSize; dealt++) {
-    const left = BigInt(queues - dealt);
-    let card = Number(entropy % left);
-    entropy /= left;
+    const remaining = BigInt(queues - dealt);
+    let card = Number(entropy % remaining);
+    entropy /= remaining;
     // Counts only queues that have not been dealt.
-    for (const taken of hand.toSorted((a, b) => a - b)) if (card >= taken) card++;
+    for (const index of hand.toSorted((a, b) => a - b)) if (card >= index) card++;
     hand.push(card);
   }
   return hand;

@@ -20,7 +20,7 @@ const interval = 60_000;
 export const producer = "api-priority-and-fairness-config-producer-v1";
 
 type Configured = FlowSchema | PriorityLevelConfiguration;
-type Wanted = BootstrapObject<Configured["spec"]>;
+type DesiredObject = BootstrapObject<Configured["spec"]>;
 
 /**
  * Keeps the FlowSchemas and priority levels of a new server: missing ones are created, the spec of the
@@ -43,10 +43,10 @@ export class FlowControlObjects {
   async ensure(): Promise<void> {
     // Writes of one turn of the event loop share one durable commit.
     await Promise.all([
-      ...suggestedLevels.map((wanted) => this.#ensure(this.#levels, wanted, false)),
-      ...suggestedSchemas.map((wanted) => this.#ensure(this.#schemas, wanted, false)),
-      ...mandatoryLevels.map((wanted) => this.#ensure(this.#levels, wanted, true)),
-      ...mandatorySchemas.map((wanted) => this.#ensure(this.#schemas, wanted, true)),
+      ...suggestedLevels.map((desired) => this.#ensure(this.#levels, desired, false)),
+      ...suggestedSchemas.map((desired) => this.#ensure(this.#schemas, desired, false)),
+      ...mandatoryLevels.map((desired) => this.#ensure(this.#levels, desired, true)),
+      ...mandatorySchemas.map((desired) => this.#ensure(this.#schemas, desired, true)),
     ]);
     await this.#removeOthers(this.#schemas, [...mandatorySchemas, ...suggestedSchemas]);
     await this.#removeOthers(this.#levels, [...mandatoryLevels, ...suggestedLevels]);
@@ -67,18 +67,18 @@ export class FlowControlObjects {
     signal.addEventListener("abort", cancel, { once: true });
   }
 
-  async #ensure(served: ServedResource, wanted: Wanted, isMandatory: boolean): Promise<void> {
-    const present = this.#own.find(served, "", wanted.metadata.name) as Configured | undefined;
+  async #ensure(served: ServedResource, desired: DesiredObject, isMandatory: boolean): Promise<void> {
+    const present = this.#own.find(served, "", desired.metadata.name) as Configured | undefined;
     if (present === undefined) {
-      await this.#own.ensure(served, wanted);
+      await this.#own.ensure(served, desired);
       return;
     }
-    const updates = isMandatory || wantsUpdates(present);
+    const updates = isMandatory || isAutoUpdated(present);
     const isAnnotated = parsedBool(present.metadata.annotations?.[autoUpdateAnnotation]) === updates;
-    const isSame = !updates || hasSpec(present, wanted);
+    const isSame = !updates || hasSpec(present, desired);
     if (isAnnotated && isSame) return;
     await this.#own.change(served, present, (draft) => {
-      if (!isSame) (draft as Configured).spec = thaw(wanted.spec) as Configured["spec"];
+      if (!isSame) (draft as Configured).spec = thaw(desired.spec) as Configured["spec"];
       draft.metadata.annotations = {
         ...draft.metadata.annotations,
         ...(isAnnotated ? {} : { [autoUpdateAnnotation]: String(updates) }),
@@ -87,8 +87,8 @@ export class FlowControlObjects {
   }
 
   /** Upstream: RemoveUnwantedObjects */
-  async #removeOthers(served: ServedResource, wanted: readonly Wanted[]): Promise<void> {
-    const names = new Set(wanted.map(({ metadata }) => metadata.name));
+  async #removeOthers(served: ServedResource, desired: readonly DesiredObject[]): Promise<void> {
+    const names = new Set(desired.map(({ metadata }) => metadata.name));
     for (const { metadata } of this.#own.list(served)) {
       const isOurs = parsedBool(metadata.annotations?.[autoUpdateAnnotation]) === true;
       if (isOurs && !names.has(metadata.name)) await this.#own.remove(served, metadata.name);
@@ -100,16 +100,16 @@ export class FlowControlObjects {
  * An object without the annotation is updated until its spec is changed for the first time
  * (shouldUpdateSpec).
  */
-function wantsUpdates({ metadata }: KubeObject): boolean {
+function isAutoUpdated({ metadata }: KubeObject): boolean {
   return parsedBool(metadata.annotations?.[autoUpdateAnnotation]) ?? Number(metadata.generation) === 1;
 }
 
 /** The fields of `exempt` that an administrator may change are ignored (plcSpecEqualish). */
-function hasSpec(present: Configured, wanted: Wanted): boolean {
-  const { exempt } = wanted.spec as PriorityLevelConfiguration["spec"];
-  if (exempt === undefined) return deepEqual(present.spec, wanted.spec);
+function hasSpec(present: Configured, desired: DesiredObject): boolean {
+  const { exempt } = desired.spec as PriorityLevelConfiguration["spec"];
+  if (exempt === undefined) return deepEqual(present.spec, desired.spec);
   const own = (present.spec as PriorityLevelConfiguration["spec"]).exempt;
-  return own !== undefined && deepEqual({ ...present.spec, exempt }, wanted.spec);
+  return own !== undefined && deepEqual({ ...present.spec, exempt }, desired.spec);
 }
 
 /** Upstream: Go's strconv.ParseBool; undefined if it is not a boolean. */

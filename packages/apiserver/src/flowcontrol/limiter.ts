@@ -11,7 +11,7 @@ export interface RequestNotes {
 }
 
 /** A request that needs a seat. */
-export interface Arrival {
+export interface LimitedRequest {
   readonly request: ApiRequest;
   readonly info: RequestInfo;
   readonly user: UserInfo;
@@ -35,7 +35,7 @@ export interface Limiter {
   /**
    * Runs `work` as soon as the request gets a seat; returns 429 if it gets none. `watch` is set for watches.
    */
-  run(arrival: Arrival, work: (watch?: WatchProgress) => Promise<ApiResponse>): Promise<ApiResponse>;
+  run(arrival: LimitedRequest, work: (watch?: WatchProgress) => Promise<ApiResponse>): Promise<ApiResponse>;
   /** Number of executing requests. */
   count(kind: RequestKind): number;
   /** Lines of the text format of Prometheus. */

@@ -2,7 +2,13 @@ import type { ApiResponse, UserInfo } from "@dray/client";
 import { nodesGroup } from "../authorization/node.ts";
 import type { RequestInfo } from "../request/info.ts";
 import { isLongRunning } from "../request/long-running.ts";
-import { type Arrival, kindOfRequest, type Limiter, type RequestKind, tooManyRequests } from "./limiter.ts";
+import {
+  kindOfRequest,
+  type LimitedRequest,
+  type Limiter,
+  type RequestKind,
+  tooManyRequests,
+} from "./limiter.ts";
 
 const healthPath = /^\/(?:healthz|livez|readyz)(?:\/|$)/;
 const leaders = new Set(["system:kube-controller-manager", "system:kube-scheduler"]);
@@ -21,7 +27,7 @@ type Seat = RequestKind | "leader-election" | "node-high" | "exempt";
  * serves some of them in time instead of all of them too late. Leader election and heartbeats of nodes, which
  * keep a cluster alive, have seats of their own; health checks and administrators are never rejected.
  */
-export class Overload implements Limiter {
+export class MaxInFlightLimiter implements Limiter {
   readonly #limits: Readonly<Record<Seat, number>>;
   readonly #counts = new Map<Seat, number>();
 
@@ -36,7 +42,7 @@ export class Overload implements Limiter {
     };
   }
 
-  async run({ info, user }: Arrival, work: () => Promise<ApiResponse>): Promise<ApiResponse> {
+  async run({ info, user }: LimitedRequest, work: () => Promise<ApiResponse>): Promise<ApiResponse> {
     if (isLongRunning(info)) return work();
     const seat = seatOf(info, user);
     const count = this.#count(seat);

@@ -26,8 +26,8 @@ export class RetryAfter {
       return;
     }
     this.#adjust(second);
-    const kept = Math.min(2 * this.#seconds, maxRetryAfter);
-    this.#history = this.#history.filter((entry) => second - entry.second <= kept);
+    const span = Math.min(2 * this.#seconds, maxRetryAfter);
+    this.#history = this.#history.filter((entry) => second - entry.second <= span);
     this.#history.push({ second, rejected: 1 });
   }
 

@@ -2,7 +2,7 @@ import { parseFieldSelector } from "@dray/api";
 import type { RequestInfo } from "../request/info.ts";
 
 /** Number of watches of one resource name: in total, and by group, namespace and name. */
-interface Watched {
+interface WatchCounts {
   total: number;
   readonly byScope: Map<string, number>;
 }
@@ -15,8 +15,8 @@ const scopeKey = (group: string, namespace: string, name: string): string =>
  *
  * Upstream: apiserver/pkg/util/flowcontrol/watch_tracker.go
  */
-export class Watchers {
-  readonly #watched = new Map<string, Watched>();
+export class WatchTracker {
+  readonly #watched = new Map<string, WatchCounts>();
 
   /** Returns a function that removes the watch; to be called once. */
   add(info: RequestInfo): () => void {

@@ -30,7 +30,7 @@ function checkBinding({ metadata, target }: Binding, pod: string): void {
 /** Handles POST on `pods/binding`: the scheduler assigns a pod to a node. */
 export async function bindPod(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
   const binding = (await readObject(context, bindingKind, options.fieldValidation)) as unknown as Binding;
   ensureNamespace(served, info.namespace, binding);
@@ -41,8 +41,8 @@ export async function bindPod(context: Context): Promise<ApiResponse> {
     unchecked: true,
     change(current) {
       const pod = thaw(current) as Pod;
-      const refuse = (why: string): StatusError =>
-        conflict({ group: served.group, resource: "pods/binding" }, info.name, why);
+      const refuse = (reason: string): StatusError =>
+        conflict({ group: served.group, resource: "pods/binding" }, info.name, reason);
       checkStored(served, binding.metadata, pod, key, options.dryRun);
       if (pod.metadata.deletionTimestamp)
         throw refuse(`pod ${info.name} is being deleted, cannot be assigned to a host`);
@@ -61,5 +61,5 @@ export async function bindPod(context: Context): Promise<ApiResponse> {
     },
   });
   const answer = statusObject({ status: "Success", code: 201 });
-  return objectResponse(201, answer, served, wanted, tableOptions(context), headersOf(context));
+  return objectResponse(201, answer, served, encoding, tableOptions(context), headersOf(context));
 }

@@ -23,12 +23,12 @@ export async function componentStatuses(context: Context): Promise<ApiResponse> 
   const { info, served } = context;
   const name = info.parts[1];
   if (name !== undefined) {
-    const wanted = accepted(context, resourceForms);
+    const encoding = accepted(context, resourceForms);
     if (name !== storageName && !Object.hasOwn(probed, name)) throw notFound(missing, name);
     const status = await statusOf(context, name);
-    return objectResponse(200, status, served, wanted, tableOptions(context), headersOf(context));
+    return objectResponse(200, status, served, encoding, tableOptions(context), headersOf(context));
   }
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const selection = selectionOf(served, listOptions(info.query, false));
   const names = [...Object.keys(probed), storageName];
   const all = await Promise.all(names.map((each) => statusOf(context, each)));
@@ -38,7 +38,7 @@ export async function componentStatuses(context: Context): Promise<ApiResponse> 
     metadata: {},
     items: all.filter((status) => selection.matches(status)),
   };
-  return listResponse(list, served, wanted, tableOptions(context), headersOf(context));
+  return listResponse(list, served, encoding, tableOptions(context), headersOf(context));
 }
 
 /** Upstream's NotFound has the kind in the singular. */
@@ -62,7 +62,7 @@ async function statusOf({ registry }: Context, name: string): Promise<ComponentS
 function probe(port: number): Promise<{ readonly healthy: boolean; readonly message: string }> {
   const url = `https://127.0.0.1:${port}/healthz`;
   return new Promise((resolve) => {
-    const fail = (why: string): void => resolve({ healthy: false, message: `Get "${url}": ${why}` });
+    const fail = (reason: string): void => resolve({ healthy: false, message: `Get "${url}": ${reason}` });
     const call = request(url, { rejectUnauthorized: false, timeout: probeMilliseconds });
     call.once("timeout", () => call.destroy(new Error("context deadline exceeded")));
     call.once("error", (error: NodeJS.ErrnoException) => {

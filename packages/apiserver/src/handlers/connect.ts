@@ -6,7 +6,7 @@ import { kubeletAddress, type Target } from "../proxy/kubelet.ts";
 import { queryBoolean } from "../request/info.ts";
 import { portsOption } from "../request/values.ts";
 import { isUpgrade, isWebSocket, subprotocols } from "../upgrade/request.ts";
-import { chosenContainer, nodeOf } from "./container.ts";
+import { findContainer, nodeOf } from "./container.ts";
 import type { Context } from "./context.ts";
 import { writeOf } from "./write.ts";
 
@@ -54,7 +54,7 @@ export async function streamFromPod(context: Context): Promise<ApiResponse> {
   await admitConnection(context, options);
   checkMayCreate(context);
   const pod = registry.need(served, info.namespace, info.name).object as Pod;
-  const container = ofContainer ? chosenContainer(pod, info.query.get("container") ?? "") : "";
+  const container = ofContainer ? findContainer(pod, info.query.get("container") ?? "") : "";
   const nodeName = pod.spec?.nodeName ?? "";
   if (nodeName === "") {
     throw StatusError.of("BadRequest", `pod ${info.name} does not have a host assigned`);
@@ -67,8 +67,9 @@ export async function streamFromPod(context: Context): Promise<ApiResponse> {
     if (ofContainer) {
       const { translated, translatedProtocol } = await import("../upgrade/translate.ts");
       const { stdin = false, stdout = false, stderr = false, tty = false } = options;
-      const wanted = { stdin, stdout, stderr, tty };
-      if (offered.includes(translatedProtocol)) return translated(target, request, path, wanted, context);
+      const commandOptions = { stdin, stdout, stderr, tty };
+      if (offered.includes(translatedProtocol))
+        return translated(target, request, path, commandOptions, context);
     } else {
       const { tunnelled, tunnelledProtocols } = await import("../upgrade/tunnel.ts");
       if (tunnelledProtocols(request).length > 0) return tunnelled(target, request, path, context.clock);

@@ -5,19 +5,19 @@ import { objectKey } from "../storage/keys.ts";
 import type { Context } from "./context.ts";
 
 /** Returns the container of this name, or the only container of the pod. Throws 400. */
-export function chosenContainer(pod: Pod, wanted: string): string {
+export function findContainer(pod: Pod, requested: string): string {
   const { name } = pod.metadata;
   const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
   const names = [...initContainers, ...containers, ...ephemeralContainers].map((container) => container.name);
-  if (wanted === "") {
+  if (requested === "") {
     if (containers.length === 1) return containers[0]!.name;
     throw StatusError.of(
       "BadRequest",
       `a container name must be specified for pod ${name}, choose one of: [${names.join(" ")}]`,
     );
   }
-  if (names.includes(wanted)) return wanted;
-  throw StatusError.of("BadRequest", `container ${wanted} is not valid for pod ${name}`);
+  if (names.includes(requested)) return requested;
+  throw StatusError.of("BadRequest", `container ${requested} is not valid for pod ${name}`);
 }
 
 /** Returns the node of this name. Throws 404 with the resource of the request, as upstream. */

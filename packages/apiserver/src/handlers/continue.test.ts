@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { continueToken, expiredContinue, parseContinue } from "./continue.ts";
 
 const token = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
-const refused = (text: string, why: string): void => {
+const refused = (text: string, reason: string): void => {
   assert.throws(() => parseContinue(text), {
-    message: `invalid continue token: continue key is not valid: ${why}`,
+    message: `invalid continue token: continue key is not valid: ${reason}`,
   });
 };
 

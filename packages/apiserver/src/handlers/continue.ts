@@ -60,8 +60,8 @@ export function expiredContinue(start: string): StatusError {
   return new StatusError({ ...error.status, metadata });
 }
 
-function unreadable(why: string): StatusError {
-  return StatusError.of("BadRequest", `invalid continue token: continue key is not valid: ${why}`);
+function unreadable(reason: string): StatusError {
+  return StatusError.of("BadRequest", `invalid continue token: continue key is not valid: ${reason}`);
 }
 
 function unknownVersion(given: string): StatusError {

@@ -11,8 +11,8 @@ import { readFailure } from "../storage/failures.ts";
 import { type Context, tableOptions } from "./context.ts";
 import { parseContinue } from "./continue.ts";
 import { readDeleteOptions } from "./delete-options.ts";
-import { reach } from "./freshness.ts";
-import { forgotten, versionOf } from "./list.ts";
+import { waitForRevision } from "./freshness.ts";
+import { compactedError, parseVersion } from "./list.ts";
 import { selectionOf } from "./select.ts";
 import { writeOf } from "./write.ts";
 
@@ -21,14 +21,14 @@ const noManager: WriteOptions = { dryRun: false, fieldManager: "", fieldValidati
 /** Handles DELETE of one object. */
 export async function deleteObject(context: Context): Promise<ApiResponse> {
   const { served, registry } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const options = await readDeleteOptions(context);
   warnOfDeletion(context, options);
   const deletion = await registry.delete(writeOf(context, noManager), options);
-  const { gone, object, shown } = deletion;
-  const answer = gone && !shown ? registry.deletionAnswer(served, object) : object;
-  const status = !gone && options.orphanDependents === false ? 202 : 200;
-  return objectResponse(status, answer, served, wanted, tableOptions(context), headersOf(context));
+  const { isRemoved, object, shown } = deletion;
+  const answer = isRemoved && !shown ? registry.deletionResponse(served, object) : object;
+  const status = !isRemoved && options.orphanDependents === false ? 202 : 200;
+  return objectResponse(status, answer, served, encoding, tableOptions(context), headersOf(context));
 }
 
 function warnOfDeletion({ registry, served, warnings }: Context, options: DeleteOptions): void {
@@ -38,14 +38,14 @@ function warnOfDeletion({ registry, served, warnings }: Context, options: Delete
 /** Handles DELETE of all selected objects of a collection; returns the deleted objects. */
 export async function deleteCollection(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const selected = listOptions(info.query, false);
   const options = await readDeleteOptions(context);
   const selection = selectionOf(served, selected);
   warnOfDeletion(context, options);
-  const version = versionOf(selected.resourceVersion);
+  const version = parseVersion(selected.resourceVersion);
   if (selected.continue !== "") parseContinue(selected.continue);
-  if (version > 0) await reach(context, version);
+  if (version > 0) await waitForRevision(context, version);
   const cache = registry.cache(served);
   const prefix =
     served.namespaced && info.namespace !== "" ? `${cache.prefix}${info.namespace}/` : cache.prefix;
@@ -76,7 +76,7 @@ export async function deleteCollection(context: Context): Promise<ApiResponse> {
     metadata: { resourceVersion: String(registry.storage.revision) },
     items,
   };
-  return listResponse(list, served, wanted, tableOptions(context), headersOf(context));
+  return listResponse(list, served, encoding, tableOptions(context), headersOf(context));
 }
 
 /** Returns the objects of the collection at a version. Throws 410 if it is compacted. */
@@ -89,6 +89,6 @@ async function objectsAt({ registry, served }: Context, version: number, prefix:
     for await (const stored of found) objects.push(stored);
     return objects;
   } catch (error) {
-    throw error instanceof CompactedError ? forgotten() : readFailure(error);
+    throw error instanceof CompactedError ? compactedError() : readFailure(error);
   }
 }

@@ -15,7 +15,7 @@ import { checkName, writeOf } from "./write.ts";
  */
 export async function finalizeNamespace(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "UpdateOptions", context.request.headers["user-agent"]);
   const draft = await readObject(context, served, options.fieldValidation);
   checkName(info.name, draft);
@@ -23,5 +23,5 @@ export async function finalizeNamespace(context: Context): Promise<ApiResponse> 
     replaces: true,
     change: () => thaw(draft) as Namespace,
   });
-  return objectResponse(200, written.object, served, wanted, tableOptions(context), headersOf(context));
+  return objectResponse(200, written.object, served, encoding, tableOptions(context), headersOf(context));
 }

@@ -12,7 +12,7 @@ import type { Stored } from "../storage/cache.ts";
 import { readFailure } from "../storage/failures.ts";
 import { type Context, tableOptions } from "./context.ts";
 import { continueToken, expiredContinue, parseContinue } from "./continue.ts";
-import { reach } from "./freshness.ts";
+import { waitForRevision } from "./freshness.ts";
 import { Page } from "./page.ts";
 import { selectionOf } from "./select.ts";
 
@@ -20,10 +20,10 @@ import { selectionOf } from "./select.ts";
 export async function listObjects(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const { storage } = registry;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const options = listOptions(info.query, false);
   const selection = selectionOf(served, options);
-  const version = versionOf(options.resourceVersion);
+  const version = parseVersion(options.resourceVersion);
   const cache = registry.cache(served);
   const prefix =
     served.namespaced && info.namespace !== "" ? `${cache.prefix}${info.namespace}/` : cache.prefix;
@@ -38,8 +38,8 @@ export async function listObjects(context: Context): Promise<ApiResponse> {
   const one =
     token === undefined && selection.name !== undefined && (!served.namespaced || info.namespace !== "");
   const exact = token ? Math.max(token.revision, 0) : exactRevision(options, version, one);
-  if (exact > 0) await reach(context, exact);
-  else if (version > 0) await reach(context, version);
+  if (exact > 0) await waitForRevision(context, exact);
+  else if (version > 0) await waitForRevision(context, version);
   else if (token !== undefined || options.resourceVersion === "") await storage.current();
   const revision = exact || storage.revision;
   const page = new Page(selection, limit, one);
@@ -54,7 +54,7 @@ export async function listObjects(context: Context): Promise<ApiResponse> {
   } catch (error) {
     if (!(error instanceof CompactedError)) throw readFailure(error);
     if (token !== undefined) throw expiredContinue(token.start);
-    throw forgotten();
+    throw compactedError();
   }
   const { remaining } = page;
   const next =
@@ -70,7 +70,7 @@ export async function listObjects(context: Context): Promise<ApiResponse> {
   await prepareConversion(page.items, served);
   const items = page.items.map((object) => convert(object, served.stored, served));
   const list = { kind: served.listKind, apiVersion: apiVersionOf(served), metadata, items };
-  return listResponse(list, served, wanted, tableOptions(context), headersOf(context));
+  return listResponse(list, served, encoding, tableOptions(context), headersOf(context));
 }
 
 /** Returns all objects, converted: they are selected by their form in the requested version. */
@@ -94,12 +94,12 @@ function exactRevision({ resourceVersionMatch, limit }: ListOptions, version: nu
 }
 
 /** 0 for "any" and "newest". Throws 400 for an invalid version. */
-export function versionOf(text: string): number {
+export function parseVersion(text: string): number {
   const problem = versionProblem(text);
   if (problem !== undefined) throw StatusError.of("BadRequest", `invalid resource version: ${problem}`);
   return Number(text);
 }
 
 /** Returns the error for a compacted version. */
-export const forgotten = (): StatusError =>
+export const compactedError = (): StatusError =>
   StatusError.of("Expired", "The resourceVersion for the provided list is too old.");

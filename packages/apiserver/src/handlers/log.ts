@@ -8,7 +8,7 @@ import { containerLogs } from "../proxy/kubelet.ts";
 import { queryBoolean } from "../request/info.ts";
 import { integerOption, timeOption } from "../request/values.ts";
 import { isWebSocket } from "../upgrade/request.ts";
-import { chosenContainer, nodeOf } from "./container.ts";
+import { findContainer, nodeOf } from "./container.ts";
 import type { Context } from "./context.ts";
 
 /** Handles GET on `pods/log`: bytes from the kubelet of the pod's node, over WebSocket on request. */
@@ -18,7 +18,7 @@ export async function podLog(context: Context): Promise<ApiResponse> {
   accepted(context, resourceForms);
   const query = checkedOptions(info);
   const pod = registry.need(served, info.namespace, info.name).object as Pod;
-  const container = chosenContainer(pod, info.query.get("container") ?? "");
+  const container = findContainer(pod, info.query.get("container") ?? "");
   const nodeName = pod.spec?.nodeName ?? "";
   // The pod is not scheduled: there is no log, which is not an error.
   if (nodeName === "") return bodyResponse(204, {}, () => "");

@@ -51,7 +51,8 @@ function refusal(error: unknown, kind: PatchKind): unknown {
 }
 
 async function readApplied(body: Uint8Array, pause: Pause): Promise<PatchBody> {
-  const refuse = (why: string): StatusError => StatusError.of("BadRequest", `error decoding YAML: ${why}`);
+  const refuse = (reason: string): StatusError =>
+    StatusError.of("BadRequest", `error decoding YAML: ${reason}`);
   let read: Awaited<ReturnType<typeof readBytes>>;
   try {
     read = await readBytes(body, "application/yaml", "", undefined, "meta.k8s.io/v1", pause);

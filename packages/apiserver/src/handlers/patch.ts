@@ -58,7 +58,7 @@ export function patchKind(context: Context): PatchKind {
 /** Handles PATCH of an object or its status. */
 export async function patchObject(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const kind = patchKind(context);
   const options = writeOptions(
     info.query,
@@ -77,7 +77,7 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
       if (current === undefined) return create(context, type, body, options, warnings);
       const live = convert(current, served.stored, served) as unknown as Plain;
       const raw = ofLiveKind(patched(context, kind, type, live, body, options), live, kind);
-      judgeRepeated(context, options, warnings);
+      checkRepeatedKeys(context, options, warnings);
       await context.pause?.();
       const object = decodeOutcome(raw, live, {
         kind,
@@ -97,7 +97,7 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
     written.created ? 201 : 200,
     written.object,
     served,
-    wanted,
+    encoding,
     tableOptions(context),
     headersOf(context),
   );
@@ -219,7 +219,7 @@ export function patched(
 }
 
 /** Repeated keys of an applied body are checked after the apply. Throws 400. */
-function judgeRepeated(context: Context, options: WriteOptions, repeated: readonly string[]): void {
+function checkRepeatedKeys(context: Context, options: WriteOptions, repeated: readonly string[]): void {
   if (options.fieldValidation === "Warn") warn(context, repeated);
   if (options.fieldValidation !== "Strict" || repeated.length === 0) return;
   throw StatusError.of(
@@ -246,7 +246,7 @@ async function create(
     subresource: info.subresource,
     now: registry.now(),
   });
-  judgeRepeated(context, options, repeated);
+  checkRepeatedKeys(context, options, repeated);
   await context.pause?.();
   const decoding = { ...registry.decoding(options.fieldValidation), keepsNulls: true };
   const { object, warnings } = decodePatched(raw, served, decoding);
@@ -255,8 +255,8 @@ async function create(
   checkIdentity(context, object);
   const { uid } = object.metadata;
   if (uid) {
-    const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
-    throw conflict(served, info.name, why);
+    const reason = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+    throw conflict(served, info.name, reason);
   }
   return convert(object, served, served.stored);
 }

@@ -19,10 +19,10 @@ import type { Context } from "./context.ts";
  */
 export async function proxy(context: Context, rest: readonly string[]): Promise<ApiResponse> {
   const { info, served, request } = context;
-  const asked = subpath(info.path, rest);
-  await admitConnection(context, asked === "" ? {} : { path: asked });
+  const proxyPath = subpath(info.path, rest);
+  await admitConnection(context, proxyPath === "" ? {} : { path: proxyPath });
   const target = await targets[served.resource]!(context, reference(context));
-  const path = asked === "" ? "" : posix.normalize(asked);
+  const path = proxyPath === "" ? "" : posix.normalize(proxyPath);
   if (isUpgrade(request)) {
     // As upstream: an upgraded connection gets the path alone, without the query.
     const { upgradeThrough } = await import("../upgrade/through.ts");
@@ -45,8 +45,8 @@ export async function proxy(context: Context, rest: readonly string[]): Promise<
  */
 function subpath(path: string, rest: readonly string[]): string {
   const joined = rest.join("/");
-  const begun = joined === "" || joined.startsWith("/") ? joined : `/${joined}`;
-  return path.endsWith("/") && !begun.endsWith("/") ? `${begun}/` : begun;
+  const absolute = joined === "" || joined.startsWith("/") ? joined : `/${joined}`;
+  return path.endsWith("/") && !absolute.endsWith("/") ? `${absolute}/` : absolute;
 }
 
 interface Reference {

@@ -8,7 +8,7 @@ import { converted } from "../kinds/conversion/index.ts";
 import { queryBoolean, type RequestInfo } from "../request/info.ts";
 import { versionProblem } from "../request/version.ts";
 import { type Context, tableOptions } from "./context.ts";
-import { reach } from "./freshness.ts";
+import { waitForRevision } from "./freshness.ts";
 
 /** The obsolete `export` parameter of older clients. Throws 400. */
 export function checkExport({ query }: Pick<RequestInfo, "query">): void {
@@ -20,13 +20,13 @@ export function checkExport({ query }: Pick<RequestInfo, "query">): void {
 /** Handles GET of one object, or of its status. */
 export async function getObject(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   checkExport(info);
   const version = info.query.get("resourceVersion") ?? "";
   const problem = versionProblem(version);
   if (problem !== undefined) throw serverError(problem);
-  await (version === "" ? registry.storage.current() : reach(context, Number(version)));
+  await (version === "" ? registry.storage.current() : waitForRevision(context, Number(version)));
   const stored = registry.need(served, info.namespace, info.name);
   const object = await converted(stored.object, served.stored, served);
-  return objectResponse(200, object, served, wanted, tableOptions(context), headersOf(context));
+  return objectResponse(200, object, served, encoding, tableOptions(context), headersOf(context));
 }

@@ -70,7 +70,7 @@ const pods: Source = {
 export async function resourceMetrics(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const source = served.resource === "nodes" ? nodes : pods;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const [, name] = info.parts;
   if (name !== undefined) {
     const key = objectKey(source.resource, info.namespace, name);
@@ -82,7 +82,7 @@ export async function resourceMetrics(context: Context): Promise<ApiResponse> {
     const path = served.namespaced ? `${info.namespace}/${name}` : name;
     if (found === undefined)
       throw notFound({ group: served.group, resource: served.kind.toLowerCase() }, path);
-    return objectResponse(200, found, served, wanted, tableOptions(context), headersOf(context));
+    return objectResponse(200, found, served, encoding, tableOptions(context), headersOf(context));
   }
   const selection = selectionOf(served, listOptions(info.query, false));
   await context.usage.refresh();
@@ -93,7 +93,7 @@ export async function resourceMetrics(context: Context): Promise<ApiResponse> {
     return made === undefined ? [] : [made];
   });
   const list = { kind: served.listKind, apiVersion: apiVersionOf(served), metadata: {}, items };
-  return listResponse(list, served, wanted, tableOptions(context), headersOf(context));
+  return listResponse(list, served, encoding, tableOptions(context), headersOf(context));
 }
 
 /** The usage is computed on request; it has no resourceVersion. */

@@ -36,7 +36,7 @@ import { writeOf } from "./write.ts";
 export async function createOnly(context: Context): Promise<ApiResponse> {
   const { info, served } = context;
   if (served.resource === "bindings") return bindByBody(context);
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
   const review = await readObject(context, served, options.fieldValidation);
   checkReview(context, review, options.fieldManager);
@@ -47,7 +47,7 @@ export async function createOnly(context: Context): Promise<ApiResponse> {
     ...shown(context, review),
     status: answer(context, review),
   } as unknown as KubeObject;
-  return objectResponse(201, object, served, wanted, tableOptions(context), headersOf(context));
+  return objectResponse(201, object, served, encoding, tableOptions(context), headersOf(context));
 }
 
 /** Returns the review as shown in the response; for reviews of the requesting user without its input. */
@@ -178,16 +178,16 @@ function attributesOf(user: UserInfo, resource: ResourceAttributes, fieldSelecto
  * The supported requirements of a selector: dropping one only widens the question, so that the authorizer
  * denies more often (KEP-4601).
  */
-interface Understood {
+interface ParsedSelector {
   readonly text: string;
   /** Supported requirements, and whether there were others. */
   readonly count: number;
   readonly failed: boolean;
 }
 
-function fieldsOf({ rawSelector, requirements = [] }: FieldSelectorAttributes): Understood {
+function fieldsOf({ rawSelector, requirements = [] }: FieldSelectorAttributes): ParsedSelector {
   if (requirements.length === 0) {
-    return understood(() => parseFieldSelector(rawSelector ?? ""));
+    return parseSelector(() => parseFieldSelector(rawSelector ?? ""));
   }
   const terms = requirements
     .filter(({ operator, values }) => (operator === "In" || operator === "NotIn") && values?.length === 1)
@@ -200,13 +200,15 @@ function fieldsOf({ rawSelector, requirements = [] }: FieldSelectorAttributes): 
 
 const labelOperators = ["In", "NotIn", "Exists", "DoesNotExist"];
 
-function labelsOf({ rawSelector, requirements = [] }: LabelSelectorAttributes): Understood {
-  if (requirements.length === 0) return understood(() => parseLabelSelector(rawSelector ?? ""));
+function labelsOf({ rawSelector, requirements = [] }: LabelSelectorAttributes): ParsedSelector {
+  if (requirements.length === 0) return parseSelector(() => parseLabelSelector(rawSelector ?? ""));
   const count = requirements.filter(({ operator }) => labelOperators.includes(operator)).length;
   return { text: "", count, failed: count < requirements.length };
 }
 
-function understood(parse: () => { toString(): string; requirements: readonly unknown[] }): Understood {
+function parseSelector(
+  parse: () => { toString(): string; requirements: readonly unknown[] },
+): ParsedSelector {
   try {
     const selector = parse();
     return { text: selector.toString(), count: selector.requirements.length, failed: false };
@@ -216,10 +218,10 @@ function understood(parse: () => { toString(): string; requirements: readonly un
   }
 }
 
-function ignoredText(name: string, selector: Understood | undefined): string | undefined {
+function ignoredText(name: string, selector: ParsedSelector | undefined): string | undefined {
   if (!selector?.failed) return undefined;
-  const how = selector.count > 0 ? "partially ignored" : "ignored";
-  return `spec.resourceAttributes.${name} ${how} due to parse error`;
+  const extent = selector.count > 0 ? "partially ignored" : "ignored";
+  return `spec.resourceAttributes.${name} ${extent} due to parse error`;
 }
 
 function subjectReview(context: Context, review: SubjectAccessReview | LocalSubjectAccessReview): object {

@@ -96,20 +96,20 @@ function handlerOf(context: Context): Handler {
   const [, name, sub, ...rest] = info.parts;
   const scoped = served.namespaced ? info.inNamespace || name === undefined : !info.inNamespace;
   if (!scoped || info.verb === "proxy") throw notServed();
-  if (info.legacyWatch && sub === undefined) return chosen(ofWatch, served, method);
+  if (info.legacyWatch && sub === undefined) return methodHandler(ofWatch, served, method);
   if (info.legacyWatch) throw notServed();
   if (name === undefined) {
-    const own = chosen(
+    const own = methodHandler(
       served.namespaced && !info.inNamespace ? ofAllNamespaces : ofCollection,
       served,
       method,
     );
     if (served.facts.createOnly) return createOnly;
-    if (method === "GET" && info.verb === "watch") return chosen(ofWatch, served, method);
+    if (method === "GET" && info.verb === "watch") return methodHandler(ofWatch, served, method);
     return unstored[`${served.group}/${served.resource}`] ?? own;
   }
   if (sub !== undefined) return subresource(context, sub, rest);
-  const own = chosen(ofObject, served, method);
+  const own = methodHandler(ofObject, served, method);
   return unstored[`${served.group}/${served.resource}`] ?? own;
 }
 
@@ -117,7 +117,7 @@ function handlerOf(context: Context): Handler {
  * Returns the handler of a method. A path without any served method is not found (404); otherwise the method
  * is not allowed (405).
  */
-function chosen(methods: Methods, { verbs }: ServedResource, method: string): Handler {
+function methodHandler(methods: Methods, { verbs }: ServedResource, method: string): Handler {
   if (!Object.values(methods).some(([verb]) => verbs.includes(verb))) throw notServed();
   const found = Object.hasOwn(methods, method) ? methods[method] : undefined;
   if (found === undefined || !verbs.includes(found[0])) throw methodNotAllowed();

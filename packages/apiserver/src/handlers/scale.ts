@@ -29,7 +29,7 @@ const scaleKind = { group: "autoscaling", version: "v1", kind: "Scale" };
  */
 export async function scale(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const model =
     served.scalePaths === undefined ? builtInModel(scaleKind) : printedAs(scaleKind, scalePrinter);
   const { schemaless, ...facts } = served.facts;
@@ -40,7 +40,7 @@ export async function scale(context: Context): Promise<ApiResponse> {
     const found = scaleOf(context, object);
     // The owner of the field is known from the object; the scale does not contain it.
     delete found.metadata!.managedFields;
-    return objectResponse(200, found, shown, wanted, tableOptions(context), headersOf(context));
+    return objectResponse(200, found, shown, encoding, tableOptions(context), headersOf(context));
   };
   const { method } = context.request;
   const parts = new ScaledParts(served);

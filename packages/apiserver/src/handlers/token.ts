@@ -35,7 +35,7 @@ const minSeconds = 600;
  */
 export async function createToken(context: Context): Promise<ApiResponse> {
   const { info, served, registry, tokens, clock } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
   const request = (await readObject(context, tokenKind, options.fieldValidation)) as unknown as TokenRequest;
   // A token is not stored, so admission does not see it; this rule is checked here.
@@ -74,7 +74,7 @@ export async function createToken(context: Context): Promise<ApiResponse> {
     spec: { audiences, expirationSeconds: seconds, boundObjectRef: spec?.boundObjectRef ?? null },
     status: { token, expirationTimestamp: timeText(expires.getTime()) },
   } as unknown as KubeObject;
-  return objectResponse(201, answer, served, wanted, tableOptions(context), headersOf(context));
+  return objectResponse(201, answer, served, encoding, tableOptions(context), headersOf(context));
 }
 
 /** Adds managedFields with the metadata that the client has set: a token request is an object like others. */

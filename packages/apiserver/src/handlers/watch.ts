@@ -14,7 +14,7 @@ import { versionProblem } from "../request/version.ts";
 import type { CacheEvent } from "../storage/history.ts";
 import { isWebSocket } from "../upgrade/request.ts";
 import { type Context, tableOptions } from "./context.ts";
-import { reach } from "./freshness.ts";
+import { waitForRevision } from "./freshness.ts";
 import { LargeFrames } from "./large-frames.ts";
 import { type Selection, selectionOf } from "./select.ts";
 
@@ -29,17 +29,17 @@ const defaultTimeoutSeconds = 1800;
 /** Handles a watch of a collection (or, on the legacy path, of one object). */
 export async function watchObjects(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, resourceForms, true);
+  const encoding = accepted(context, resourceForms, true);
   const options = listOptions(info.query, true);
   const { resourceVersion } = options;
   const problem = versionProblem(resourceVersion);
   if (problem !== undefined) throw serverError(problem);
   const selection = selectionOf(served, options, info.legacyWatch ? (info.parts[1] ?? "") : "");
-  const frames = new Frames(context, wanted);
+  const frames = new Frames(context, encoding);
   // Rejected before the first event, not with it.
-  if (wanted.as?.kind === "Table") includedOf(tableOptions(context));
+  if (encoding.as?.kind === "Table") includedOf(tableOptions(context));
   const mediaType =
-    wanted.mediaType === "application/vnd.kubernetes.protobuf"
+    encoding.mediaType === "application/vnd.kubernetes.protobuf"
       ? "application/vnd.kubernetes.protobuf;stream=watch"
       : "application/json";
   const watch: WatchResponse = {
@@ -71,15 +71,15 @@ async function* events(
   // This precedes the snapshot: events during the wait are part of the initial state.
   if (initial && version > 0) {
     try {
-      await reach(context, version);
+      await waitForRevision(context, version);
     } catch (error) {
       yield frames.error(error as StatusError);
       return;
     }
   }
   const from = initial || version === 0 ? storage.revision : version;
-  const pace = new Pace(context, options);
-  const reader = cache.read(from, pace.wake);
+  const timers = new WatchTimers(context, options);
+  const reader = cache.read(from, timers.wake);
   try {
     if (reader === undefined) {
       yield frames.error(
@@ -92,13 +92,13 @@ async function* events(
       const present = [...cache.range(prefix)].map(({ object }) => object);
       await prepareConversion(present, served);
       for (const object of present) {
-        if (pace.ended) return;
+        if (timers.ended) return;
         if (selection.matches(object)) yield frames.ofInitial(object);
       }
       if (options.allowWatchBookmarks) yield frames.bookmark(from, true);
     }
     context.watch?.initialized();
-    while (!pace.ended) {
+    while (!timers.ended) {
       const changes = reader.next();
       if (changes === undefined) {
         context.log.warn({ user: context.user.name, resource: served.resource }, "a watcher was cut off");
@@ -110,12 +110,12 @@ async function* events(
         if (event.revision <= from || !event.key.startsWith(prefix)) continue;
         const frame = frames.ofEvent(event, selection);
         if (frame === undefined) continue;
-        if (pace.ended) return;
+        if (timers.ended) return;
         yield frame;
       }
       if (changes.length > 0) continue;
-      if (pace.takeBookmark()) yield frames.bookmark(Math.max(from, storage.revision), false);
-      else await pace.rest();
+      if (timers.takeBookmark()) yield frames.bookmark(Math.max(from, storage.revision), false);
+      else await timers.rest();
     }
   } catch (error) {
     // A failed conversion by a webhook ends the watch, as upstream.
@@ -123,7 +123,7 @@ async function* events(
     yield frames.error(error);
   } finally {
     reader?.close();
-    pace.close();
+    timers.close();
     context.watch?.ended();
   }
 }
@@ -136,7 +136,7 @@ function objectsOf(changes: readonly CacheEvent[], prefix: string): KubeObject[]
 }
 
 /** Wakes a watch when it has work, and ends it: after its timeout, or when the client disconnects. */
-class Pace {
+class WatchTimers {
   readonly #context: Context;
   readonly #ends: number;
   readonly #cancelEnd: () => void;

@@ -4,7 +4,7 @@ import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { headersOf } from "../http/warnings.ts";
 import { convert } from "../kinds/conversion/index.ts";
-import { givenOptions, type WriteOptions, writeOptions } from "../request/options.ts";
+import { admissionOptions, type WriteOptions, writeOptions } from "../request/options.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import type { Write } from "../write/registry.ts";
 import { readObject } from "./body.ts";
@@ -21,7 +21,7 @@ export function writeOf(context: Context, options: WriteOptions): Write {
     user,
     verb: info.verb,
     options,
-    given: givenOptions(info),
+    clientOptions: admissionOptions(info),
     warn: (text) => context.warnings.add(text),
     sent: context.request,
     pause: context.pause,
@@ -31,19 +31,19 @@ export function writeOf(context: Context, options: WriteOptions): Write {
 /** Handles POST on a collection. */
 export async function createObject(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
   const draft = await readObject(context, served, options.fieldValidation);
   ensureNamespace(served, info.namespace, draft);
   const object = await registry.create(writeOf(context, options), draft);
   await context.pause?.();
-  return objectResponse(201, object, served, wanted, tableOptions(context), headersOf(context));
+  return objectResponse(201, object, served, encoding, tableOptions(context), headersOf(context));
 }
 
 /** Handles PUT on an object or its status. */
 export async function replaceObject(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "UpdateOptions", context.request.headers["user-agent"]);
   const draft = await readObject(context, served, options.fieldValidation);
   ensureNamespace(served, info.namespace, draft);
@@ -66,7 +66,7 @@ export async function replaceObject(context: Context): Promise<ApiResponse> {
     written.created ? 201 : 200,
     written.object,
     served,
-    wanted,
+    encoding,
     tableOptions(context),
     headersOf(context),
   );

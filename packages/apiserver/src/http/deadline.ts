@@ -17,12 +17,12 @@ const body = JSON.stringify({
  * Returns the timeout of a request in milliseconds: its parameter `timeout`, at most `maxTimeout`. Throws
  * 400.
  */
-export function timeLimit(query: URLSearchParams, longest: number): number {
+export function timeLimit(query: URLSearchParams, maxTimeout: number): number {
   const text = query.get("timeout");
-  if (!text) return longest;
+  if (!text) return maxTimeout;
   try {
-    const wanted = Number(parseDuration(text)) / 1e6;
-    return wanted > 0 && wanted < longest ? wanted : longest;
+    const requested = Number(parseDuration(text)) / 1e6;
+    return requested > 0 && requested < maxTimeout ? requested : maxTimeout;
   } catch (error) {
     if (!(error instanceof DurationError)) throw error;
     throw StatusError.of("BadRequest", `invalid timeout specified in the request URL - ${error.message}`);
@@ -33,7 +33,7 @@ export function timeLimit(query: URLSearchParams, longest: number): number {
  * Responds with 504 if the response has not begun within the timeout; the signal of the request aborts its
  * work.
  */
-export async function answeredWithin(
+export async function respondWithin(
   clock: Clock,
   milliseconds: number,
   request: ApiRequest,

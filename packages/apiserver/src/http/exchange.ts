@@ -10,10 +10,10 @@ import { headersOf } from "../request/headers.ts";
  * Milliseconds for which the rest of a body is read after the response. Closing a connection with unread data
  * resets it, and the client may lose the response (RFC 9112, 9.6).
  */
-const lingering = 5_000;
+const lingerTimeout = 5_000;
 
 /** Names in lower case. */
-export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
+export type ResponseHeaders = Readonly<Record<string, string | readonly string[]>>;
 
 /** A request on its connection, and the way to respond to it; the same for HTTP/2 and HTTP/1.1. */
 export interface Exchange extends Pick<ApiRequest, "method" | "url" | "headers" | "repeated"> {
@@ -23,24 +23,24 @@ export interface Exchange extends Pick<ApiRequest, "method" | "url" | "headers" 
   /** The stream of the response body. Its `close` event is the end of the exchange. */
   readonly answer: Writable;
   /** Reports whether the response has begun. */
-  readonly begun: boolean;
+  readonly hasBegun: boolean;
   /** Begins the response. */
-  begin(status: number, headers: AnswerHeaders): void;
+  begin(status: number, headers: ResponseHeaders): void;
   /** Begins a response whose body may take long: the headers are sent at once. */
-  beginStream(status: number, headers: AnswerHeaders): void;
+  beginStream(status: number, headers: ResponseHeaders): void;
   /** Sends a response without a body. */
-  only(status: number, headers: AnswerHeaders): void;
+  only(status: number, headers: ResponseHeaders): void;
   /** Ends the response, with these bytes if any. */
   end(bytes?: Uint8Array | string): void;
   /**
    * Discards the rest of the request body, which is not needed for the response. Called before the response
    * begins.
    */
-  leaveBody(): void;
+  discardBody(): void;
   /** Hands the connection over to a response in another protocol, if the connection allows it. */
-  takeOver(response: UpgradeResponse): void;
+  handOver(response: UpgradeResponse): void;
   /** Destroys the exchange at once. */
-  cutOff(): void;
+  abort(): void;
 }
 
 /** An HTTP/2 stream, without Node's wrappers that make it look like HTTP/1.1. */
@@ -66,19 +66,19 @@ export class Http2Exchange implements Exchange {
     return this.answer.session!.socket as TLSSocket;
   }
 
-  get begun(): boolean {
+  get hasBegun(): boolean {
     return this.answer.headersSent;
   }
 
-  begin(status: number, headers: AnswerHeaders): void {
+  begin(status: number, headers: ResponseHeaders): void {
     this.answer.respond({ ...headers, ":status": status });
   }
 
-  beginStream(status: number, headers: AnswerHeaders): void {
+  beginStream(status: number, headers: ResponseHeaders): void {
     this.begin(status, headers);
   }
 
-  only(status: number, headers: AnswerHeaders): void {
+  only(status: number, headers: ResponseHeaders): void {
     this.answer.respond({ ...headers, ":status": status }, { endStream: true });
   }
 
@@ -86,16 +86,16 @@ export class Http2Exchange implements Exchange {
     this.answer.end(bytes);
   }
 
-  leaveBody(): void {
+  discardBody(): void {
     this.answer.resume();
   }
 
-  takeOver(response: UpgradeResponse): void {
+  handOver(response: UpgradeResponse): void {
     response.discard();
-    this.cutOff();
+    this.abort();
   }
 
-  cutOff(): void {
+  abort(): void {
     this.answer.destroy();
   }
 }
@@ -108,7 +108,7 @@ export class Http1Exchange implements Exchange {
   readonly socket: TLSSocket;
   readonly body: IncomingMessage | undefined;
   readonly answer: ServerResponse;
-  #left: IncomingMessage | undefined;
+  #unread: IncomingMessage | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse) {
     this.answer = response;
@@ -122,48 +122,48 @@ export class Http1Exchange implements Exchange {
     this.body = encoding === undefined && Number(length) === 0 ? undefined : request;
   }
 
-  get begun(): boolean {
+  get hasBegun(): boolean {
     return this.answer.headersSent;
   }
 
-  begin(status: number, headers: AnswerHeaders): void {
+  begin(status: number, headers: ResponseHeaders): void {
     this.answer.statusCode = status;
     for (const [name, value] of Object.entries(headers)) this.answer.setHeader(name, value);
   }
 
-  beginStream(status: number, headers: AnswerHeaders): void {
+  beginStream(status: number, headers: ResponseHeaders): void {
     this.begin(status, headers);
     this.answer.flushHeaders();
   }
 
-  only(status: number, headers: AnswerHeaders): void {
+  only(status: number, headers: ResponseHeaders): void {
     this.begin(status, headers);
     this.end();
   }
 
   end(bytes?: Uint8Array | string): void {
-    if (this.#left === undefined) {
+    if (this.#unread === undefined) {
       this.answer.end(bytes);
       return;
     }
     if (bytes === undefined) this.answer.flushHeaders();
     else this.answer.write(bytes);
     // The client knows the length and need not wait; the connection closes with the end.
-    const rest = finished(this.#left, { signal: AbortSignal.timeout(lingering) });
+    const rest = finished(this.#unread, { signal: AbortSignal.timeout(lingerTimeout) });
     rest.catch(() => {}).then(() => this.answer.end());
   }
 
-  leaveBody(): void {
+  discardBody(): void {
     this.answer.setHeader("connection", "close");
-    this.#left = this.body?.resume();
+    this.#unread = this.body?.resume();
   }
 
-  takeOver(response: UpgradeResponse): void {
+  handOver(response: UpgradeResponse): void {
     response.discard();
-    this.cutOff();
+    this.abort();
   }
 
-  cutOff(): void {
+  abort(): void {
     this.socket.destroy();
   }
 }

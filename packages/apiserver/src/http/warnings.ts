@@ -2,8 +2,8 @@
  * Maximum length of all texts of one response, and of each text if the total is exceeded
  * (apiserver/pkg/endpoints/filters).
  */
-const totalLimit = 4 * 1024;
-const textLimit = 256;
+const maxTotalLength = 4 * 1024;
+const maxTextLength = 256;
 
 /**
  * Returns the Warning headers of a response, in order, without empty texts and those with control characters.
@@ -15,7 +15,7 @@ export function warningHeaders(texts: ReadonlySet<string>): string[] {
   let total = 0;
   const overflow = lengths.findIndex((length) => {
     total += length;
-    return total > totalLimit;
+    return total > maxTotalLength;
   });
   return (overflow < 0 ? distinct : shortened(distinct, overflow)).filter(isSendable).map(warningHeader);
 }
@@ -27,8 +27,8 @@ export function warningHeaders(texts: ReadonlySet<string>): string[] {
 function shortened(texts: readonly string[], overflow: number): string[] {
   let total = 0;
   return texts.flatMap((text, index) => {
-    if (index > overflow && total >= totalLimit) return [];
-    const cut = charactersOf(text).slice(0, textLimit);
+    if (index > overflow && total >= maxTotalLength) return [];
+    const cut = charactersOf(text).slice(0, maxTextLength);
     if (isSendable(text)) total += cut.length;
     return [cut.join("")];
   });

@@ -45,7 +45,7 @@ export function goType(value: unknown): string {
 }
 
 /** Returns the name by which Go's JSON decoder reports a value of the wrong type. */
-export function goJsonSort(value: unknown): string {
+export function goJsonType(value: unknown): string {
   if (Array.isArray(value)) return "array";
   if (typeof value === "boolean") return "bool";
   if (typeof value === "object") return "object";

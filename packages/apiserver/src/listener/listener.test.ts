@@ -241,7 +241,7 @@ test("the first value of a repeated header counts, except for groups", async () 
 });
 
 /** Sends a POST of a large body that never ends; returns the status, 0 if the stream is reset. */
-function owe(session: ClientHttp2Session, headers: Record<string, string>): Promise<number> {
+function sendUnfinishedBody(session: ClientHttp2Session, headers: Record<string, string>): Promise<number> {
   return new Promise((resolve) => {
     const stream = session.request({
       ":method": "POST",
@@ -261,9 +261,9 @@ test("an unauthorized body is not read, and other bodies have a time limit", asy
   const { server } = await testServer({ serving });
   const listener = await server.listen({ timeouts: { progress: 300 } });
   const session = connect(listener.url, { ca: authority.certificate });
-  assert.equal(await owe(session, {}), 403);
-  assert.equal(await owe(session, { authorization: "Bearer x" }), 401);
-  assert.equal(await owe(session, { authorization: "Bearer admin-token" }), 0);
+  assert.equal(await sendUnfinishedBody(session, {}), 403);
+  assert.equal(await sendUnfinishedBody(session, { authorization: "Bearer x" }), 401);
+  assert.equal(await sendUnfinishedBody(session, { authorization: "Bearer admin-token" }), 0);
   session.destroy();
   await server.close();
 });

@@ -16,7 +16,7 @@ import type { RequestHeader } from "../authentication/request-header.ts";
 import { Http1Exchange, Http2Exchange } from "../http/exchange.ts";
 import { mayUpgrade, upgradeExchange } from "../upgrade/exchange.ts";
 import { credentialOf } from "./credential.ts";
-import { type Answering, Service } from "./serve.ts";
+import { type RequestHandler, Service } from "./serve.ts";
 import { defaultTimeouts, endWhenIdle, type Timeouts } from "./timeouts.ts";
 import { answerUnknownMethod } from "./unknown-method.ts";
 
@@ -24,7 +24,7 @@ import { answerUnknownMethod } from "./unknown-method.ts";
  * Maximum bytes of the headers of a request (http.DefaultMaxHeaderBytes of Go): a token or a selector may be
  * long.
  */
-const headerLimit = 1 << 20;
+const maxHeaderBytes = 1 << 20;
 
 /** Idle time in milliseconds before TCP keep-alive probes. */
 const keepAliveDelay = 30_000;
@@ -55,7 +55,7 @@ export interface Listener {
 
 /** Serves over HTTPS: HTTP/2, and HTTP/1.1 for clients without HTTP/2. */
 export async function listen(
-  answering: Answering,
+  handler: RequestHandler,
   tls: Tls,
   options: ListenOptions,
   clock: Clock,
@@ -72,8 +72,8 @@ export async function listen(
     // A certificate of another authority is ignored: the request is then anonymous or has a token.
     rejectUnauthorized: false,
     minVersion: "TLSv1.2",
-    settings: { maxConcurrentStreams: 1000, maxHeaderListSize: headerLimit },
-    maxHeaderSize: headerLimit,
+    settings: { maxConcurrentStreams: 1000, maxHeaderListSize: maxHeaderBytes },
+    maxHeaderSize: maxHeaderBytes,
     http1Options: {
       headersTimeout: timeouts.header,
       keepAliveTimeout: timeouts.idle,
@@ -82,12 +82,12 @@ export async function listen(
     // In MiB. With less, a few long lists in flight end all other streams of their connection.
     maxSessionMemory: 32,
     // The maximum that fits, at the minimum size of a header (RFC 9113, 6.5.2).
-    maxHeaderListPairs: headerLimit / 32,
+    maxHeaderListPairs: maxHeaderBytes / 32,
   } as SecureServerOptions);
   // Otherwise Node drops the last of many headers, which may be impersonation headers.
   (server as unknown as HttpServer).maxHeadersCount = 0;
   const sockets = trackSockets(server);
-  const service = new Service(answering, clock, log, timeouts.progress, proxies);
+  const service = new Service(handler, clock, log, timeouts.progress, proxies);
   server.on("request", (request, response) =>
     service.serve(
       new Http1Exchange(request as unknown as IncomingMessage, response as unknown as ServerResponse),
@@ -122,7 +122,7 @@ export async function listen(
   server.on("clientError", (error: Error, socket: TLSSocket) => {
     const answered = answerUnknownMethod(error, socket, (request) => {
       const credential = credentialOf(socket, request, proxies);
-      return answering.handle({ ...request, credential, signal: new AbortController().signal });
+      return handler.handle({ ...request, credential, signal: new AbortController().signal });
     });
     const tooLong = "code" in error && error.code === "HPE_HEADER_OVERFLOW";
     const status = tooLong ? "431 Request Header Fields Too Large" : "400 Bad Request";

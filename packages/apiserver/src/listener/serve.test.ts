@@ -57,7 +57,7 @@ class Watcher {
   taken = 0;
   /** The first byte of each event. */
   readonly seen: number[] = [];
-  isCutOff = false;
+  isDisconnected = false;
   readonly exchange: Exchange;
 
   constructor(silent: boolean, eventLength: number) {
@@ -70,13 +70,13 @@ class Watcher {
     });
     const socket = { bytesRead: 0, getPeerCertificate: () => undefined } as unknown as TLSSocket;
     const begin = (): void => {};
-    const cutOff = (): void => {
-      this.isCutOff = true;
+    const abort = (): void => {
+      this.isDisconnected = true;
       answer.destroy();
     };
     this.exchange = {
-      ...{ method: "GET", url: "/", headers: {}, socket, body: undefined, answer, begun: true },
-      ...{ begin, beginStream: begin, only: begin, leaveBody: begin, takeOver: begin, cutOff },
+      ...{ method: "GET", url: "/", headers: {}, socket, body: undefined, answer, hasBegun: true },
+      ...{ begin, beginStream: begin, only: begin, discardBody: begin, handOver: begin, abort },
       end: () => void answer.end(),
     };
   }
@@ -113,18 +113,21 @@ test("thousands of silent watchers neither delay others nor use unbounded memory
     assert.equal(taken, sent.length * length);
   }
   const copied = (): number =>
-    silent.reduce((sum, { isCutOff, exchange }) => sum + (isCutOff ? 0 : exchange.answer.writableLength), 0);
+    silent.reduce(
+      (sum, { isDisconnected, exchange }) => sum + (isDisconnected ? 0 : exchange.answer.writableLength),
+      0,
+    );
   assert.ok(copied() <= 3000 * 32 * 1024, `${copied() / MiB} MiB before a second has passed`);
   clock.pass(1_000);
   await turns(10);
   assert.ok(copied() <= 64 * MiB, `${copied() / MiB} MiB`);
-  const cut = silent.filter(({ isCutOff }) => isCutOff).length;
+  const cut = silent.filter(({ isDisconnected }) => isDisconnected).length;
   assert.ok(cut >= 952 && cut < 1000, `${cut} were cut off`);
   // In the order in which they began, the longest wait first.
-  assert.ok(silent.slice(0, cut).every(({ isCutOff }) => isCutOff));
-  assert.ok(readers.every(({ isCutOff }) => !isCutOff));
+  assert.ok(silent.slice(0, cut).every(({ isDisconnected }) => isDisconnected));
+  assert.ok(readers.every(({ isDisconnected }) => !isDisconnected));
   // The others have a minute, as they would without them.
   clock.pass(60_000);
   await turns(10);
-  assert.ok(silent.every(({ isCutOff }) => isCutOff));
+  assert.ok(silent.every(({ isDisconnected }) => isDisconnected));
 });

@@ -3,36 +3,36 @@ import type { ApiRequest, ApiResponse, Clock, Log } from "@dray/client";
 import type { FrontProxies } from "../authentication/front-proxies.ts";
 import { encodeJSON } from "../encoding/codec.ts";
 import { statusObject } from "../errors/status.ts";
-import type { AnswerHeaders, Exchange } from "../http/exchange.ts";
+import type { Exchange, ResponseHeaders } from "../http/exchange.ts";
 import { bodyLimit } from "../request/body-limit.ts";
 import { credentialOf } from "./credential.ts";
 import { minRate } from "./timeouts.ts";
 import { type Waiting, WaitingBytes } from "./waiting-bytes.ts";
 
 /** Maximum total bytes of response bodies that wait for all clients: above it the response is 429. */
-const unsentLimit = 256 * 2 ** 20;
+const maxUnsentBytes = 256 * 2 ** 20;
 /**
  * Maximum bytes of an event that are written at once. The rest waits as the event itself, which all watchers
  * share; written bytes are copied and encrypted, in buffers that belong to a connection.
  */
 const sliceLength = 32 * 1024;
 /** Maximum total bytes that wait for all watchers. */
-const waitingLimit = 64 * 2 ** 20;
+const maxWaitingBytes = 64 * 2 ** 20;
 /** A larger body is read only after its sender is authorized. */
-const trustedBody = 64 * 1024;
+const maxUnauthorizedBodyBytes = 64 * 1024;
 /**
  * Minimum size of responses that are compressed for clients that accept it (defaultGzipThresholdBytes of
  * kube-apiserver).
  */
-const compressAbove = 128 * 1024;
+const minCompressedBytes = 128 * 1024;
 
 /**
  * Smaller responses fit into the buffers of their connection; a timer for each would cost more than they do.
  */
-const timedAbove = 16 * 1024;
+const minTimedBytes = 16 * 1024;
 
 /** The handler of requests. */
-export interface Answering {
+export interface RequestHandler {
   handle(request: ApiRequest): Promise<ApiResponse>;
   /** Returns the response to a request that is rejected regardless of its body. */
   refusal(head: ApiRequest): ApiResponse | undefined;
@@ -44,7 +44,7 @@ const nothing = new Uint8Array();
 
 /** Serves the exchanges of one listener. */
 export class Service {
-  readonly #answering: Answering;
+  readonly #handler: RequestHandler;
   readonly #clock: Clock;
   readonly #log: Log;
   /**
@@ -57,10 +57,16 @@ export class Service {
   /** Total bytes that the clients have not taken yet. */
   #unsent = 0;
 
-  constructor(answering: Answering, clock: Clock, log: Log, progressTimeout: number, proxies?: FrontProxies) {
-    this.#answering = answering;
+  constructor(
+    handler: RequestHandler,
+    clock: Clock,
+    log: Log,
+    progressTimeout: number,
+    proxies?: FrontProxies,
+  ) {
+    this.#handler = handler;
     this.#clock = clock;
-    this.#waiting = new WaitingBytes(clock, waitingLimit);
+    this.#waiting = new WaitingBytes(clock, maxWaitingBytes);
     this.#log = log;
     this.#progressTimeout = progressTimeout;
     this.#proxies = proxies;
@@ -78,40 +84,45 @@ export class Service {
         return;
       }
       this.#log.error({ error, url }, "an answer could not be sent");
-      if (exchange.begun) exchange.cutOff();
+      if (exchange.hasBegun) exchange.abort();
       else fail(exchange, "InternalError", 500, "Internal error occurred: the answer could not be encoded");
     });
   }
 
   async #serve(exchange: Exchange): Promise<void> {
     const request = new ExchangeRequest(exchange, this.#proxies);
-    let response = mayBeLarge(exchange) ? this.#answering.refusal(request) : undefined;
-    if (response !== undefined) exchange.leaveBody();
+    let response = mayBeLarge(exchange) ? this.#handler.refusal(request) : undefined;
+    if (response !== undefined) exchange.discardBody();
     else {
       const body = await readBody(exchange, this.#clock, this.#progressTimeout);
       if (body === undefined) {
-        exchange.leaveBody();
+        exchange.discardBody();
         fail(exchange, "RequestEntityTooLarge", 413, `Request entity too large: limit is ${bodyLimit}`);
         return;
       }
       request.body = body;
-      response = await this.#answering.handle(request);
+      response = await this.#handler.handle(request);
     }
     if (exchange.answer.destroyed) {
       if (response.type === "upgrade") response.discard();
       return;
     }
-    if (response.type === "upgrade") exchange.takeOver(response);
+    if (response.type === "upgrade") exchange.handOver(response);
     else if (response.type !== "body") await this.#stream(exchange, request, response);
     else if (response.status === 304 || exchange.method === "HEAD")
       exchange.only(response.status, response.headers);
     else await this.#send(exchange, response.status, response.headers, response.bytes());
   }
 
-  async #send(exchange: Exchange, status: number, headers: AnswerHeaders, bytes: Uint8Array): Promise<void> {
+  async #send(
+    exchange: Exchange,
+    status: number,
+    headers: ResponseHeaders,
+    bytes: Uint8Array,
+  ): Promise<void> {
     const { answer } = exchange;
-    const large = bytes.length > compressAbove;
-    if (large && this.#unsent + bytes.length > unsentLimit && this.#unsent > 0) {
+    const large = bytes.length > minCompressedBytes;
+    if (large && this.#unsent + bytes.length > maxUnsentBytes && this.#unsent > 0) {
       const message = "Too many requests, please try again later.";
       fail(exchange, "TooManyRequests", 429, message, { "retry-after": "1" });
       return;
@@ -119,7 +130,7 @@ export class Service {
     this.#unsent += bytes.length;
     const limit = this.#progressTimeout + (bytes.length / minRate) * 1000;
     const cancel =
-      bytes.length > timedAbove ? this.#clock.after(limit, () => this.#cutOff(exchange)) : undefined;
+      bytes.length > minTimedBytes ? this.#clock.after(limit, () => this.#abort(exchange)) : undefined;
     answer.once("close", () => {
       cancel?.();
       this.#unsent -= bytes.length;
@@ -168,7 +179,7 @@ export class Service {
         if (signal.aborted) break;
         if (inTime) continue;
         release?.();
-        this.#cutOff(exchange);
+        this.#abort(exchange);
         return;
       }
       release?.();
@@ -177,7 +188,7 @@ export class Service {
   }
 
   /**
-   * `taken`: number of bytes of the event that are gone. Over HTTP/2, window updates of the client show
+   * `taken` returns the number of bytes of the event that are gone. Over HTTP/2, window updates of the client show
    * progress, too.
    */
   #waitingFor(exchange: Exchange, event: Uint8Array, taken: () => number): Waiting {
@@ -186,13 +197,13 @@ export class Service {
       event,
       copied: Math.min(event.length, sliceLength),
       progress: () => socket.bytesRead + taken(),
-      cutOff: () => this.#cutOff(exchange),
+      abort: () => this.#abort(exchange),
     };
   }
 
-  #cutOff(exchange: Exchange): void {
+  #abort(exchange: Exchange): void {
     this.#log.warn({ url: exchange.url }, "a client that takes nothing of its answer was cut off");
-    exchange.cutOff();
+    exchange.abort();
   }
 }
 
@@ -206,7 +217,7 @@ class ExchangeRequest implements ApiRequest {
   readonly remoteAddress?: string;
   body?: Uint8Array;
   readonly #answer: Exchange["answer"];
-  #gone: AbortController | undefined;
+  #disconnected: AbortController | undefined;
 
   constructor(exchange: Exchange, proxies: FrontProxies | undefined) {
     const { method, url, headers, repeated, socket, answer } = exchange;
@@ -222,13 +233,13 @@ class ExchangeRequest implements ApiRequest {
 
   /** Created on first use: few requests use their signal. */
   get signal(): AbortSignal {
-    if (this.#gone === undefined) {
-      const gone = new AbortController();
-      this.#gone = gone;
-      if (this.#answer.destroyed) gone.abort(ended);
-      else this.#answer.once("close", () => gone.abort(ended));
+    if (this.#disconnected === undefined) {
+      const disconnected = new AbortController();
+      this.#disconnected = disconnected;
+      if (this.#answer.destroyed) disconnected.abort(ended);
+      else this.#answer.once("close", () => disconnected.abort(ended));
     }
-    return this.#gone.signal;
+    return this.#disconnected.signal;
   }
 }
 
@@ -242,20 +253,20 @@ function within(
   return new Promise((resolve) => {
     const end = (inTime: boolean): void => {
       cancel?.();
-      signal.removeEventListener("abort", gone);
+      signal.removeEventListener("abort", disconnected);
       resolve(inTime);
     };
-    const gone = (): void => end(true);
+    const disconnected = (): void => end(true);
     const cancel = limit === undefined ? undefined : clock.after(limit, () => end(false));
-    signal.addEventListener("abort", gone, { once: true });
-    done.then(gone);
-    if (signal.aborted) gone();
+    signal.addEventListener("abort", disconnected, { once: true });
+    done.then(disconnected);
+    if (signal.aborted) disconnected();
   });
 }
 
 /** Reports whether the body may be large; so may one of unknown length. */
 function mayBeLarge({ body, headers }: Exchange): boolean {
-  return body !== undefined && !(Number(headers["content-length"]) <= trustedBody);
+  return body !== undefined && !(Number(headers["content-length"]) <= maxUnauthorizedBodyBytes);
 }
 
 /**
@@ -275,21 +286,21 @@ function readBody(
     let size = 0;
     const stop = clock.after(progressTimeout, () => {
       reject(new Error("the client did not complete its request in time"));
-      exchange.cutOff();
+      exchange.abort();
     });
     body.on("data", (chunk: Buffer) => {
       size += chunk.length;
       if (size > bodyLimit) resolve(undefined);
       else chunks.push(chunk);
     });
-    const gone = (): void => {
+    const disconnected = (): void => {
       stop();
       reject(new Error("the client went away before its request was complete"));
     };
-    body.once("close", gone);
+    body.once("close", disconnected);
     body.once("end", () => {
       stop();
-      body.off("close", gone);
+      body.off("close", disconnected);
       resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
     });
   });
@@ -300,7 +311,7 @@ function fail(
   reason: string,
   code: number,
   message: string,
-  headers: AnswerHeaders = {},
+  headers: ResponseHeaders = {},
 ): void {
   const text = `${encodeJSON(statusObject({ status: "Failure", message, reason, code }))}\n`;
   const length = String(Buffer.byteLength(text));

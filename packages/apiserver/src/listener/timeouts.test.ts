@@ -20,14 +20,14 @@ const serving = { ...pair, clientAuthority: authority.certificate };
 const authorization = "Bearer admin-token";
 
 /** The system's clock, except that delays within these bounds elapse when the test calls `pass`. */
-function partialClock(least: number, most: number): Clock & { pass(milliseconds: number): void } {
+function partialClock(minDelay: number, maxDelay: number): Clock & { pass(milliseconds: number): void } {
   let ahead = 0;
   const timers = new Set<{ at: number; run: () => void }>();
   return {
     now: () => systemClock.now() + ahead,
     after(milliseconds, run) {
       // A minute is the timeout of a request.
-      if (milliseconds < least || milliseconds > most || milliseconds === 60_000)
+      if (milliseconds < minDelay || milliseconds > maxDelay || milliseconds === 60_000)
         return systemClock.after(milliseconds, run);
       const timer = { at: this.now() + milliseconds, run };
       timers.add(timer);

@@ -23,7 +23,7 @@ export const defaultTimeouts: Timeouts = { header: 32_000, idle: 90_000, progres
 export const minRate = 64 * 1024;
 
 /** Milliseconds in which an idle connection must close after GOAWAY. */
-const farewell = 5_000;
+const closeTimeout = 5_000;
 
 /** Ends an HTTP/2 session that had no open request for the idle time: sends GOAWAY, then closes. */
 export function endWhenIdle(session: ServerHttp2Session, clock: Clock, idle: number): void {
@@ -37,13 +37,13 @@ export function endWhenIdle(session: ServerHttp2Session, clock: Clock, idle: num
     });
   });
   const check = (): void => {
-    const left = open > 0 ? idle : idleSince + idle - clock.now();
-    if (left > 0) {
-      cancel = clock.after(left, check);
+    const remaining = open > 0 ? idle : idleSince + idle - clock.now();
+    if (remaining > 0) {
+      cancel = clock.after(remaining, check);
       return;
     }
     session.close();
-    cancel = clock.after(farewell, () => session.destroy());
+    cancel = clock.after(closeTimeout, () => session.destroy());
   };
   let cancel = clock.after(idle, check);
   session.once("close", () => cancel());

@@ -29,7 +29,7 @@ const event = (bytes: number): Uint8Array => new Uint8Array(bytes);
 function watchers(waiting: WaitingBytes) {
   const cut: string[] = [];
   const hold = (name: string, of: Uint8Array, copied = 0, progress = () => 0) => {
-    const one: Waiting = { event: of, copied, progress, cutOff: () => cut.push(name) };
+    const one: Waiting = { event: of, copied, progress, abort: () => cut.push(name) };
     return waiting.hold(one);
   };
   return { cut, hold };

@@ -16,7 +16,7 @@ export interface Waiting {
   readonly copied: number;
   /** Changes when the client reads. */
   progress(): number;
-  cutOff(): void;
+  abort(): void;
 }
 
 interface Holder {
@@ -87,7 +87,7 @@ export class WaitingBytes {
       if (this.#total <= this.#limit || this.#graceOf(holder) > 0) break;
       if (this.#hasMoved(holder)) continue;
       this.#remove(holder);
-      holder.waiting.cutOff();
+      holder.waiting.abort();
     }
     this.#cutting = false;
     this.#reclaim();

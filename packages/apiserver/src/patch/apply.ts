@@ -15,7 +15,7 @@ import {
   withManagedFields,
 } from "./managed-fields.ts";
 import type { ObjectType } from "./object-type.ts";
-import { mergeApplied, ownable, takeOver } from "./ownership.ts";
+import { mergeApplied, ownable, updateOwnership } from "./ownership.ts";
 import { reconcile } from "./reconcile.ts";
 import { strip, tracked } from "./track-update.ts";
 
@@ -121,13 +121,13 @@ function merge(options: ApplyOptions, live: JsonObject, managed: Managed): Outco
   const own: ManagedEntry = { ...identity, apiVersion: type.apiVersion, time: last?.time, fields: set };
   withOwn.set(key, own);
   const merged = mergeApplied(type, live, applied, withOwn, last);
-  const taken = takeOver({ type, subresource, before: live, after: merged }, withOwn, key);
+  const ownership = updateOwnership({ type, subresource, before: live, after: merged }, withOwn, key);
   const changed = !jsonEqual(live, merged);
-  const result = taken.managed;
+  const result = ownership.managed;
   const fields = strip(set);
   if (isEmptySet(fields)) result.delete(key);
   else result.set(key, entryFor(own, last, fields, changed ? options.now : last?.time));
-  return { object: changed ? merged : live, managed: result, conflicts: taken.conflicts };
+  return { object: changed ? merged : live, managed: result, conflicts: ownership.conflicts };
 }
 
 /** Returns the entry of an applier: the last one if it is unchanged. */

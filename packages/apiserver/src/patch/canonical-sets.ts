@@ -12,16 +12,16 @@ interface Step {
  * Maximum number of cached steps, so that names chosen by clients do not accumulate; a long one counts as
  * several.
  */
-const mostSteps = 4096;
+const maxSteps = 4096;
 const usualLength = 64;
 /** Nodes with more elements are too rarely equal to be cached. */
-const longestWay = 256;
+const maxCachedElements = 256;
 
 /**
  * Interned nodes, in canonical order and frozen, by their elements: objects that are created alike, such as
  * the pods of a template, share them and need not build them again.
  */
-export class Nodes {
+export class NodeCache {
   readonly #prefix: string;
   readonly #member: boolean;
   #count = 0;
@@ -35,7 +35,7 @@ export class Nodes {
 
   /** Returns the node with elements of these names and their children. */
   of(names: readonly string[], below: readonly FieldSet[]): FieldSet {
-    if (names.length > longestWay) return this.#build(names, below);
+    if (names.length > maxCachedElements) return this.#build(names, below);
     let step = this.#start;
     for (const [i, name] of names.entries()) step = this.#next(step, name, below[i]!);
     if (step.set === undefined) {
@@ -56,7 +56,7 @@ export class Nodes {
     const step = stepTo(undefined);
     byBelow.set(below, step);
     this.#count += 1 + Math.floor(name.length / usualLength);
-    if (this.#count > mostSteps) {
+    if (this.#count > maxSteps) {
       this.#start = stepTo(leaf);
       this.#count = 0;
     }
@@ -82,8 +82,8 @@ export class Nodes {
 
 const stepTo = (set: FieldSet | undefined): Step => ({ ways: new Map(), set });
 
-const members = new Nodes("", true);
-const others = new Nodes("", false);
+const members = new NodeCache("", true);
+const others = new NodeCache("", false);
 
 /**
  * Returns the set with its elements in canonical order at all levels; equal sets are usually the same object.

@@ -9,7 +9,7 @@ import {
 } from "./field-set.ts";
 import { itemsByElement, type PathElement } from "./path-element.ts";
 import { type ListSchema, type MapSchema, type TypeSchema, trackedType } from "./type-schema.ts";
-import { asList, type Sort, sortFor } from "./typed-walk.ts";
+import { asList, type ValueType, valueTypeFor } from "./typed-walk.ts";
 import { wholeFields } from "./whole-fields.ts";
 
 /** The difference of two objects of one type, by field. */
@@ -68,17 +68,17 @@ class CompareWalk implements Comparison {
   }
 
   #both(schema: TypeSchema, before: unknown, after: unknown): void {
-    const sort = sortFor(schema, after);
+    const valueType = valueTypeFor(schema, after);
     if (before !== null) {
-      const other = sortFor(schema, before);
-      if (other !== sort) this.#bySort(other, schema, before, after);
+      const other = valueTypeFor(schema, before);
+      if (other !== valueType) this.#byValueType(other, schema, before, after);
     }
-    this.#bySort(sort, schema, before, after);
+    this.#byValueType(valueType, schema, before, after);
   }
 
-  #bySort(sort: Sort, schema: TypeSchema, before: unknown, after: unknown): void {
-    if (sort === "map") this.#map(schema.map as MapSchema, before, after);
-    else if (sort === "list") this.#list(schema.list as ListSchema, before, after);
+  #byValueType(valueType: ValueType, schema: TypeSchema, before: unknown, after: unknown): void {
+    if (valueType === "map") this.#map(schema.map as MapSchema, before, after);
+    else if (valueType === "list") this.#list(schema.list as ListSchema, before, after);
     else this.#leaf(before, after);
   }
 

@@ -2,7 +2,7 @@ import { isEmpty, isObject } from "../json/values.ts";
 import { type FieldSet, type FieldSetBuilder, leaf } from "./field-set.ts";
 import { listElement, type PathElement } from "./path-element.ts";
 import type { TypeSchema } from "./type-schema.ts";
-import { asList, sortFor } from "./typed-walk.ts";
+import { asList, valueTypeFor } from "./typed-walk.ts";
 
 /** Returns the fields that an object sets. Throws UnkeyedElementError. */
 export function fieldsOf(schema: TypeSchema, object: unknown): FieldSet {
@@ -13,9 +13,9 @@ export function fieldsOf(schema: TypeSchema, object: unknown): FieldSet {
 
 /** Adds the fields below a value; returns whether the value itself is owned. */
 function collect(schema: TypeSchema, value: unknown, node: FieldSetBuilder): boolean {
-  const sort = sortFor(schema, value);
-  if (sort === "scalar") return true;
-  if (sort === "list") {
+  const valueType = valueTypeFor(schema, value);
+  if (valueType === "scalar") return true;
+  if (valueType === "list") {
     const list = schema.list;
     if (list === undefined || list.relation === "atomic") return true;
     const seen = new Map<PathElement, number>();

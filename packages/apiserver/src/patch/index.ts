@@ -22,7 +22,7 @@ export {
   type FieldSchema,
   type ListSchema,
   type MapSchema,
-  type ScalarSort,
+  type ScalarType,
   type TypeSchema,
 } from "./type-schema.ts";
 export { typedMerge } from "./typed-merge.ts";

@@ -1,6 +1,6 @@
 import { StatusError } from "@dray/api";
 import { encodeJSON } from "@dray/api/codec";
-import { goJsonSort } from "../json/go-text.ts";
+import { goJsonType } from "../json/go-text.ts";
 import {
   copyOf,
   emptyLike,
@@ -13,12 +13,12 @@ import {
 } from "../json/values.ts";
 import { rejected } from "./errors.ts";
 
-const maximumOperations = 10_000;
+const maxOperations = 10_000;
 /**
  * Maximum bytes of JSON that all `copy` operations of a patch may add (JSONPatchMaxCopyBytes of the API
  * server).
  */
-const maximumCopied = 3 * 1024 * 1024;
+const maxCopiedBytes = 3 * 1024 * 1024;
 const members = new Set(["op", "path", "from", "value"]);
 
 /**
@@ -59,22 +59,22 @@ function operationsOf(body: unknown): readonly JsonObject[] {
       const value = isObject(operation) ? fieldOf(operation, key) : undefined;
       if (value !== undefined && value !== null && typeof value !== "string") {
         throw badRequest(
-          `json: cannot unmarshal ${goJsonSort(value)} into Go struct field jsonPatchOp.${key} of type string`,
+          `json: cannot unmarshal ${goJsonType(value)} into Go struct field jsonPatchOp.${key} of type string`,
         );
       }
     }
   }
-  if (body.length > maximumOperations) {
+  if (body.length > maxOperations) {
     throw StatusError.of(
       "RequestEntityTooLarge",
-      `The allowed maximum operations in a JSON patch is ${maximumOperations}, got ${body.length}`,
+      `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${body.length}`,
     );
   }
   return body.map((operation) => operation ?? {});
 }
 
 function undecodable(value: unknown, type: string): StatusError {
-  return badRequest(`json: cannot unmarshal ${goJsonSort(value)} into Go value of type ${type}`);
+  return badRequest(`json: cannot unmarshal ${goJsonType(value)} into Go value of type ${type}`);
 }
 
 function badRequest(text: string): StatusError {
@@ -168,7 +168,7 @@ class Draft {
   #copy(value: unknown): unknown {
     if (value === null) return null;
     this.#copied += Buffer.byteLength(encodeJSON(value));
-    if (this.#copied > maximumCopied) throw rejected();
+    if (this.#copied > maxCopiedBytes) throw rejected();
     return this.#detached(value);
   }
 

@@ -10,7 +10,7 @@ import type { ObjectType } from "./object-type.ts";
 /** The annotation in which client-side `kubectl apply` stores the last applied body. */
 const annotation = "kubectl.kubernetes.io/last-applied-configuration";
 /** Maximum total size of the annotations of an object, in bytes. */
-const annotationLimit = 256 * 1024;
+const maxAnnotationBytes = 256 * 1024;
 
 /**
  * Returns the conflicts that remain when `kubectl apply --server-side` migrates from client-side apply:
@@ -24,12 +24,12 @@ export function withoutLastApplied(
 ): ReadonlyMap<string, Conflict> {
   const allowed = fieldsOfLastApplied(live, type);
   if (allowed === undefined) return conflicts;
-  const left = new Map<string, Conflict>();
+  const result = new Map<string, Conflict>();
   for (const [key, { entry, fields }] of conflicts) {
     const remaining = difference(fields, allowed);
-    if (!isEmptySet(remaining)) left.set(key, { entry, fields: remaining });
+    if (!isEmptySet(remaining)) result.set(key, { entry, fields: remaining });
   }
-  return left;
+  return result;
 }
 
 function fieldsOfLastApplied(live: JsonObject, type: ObjectType): FieldSet | undefined {
@@ -55,7 +55,7 @@ export function syncLastApplied(object: JsonObject, applied: JsonObject): JsonOb
   if (!isObject(metadata) || annotations === undefined || !Object.hasOwn(annotations, annotation))
     return object;
   let changed = withField(annotations, annotation, lastAppliedText(applied));
-  if (totalSize(changed) > annotationLimit) changed = withoutField(changed, annotation);
+  if (totalSize(changed) > maxAnnotationBytes) changed = withoutField(changed, annotation);
   return withField(object, "metadata", withField(metadata, "annotations", changed));
 }
 

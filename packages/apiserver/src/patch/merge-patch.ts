@@ -1,5 +1,5 @@
 import { StatusError } from "@dray/api";
-import { goJsonSort } from "../json/go-text.ts";
+import { goJsonType } from "../json/go-text.ts";
 import {
   copyOf,
   emptyLike,
@@ -19,7 +19,7 @@ export function mergePatch(object: JsonObject, patch: unknown): JsonObject {
   if (!isObject(patch)) {
     throw StatusError.of(
       "BadRequest",
-      `error decoding patch: json: cannot unmarshal ${goJsonSort(patch)} into Go value of type map[string]interface {}`,
+      `error decoding patch: json: cannot unmarshal ${goJsonType(patch)} into Go value of type map[string]interface {}`,
     );
   }
   return merge(object, patch);

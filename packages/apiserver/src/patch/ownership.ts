@@ -44,7 +44,7 @@ function inVersion({ type, object }: Versioned, apiVersion: string): Versioned |
  * (in the version of the request; computed on demand, because an apply without conflicts does not need them),
  * and the entries that lost changed fields. Entries of versions that are not served any more are dropped.
  */
-export function takeOver(
+export function updateOwnership(
   write: Write,
   managed: Managed,
   except: string | undefined,
@@ -68,17 +68,17 @@ export function takeOver(
   const conflicts = new Map<string, Conflict>();
   const result: Managed = new Map();
   for (const [key, entry] of managed) {
-    let left = entry;
+    let remaining = entry;
     if (key !== except) {
       const comparison = comparisonIn(entry.apiVersion);
       if (comparison === undefined) continue;
       if (!isSame(comparison)) {
         const changed = intersection(entry.fields, union(comparison.modified, comparison.added));
         if (!isEmptySet(changed)) conflicts.set(key, { entry, fields: changed });
-        left = withFields(entry, difference(difference(entry.fields, changed), comparison.removed));
+        remaining = withFields(entry, difference(difference(entry.fields, changed), comparison.removed));
       }
     }
-    if (!isEmptySet(left.fields)) result.set(key, left);
+    if (!isEmptySet(remaining.fields)) result.set(key, remaining);
   }
   const comparison = (): Comparison => comparisonIn(write.type.apiVersion) as Comparison;
   return { managed: result, comparison, conflicts };
@@ -157,8 +157,8 @@ function restoreOwned(
     if (whole === undefined || part === undefined) continue;
     const { schema } = whole.type;
     const keep = union(fieldsIn(whole.type, part.object), withNamedFields(fields, schema));
-    const gone = difference(fieldsIn(whole.type, whole.object), keep);
-    const restored = (removeFields(schema, whole.object, gone) as JsonObject | null) ?? {};
+    const dropped = difference(fieldsIn(whole.type, whole.object), keep);
+    const restored = (removeFields(schema, whole.object, dropped) as JsonObject | null) ?? {};
     result = apiVersion === own ? restored : (merged.type.inVersion?.(apiVersion)?.from(restored) ?? result);
   }
   return result;

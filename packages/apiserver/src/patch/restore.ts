@@ -1,5 +1,5 @@
 import { type FieldType, goElement, goTypeOf, type StructType } from "@dray/api/codec";
-import { goJsonSort } from "../json/go-text.ts";
+import { goJsonType } from "../json/go-text.ts";
 import { fieldOf, isNumeric, isObject } from "../json/values.ts";
 
 /**
@@ -68,10 +68,10 @@ function scalarProblem(
     case "MicroTime":
     case "Duration":
       if (kind === "string") return undefined;
-      return `json: cannot unmarshal ${goJsonSort(value)} into Go value of type string`;
+      return `json: cannot unmarshal ${goJsonType(value)} into Go value of type string`;
     case "IntOrString":
       if (kind === "string" || kind === "int64") return undefined;
-      return `json: cannot unmarshal ${goJsonSort(value)}${kind === "float64" ? ` ${value}` : ""} into Go value of type int32`;
+      return `json: cannot unmarshal ${goJsonType(value)}${kind === "float64" ? ` ${value}` : ""} into Go value of type int32`;
     default:
       return undefined;
   }

@@ -48,8 +48,8 @@ export function scaledManagedFields(
       result.set(key, entry);
       scale.delete(key);
     } else {
-      const left = difference(entry.fields, own);
-      if (!isEmptySet(left)) result.set(key, withFields(entry, left));
+      const remaining = difference(entry.fields, own);
+      if (!isEmptySet(remaining)) result.set(key, withFields(entry, remaining));
     }
   }
   for (const [key, entry] of scale) {

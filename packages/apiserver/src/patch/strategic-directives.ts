@@ -18,6 +18,6 @@ export function directiveOf(item: unknown): unknown {
 }
 
 /** Creates a 500 with upstream's message for an unknown `$patch`. */
-export function unknownDirective(how: unknown, patch: JsonObject): StatusError {
-  return plainError(`unknown patch type: ${goText(how)} in map: ${goText(patch)}`);
+export function unknownDirective(operation: unknown, patch: JsonObject): StatusError {
+  return plainError(`unknown patch type: ${goText(operation)} in map: ${goText(patch)}`);
 }

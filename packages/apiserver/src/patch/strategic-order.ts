@@ -107,9 +107,9 @@ export function arranged(
   order: readonly unknown[],
   live: readonly unknown[],
   mergeKey: string,
-  sort: string,
+  type: string,
 ): readonly unknown[] {
-  const key = sort === "object" ? mergeKey : "";
+  const key = type === "object" ? mergeKey : "";
   const ordered = new Places(order, key);
   const before = new Places(live, key);
   const named = merged

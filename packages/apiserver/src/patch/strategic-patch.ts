@@ -13,7 +13,7 @@ import {
 import { plainError } from "./errors.ts";
 import type { ObjectType } from "./object-type.ts";
 import { deleteFrom, directive, elementOrder, retainKeys, unknownDirective } from "./strategic-directives.ts";
-import { elementSort, mergeList, sortOf } from "./strategic-lists.ts";
+import { elementType, jsonTypeOf, mergeList } from "./strategic-lists.ts";
 import { arranged, checkOrder, orderLeftBehind, Places } from "./strategic-order.ts";
 import type { FieldSchema, MapSchema } from "./type-schema.ts";
 
@@ -32,8 +32,8 @@ const badElementOrder = "invalid patch format of setElementOrder list";
 export function strategicMergePatch(object: JsonObject, patch: unknown, type: ObjectType): JsonObject {
   if (patch === null) return object;
   if (!isObject(patch)) {
-    const sort = Array.isArray(patch) ? "array" : isNumeric(patch) ? "number" : goType(patch);
-    throw badRequest(`json: cannot unmarshal ${sort} into Go value of type map[string]interface {}`);
+    const type = Array.isArray(patch) ? "array" : isNumeric(patch) ? "number" : goType(patch);
+    throw badRequest(`json: cannot unmarshal ${type} into Go value of type map[string]interface {}`);
   }
   return mergeMap(object, patch, type.schema.map);
 }
@@ -62,9 +62,9 @@ function mergeMap(original: JsonObject, patch: JsonObject, schema: MapSchema | u
 
 /** A map with `$patch`: `replace` returns the patch itself, `delete` an empty map. */
 function replaceMap(patch: JsonObject): JsonObject {
-  const how = patch[directive];
-  if (how === "delete") return emptyLike(patch);
-  if (how !== "replace") throw unknownDirective(how, patch);
+  const operation = patch[directive];
+  if (operation === "delete") return emptyLike(patch);
+  if (operation !== "replace") throw unknownDirective(operation, patch);
   const copy = copyOf(patch);
   delete copy[directive];
   return copy;
@@ -111,7 +111,7 @@ function mergeField(
   } else {
     // There is nothing to merge with: nulls in the added value are unset fields.
     const added = withoutDirectives(
-      current !== undefined && sortOf(current) === sortOf(change) ? change : pruned(change),
+      current !== undefined && jsonTypeOf(current) === jsonTypeOf(change) ? change : pruned(change),
     );
     if (added === undefined) delete result[key];
     else setField(result, key, added);
@@ -182,7 +182,7 @@ function deleteFromList(
   if (!Array.isArray(current) || !Array.isArray(change)) return;
   const field = lookUp(schema, name);
   if (current.length === 0 && change.length === 0) return;
-  if (elementSort([current, change]) === "object")
+  if (elementType([current, change]) === "object")
     setField(result, name, mergeList(current, change, field, mergeMap));
   else {
     const gone = new Places(change, "");
@@ -222,9 +222,9 @@ function mergeOrdered(
     merged = mergeList(current, change, field, mergeMap);
     live = orderLeftBehind(current, change, mergeKey);
   }
-  const sort = elementSort([current ?? [], change ?? []]);
-  if (sort === undefined) throw plainError("no elements in any of the given slices");
-  setField(result, name, arranged(merged, order, live, mergeKey, sort));
+  const type = elementType([current ?? [], change ?? []]);
+  if (type === undefined) throw plainError("no elements in any of the given slices");
+  setField(result, name, arranged(merged, order, live, mergeKey, type));
   done.add(name);
 }
 

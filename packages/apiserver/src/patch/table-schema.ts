@@ -8,14 +8,14 @@ import {
   atomicValue,
   type FieldSchema,
   type ListSchema,
-  type ScalarSort,
+  type ScalarType,
   type TypeSchema,
 } from "./type-schema.ts";
 
 /** Structs that are always replaced as a whole (`structType=atomic` on the type). */
 const atomic: ReadonlySet<string> = new Set(atomicTypes);
 
-const scalars: Readonly<Record<string, ScalarSort>> = {
+const scalars: Readonly<Record<string, ScalarType>> = {
   string: "string",
   bytes: "string",
   bool: "boolean",

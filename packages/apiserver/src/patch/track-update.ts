@@ -14,7 +14,7 @@ import {
   withTime,
 } from "./managed-fields.ts";
 import type { ObjectType } from "./object-type.ts";
-import { ownable, takeOver } from "./ownership.ts";
+import { ownable, updateOwnership } from "./ownership.ts";
 import { UnkeyedElementError } from "./path-element.ts";
 import { reconcile } from "./reconcile.ts";
 
@@ -88,11 +88,11 @@ export function tracked(
   const manager = options.manager === "" ? "unknown" : options.manager;
   const entry = { manager, operation: "Update", apiVersion: type.apiVersion, subresource } as const;
   const write = { type, subresource, before: live, after: updated };
-  let taken: ReturnType<typeof takeOver>;
+  let ownership: ReturnType<typeof updateOwnership>;
   let comparison: Comparison;
   try {
-    taken = takeOver(write, reconcile(managed, type), undefined);
-    comparison = taken.comparison();
+    ownership = updateOwnership(write, reconcile(managed, type), undefined);
+    comparison = ownership.comparison();
   } catch (error) {
     // Upstream drops all entries in this case rather than keep wrong ones (UpdateNoErrors).
     if (error instanceof UnkeyedElementError) return new Map();
@@ -101,16 +101,16 @@ export function tracked(
   const own = strip(ownable(type, subresource, union(comparison.modified, comparison.added)));
   if (!isEmptySet(own)) {
     const key = entryKey(entry);
-    const previous = taken.managed.get(key);
+    const previous = ownership.managed.get(key);
     // The order of the map does not matter: entries are sorted when encoded.
-    taken.managed.set(
+    ownership.managed.set(
       key,
       previous === undefined
         ? { ...entry, time: now, fields: own }
         : withTime(withFields(previous, union(previous.fields, own)), now),
     );
   }
-  return capManagers(taken.managed);
+  return capManagers(ownership.managed);
 }
 
 /** Removes fields that only the server sets. */

@@ -6,12 +6,12 @@
  * A value of any type has all three. Schemas may be recursive.
  */
 export interface TypeSchema {
-  readonly scalar?: ScalarSort;
+  readonly scalar?: ScalarType;
   readonly list?: ListSchema;
   readonly map?: MapSchema;
 }
 
-export type ScalarSort = "string" | "number" | "boolean" | "any";
+export type ScalarType = "string" | "number" | "boolean" | "any";
 
 /** A list: replaced as a whole, or with individually owned elements. */
 export interface ListSchema {

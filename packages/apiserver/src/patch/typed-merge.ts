@@ -1,7 +1,7 @@
 import { emptyLike, isEmpty, isObject, jsonEqual, setField } from "../json/values.ts";
 import { listElement, type PathElement } from "./path-element.ts";
 import type { ListSchema, MapSchema, TypeSchema } from "./type-schema.ts";
-import { asList, type Sort, sortFor } from "./typed-walk.ts";
+import { asList, type ValueType, valueTypeFor } from "./typed-walk.ts";
 
 /**
  * Merges an applied object into a live one: applied values win, the rest stays. Unchanged parts are shared
@@ -9,23 +9,23 @@ import { asList, type Sort, sortFor } from "./typed-walk.ts";
  */
 export function typedMerge(schema: TypeSchema, live: unknown, applied: unknown): unknown {
   if (live === applied || applied === undefined) return live;
-  return mergeAs(sortFor(schema, applied), schema, live, applied);
+  return mergeAs(valueTypeFor(schema, applied), schema, live, applied);
 }
 
-function mergeAs(sort: Sort, schema: TypeSchema, live: unknown, applied: unknown): unknown {
-  if (sort === "map") return mergeMaps(schema.map as MapSchema, live, applied);
-  if (sort === "list") return mergeLists(schema.list as ListSchema, live, applied);
-  return taken(live, applied);
+function mergeAs(valueType: ValueType, schema: TypeSchema, live: unknown, applied: unknown): unknown {
+  if (valueType === "map") return mergeMaps(schema.map as MapSchema, live, applied);
+  if (valueType === "list") return mergeLists(schema.list as ListSchema, live, applied);
+  return appliedOrLive(live, applied);
 }
 
-function taken(live: unknown, applied: unknown): unknown {
+function appliedOrLive(live: unknown, applied: unknown): unknown {
   return jsonEqual(live, applied) ? live : applied;
 }
 
 function mergeMaps(schema: MapSchema, live: unknown, applied: unknown): unknown {
   const left = isObject(live) && !isEmpty(live) ? live : undefined;
   const right = isObject(applied) && !isEmpty(applied) ? applied : undefined;
-  if (schema.atomic || (left === undefined && right === undefined)) return taken(live, applied);
+  if (schema.atomic || (left === undefined && right === undefined)) return appliedOrLive(live, applied);
   if (right === undefined) return live;
   const result = emptyLike(left ?? right);
   let changed = left === undefined;
@@ -55,7 +55,8 @@ function mergeField(schema: MapSchema, key: string, live: unknown, applied: unkn
 function mergeLists(schema: ListSchema, live: unknown, applied: unknown): unknown {
   const left = asList(live) ?? [];
   const right = asList(applied) ?? [];
-  if (schema.relation === "atomic" || (left.length === 0 && right.length === 0)) return taken(live, applied);
+  if (schema.relation === "atomic" || (left.length === 0 && right.length === 0))
+    return appliedOrLive(live, applied);
   const leftElements = left.map((item) => listElement(schema, item));
   const rightElements = right.map((item) => listElement(schema, item));
   const leftItems = new Map<PathElement, unknown>();

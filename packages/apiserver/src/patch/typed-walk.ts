@@ -2,10 +2,10 @@ import { isNumeric } from "../json/values.ts";
 import type { TypeSchema } from "./type-schema.ts";
 
 /** The JSON type as which a schema accepts a value. */
-export type Sort = "map" | "scalar" | "list";
+export type ValueType = "map" | "scalar" | "list";
 
 /** Returns the first type of the schema if the value has none of them, or is null. */
-export function sortFor(schema: TypeSchema, value: unknown): Sort {
+export function valueTypeFor(schema: TypeSchema, value: unknown): ValueType {
   if (typeof value === "object" && value !== null) {
     if (Array.isArray(value)) {
       if (schema.list !== undefined) return "list";

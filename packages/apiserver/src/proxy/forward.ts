@@ -8,7 +8,7 @@ import type { ApiRequest, ApiResponse } from "@dray/client";
 import { isHtml, requestHeaders, responseHeaders } from "./headers.ts";
 import { HtmlLinks } from "./html-links.ts";
 import { dialError, type Target, tlsOf } from "./kubelet.ts";
-import { encodedPath, type ProxiedPlace, rewriteLink } from "./links.ts";
+import { encodedPath, type ProxyLocation, rewriteLink } from "./links.ts";
 
 /** The requested path and query of a target. */
 export interface Location {
@@ -33,7 +33,7 @@ export async function forward(target: Target, sent: ApiRequest, location: Locati
   const headers = requestHeaders(sent, posix.join(prefix, escaped));
   const response = await answerOf(target, sent, `${escaped}${query}`, headers);
   response.on("error", () => {});
-  const place: ProxiedPlace = {
+  const place: ProxyLocation = {
     prefix,
     backend: hostAndPort(target),
     requestHost: sent.headers["host"] ?? "",

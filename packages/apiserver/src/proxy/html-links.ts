@@ -113,8 +113,8 @@ export class HtmlLinks {
       attribute.lastIndex = end;
       const found = attribute.exec(html);
       if (found === null) {
-        const given = last || html.length - at > maxTagLength;
-        return given ? piece(html, at, at + 1) : undefined;
+        const isText = last || html.length - at > maxTagLength;
+        return isText ? piece(html, at, at + 1) : undefined;
       }
       text += this.#attribute(name, found);
       end = attribute.lastIndex;

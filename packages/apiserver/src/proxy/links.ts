@@ -1,7 +1,7 @@
 import { posix } from "node:path";
 
 /** The address of a proxied server as seen by itself and by its clients. */
-export interface ProxiedPlace {
+export interface ProxyLocation {
   /** Path of the proxy, without a trailing slash: `/api/v1/namespaces/n/pods/p/proxy`. */
   readonly prefix: string;
   /** `host:port` to which the request was passed on. */
@@ -16,7 +16,7 @@ export interface ProxiedPlace {
  *
  * Upstream: k8s.io/apimachinery, pkg/util/proxy/transport.go, rewriteURL
  */
-export function rewriteLink(link: string, { prefix, backend, requestHost }: ProxiedPlace): string {
+export function rewriteLink(link: string, { prefix, backend, requestHost }: ProxyLocation): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: Go's url.Parse refuses them.
   if (/[\0-\x1f\x7f]/.test(link)) return link;
   const [, scheme, host = "", path = "", rest = ""] =

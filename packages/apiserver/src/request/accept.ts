@@ -63,13 +63,13 @@ export type Forms = ReadonlySet<string>;
 export const noForms: Forms = new Set();
 
 /** The parts of a request that select the encoding of the response. */
-export type Asking = Pick<ApiRequest, "url" | "headers">;
+export type EncodingRequest = Pick<ApiRequest, "url" | "headers">;
 
 /**
  * Returns the first acceptable clause; undefined if there is none. Without `protobuf`, the object itself has
  * no protobuf encoding: clauses that request it are skipped.
  */
-export function negotiate(request: Asking, forms: Forms, protobuf = true): Accepted | undefined {
+export function negotiate(request: EncodingRequest, forms: Forms, protobuf = true): Accepted | undefined {
   const header = request.headers["accept"];
   for (const { type, parameters } of acceptClauses(header)) {
     for (const mediaType of mediaTypes) {
@@ -82,7 +82,7 @@ export function negotiate(request: Asking, forms: Forms, protobuf = true): Accep
       const as = formOf(parameters);
       if (as !== undefined && !hasForm(forms, mediaType, as)) continue;
       if (as === undefined && !protobuf && mediaType === "application/vnd.kubernetes.protobuf") continue;
-      const pretty = parameters.get("pretty") === "1" || prettyWanted(request);
+      const pretty = parameters.get("pretty") === "1" || isPretty(request);
       return { mediaType, pretty, ...(as === undefined ? {} : { as }) };
     }
   }
@@ -109,14 +109,14 @@ export const streamTypes = "application/json;stream=watch, application/vnd.kuber
  * The router's check, which comes first: it ignores the parameters of media types, and does not support
  * `application/*`. `more`: additional media types. Throws 406.
  */
-export function checkTypes(request: Asking, streams = false, more: readonly string[] = []): void {
+export function checkTypes(request: EncodingRequest, streams = false, more: readonly string[] = []): void {
   const known: readonly string[] = [...more, ...mediaTypes];
   checkProduced(request, known, streams ? [...known, streamTypes] : known);
 }
 
 /** The same for an endpoint with only these types; `shown`: the types that the error lists. Throws 406. */
 export function checkProduced(
-  { headers }: Pick<Asking, "headers">,
+  { headers }: Pick<EncodingRequest, "headers">,
   types: readonly string[],
   shown = types,
 ): void {
@@ -129,10 +129,10 @@ export function checkProduced(
 const humans = ["curl", "Wget", "Mozilla/5.0"];
 
 /** `?pretty=true`; interactive clients get it by default. */
-function prettyWanted({ url, headers }: Asking): boolean {
+function isPretty({ url, headers }: EncodingRequest): boolean {
   const mark = url.indexOf("?");
-  const asked = mark < 0 ? "" : (new URLSearchParams(url.slice(mark + 1)).get("pretty") ?? "");
-  if (asked !== "") return ["1", "t", "T", "TRUE", "true", "True"].includes(asked);
+  const pretty = mark < 0 ? "" : (new URLSearchParams(url.slice(mark + 1)).get("pretty") ?? "");
+  if (pretty !== "") return ["1", "t", "T", "TRUE", "true", "True"].includes(pretty);
   const agent = headers["user-agent"] ?? "";
   return humans.some((name) => agent.startsWith(name));
 }

@@ -33,9 +33,9 @@ export class LargeWork {
     return promise;
   }
 
-  #next(left: number): void {
-    if (left > 0) {
-      setImmediate(() => this.#next(left - 1));
+  #next(turns: number): void {
+    if (turns > 0) {
+      setImmediate(() => this.#next(turns - 1));
       return;
     }
     this.#waiting.shift()?.();

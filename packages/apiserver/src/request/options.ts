@@ -83,7 +83,7 @@ export function writeOptions(
  * Returns the options of a write for admission: CreateOptions or UpdateOptions (meta/v1) with the options of
  * the query. A patch is an update.
  */
-export function givenOptions({ verb, query }: Pick<RequestInfo, "verb" | "query">): object {
+export function admissionOptions({ verb, query }: Pick<RequestInfo, "verb" | "query">): object {
   const text = (name: string): object => (query.get(name) ? { [name]: query.get(name) } : {});
   const dryRun = query.getAll("dryRun");
   return {

@@ -35,10 +35,10 @@ export function portsOption(query: URLSearchParams, name: string): number[] {
     .map((text) => {
       const digits = /^\d+$/.test(text);
       if (digits && Number(text) < 65_536) return Number(text);
-      const why = digits ? "value out of range" : "invalid syntax";
+      const reason = digits ? "value out of range" : "invalid syntax";
       throw StatusError.of(
         "BadRequest",
-        `cannot convert to []int32: strconv.ParseUint: parsing ${quoted(text)}: ${why}`,
+        `cannot convert to []int32: strconv.ParseUint: parsing ${quoted(text)}: ${reason}`,
       );
     });
 }

@@ -7,6 +7,6 @@ export function versionProblem(text: string): string | undefined {
   if (text === "") return undefined;
   const digits = /^\d+$/.test(text);
   if (digits && BigInt(text) < largest) return undefined;
-  const why = digits ? "value out of range" : "invalid syntax";
-  return `resourceVersion: Invalid value: ${quoted(text)}: strconv.ParseUint: parsing ${quoted(text)}: ${why}`;
+  const reason = digits ? "value out of range" : "invalid syntax";
+  return `resourceVersion: Invalid value: ${quoted(text)}: strconv.ParseUint: parsing ${quoted(text)}: ${reason}`;
 }

@@ -10,7 +10,7 @@ import { BootstrapTokens } from "../authentication/bootstrap-token.ts";
 import type { ServiceAccountTokens } from "../authentication/service-account.ts";
 import { createAuthorizer } from "../authorization/authorizer.ts";
 import { Rbac } from "../authorization/rbac.ts";
-import { AuthenticationInfoKeeper } from "../controllers/authentication-info.ts";
+import { AuthenticationInfoController } from "../controllers/authentication-info.ts";
 import { CustomResources } from "../controllers/custom-resources.ts";
 import { markUsed } from "../controllers/legacy-tokens.ts";
 import { Discovery } from "../discovery/documents.ts";
@@ -75,7 +75,7 @@ export interface ServerParts {
   readonly webhooks: WebhookClient;
   readonly customResources: CustomResources;
   readonly aggregator: Aggregator;
-  readonly authenticationInfo: AuthenticationInfoKeeper;
+  readonly authenticationInfo: AuthenticationInfoController;
   readonly control: RequestControl;
   readonly filters: FilterParts;
   readonly director: DirectorParts;
@@ -114,7 +114,7 @@ export function createParts(foundation: Foundation): ServerParts {
     webhooks,
     customResources: new CustomResources({ registry, resources, webhooks, clock, log }),
     aggregator,
-    authenticationInfo: new AuthenticationInfoKeeper(own, info, clock, log),
+    authenticationInfo: new AuthenticationInfoController(own, info, clock, log),
     control,
     filters: filterParts(foundation, { ...access, limiter: control.limiter, largeWork, metrics, servedBy }),
     director: {

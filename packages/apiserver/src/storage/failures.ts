@@ -19,6 +19,6 @@ function failure(error: unknown, silence: string): StatusError {
 }
 
 /** Creates the error for a watch of the store that does not show what the store has returned. */
-export function lagging(what: string): StatusError {
-  return StatusError.of("Timeout", `the watch cache has not reached ${what}`);
+export function notCaughtUp(target: string): StatusError {
+  return StatusError.of("Timeout", `the watch cache has not reached ${target}`);
 }

@@ -1,11 +1,11 @@
 import type { Clock, Log } from "@dray/client";
 import type { Store } from "@dray/store";
-import { lagging, readFailure } from "./failures.ts";
-import { Newest } from "./newest.ts";
+import { notCaughtUp, readFailure } from "./failures.ts";
+import { NewestRevision } from "./newest.ts";
 import { writeMark } from "./past.ts";
 
 /** Timeout in milliseconds for the caches to catch up with the store. */
-export const catchUpLimit = 10_000;
+export const catchUpTimeout = 10_000;
 
 /**
  * Milliseconds after which progress is requested from a silent watch (upstream requests etcd's progress at
@@ -18,7 +18,7 @@ export class Progress {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #newest: Newest;
+  readonly #newest: NewestRevision;
   #revision = 0;
   #waiting: { revision: number; done: () => void }[] = [];
   #marking: Promise<void> | undefined;
@@ -29,7 +29,7 @@ export class Progress {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
-    this.#newest = new Newest(() => store.revision());
+    this.#newest = new NewestRevision(() => store.revision());
   }
 
   /** The revision that all caches have reached. */
@@ -76,9 +76,9 @@ export class Progress {
     const newest = await this.#newest.revision().catch((error: unknown) => {
       throw readFailure(error);
     });
-    const end = this.#clock.now() + catchUpLimit;
+    const end = this.#clock.now() + catchUpTimeout;
     while (!(await this.reached(newest, progressDelay))) {
-      if (this.#clock.now() >= end) throw lagging(`revision ${newest}`);
+      if (this.#clock.now() >= end) throw notCaughtUp(`revision ${newest}`);
       // The newest revision may be a write outside of the watched prefix.
       if (this.following) this.#mark();
     }

@@ -18,7 +18,7 @@ function fits(one: KubeObject): boolean {
 }
 
 /** Returns the minimum number of entries, give or take one, at which `isTooLarge` rejects an object. */
-function leastRefused(make: (count: number) => KubeObject, storedAsJSON: boolean): number {
+function minRejectedCount(make: (count: number) => KubeObject, storedAsJSON: boolean): number {
   let [low, high] = [0, 60_000];
   assert.ok(isTooLarge(make(high), storedAsJSON));
   while (high - low > 1) {
@@ -45,7 +45,7 @@ test("an object that the early check rejects is too large to be stored", () => {
     [(count) => custom({ spec: Array.from({ length: count }, () => Array(20).fill([])) }), true],
   ];
   for (const [index, [make, storedAsJSON]] of makers.entries()) {
-    const least = make(leastRefused(make, storedAsJSON));
+    const least = make(minRejectedCount(make, storedAsJSON));
     assert.ok(!fits(least), `the object of maker ${index} fits`);
   }
 });

@@ -3,16 +3,16 @@ import { encodeProtobuf } from "@dray/api/codec";
 import { serverError } from "../errors/status.ts";
 
 /** Maximum size of an etcd request in bytes (its --max-request-bytes), including the key and overhead. */
-const requestLimit = 1.5 * 2 ** 20;
+const maxRequestBytes = 1.5 * 2 ** 20;
 /** Bytes of a write in addition to the object and three times its key. */
-const requestRest = 40;
+const requestOverhead = 40;
 
 /**
  * Rejects an object that is too large for kube-apiserver to store, with its message: built-in kinds count as
  * protobuf, which it stores, others as JSON.
  */
 export function checkSize(key: string, object: KubeObject, text: string): void {
-  const limit = requestLimit - requestRest - 3 * key.length;
+  const limit = maxRequestBytes - requestOverhead - 3 * key.length;
   // Protobuf is smaller than JSON, and JSON has at most three bytes per UTF-16 unit.
   if (3 * text.length <= limit || Buffer.byteLength(text) <= limit) return;
   if (protobufLength(object) <= limit) return;
@@ -30,10 +30,10 @@ const textLength = (text: string): number => text.length;
 const decodedLength = (text: string): number => Math.max(0, text.length * 0.75 - 2);
 
 /** Minimum overhead in bytes of a map entry, in protobuf and in JSON. */
-const entryRest = 6;
+const entryOverhead = 6;
 
 /** The same for a list element. */
-const listRest = 2;
+const elementOverhead = 2;
 
 /**
  * Reports whether `checkSize` is certain to reject an object of a client, even if all removable parts are
@@ -46,16 +46,16 @@ export function isTooLarge(object: KubeObject, storedAsJSON: boolean): boolean {
   const add = (map: unknown, lengthOf: (value: string) => number): void => {
     for (const key in map as Record<string, string | null>) {
       const value = (map as Record<string, string | null>)[key];
-      size += key.length + (value ? lengthOf(value) : 0) + entryRest;
-      if (size > requestLimit) return;
+      size += key.length + (value ? lengthOf(value) : 0) + entryOverhead;
+      if (size > maxRequestBytes) return;
     }
   };
   if (storedAsJSON) {
     // Omitted fields may be removed or become smaller.
     const { status: _, metadata: __, ...rest } = object as { metadata: unknown; status?: unknown };
-    return isLonger(rest, requestLimit);
+    return isLonger(rest, maxRequestBytes);
   }
-  for (const finalizer of metadata.finalizers ?? []) size += finalizer.length + listRest;
+  for (const finalizer of metadata.finalizers ?? []) size += finalizer.length + elementOverhead;
   add(metadata.labels, textLength);
   add(metadata.annotations, textLength);
   if (apiVersion === "v1" && (kind === "ConfigMap" || kind === "Secret")) {
@@ -63,24 +63,24 @@ export function isTooLarge(object: KubeObject, storedAsJSON: boolean): boolean {
     add(data, kind === "Secret" ? decodedLength : textLength);
     add(binaryData, decodedLength);
   }
-  return size > requestLimit;
+  return size > maxRequestBytes;
 }
 
 /** Reports whether the JSON of a value is certain to exceed the limit; stops there. */
 function isLonger(value: unknown, limit: number): boolean {
-  let left = limit;
+  let remaining = limit;
   const take = (value: unknown): void => {
-    if (typeof value === "string") left -= value.length;
-    left -= 2;
+    if (typeof value === "string") remaining -= value.length;
+    remaining -= 2;
     if (typeof value !== "object" || value === null) return;
     for (const key in value) {
-      if (left < 0) return;
-      if (!Array.isArray(value)) left -= key.length + 3;
+      if (remaining < 0) return;
+      if (!Array.isArray(value)) remaining -= key.length + 3;
       take((value as Record<string, unknown>)[key]);
     }
   };
   take(value);
-  return left < 0;
+  return remaining < 0;
 }
 
 function protobufLength(object: KubeObject): number {

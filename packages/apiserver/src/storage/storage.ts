@@ -12,12 +12,12 @@ import { ResourceCache, type Stored } from "./cache.ts";
 import { changeOf, readStored, StoredValueError, withRevision } from "./change.ts";
 import { Compaction } from "./compaction.ts";
 import { differences } from "./differences.ts";
-import { lagging, writeFailure } from "./failures.ts";
+import { notCaughtUp, writeFailure } from "./failures.ts";
 import { Health } from "./health.ts";
 import { Histories } from "./history.ts";
 import { registryPrefix, resourceOfKey } from "./keys.ts";
 import { pastEvents } from "./past.ts";
-import { catchUpLimit, Progress } from "./progress.ts";
+import { catchUpTimeout, Progress } from "./progress.ts";
 import { RemainingCounts } from "./remaining-counts.ts";
 import { shareFields } from "./shared-fields.ts";
 import { checkSize } from "./size.ts";
@@ -229,7 +229,7 @@ export class Storage {
         value: text,
         ...(ttl === undefined ? {} : { ttl }),
       });
-      if (!result.succeeded) return await this.#seen(key, result.current[0]);
+      if (!result.succeeded) return await this.#waitForCache(key, result.current[0]);
       await this.#catchUp(result.revision);
       const stored = resourceOfKey(key) === undefined ? undefined : this.#cacheOfKey(key)?.get(key);
       if (stored?.revision === result.revision) return stored;
@@ -250,7 +250,7 @@ export class Storage {
    */
   async delete(key: string, modRevision: number): Promise<number | undefined> {
     const result = await this.#txn(key, modRevision, { type: "delete", key });
-    if (!result.succeeded) return await this.#seen(key, result.current[0]);
+    if (!result.succeeded) return await this.#waitForCache(key, result.current[0]);
     await this.#catchUp(result.revision);
     return result.revision;
   }
@@ -267,23 +267,23 @@ export class Storage {
 
   async #catchUp(revision: number): Promise<void> {
     if (this.revision >= revision) return;
-    if (!(await this.reached(revision, catchUpLimit))) throw lagging(`revision ${revision}`);
+    if (!(await this.reached(revision, catchUpTimeout))) throw notCaughtUp(`revision ${revision}`);
   }
 
   /** Resolves when the cache of a key matches the store's response: at `entry`, or deleted. */
-  async #seen(key: string, entry: Entry | undefined): Promise<undefined> {
+  async #waitForCache(key: string, entry: Entry | undefined): Promise<undefined> {
     if (entry !== undefined) return this.#catchUp(entry.modRevision) as Promise<undefined>;
     const cache = this.#cacheOfKey(key);
     if (cache?.get(key) === undefined) return;
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const cancel = this.#clock.after(catchUpLimit, () => resolve(false));
+    const cancel = this.#clock.after(catchUpTimeout, () => resolve(false));
     const leave = cache.subscribe((event) => {
       if (event.key === key && event.type === "DELETED") resolve(true);
     });
     const gone = await promise;
     cancel();
     leave();
-    if (!gone) throw lagging(`the deletion of ${key}`);
+    if (!gone) throw notCaughtUp(`the deletion of ${key}`);
   }
 
   /** Resolves when the caches show the outcome of a failed write, or the storage is closed. */

@@ -7,7 +7,7 @@ import { serverError } from "../errors/status.ts";
 import { dialError, type Target, tlsOf } from "../proxy/kubelet.ts";
 
 /** The response of another server to an upgrade request. */
-export type BackendAnswer =
+export type BackendResponse =
   | {
       readonly upgraded: true;
       readonly response: IncomingMessage;
@@ -18,8 +18,8 @@ export type BackendAnswer =
   | { readonly upgraded: false; readonly response: IncomingMessage };
 
 /** There was no response to an upgrade request; the message is Go's. */
-export class NoAnswer extends Error {
-  override readonly name = "NoAnswer";
+export class NoResponse extends Error {
+  override readonly name = "NoResponse";
   /** The connection was established. */
   readonly connected: boolean;
 
@@ -29,14 +29,14 @@ export class NoAnswer extends Error {
   }
 }
 
-/** Sends an upgrade request on a new connection to another server. Rejects with `NoAnswer`. */
-export async function askForUpgrade(
+/** Sends an upgrade request on a new connection to another server. Rejects with `NoResponse`. */
+export async function requestUpgrade(
   { scheme, host, port, client, tls = {} }: Target,
   method: string,
   path: string,
   headers: Readonly<Record<string, string | readonly string[]>>,
   signal: AbortSignal,
-): Promise<BackendAnswer> {
+): Promise<BackendResponse> {
   const secure = scheme === "https";
   const { request } = await (secure ? import("node:https") : import("node:http"));
   const portNumber = port || (secure ? "443" : "80");
@@ -58,7 +58,7 @@ export async function askForUpgrade(
       socket.once(secure ? "secureConnect" : "connect", () => (connected = true)),
     );
     call.on("error", (error: NodeJS.ErrnoException & { rawPacket?: Buffer }) => {
-      reject(new NoAnswer(connected ? brokenOff(error) : dialError(error, host, portNumber), connected));
+      reject(new NoResponse(connected ? abortReason(error) : dialError(error, host, portNumber), connected));
     });
     call.once("upgrade", (response, socket, head) => {
       socket.on("error", () => {});
@@ -73,7 +73,7 @@ export async function askForUpgrade(
 }
 
 /** Returns why a response ended early. */
-function brokenOff({
+function abortReason({
   code = "",
   message,
   rawPacket,
@@ -84,12 +84,12 @@ function brokenOff({
   return `malformed HTTP response ${quoted(line)}`;
 }
 
-/** Like `askForUpgrade`, for a response that is passed through. Rejects with 500. */
-export async function passUpgradeOn(...question: Parameters<typeof askForUpgrade>): Promise<BackendAnswer> {
+/** Like `requestUpgrade`, for a response that is passed through. Rejects with 500. */
+export async function proxyUpgrade(...args: Parameters<typeof requestUpgrade>): Promise<BackendResponse> {
   try {
-    return await askForUpgrade(...question);
+    return await requestUpgrade(...args);
   } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error;
+    if (!(error instanceof NoResponse)) throw error;
     throw serverError(error.connected ? error.message : `error dialing backend: ${error.message}`);
   }
 }

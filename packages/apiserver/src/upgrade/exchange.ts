@@ -26,7 +26,7 @@ export class UpgradeExchange extends Http1Exchange {
     this.#head = head;
   }
 
-  override takeOver(response: UpgradeResponse): void {
+  override handOver(response: UpgradeResponse): void {
     this.answer.detachSocket(this.socket);
     // The exchange lasts as long as its connection.
     this.socket.once("close", () => this.answer.emit("close"));

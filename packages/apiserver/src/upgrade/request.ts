@@ -1,22 +1,22 @@
 import type { ApiRequest } from "@dray/client";
 
-type Asked = Pick<ApiRequest, "headers" | "repeated">;
+type RequestHeaders = Pick<ApiRequest, "headers" | "repeated">;
 
 /** Prefix of a bearer token among the subprotocols of a WebSocket: browsers cannot set headers. */
 const tokenPrefix = "base64url.bearer.authorization.k8s.io.";
 const protocolsHeader = "sec-websocket-protocol";
 
 /** Reports whether the client requests an upgrade (RFC 9110, 7.8), parsed as leniently as upstream. */
-export function isUpgrade(request: Asked): boolean {
+export function isUpgrade(request: RequestHeaders): boolean {
   return valuesOf(request, "connection").some((value) => value.toLowerCase().includes("upgrade"));
 }
 
-export function isWebSocket(request: Asked): boolean {
+export function isWebSocket(request: RequestHeaders): boolean {
   return isUpgrade(request) && request.headers["upgrade"]?.toLowerCase() === "websocket";
 }
 
 /** Returns the requested subprotocols of a WebSocket, in the client's order, without the token. */
-export function subprotocols(request: Asked): readonly string[] {
+export function subprotocols(request: RequestHeaders): readonly string[] {
   return allSubprotocols(request).filter((each) => !each.startsWith(tokenPrefix));
 }
 
@@ -25,7 +25,7 @@ export function subprotocols(request: Asked): readonly string[] {
  * a valid token, if it is malformed, one of several, or the only subprotocol, so that there would be none to
  * select.
  */
-export function subprotocolToken(request: Asked): string | undefined {
+export function subprotocolToken(request: RequestHeaders): string | undefined {
   if (request.headers[protocolsHeader] === undefined || !isWebSocket(request)) return undefined;
   const all = allSubprotocols(request);
   const tokens = all.filter((each) => each.startsWith(tokenPrefix));
@@ -40,13 +40,13 @@ export function subprotocolToken(request: Asked): string | undefined {
 }
 
 /** Hop-by-hop headers, and headers that authenticate the client to this server. */
-const notPassedOn = /^(authorization|impersonate-.*|content-length|transfer-encoding|expect)$/;
+const droppedHeaders = /^(authorization|impersonate-.*|content-length|transfer-encoding|expect)$/;
 
 /** Returns the headers of an upgrade request that is passed on to another server. */
-export function passedOn(request: Asked): Record<string, string | string[]> {
+export function forwardedHeaders(request: RequestHeaders): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {};
   for (const name of Object.keys(request.headers)) {
-    if (!notPassedOn.test(name)) headers[name] = [...valuesOf(request, name)];
+    if (!droppedHeaders.test(name)) headers[name] = [...valuesOf(request, name)];
   }
   if (request.headers[protocolsHeader] !== undefined) {
     headers[protocolsHeader] = subprotocols(request).join(", ");
@@ -58,14 +58,14 @@ export function passedOn(request: Asked): Record<string, string | string[]> {
   return headers;
 }
 
-function allSubprotocols(request: Asked): readonly string[] {
+function allSubprotocols(request: RequestHeaders): readonly string[] {
   return valuesOf(request, protocolsHeader)
     .flatMap((value) => value.split(","))
     .map((each) => each.trim())
     .filter((each) => each !== "");
 }
 
-function valuesOf({ headers, repeated }: Asked, name: string): readonly string[] {
+function valuesOf({ headers, repeated }: RequestHeaders, name: string): readonly string[] {
   const first = headers[name];
   return repeated?.[name] ?? (first === undefined ? [] : [first]);
 }

@@ -1,8 +1,8 @@
 import type { Duplex } from "node:stream";
 import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
 import type { Target } from "../proxy/kubelet.ts";
-import { passUpgradeOn, refusal } from "./backend.ts";
-import { passedOn } from "./request.ts";
+import { proxyUpgrade, refusal } from "./backend.ts";
+import { forwardedHeaders } from "./request.ts";
 
 /**
  * Passes an upgrade request on to another server, then copies bytes in both directions (upstream's
@@ -14,7 +14,7 @@ export async function upgradeThrough(
   path: string,
   clock: Clock,
 ): Promise<ApiResponse> {
-  const answer = await passUpgradeOn(target, sent.method, path, passedOn(sent), sent.signal);
+  const answer = await proxyUpgrade(target, sent.method, path, forwardedHeaders(sent), sent.signal);
   if (!answer.upgraded) return refusal(answer.response);
   const { response, socket: backend, head: first } = answer;
   return {
@@ -34,7 +34,7 @@ export async function upgradeThrough(
 }
 
 /** Milliseconds in which the remaining bytes of one side may be sent to the other. */
-const farewell = 10_000;
+const closeTimeout = 10_000;
 
 /**
  * Copies in both directions until either side ends, which ends both. `heads`: bytes that were read already.
@@ -57,7 +57,7 @@ function copy(from: Duplex, to: Duplex, clock: Clock): void {
   from.pipe(to);
   from.once("close", () => {
     if (to.destroyed) return;
-    const cancel = clock.after(farewell, () => to.destroy());
+    const cancel = clock.after(closeTimeout, () => to.destroy());
     to.once("close", cancel);
     to.end(() => to.destroy());
   });

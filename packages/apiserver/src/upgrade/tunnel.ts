@@ -2,8 +2,8 @@ import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
 import { protocolHeader, webSocketStream } from "@dray/streams";
 import { serverError } from "../errors/status.ts";
 import type { Target } from "../proxy/kubelet.ts";
-import { passUpgradeOn, refusal } from "./backend.ts";
-import { passedOn, subprotocols } from "./request.ts";
+import { proxyUpgrade, refusal } from "./backend.ts";
+import { forwardedHeaders, subprotocols } from "./request.ts";
 import { joinConnections } from "./through.ts";
 
 const prefix = "SPDY/3.1+";
@@ -34,9 +34,9 @@ export async function tunnelled(
     "sec-websocket-key": __,
     "sec-websocket-version": ___,
     ...others
-  } = passedOn(sent);
+  } = forwardedHeaders(sent);
   const headers = { ...others, upgrade: "SPDY/3.1", [protocolHeader]: tunnelledProtocols(sent) };
-  const answer = await passUpgradeOn(target, "POST", path, headers, sent.signal);
+  const answer = await proxyUpgrade(target, "POST", path, headers, sent.signal);
   if (!answer.upgraded) return refusal(answer.response);
   const { response, socket: backend, head: first } = answer;
   if (!response.headers.upgrade?.toLowerCase().includes("spdy/3.1")) {

@@ -9,7 +9,7 @@ import type { Storage } from "../storage/storage.ts";
 import { CallFailure } from "./errors.ts";
 
 /** Maximum size of a response, in bytes. */
-const answerLimit = 8 * 1024 * 1024;
+const maxResponseBytes = 8 * 1024 * 1024;
 
 /** The address of a webhook, and how it is verified. */
 interface Target {
@@ -51,10 +51,10 @@ export class WebhookClient {
       return await this.#send(this.#target(config, url), config.caBundle, body, AbortSignal.any(signals));
     } catch (error) {
       if (error instanceof CallFailure) throw error;
-      const why = late.signal.aborted
+      const reason = late.signal.aborted
         ? "context deadline exceeded"
         : failureText(error as Error, url.hostname);
-      throw new CallFailure(`failed to call webhook: Post ${quoted(text)}: ${why}`);
+      throw new CallFailure(`failed to call webhook: Post ${quoted(text)}: ${reason}`);
     } finally {
       cancel();
     }
@@ -97,7 +97,7 @@ export class WebhookClient {
           let size = 0;
           response.on("data", (chunk: Buffer) => {
             size += chunk.length;
-            if (size > answerLimit) response.destroy(new Error("the answer is too long"));
+            if (size > maxResponseBytes) response.destroy(new Error("the answer is too long"));
             else chunks.push(chunk);
           });
           response.on("error", reject);
@@ -105,7 +105,8 @@ export class WebhookClient {
             const text = Buffer.concat(chunks).toString();
             const code = response.statusCode ?? 0;
             const type = response.headers["content-type"];
-            const fail = (why: string): void => reject(new CallFailure(`failed to call webhook: ${why}`));
+            const fail = (reason: string): void =>
+              reject(new CallFailure(`failed to call webhook: ${reason}`));
             if (code < 200 || code > 206) fail(statusText(code, text, type));
             else if (text !== "") resolve(text);
             else

@@ -85,8 +85,8 @@ export class Checks {
       admissionExpressions: (options) => {
         const expressions = step(() => new Expressions(options));
         return {
-          compile: (text, wanted) => step(() => expressions.compile(text, wanted)),
-          variable: (name, text, wanted) => step(() => expressions.variable(name, text, wanted)),
+          compile: (text, expected) => step(() => expressions.compile(text, expected)),
+          variable: (name, text, expected) => step(() => expressions.variable(name, text, expected)),
         };
       },
       namespaceLabels: labels,

@@ -127,7 +127,7 @@ export function admissionRequest(
   operation: Operation,
   objects: AdmittedObjects,
 ): AdmissionRequest {
-  const { served, subresource, namespace, user, options, given, sent } = write;
+  const { served, subresource, namespace, user, options, clientOptions, sent } = write;
   const objectName = write.collection ? "" : write.name || objects.object?.metadata.name || "";
   return {
     operation,
@@ -141,12 +141,14 @@ export function admissionRequest(
     verb: write.verb,
     dryRun: options.dryRun,
     warn: write.warn ?? ignoreWarning,
-    ...(given === undefined || operation === "CONNECT" ? {} : { options: optionsFor(operation, given) }),
+    ...(clientOptions === undefined || operation === "CONNECT"
+      ? {}
+      : { options: optionsFor(operation, clientOptions) }),
     ...(sent === undefined ? {} : { sent }),
   };
 }
 
 /** A PUT or PATCH that creates an object has CreateOptions in admission. */
-function optionsFor(operation: Operation, given: object): object {
-  return operation === "CREATE" ? { ...given, kind: "CreateOptions" } : given;
+function optionsFor(operation: Operation, clientOptions: object): object {
+  return operation === "CREATE" ? { ...clientOptions, kind: "CreateOptions" } : clientOptions;
 }

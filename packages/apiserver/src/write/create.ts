@@ -28,8 +28,8 @@ export async function create(
     try {
       return await createOnce(new WriteContext(parts, write), copy, ownManagers);
     } catch (error) {
-      const taken = StatusError.is(error, "AlreadyExists");
-      if (!generated || !taken || attempt >= maxAttempts) throw error;
+      const nameExists = StatusError.is(error, "AlreadyExists");
+      if (!generated || !nameExists || attempt >= maxAttempts) throw error;
     }
   }
 }
@@ -47,7 +47,7 @@ async function createOnce(
   if (!ownManagers && !isRefused) trackFields(context, draft);
   await write.pause?.();
   const object = await mutate(context, draft);
-  beginLife(context, object);
+  initialize(context, object);
   await write.pause?.();
   await validate(context, object);
   strategy.complete?.(object);
@@ -78,7 +78,7 @@ async function mutate(context: WriteContext, draft: KubeObject): Promise<KubeObj
 }
 
 /** Sets name, identity and first status of the object. */
-function beginLife(context: WriteContext, object: KubeObject): void {
+function initialize(context: WriteContext, object: KubeObject): void {
   const { served } = context.write;
   const { metadata } = object;
   if (!metadata.name && metadata.generateName) {

@@ -5,7 +5,7 @@ import type { GarbageCollection } from "../kinds/strategy.ts";
 import type { DeleteOptions } from "../request/options.ts";
 
 /** The effect of a DELETE on an object. */
-export type Course =
+export type DeletionAction =
   /** Nothing: its deletion is pending already, and these options do not bring it forward. */
   | "pending"
   /** The object is removed unchanged. */
@@ -32,9 +32,13 @@ export interface DeletionRules {
  *
  * Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, Store.Delete
  */
-export function planDeletion(object: KubeObject, options: DeleteOptions, rules: DeletionRules): Course {
-  const begun = beginGracefully(object, options.gracePeriodSeconds, rules);
-  if (begun === "pending") return "pending";
+export function planDeletion(
+  object: KubeObject,
+  options: DeleteOptions,
+  rules: DeletionRules,
+): DeletionAction {
+  const period = beforeDelete(object, options.gracePeriodSeconds, rules);
+  if (period === "pending") return "pending";
   const { metadata } = object;
   const before = metadata.finalizers ?? [];
   const finalizers = deletionFinalizers(before, options, rules.garbageCollection);
@@ -43,13 +47,13 @@ export function planDeletion(object: KubeObject, options: DeleteOptions, rules: 
     if (finalizers.length > 0) metadata.finalizers = finalizers;
     else delete metadata.finalizers;
   }
-  const left = changed ? finalizers : before;
-  if (begun === undefined) {
-    if (left.length === 0) return changed ? "removeEmptied" : "remove";
+  const remaining = changed ? finalizers : before;
+  if (period === undefined) {
+    if (remaining.length === 0) return changed ? "removeEmptied" : "remove";
     markDeleting(object, rules.now);
     return "mark";
   }
-  return left.length > 0 || begun > 0 ? "mark" : "markAndRemove";
+  return remaining.length > 0 || period > 0 ? "mark" : "markAndRemove";
 }
 
 /**
@@ -58,9 +62,9 @@ export function planDeletion(object: KubeObject, options: DeleteOptions, rules: 
  *
  * Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go, BeforeDelete
  */
-function beginGracefully(
+function beforeDelete(
   { metadata }: KubeObject,
-  given: number | undefined,
+  requested: number | undefined,
   { grace, now }: DeletionRules,
 ): number | "pending" | undefined {
   if (grace === undefined) return undefined;
@@ -73,14 +77,14 @@ function beginGracefully(
   }
   const period = Math.max(0, Number(metadata.deletionGracePeriodSeconds ?? 0));
   if (period === 0) return undefined;
-  const wanted = given === undefined ? period : given < 0 ? 1 : given;
-  if (wanted >= period) return "pending";
-  const brought = Date.parse(before) + (wanted - period) * 1000;
-  const past = brought < now;
-  metadata.deletionTimestamp = timeText(past ? now : brought);
+  const granted = requested === undefined ? period : requested < 0 ? 1 : requested;
+  if (granted >= period) return "pending";
+  const deletionTime = Date.parse(before) + (granted - period) * 1000;
+  const past = deletionTime < now;
+  metadata.deletionTimestamp = timeText(past ? now : deletionTime);
   // The grace period is over; the kubelet still gets a second to end the pod.
-  metadata.deletionGracePeriodSeconds = past && wanted !== 0 ? 1 : wanted;
-  return wanted;
+  metadata.deletionGracePeriodSeconds = past && granted !== 0 ? 1 : granted;
+  return granted;
 }
 
 /** Upstream: store.go, markAsDeleting */
@@ -109,14 +113,14 @@ function deletionFinalizers(
 ): string[] {
   const rest = present.filter((name) => name !== "orphan" && name !== "foregroundDeletion");
   if (garbageCollection === "unsupported") return rest;
-  const policy = options.propagationPolicy ?? decidedBy(present);
+  const policy = options.propagationPolicy ?? policyOf(present);
   if (policy === "Orphan" || (policy === undefined && garbageCollection === "orphan"))
     return [...rest, "orphan"];
   return policy === "Foreground" ? [...rest, "foregroundDeletion"] : rest;
 }
 
 /** Returns the policy that the object's finalizers imply; the first one counts. */
-function decidedBy(finalizers: readonly string[]): DeleteOptions["propagationPolicy"] {
+function policyOf(finalizers: readonly string[]): DeleteOptions["propagationPolicy"] {
   const first = finalizers.find((name) => name === "orphan" || name === "foregroundDeletion");
   return first === undefined ? undefined : first === "orphan" ? "Orphan" : "Foreground";
 }
@@ -125,7 +129,7 @@ function decidedBy(finalizers: readonly string[]): DeleteOptions["propagationPol
  * Returns the DeleteOptions (meta/v1) for admission: the client's with the changes by the kind: the grace
  * period of a pod, and the uid of a namespace as a precondition.
  */
-export function givenDeletion(
+export function admissionDeleteOptions(
   options: DeleteOptions,
   grace: number | undefined,
   served: ServedResource,

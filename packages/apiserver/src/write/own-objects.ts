@@ -19,9 +19,9 @@ export class OwnObjects {
   }
 
   served(group: string, resource: string): ServedResource {
-    const wanted = (row: ServedResource): boolean =>
+    const matches = (row: ServedResource): boolean =>
       row.group === group && row.resource === resource && row.version === "v1";
-    return this.#resources.find(wanted)!;
+    return this.#resources.find(matches)!;
   }
 
   find(served: ServedResource, namespace: string, name: string): KubeObject | undefined {

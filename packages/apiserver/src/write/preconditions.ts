@@ -120,11 +120,11 @@ export function checkPreconditions(served: ServedResource, options: DeleteOption
   const name = old.metadata.name;
   // Namespaces have a deletion of their own, with its own messages.
   if (served.resource === "namespaces") {
-    const failed = (field: string, wanted: string, present: string): StatusError =>
+    const failed = (field: string, expected: string, present: string): StatusError =>
       conflict(
         served,
         name,
-        `Precondition failed: ${field} in precondition: ${wanted}, ${field} in object meta: ${present}`,
+        `Precondition failed: ${field} in precondition: ${expected}, ${field} in object meta: ${present}`,
       );
     if (uid !== undefined && uid !== old.metadata.uid) throw failed("UID", uid, old.metadata.uid);
     if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion) {

@@ -95,7 +95,7 @@ export class Registry extends ObjectReader {
   }
 
   /** Returns the body of a DELETE response for a removed object. */
-  deletionAnswer(served: ServedResource, object: KubeObject): object {
+  deletionResponse(served: ServedResource, object: KubeObject): object {
     if (served.facts.answersDeleted) return object;
     return statusObject({
       status: "Success",

@@ -73,15 +73,15 @@ async function updateOnce(
   const old = await converted(current.object, served.stored, served.stored);
   const object = await rules.change(old);
   const { view } = rules;
-  const seen = view ? { object: view.show(object), old: view.show(old), kind: view.kind } : { object, old };
-  const admitted = context.admissionRequest("UPDATE", seen);
+  const shown = view ? { object: view.show(object), old: view.show(old), kind: view.kind } : { object, old };
+  const admitted = context.admissionRequest("UPDATE", shown);
   await write.pause?.();
   const isRefused = context.willBeTooLarge(object);
   await write.pause?.();
   if (!rules.ownManagers && !isRefused) trackFields(context, object, old);
   await write.pause?.();
   if (!rules.unchecked) await context.parts.admission.mutate(admitted);
-  view?.take(object, seen.object);
+  view?.take(object, shown.object);
   ensureNamespace(served, write.namespace, object);
   checkVersion(served, rules.replaces === true, object, current, context.dryRun);
   prepare(context, object, old);
@@ -149,7 +149,7 @@ async function store(
     object.metadata.resourceVersion = old.metadata.resourceVersion ?? "";
     return object;
   }
-  if (endsDeletion(context, object)) {
+  if (completesDeletion(context, object)) {
     const removed = await context.remove(current.key, current.object, current.revision);
     if (removed === undefined) return undefined;
     return { ...object, metadata: { ...object.metadata, resourceVersion: old.metadata.resourceVersion } };
@@ -165,7 +165,7 @@ async function store(
 }
 
 /** Reports whether nothing blocks the deletion of the object any more. */
-function endsDeletion({ strategy }: WriteContext, object: KubeObject): boolean {
+function completesDeletion({ strategy }: WriteContext, object: KubeObject): boolean {
   const { deletionTimestamp, finalizers = [], deletionGracePeriodSeconds = 0 } = object.metadata;
   return (
     deletionTimestamp !== undefined &&

@@ -22,7 +22,7 @@ export interface Write {
   /** Admission has already admitted the request that leads to this write. */
   readonly admitted?: true;
   /** The client's options, for admission. */
-  readonly given?: object;
+  readonly clientOptions?: object;
   /** Adds a text to the Warning headers of the response. */
   readonly warn?: (text: string) => void;
   /**
@@ -73,7 +73,7 @@ export interface Deletion {
    * True if the object is removed; otherwise it stays until its finalizers are removed or its grace period is
    * over.
    */
-  readonly gone: boolean;
+  readonly isRemoved: boolean;
   /** Its last or current state. */
   readonly object: KubeObject;
   /** DELETE returns the object, whatever the kind returns otherwise. */

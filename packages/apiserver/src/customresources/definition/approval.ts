@@ -25,10 +25,10 @@ export function approvalOf({ spec, metadata }: Definition): Approval | undefined
   if (text.startsWith("unapproved")) return { state: "Bypassed", reason: `not approved: ${quoted(text)}` };
   if (/^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/[^/\s]+/.test(text))
     return { state: "Approved", reason: `approved in ${text}` };
-  const wanted = `with either a URL or a reason starting with "unapproved"`;
+  const requirement = `with either a URL or a reason starting with "unapproved"`;
   return {
     state: "Invalid",
-    reason: `protected groups must have approval annotation "${annotation}" ${wanted}, ${link}`,
+    reason: `protected groups must have approval annotation "${annotation}" ${requirement}, ${link}`,
   };
 }
 

@@ -16,7 +16,7 @@ import { checkValue } from "../schema/validate.ts";
 
 /** Cost budget: the rules for all defaults together may cost as much as the rules for one object. */
 interface Budget {
-  left: number;
+  remaining: number;
 }
 
 /**
@@ -30,7 +30,7 @@ export function checkDefaults(
   mustBePruned: boolean,
 ): void {
   const root = { ...schema, "x-kubernetes-embedded-resource": true };
-  check(errors, path, root, false, mustBePruned, { left: 10_000_000 });
+  check(errors, path, root, false, mustBePruned, { remaining: 10_000_000 });
 }
 
 function check(
@@ -45,12 +45,12 @@ function check(
   const insideMetadata = within && !embedded;
   if (schema.default !== undefined && schema.default !== null) {
     checkDefault(errors, `${path}.default`, schema, insideMetadata, mustBePruned, budget);
-    if (budget.left < 0) return;
+    if (budget.remaining < 0) return;
   }
   const items = itemsOf(schema);
   if (items !== undefined) check(errors, `${path}.items`, items, insideMetadata, mustBePruned, budget);
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    if (budget.left < 0) return;
+    if (budget.remaining < 0) return;
     const inside = insideMetadata || (embedded && metaFields.has(name));
     check(errors, `${path}.properties[${name}]`, property, inside, mustBePruned, budget);
   }
@@ -96,10 +96,10 @@ function checkDefault(
   const rules = new RuleSet(schema, isEmbedded(schema) && isPlain(value));
   if (rules.empty) return;
   // Checked as an unchanged value, and as a new one.
-  const before = rules.check(own, path, value, value, { budget: budget.left });
+  const before = rules.check(own, path, value, value, { budget: budget.remaining });
   const after =
-    own.list.length === 0 ? rules.check(own, path, value, undefined, { budget: budget.left }) : before;
-  budget.left = Math.min(before, after);
+    own.list.length === 0 ? rules.check(own, path, value, undefined, { budget: budget.remaining }) : before;
+  budget.remaining = Math.min(before, after);
   for (const each of own.list) errors.list.push(each);
 }
 

@@ -6,7 +6,7 @@ export function checkLists(
   errors: FieldErrors,
   path: string,
   schema: Schema,
-  leniency: { readonly anySetItems: boolean; readonly anyMapKeys: boolean },
+  tolerance: { readonly anySetItems: boolean; readonly anyMapKeys: boolean },
 ): void {
   const { type = "" } = schema;
   const listType = schema["x-kubernetes-list-type"];
@@ -22,7 +22,7 @@ export function checkLists(
     }
   }
   if (listType !== undefined && type !== "array") checkType(errors, path, type, "array", "list");
-  else if (listType === "set" && !leniency.anySetItems) checkSetItems(errors, path, itemsOf(schema));
+  else if (listType === "set" && !tolerance.anySetItems) checkSetItems(errors, path, itemsOf(schema));
   if (listType !== undefined && !["atomic", "set", "map"].includes(listType)) {
     errors.notSupported(`${path}.x-kubernetes-list-type`, listType, ["atomic", "set", "map"]);
   }
@@ -32,12 +32,12 @@ export function checkLists(
     else errors.invalid(`${path}.x-kubernetes-list-type`, listType, detail);
   }
   if (listType === "map") checkMapKeys(errors, path, schema, keys);
-  if (!leniency.anyMapKeys) checkMapItems(errors, path, schema);
+  if (!tolerance.anyMapKeys) checkMapItems(errors, path, schema);
 }
 
-function checkType(errors: FieldErrors, path: string, type: string, wanted: string, mark: string): void {
-  if (type === wanted) return;
-  const detail = `must be ${wanted} if x-kubernetes-${mark}-type is specified`;
+function checkType(errors: FieldErrors, path: string, type: string, expected: string, mark: string): void {
+  if (type === expected) return;
+  const detail = `must be ${expected} if x-kubernetes-${mark}-type is specified`;
   if (type === "") errors.required(`${path}.type`, detail);
   else errors.invalid(`${path}.type`, type, detail);
 }
@@ -100,8 +100,8 @@ function checkMapItems(errors: FieldErrors, path: string, schema: Schema): void 
     const property = propertyOf(items, key);
     if (property === undefined) continue;
     const where = `${path}.items.properties[${key}]`;
-    const given = items.required?.includes(key) || (property.default ?? null) !== null;
-    if (!given) {
+    const isPresent = items.required?.includes(key) || (property.default ?? null) !== null;
+    if (!isPresent) {
       const detail =
         "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
       errors.required(`${where}.default`, detail);

@@ -2,8 +2,8 @@ import type { FieldErrors } from "@dray/api/validation";
 import type { Schema } from "../schema/schema.ts";
 
 /** Maximum estimated cost of one rule, and of all rules of a schema together. */
-const ruleLimit = 10_000_000n;
-const schemaLimit = 100_000_000n;
+const maxRuleCost = 10_000_000n;
+const maxSchemaCost = 100_000_000n;
 const unlimited = 2n ** 64n - 1n;
 
 /** Adds up the estimated costs of the rules of one schema. */
@@ -16,21 +16,21 @@ export class RuleCosts {
    * unchanged.
    */
   add(errors: FieldErrors, path: string, name: string, cost: bigint, unchanged: boolean): void {
-    if (!unchanged && cost > ruleLimit)
-      errors.forbidden(path, tooDear(`estimated ${name} cost`, cost, ruleLimit));
+    if (!unchanged && cost > maxRuleCost)
+      errors.forbidden(path, tooExpensive(`estimated ${name} cost`, cost, maxRuleCost));
   }
 
   observe(path: string, cost: bigint): void {
     const total = this.#total + cost;
     this.#total = total > unlimited ? unlimited : total;
-    if (cost < schemaLimit / 100n) return;
+    if (cost < maxSchemaCost / 100n) return;
     this.#dearest.push({ path, cost });
     this.#dearest.sort((a, b) => (a.cost > b.cost ? -1 : a.cost < b.cost ? 1 : 0));
     this.#dearest = this.#dearest.slice(0, 4);
   }
 
   checkTotal(errors: FieldErrors, path: string): void {
-    if (this.#total <= schemaLimit) return;
+    if (this.#total <= maxSchemaCost) return;
     for (const { path: where } of this.#dearest) {
       errors.forbidden(
         where,
@@ -38,11 +38,11 @@ export class RuleCosts {
       );
     }
     const name = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
-    errors.forbidden(path, tooDear(name, this.#total, schemaLimit));
+    errors.forbidden(path, tooExpensive(name, this.#total, maxSchemaCost));
   }
 }
 
-function tooDear(name: string, cost: bigint, limit: bigint): string {
+function tooExpensive(name: string, cost: bigint, limit: bigint): string {
   const times = Number(cost) / Number(limit);
   const factor =
     times > 100 ? "more than 100x" : times < 1.5 ? `${times.toFixed(6)}x` : `${times.toFixed(1)}x`;
@@ -58,9 +58,9 @@ export type Cardinality = bigint | undefined;
 export function cardinalityBelow(schema: Schema, own: Cardinality): Cardinality {
   if (own === undefined) return undefined;
   const { type, additionalProperties, maxProperties, maxItems } = schema;
-  const most =
+  const maxCount =
     type === "object" && additionalProperties !== undefined ? maxProperties : type === "array" ? maxItems : 1;
-  return most === undefined ? undefined : times(own, BigInt(Math.max(0, Number(most))));
+  return maxCount === undefined ? undefined : times(own, BigInt(Math.max(0, Number(maxCount))));
 }
 
 /** Returns the cost of an expression over a whole object. `minBytes`: minimum size of the value. */

@@ -10,7 +10,7 @@ import { type Cardinality, cardinalityBelow, costOver, RuleCosts } from "./rule-
 import { hasUnsupported } from "./structural.ts";
 
 /** Violations that are tolerated because the stored definition has them already. */
-export interface Leniency {
+export interface Tolerance {
   readonly anyType: boolean;
   readonly anySetItems: boolean;
   readonly anyMapKeys: boolean;
@@ -47,9 +47,9 @@ export function checkSchema(
   path: string,
   schema: Schema,
   structural: boolean,
-  leniency: Leniency,
+  tolerance: Tolerance,
 ): void {
-  const walk = new Walk(leniency);
+  const walk = new Walk(tolerance);
   const declared = lazily(() => declaredType(schema, true));
   const rules = structural ? { cardinality: 1n, declared } : undefined;
   walk.schema(schema, path, { isRoot: true, insideMetadata: false, rules });
@@ -62,10 +62,10 @@ class Walk {
   readonly shape = new FieldErrors();
   readonly expressions = new FieldErrors();
   readonly costs = new RuleCosts();
-  readonly #leniency: Leniency;
+  readonly #tolerance: Tolerance;
 
-  constructor(leniency: Leniency) {
-    this.#leniency = leniency;
+  constructor(tolerance: Tolerance) {
+    this.#tolerance = tolerance;
   }
 
   schema(schema: Schema, path: string, place: Place): void {
@@ -78,7 +78,7 @@ class Walk {
       );
     }
     this.#below(schema, path, place);
-    checkLists(this.shape, path, schema, this.#leniency);
+    checkLists(this.shape, path, schema, this.#tolerance);
     this.#ruleFields(schema, path);
     // Expressions are compiled only if the schema is valid.
     if (this.shape.list.length === before) this.#compile(schema, path, place);
@@ -87,7 +87,7 @@ class Walk {
   #unsupported(schema: Schema, path: string, place: Place): void {
     const { type = "" } = schema;
     const errors = this.shape;
-    if (type !== "" && !this.#leniency.anyType && !openAPITypes.includes(type)) {
+    if (type !== "" && !this.#tolerance.anyType && !openAPITypes.includes(type)) {
       errors.notSupported(`${path}.type`, type, openAPITypes);
     }
     if (schema.default !== undefined && schema.default !== null && place.noDefaults !== undefined) {
@@ -211,7 +211,7 @@ class Walk {
       );
       return;
     }
-    const { unchanged } = this.#leniency;
+    const { unchanged } = this.#tolerance;
     compileRules(schema, declared).forEach((compiled, index) => {
       const { rule } = compiled;
       const at = (field: string): string => `${where}[${index}].${field}`;

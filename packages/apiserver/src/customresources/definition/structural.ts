@@ -189,12 +189,12 @@ function checkNested(errors: FieldErrors, path: string, schema: Schema, skipAnyO
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     checkNested(errors, `${path}.properties[${name}]`, property);
   }
-  for (const [field, wanted] of forbidden) {
+  for (const [field, requirement] of forbidden) {
     const value = schema[field];
     const empty =
       value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
     if (empty || (value === false && field !== "default")) continue;
-    errors.forbidden(`${path}.${field}`, `must be ${wanted} to be structural`);
+    errors.forbidden(`${path}.${field}`, `must be ${requirement} to be structural`);
   }
   if (propertyOf(schema, "metadata") !== undefined) {
     errors.forbidden(`${path}.properties[metadata]`, "must not be specified in a nested context");

@@ -5,7 +5,7 @@ import { type Schema, someSchema } from "../schema/schema.ts";
 import { checkDefaults } from "./default-values.ts";
 import { goSchema } from "./go-form.ts";
 import { breaksLists } from "./lists.ts";
-import { checkSchema, type Leniency } from "./schema-rules.ts";
+import { checkSchema, type Tolerance } from "./schema-rules.ts";
 import { hasUnsupported, structuralErrors } from "./structural.ts";
 import type { Definition, Version } from "./types.ts";
 
@@ -85,7 +85,7 @@ function checkVersionSchema(
   path: string,
   schema: Schema,
   status: boolean,
-  leniency: Leniency,
+  tolerance: Tolerance,
 ): void {
   if (status) {
     if ((schema.type ?? "") !== "" && schema.type !== "object") {
@@ -107,7 +107,7 @@ function checkVersionSchema(
     for (const each of own.list) errors.list.push(each);
     sound = own.list.length === 0;
   }
-  checkSchema(errors, path, schema, sound, leniency);
+  checkSchema(errors, path, schema, sound, tolerance);
 }
 
 const maxSelectable = 8;

@@ -12,7 +12,7 @@ const maxRequestBytes = 3 * 1024 * 1024;
 export interface DeclaredType {
   readonly type: CelType;
   /** Maximum number of characters, items or entries. */
-  readonly most: number;
+  readonly maxElements: number;
   /** Minimum size of a value as JSON, in bytes. */
   readonly minBytes: number;
   readonly item?: DeclaredType;
@@ -21,7 +21,11 @@ export interface DeclaredType {
   readonly fields?: ReadonlyMap<string, DeclaredType>;
 }
 
-const simple = (type: CelType, minBytes: number, most = 0): DeclaredType => ({ type, minBytes, most });
+const simple = (type: CelType, minBytes: number, maxElements = 0): DeclaredType => ({
+  type,
+  minBytes,
+  maxElements,
+});
 const text = simple(types.stringType, 2, maxRequestBytes - 2);
 
 /**
@@ -51,11 +55,11 @@ function typeOf(schema: Schema | undefined, isRoot: boolean, counter: Counter): 
       const items = itemsOf(known);
       const item = items && typeOf(items, isEmbedded(items), counter);
       if (item === undefined) return undefined;
-      const most =
+      const maxElements =
         known.maxItems === undefined
           ? Math.trunc((maxRequestBytes - 2) / (item.minBytes + 1))
           : positive(known.maxItems);
-      return { type: types.listType(item.type), most, minBytes: 2, item };
+      return { type: types.listType(item.type), maxElements, minBytes: 2, item };
     }
     case "object":
       return objectType(known, counter);
@@ -77,13 +81,13 @@ function objectType(schema: Schema, counter: Counter): DeclaredType | undefined 
   if (additional !== undefined) {
     const item = typeOf(additional, isEmbedded(additional), counter);
     if (item === undefined) return undefined;
-    const most =
+    const maxElements =
       schema.maxProperties === undefined
         ? Math.trunc((maxRequestBytes - 2) / (item.minBytes + 6))
         : positive(schema.maxProperties);
     return {
       type: types.mapType(types.stringType, item.type),
-      most,
+      maxElements,
       minBytes: 2,
       item,
       key: simple(types.stringType, 2),
@@ -102,7 +106,7 @@ function objectType(schema: Schema, counter: Counter): DeclaredType | undefined 
   }
   // Two objects have the same type only if they are the same part of the schema.
   const type = types.structType(`object.${counter.count++}`);
-  return { type, most: 0, minBytes, fields };
+  return { type, maxElements: 0, minBytes, fields };
 }
 
 function textType(schema: Schema): DeclaredType {
@@ -118,13 +122,13 @@ function textType(schema: Schema): DeclaredType {
       return simple(types.timestampType, 21, 32);
     default:
   }
-  if (maxLength !== undefined) return { ...text, most: inBytes(maxLength) };
+  if (maxLength !== undefined) return { ...text, maxElements: inBytes(maxLength) };
   if ((schema.enum ?? []).length === 0) return text;
-  const most = schema.enum!.reduce<number>(
-    (longest, one) => Math.max(longest, typeof one === "string" ? Buffer.byteLength(one) : 0),
+  const maxElements = schema.enum!.reduce<number>(
+    (max, one) => Math.max(max, typeof one === "string" ? Buffer.byteLength(one) : 0),
     0,
   );
-  return { ...text, most };
+  return { ...text, maxElements };
 }
 
 const positive = (count: number | bigint): number => Math.max(0, Number(count));
@@ -192,7 +196,7 @@ export function typesWithFields(
 /** Returns the maximum sizes for cost estimation. */
 export function shapeOf(declared: DeclaredType): Shape {
   return {
-    maxSize: declared.most,
+    maxSize: declared.maxElements,
     ...(declared.key === undefined ? {} : { key: shapeOf(declared.key) }),
     ...(declared.item === undefined ? {} : { element: shapeOf(declared.item) }),
     ...(declared.fields === undefined

@@ -19,7 +19,7 @@ import { type DeclaredType, declaredType, escapeName, withMetadata } from "./dec
 import { celValue } from "./value.ts";
 
 /** Maximum cost of one evaluation, and of all evaluations for one object (apiserver/pkg/apis/cel). */
-const callLimit = 1_000_000;
+const maxCallCost = 1_000_000;
 const objectBudget = 10_000_000;
 /** Maximum size of the message of an expression, in bytes. */
 const maxMessageBytes = 5 * 1024;
@@ -183,7 +183,7 @@ class Run {
       const bindings: Record<string, Value> = { self };
       if (optional) bindings["oldSelf"] = oldSelf === undefined ? Optional.none : new Optional(oldSelf);
       else if (oldSelf !== undefined) bindings["oldSelf"] = oldSelf;
-      const result = program.evaluate(bindings, { costLimit: callLimit });
+      const result = program.evaluate(bindings, { costLimit: maxCallCost });
       if (result.cost > this.budget) {
         this.#refuse(path, type, exhausted);
         return;
@@ -192,12 +192,12 @@ class Run {
       if (result.error !== undefined) {
         const { error } = result;
         if (error.startsWith("no such overload")) {
-          const why =
+          const cause =
             "call arguments did not match a supported operator, function or macro signature for rule";
-          this.#errors.invalid(path, type, `'${error}': ${why}: ${nameOf(rule)}`);
+          this.#errors.invalid(path, type, `'${error}': ${cause}: ${nameOf(rule)}`);
         } else if (error.startsWith("operation cancelled: actual cost limit exceeded")) {
-          const why = "no further validation rules will be run due to call cost exceeds limit for rule";
-          this.#refuse(path, type, `'${error}': ${why}: ${nameOf(rule)}`);
+          const cause = "no further validation rules will be run due to call cost exceeds limit for rule";
+          this.#refuse(path, type, `'${error}': ${cause}: ${nameOf(rule)}`);
           return;
         } else this.#errors.invalid(path, type, `${error} evaluating rule: ${nameOf(rule)}`);
         continue;
@@ -227,7 +227,7 @@ class Run {
     const { rule, message } = compiled;
     let detail = rule.message ? rule.message.trim() : `failed rule: ${nameOf(rule)}`;
     if (message !== undefined) {
-      const result = message.evaluate(bindings, { costLimit: callLimit });
+      const result = message.evaluate(bindings, { costLimit: maxCallCost });
       const limit = result.error?.startsWith("operation cancelled: actual cost limit exceeded");
       if (limit || result.cost > this.budget) {
         const text = limit
@@ -247,8 +247,8 @@ class Run {
   }
 
   /** Adds an error after which evaluation stops. */
-  #refuse(path: string, type: string, why: string): void {
-    this.#errors.invalid(path, type, why);
+  #refuse(path: string, type: string, cause: string): void {
+    this.#errors.invalid(path, type, cause);
     this.budget = -1;
   }
 }

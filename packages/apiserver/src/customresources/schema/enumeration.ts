@@ -5,7 +5,7 @@ import { deepEqual } from "../../storage/json.ts";
 const sets = new WeakMap<readonly unknown[], ReadonlySet<unknown>>();
 
 /** Reports whether the value is in an enumeration. Null never is. */
-export function isAmong(allowed: readonly unknown[], value: unknown): boolean {
+export function isInEnumeration(allowed: readonly unknown[], value: unknown): boolean {
   if (typeof value === "object") {
     return allowed.some((one) => one !== null && typeof one === "object" && deepEqual(one, value));
   }

@@ -23,14 +23,14 @@ export function checkNumber(outcome: Outcome, schema: Schema, path: string, valu
   const { multipleOf, maximum, minimum, exclusiveMaximum, exclusiveMinimum, type = "" } = schema;
   const format = knownFormat(schema);
   const other = (message: string): void =>
-    outcome.add({ sort: "other", path, value, message: `${path} in body ${message}` });
+    outcome.add({ kind: "other", path, value, message: `${path} in body ${message}` });
   const whole = typeof value === "bigint" || Number.isInteger(value);
   const fits = ranges[format ?? (typesOf(schema).join() === "integer" ? "int64" : "")] ?? (() => true);
   /** Checks that a number is in the range of the type; adds a problem otherwise. */
   const inRange = (number: number | bigint, what: string): boolean => {
     if (fits(number)) return true;
     const of = format === undefined ? "(default format)" : `with format ${format}`;
-    outcome.add({ sort: "general", path, message: `${what} value must be of type ${type} ${of} in ${path}` });
+    outcome.add({ kind: "general", path, message: `${what} value must be of type ${type} ${of} in ${path}` });
     return false;
   };
   inRange(value, "Checked");
@@ -41,7 +41,7 @@ export function checkNumber(outcome: Outcome, schema: Schema, path: string, valu
     const factor = bound(multipleOf, "MultipleOf");
     if (factor <= 0) {
       const message = `factor MultipleOf declared for ${path} must be positive: ${factor}`;
-      outcome.add({ sort: "other", path, value: factor, message });
+      outcome.add({ kind: "other", path, value: factor, message });
     } else if (!isMultiple(value, factor, whole)) other(`should be a multiple of ${factor}`);
   }
   if (minimum !== undefined) {

@@ -3,11 +3,11 @@ import { enumTexts } from "./enumeration.ts";
 import { child } from "./schema.ts";
 
 /** The kind of field error that a problem becomes. */
-type Sort = "required" | "enum" | "long" | "many" | "type" | "other" | "general";
+type ProblemKind = "required" | "enum" | "long" | "many" | "type" | "other" | "general";
 
 /** One violation. */
 export interface Problem {
-  readonly sort: Sort;
+  readonly kind: ProblemKind;
   /** The path of the value, as printed in messages. */
   readonly path: string;
   readonly value?: unknown;
@@ -50,8 +50,8 @@ export class Outcome {
 export function report(errors: FieldErrors, base: string, problem: Problem): void {
   const own = problem.path.replace(/^\./, "");
   const path = own === "" ? base : child(base, own);
-  const { sort, value, message, limit = -1 } = problem;
-  switch (sort) {
+  const { kind, value, message, limit = -1 } = problem;
+  switch (kind) {
     case "required":
       errors.required(path);
       break;
