@@ -34,7 +34,7 @@ export class Aggregator {
   constructor({ own, storage, resources, proxyClient, clock, log }: AggregatorParts) {
     this.#clock = clock;
     this.#backEnds = new BackEnds(storage, proxyClient);
-    this.#local = new LocalServices(own, storage, resources, clock, log);
+    this.#local = new LocalServices({ own, storage, resources, clock, log });
     this.remote = new RemoteServices({ own, storage, backEnds: this.#backEnds, clock, log });
   }
 

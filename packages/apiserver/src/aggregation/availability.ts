@@ -17,23 +17,22 @@ const checkTimeout = 5_000;
 const failed = (reason: string, message: string): Availability => ({ status: "False", reason, message });
 
 /**
- * Checks whether the back end of an APIService can be reached. Never rejects. A service whose pods are ready counts as
- * one with endpoints: an EndpointSlice cannot hold the loopback addresses of pods on the host runtime.
+ * Checks whether the back end of an APIService can be reached. Never rejects. A service whose pods are ready
+ * counts as one with endpoints: an EndpointSlice cannot hold the loopback addresses of pods on the host
+ * runtime.
  *
  * Upstream: staging/src/k8s.io/kube-aggregator/pkg/controllers/status/remote, sync
  */
 export async function checkAvailability(
   service: APIService,
-  backEnds: BackEnds,
   storage: Storage,
-  clock: Clock,
-  signal: AbortSignal,
+  fetchOptions: FetchOptions,
 ): Promise<Availability> {
   const wrong = serviceProblem(service, storage);
   if (wrong !== undefined) return wrong;
   let address: Address;
   try {
-    address = backEnds.address(service);
+    address = fetchOptions.backEnds.address(service);
   } catch (error) {
     return failed("FailedDiscoveryCheck", (error as Error).message);
   }
@@ -42,7 +41,7 @@ export async function checkAvailability(
   const url = urlOf(address, path);
   const missing = `failing or missing response from ${url}`;
   try {
-    const { status } = await fetchDocument(service, address, path, {}, { backEnds, clock, signal });
+    const { status } = await fetchDocument(service, address, { path }, fetchOptions);
     if (status >= 200 && status < 300)
       return { status: "True", reason: "Passed", message: "all checks passed" };
     return failed("FailedDiscoveryCheck", `${missing}: bad status from ${url}: ${status}`);
@@ -79,6 +78,12 @@ function hasSlices(namespace: string, name: string, storage: Storage): boolean {
   return false;
 }
 
+/** A document of a back end, and headers that replace `Accept: application/json` or are added to it. */
+export interface DocumentRequest {
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** Options for requests that the aggregator makes to back ends. */
 export interface FetchOptions {
   readonly backEnds: BackEnds;
@@ -95,8 +100,7 @@ export interface FetchOptions {
 export async function fetchDocument(
   service: APIService,
   address: Address,
-  path: string,
-  headers: Readonly<Record<string, string>>,
+  { path, headers }: DocumentRequest,
   { backEnds, clock, signal, timeout = checkTimeout }: FetchOptions,
 ): Promise<Document> {
   const late = new AbortController();

@@ -24,6 +24,15 @@ interface DesiredService {
 
 const local = { status: "True", reason: "Local", message: "Local APIServices are always available" } as const;
 
+/** Dependencies of LocalServices. */
+interface LocalServicesParts {
+  readonly own: OwnObjects;
+  readonly storage: Storage;
+  readonly resources: readonly ServedResource[];
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
 /**
  * Keeps an APIService for each version that this server serves itself: those of built-in kinds are restored
  * at the start, those of custom resources always. Objects without the label are left alone.
@@ -46,19 +55,13 @@ export class LocalServices {
   readonly #synced = new Set<string>();
   #scheduled = false;
 
-  constructor(
-    own: OwnObjects,
-    storage: Storage,
-    resources: readonly ServedResource[],
-    clock: Clock,
-    log: Log,
-  ) {
+  constructor({ own, storage, resources, clock, log }: LocalServicesParts) {
     this.#own = own;
     this.#served = own.served("apiregistration.k8s.io", "apiservices");
     this.#cache = storage.cache(this.#served.stored.resource);
     this.#definitions = storage.cache("customresourcedefinitions");
     this.#builtIn = builtInServices(resources);
-    const reconcile = (name: string): Promise<void> => this.#bring(name);
+    const reconcile = (name: string): Promise<void> => this.#reconcile(name);
     this.#queue = createWorkQueue({ name: "apiservices", clock, log, reconcile, concurrency: 5 });
   }
 
@@ -109,7 +112,7 @@ export class LocalServices {
     }).unref();
   }
 
-  async #bring(name: string): Promise<void> {
+  async #reconcile(name: string): Promise<void> {
     try {
       await this.#sync(name);
       this.#synced.add(name);
@@ -117,7 +120,7 @@ export class LocalServices {
       if (service && !service.spec?.service)
         await reportAvailability(this.#own, this.#served, service, local);
     } catch (error) {
-      if (!isOvertaken(error)) throw error;
+      if (!isConcurrentChange(error)) throw error;
     }
   }
 
@@ -158,7 +161,7 @@ export class LocalServices {
 }
 
 /** Reports whether another writer was faster; its write triggers an event of its own. */
-function isOvertaken(error: unknown): boolean {
+function isConcurrentChange(error: unknown): boolean {
   return (
     StatusError.is(error, "AlreadyExists") ||
     StatusError.is(error, "Conflict") ||

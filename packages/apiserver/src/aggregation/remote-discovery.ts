@@ -38,8 +38,7 @@ export async function readDiscovery(
   const all = await fetchDocument(
     service,
     address,
-    "/apis",
-    { accept: aggregatedType, ...tag },
+    { path: "/apis", headers: { accept: aggregatedType, ...tag } },
     fetchOptions,
   );
   if (all.status === 304 && isKnown) return known;
@@ -51,7 +50,7 @@ export async function readDiscovery(
     return { entry, ...(etag === undefined ? {} : { etag }) };
   }
   const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
-  const one = await fetchDocument(service, address, path, {}, fetchOptions);
+  const one = await fetchDocument(service, address, { path }, fetchOptions);
   if (one.status !== 200) throw new Error(`the server answered ${one.status} to ${path}`);
   return { entry: { version, resources: fromResourceList(JSON.parse(one.text)), freshness: "Current" } };
 }

@@ -56,7 +56,7 @@ async function pathsOf(
 ): Promise<RemoteOpenAPI["paths"] | undefined> {
   const { group = "", version = "" } = service.spec;
   const address = fetchOptions.backEnds.address(service);
-  const { status, text } = await fetchDocument(service, address, "/openapi/v3", {}, fetchOptions);
+  const { status, text } = await fetchDocument(service, address, { path: "/openapi/v3" }, fetchOptions);
   if (status === 404) return undefined;
   if (status !== 200) throw new Error(`the server answered ${status} to /openapi/v3`);
   const { paths = {} } = JSON.parse(text) as { paths?: RemoteOpenAPI["paths"] };
@@ -72,7 +72,12 @@ async function swaggerFrom(
 ): Promise<Pick<RemoteOpenAPI, "swagger" | "etag">> {
   const address = fetchOptions.backEnds.address(service);
   const tag: Record<string, string> = known?.etag === undefined ? {} : { "if-none-match": known.etag };
-  const { status, headers, text } = await fetchDocument(service, address, "/openapi/v2", tag, fetchOptions);
+  const { status, headers, text } = await fetchDocument(
+    service,
+    address,
+    { path: "/openapi/v2", headers: tag },
+    fetchOptions,
+  );
   if (status === 304 && known !== undefined) return known;
   if (status === 404) return {};
   if (status !== 200) throw new Error(`the server answered ${status} to /openapi/v2`);

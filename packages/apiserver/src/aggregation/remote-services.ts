@@ -152,7 +152,11 @@ export class RemoteServices {
     if (remote === undefined) return;
     const { own, storage, backEnds, clock } = this.#parts;
     const { checkAvailability } = await import("./availability.ts");
-    const found = await checkAvailability(remote.service, backEnds, storage, clock, this.#stop.signal);
+    const found = await checkAvailability(remote.service, storage, {
+      backEnds,
+      clock,
+      signal: this.#stop.signal,
+    });
     const current = this.#byName.get(name);
     if (current === undefined || this.#stop.signal.aborted) return;
     if (!deepEqual(current.service.spec, remote.service.spec)) return;
@@ -195,12 +199,13 @@ export class RemoteServices {
   }
 
   /** Stores the documents, unless the APIService has been replaced meanwhile. */
-  #keep(name: string, read: Remote, news: Partial<Remote>): void {
+  #keep(name: string, read: Remote, changes: Partial<Remote>): void {
     const current = this.#byName.get(name);
     if (current === undefined || !deepEqual(current.service.spec, read.service.spec)) return;
-    this.#byName.set(name, { ...current, ...news });
-    if (!deepEqual(current.discovery?.entry, (news.discovery ?? current.discovery)?.entry)) this.#revision++;
-    if (news.openAPI !== undefined && news.openAPI !== current.openAPI) this.#revision++;
+    this.#byName.set(name, { ...current, ...changes });
+    if (!deepEqual(current.discovery?.entry, (changes.discovery ?? current.discovery)?.entry))
+      this.#revision++;
+    if (changes.openAPI !== undefined && changes.openAPI !== current.openAPI) this.#revision++;
   }
 }
 

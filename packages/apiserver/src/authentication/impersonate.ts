@@ -33,15 +33,15 @@ export function impersonate(
   authorize: Authorize,
   constrained: boolean,
 ): UserInfo {
-  const wanted = impersonatedUser(headers);
-  if (wanted === undefined) return request.user;
-  const modes = [...(constrained ? constrainedModes(request.user, wanted) : []), "legacy"];
+  const impersonated = impersonatedUser(headers);
+  if (impersonated === undefined) return request.user;
+  const modes = [...(constrained ? constrainedModes(request.user, impersonated) : []), "legacy"];
   let first: unknown;
   for (const mode of modes) {
     try {
       return mode === "legacy"
-        ? checkUser(wanted, request.user, "impersonate", authorize)
-        : checkMode(wanted, request, mode, authorize);
+        ? checkUser(impersonated, authorize, { sender: request.user, verb: "impersonate" })
+        : checkMode(impersonated, request, mode, authorize);
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
       first ??= error;
@@ -69,42 +69,46 @@ function impersonatedUser({ headers, repeated = {} }: Headers): ImpersonatedUser
     lists.set(key, [...(lists.get(key) ?? []), ...values(header)]);
   }
   const extra = Object.fromEntries(lists);
-  const wanted = {
+  const impersonated = {
     name: headers[userHeader] ?? "",
     uid: headers[uidHeader] ?? "",
     groups: values(groupHeader),
     extra,
   };
-  if (wanted.name !== "") return wanted;
-  if (wanted.uid === "" && wanted.groups.length === 0 && Object.keys(extra).length === 0) return undefined;
-  throw StatusError.of("BadRequest", `requested ${goText(wanted)} without impersonating a user name`);
+  if (impersonated.name !== "") return impersonated;
+  if (impersonated.uid === "" && impersonated.groups.length === 0 && Object.keys(extra).length === 0)
+    return undefined;
+  throw StatusError.of("BadRequest", `requested ${goText(impersonated)} without impersonating a user name`);
 }
 
 /** Returns the modes of constrained impersonation that fit the user, the narrowest first. */
-function constrainedModes(sender: UserInfo, wanted: ImpersonatedUser): string[] {
-  const node = nodeName(wanted.name);
-  const plain = wanted.uid === "" && wanted.groups.length === 0 && Object.keys(wanted.extra).length === 0;
+function constrainedModes(sender: UserInfo, impersonated: ImpersonatedUser): string[] {
+  const node = nodeName(impersonated.name);
+  const plain =
+    impersonated.uid === "" &&
+    impersonated.groups.length === 0 &&
+    Object.keys(impersonated.extra).length === 0;
   if (node !== undefined) {
     if (!plain) return [];
     const own = sender.extra?.[`authentication.kubernetes.io/node-name`] ?? [];
     const associated = accountOf(sender.name) !== undefined && own.length === 1 && own[0] === node;
     return [...(associated ? ["associated-node"] : []), "arbitrary-node"];
   }
-  if (accountOf(wanted.name) !== undefined) return plain ? ["serviceaccount"] : [];
+  if (accountOf(impersonated.name) !== undefined) return plain ? ["serviceaccount"] : [];
   return ["user-info"];
 }
 
 /** Checks both rights: to do this request in the user's name, and to impersonate the user. */
 function checkMode(
-  wanted: ImpersonatedUser,
+  impersonated: ImpersonatedUser,
   request: Attributes,
   mode: string,
   authorize: Authorize,
 ): UserInfo {
   const associated = mode === "associated-node";
   const sender = associated ? withNodeKeys(request.user) : request.user;
-  demand(authorize, { ...request, user: sender, verb: `impersonate-on:${mode}:${request.verb}` });
-  return checkUser(wanted, sender, `impersonate:${mode}`, authorize, associated);
+  checkAllowed(authorize, { ...request, user: sender, verb: `impersonate-on:${mode}:${request.verb}` });
+  return checkUser(impersonated, authorize, { sender, verb: `impersonate:${mode}`, anyNode: associated });
 }
 
 /** Drops the node name: it does not count here, so the authorizer must not see it. */
@@ -113,64 +117,73 @@ function withNodeKeys(user: UserInfo): UserInfo {
   return { ...user, extra: { "authentication.kubernetes.io/associated-node-keys": keys } };
 }
 
+interface ImpersonationRight {
+  readonly sender: UserInfo;
+  readonly verb: string;
+  /** The right is for all nodes. */
+  readonly anyNode?: boolean;
+}
+
 function checkUser(
-  wanted: ImpersonatedUser,
-  sender: UserInfo,
-  verb: string,
+  impersonated: ImpersonatedUser,
   authorize: Authorize,
-  anyNode = false,
+  { sender, verb, anyNode = false }: ImpersonationRight,
 ): UserInfo {
   const limited = verb !== "impersonate";
   const group = limited ? authentication : "";
-  const ask = (resource: string, name: string, more: Partial<Attributes> = {}): Attributes =>
+  const attributesOf = (resource: string, name: string, more: Partial<Attributes> = {}): Attributes =>
     resourceAttributes({ user: sender, verb, group, version: "v1", resource, name, ...more });
-  let groups = wanted.groups;
-  const node = limited ? nodeName(wanted.name) : undefined;
-  const account = accountOf(wanted.name);
-  let question = ask("users", wanted.name);
+  let groups = impersonated.groups;
+  const node = limited ? nodeName(impersonated.name) : undefined;
+  const account = accountOf(impersonated.name);
+  let attributes = attributesOf("users", impersonated.name);
   if (node !== undefined) {
-    question = ask("nodes", anyNode ? "*" : node);
+    attributes = attributesOf("nodes", anyNode ? "*" : node);
     groups = [nodesGroup];
   } else if (account) {
-    question = ask("serviceaccounts", account.name, { namespace: account.namespace });
+    attributes = attributesOf("serviceaccounts", account.name, { namespace: account.namespace });
     if (groups.length === 0)
       groups = ["system:serviceaccounts", `system:serviceaccounts:${account.namespace}`];
   }
-  demand(authorize, question);
-  if (wanted.uid !== "") demand(authorize, ask("uids", wanted.uid, { group: authentication }));
-  checkGroups(wanted.groups, limited, (name) => ask("groups", name), authorize);
+  checkAllowed(authorize, attributes);
+  if (impersonated.uid !== "")
+    checkAllowed(authorize, attributesOf("uids", impersonated.uid, { group: authentication }));
+  checkGroups(impersonated.groups, limited, (name) => attributesOf("groups", name), authorize);
   checkExtra(
-    wanted.extra,
+    impersonated.extra,
     limited,
-    (key, name) => ask("userextras", name, { group: authentication, subresource: key }),
+    (key, name) => attributesOf("userextras", name, { group: authentication, subresource: key }),
     authorize,
   );
   return {
-    name: wanted.name,
-    ...(wanted.uid === "" ? {} : { uid: wanted.uid }),
-    groups: withAuthenticated(wanted.name, groups),
-    extra: wanted.extra,
+    name: impersonated.name,
+    ...(impersonated.uid === "" ? {} : { uid: impersonated.uid }),
+    groups: withAuthenticated(impersonated.name, groups),
+    extra: impersonated.extra,
   };
 }
 
 function checkGroups(
   groups: readonly string[],
   limited: boolean,
-  ask: (name: string) => Attributes,
+  attributesOf: (name: string) => Attributes,
   authorize: Authorize,
 ): void {
   if (limited && groups.includes(""))
-    throw forbiddenError(ask(""), "impersonating the empty string group is not allowed");
+    throw forbiddenError(attributesOf(""), "impersonating the empty string group is not allowed");
   if (limited && groups.includes("system:masters"))
-    throw forbiddenError(ask("system:masters"), "impersonating the system:masters group is not allowed");
-  if (limited && groups.length >= minWildcardCheck && authorize(ask("*")).allowed) return;
-  for (const group of groups) demand(authorize, ask(group));
+    throw forbiddenError(
+      attributesOf("system:masters"),
+      "impersonating the system:masters group is not allowed",
+    );
+  if (limited && groups.length >= minWildcardCheck && authorize(attributesOf("*")).allowed) return;
+  for (const group of groups) checkAllowed(authorize, attributesOf(group));
 }
 
 function checkExtra(
   extra: ImpersonatedUser["extra"],
   limited: boolean,
-  ask: (key: string, name: string) => Attributes,
+  attributesOf: (key: string, name: string) => Attributes,
   authorize: Authorize,
 ): void {
   const entries = Object.entries(extra);
@@ -178,15 +191,16 @@ function checkExtra(
   if (limited) {
     for (const [key, list] of entries) {
       const wrong = extraError(key, list);
-      if (wrong !== undefined) throw forbiddenError(ask("", ""), wrong);
+      if (wrong !== undefined) throw forbiddenError(attributesOf("", ""), wrong);
     }
     if (
       (entries.length >= minWildcardCheck || values.length >= minWildcardCheck) &&
-      authorize(ask("*", "*")).allowed
+      authorize(attributesOf("*", "*")).allowed
     )
       return;
   }
-  for (const [key, list] of entries) for (const value of list) demand(authorize, ask(key, value));
+  for (const [key, list] of entries)
+    for (const value of list) checkAllowed(authorize, attributesOf(key, value));
 }
 
 /** Returns why constrained impersonation does not allow a key of the user's extra, or its values. */
@@ -212,9 +226,9 @@ function domainPrefixedPathError(key: string): string | undefined {
   return `${quoted(path)}: Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')`;
 }
 
-function demand(authorize: Authorize, question: Attributes): void {
-  const decision = authorize(question);
-  if (!decision.allowed) throw forbiddenError(question, decision.reason);
+function checkAllowed(authorize: Authorize, attributes: Attributes): void {
+  const decision = authorize(attributes);
+  if (!decision.allowed) throw forbiddenError(attributes, decision.reason);
 }
 
 /** Every user but system:anonymous is authenticated, unless the groups say otherwise. */

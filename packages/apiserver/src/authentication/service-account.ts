@@ -25,6 +25,16 @@ export interface BoundTo {
   readonly node?: { readonly name: string; readonly uid: string };
 }
 
+/** Dependencies of ServiceAccountTokens. */
+interface ServiceAccountTokensParts {
+  readonly signer: TokenSigner;
+  readonly issuer: string;
+  readonly storage: Storage;
+  readonly clock: Clock;
+  /** Returns a new UUID. */
+  readonly newId: () => string;
+}
+
 /** Issues and checks the tokens of service accounts. */
 export class ServiceAccountTokens {
   readonly signer: TokenSigner;
@@ -36,7 +46,7 @@ export class ServiceAccountTokens {
   legacyUsed?: (secret: Secret) => void;
   readonly #cached = new Map<string, { readonly claims: TokenClaims; readonly until: number }>();
 
-  constructor(signer: TokenSigner, issuer: string, storage: Storage, clock: Clock, newId: () => string) {
+  constructor({ signer, issuer, storage, clock, newId }: ServiceAccountTokensParts) {
     this.signer = signer;
     this.issuer = issuer;
     this.#storage = storage;
@@ -130,7 +140,7 @@ export class ServiceAccountTokens {
     if (account === undefined) return `serviceaccounts ${quoted(name)} not found`;
     const { uid } = account.metadata;
     if (uid !== claimed) return `service account UID (${uid}) does not match claim (${claimed})`;
-    if (this.#isLeaving(account)) return `service account ${namespace}/${name} has been deleted`;
+    if (this.#isTerminating(account)) return `service account ${namespace}/${name} has been deleted`;
     return (
       this.#unbound("Secret", namespace, secret) ??
       this.#unbound("Pod", namespace, pod) ??
@@ -147,11 +157,11 @@ export class ServiceAccountTokens {
     const { uid } = object.metadata;
     if (uid !== bound.uid)
       return `${word} UID (${uid}) does not match service account ${word} ref claim (${bound.uid})`;
-    return this.#isLeaving(object) ? "service account token has been invalidated" : undefined;
+    return this.#isTerminating(object) ? "service account token has been invalidated" : undefined;
   }
 
   /** An object may wait for its finalizers long after its deletion; its tokens expire a minute after it. */
-  #isLeaving({ metadata }: KubeObject): boolean {
+  #isTerminating({ metadata }: KubeObject): boolean {
     const { deletionTimestamp } = metadata;
     if (deletionTimestamp === undefined) return false;
     return Date.parse(deletionTimestamp) < this.#clock.now() - leewaySeconds * 1000;
@@ -167,8 +177,8 @@ function refused(error: string): TokenResult {
   return { error: error === "" ? "invalid bearer token" : `[invalid bearer token, ${error}]` };
 }
 
-function wrongAudience(own: readonly string[], wanted: readonly string[]): TokenResult {
-  return refused(`token audiences ${goList(own)} is invalid for the target audiences ${goList(wanted)}`);
+function wrongAudience(own: readonly string[], requested: readonly string[]): TokenResult {
+  return refused(`token audiences ${goList(own)} is invalid for the target audiences ${goList(requested)}`);
 }
 
 /** Returns the user that the claims of a token describe. */

@@ -33,7 +33,9 @@ interface TrustedKey {
   readonly algorithm: "ES256" | "RS256";
 }
 
-/** Signs JWTs with one key, and checks those of any of several: ES256 for a P-256 key, RS256 for an RSA key. */
+/**
+ * Signs JWTs with one key, and checks those of any of several: ES256 for a P-256 key, RS256 for an RSA key.
+ */
 export class TokenSigner {
   readonly #private: KeyObject;
   readonly #trusted: readonly TrustedKey[];

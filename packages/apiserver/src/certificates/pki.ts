@@ -67,8 +67,8 @@ export async function createAuthority(name: string, now: number): Promise<Certif
 }
 
 /**
- * Issues a certificate (ECDSA P-256) that `authority` has signed. `now` is in milliseconds since the epoch. Throws a
- * TypeError if the address is invalid.
+ * Issues a certificate (ECDSA P-256) that `authority` has signed. `now` is in milliseconds since the epoch.
+ * Throws a TypeError if the address is invalid.
  */
 export async function issueCertificate(
   authority: Certificate,

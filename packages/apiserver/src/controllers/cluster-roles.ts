@@ -21,7 +21,7 @@ export function aggregateRoles(registry: Registry, resources: readonly ServedRes
       if (!role.aggregationRule) continue;
       const rules = aggregated(role, roles);
       if (deepEqual(rules, role.rules ?? [])) continue;
-      await update(registry, served, role.metadata.name, rules, log);
+      await update(registry, served, { name: role.metadata.name, rules }, log);
     }
   };
   const schedule = (): void => {
@@ -54,8 +54,7 @@ function aggregated(role: ClusterRole, roles: readonly ClusterRole[]): PolicyRul
 async function update(
   registry: Registry,
   served: ServedResource,
-  name: string,
-  rules: PolicyRule[],
+  { name, rules }: { readonly name: string; readonly rules: PolicyRule[] },
   log: Log,
 ): Promise<void> {
   try {

@@ -305,7 +305,7 @@ export class CustomModel implements ResourceModel {
     this.#checkScale(errors, shown, true);
     checkEmbedded(errors, "", schema, shown);
     checkListTypes(errors, "", schema, shown);
-    this.#checkRules(errors, object, shown, undefined, undefined);
+    this.#checkRules(errors, object, shown);
     return errors.list;
   }
 
@@ -326,7 +326,7 @@ export class CustomModel implements ResourceModel {
     }
     this.#checkScale(errors, shown, !status);
     this.#checkLists(errors, shown, before);
-    this.#checkRules(errors, object, shown, before, correlation);
+    this.#checkRules(errors, object, shown, { old: before, correlation });
     return errors.list;
   }
 
@@ -358,8 +358,7 @@ export class CustomModel implements ResourceModel {
     errors: FieldErrors,
     object: KubeObject,
     value: Plain,
-    old: Plain | undefined,
-    correlation: Correlation | undefined,
+    before?: { readonly old: Plain; readonly correlation: Correlation },
   ): void {
     if (this.#ruleSet.empty) return;
     if (errors.list.some(({ type }) => blocking.has(type))) {
@@ -367,7 +366,7 @@ export class CustomModel implements ResourceModel {
       return;
     }
     const warnings: string[] = [];
-    this.#ruleSet.check(errors, "", value, old, { correlation, warnings });
+    this.#ruleSet.check(errors, "", value, { ...before, warnings });
     this.#tolerated.set(object, warnings);
   }
 }

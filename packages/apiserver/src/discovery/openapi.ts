@@ -124,7 +124,8 @@ export class OpenAPI {
       bytes,
       // Upstream does not mark this as JSON.
       mediaType: "text/plain; charset=utf-8",
-      // Upstream's list has no ETag: a client that read it in the second of a change would never see the change.
+      // Upstream's list has no ETag: a client that read it in the second of a change would never see the
+      // change.
       hash: createHash("sha512").update(bytes).digest("hex").toUpperCase(),
       modified,
     };
@@ -178,7 +179,7 @@ export class OpenAPI {
         subresources: [...resource.subresources].map(([name, { verbs, ...sub }]) => ({
           name,
           verbs,
-          row: spokenKind(resource, sub),
+          row: schemaKind(resource, sub),
         })),
       })),
     });
@@ -215,7 +216,7 @@ function pathOf({ group, version }: GroupVersion): string {
 }
 
 /** Returns the kind of a subresource; one that proxies other servers has the kind of its options. */
-function spokenKind(
+function schemaKind(
   resource: ServedResource,
   {
     group = resource.group,

@@ -48,7 +48,7 @@ export class StatusPage {
       "content-type": `${mediaType};g=${group};v=${version};as=${kind}`,
       ...headersOf({ warnings: new Set(version === "v1alpha1" ? [deprecated] : []) }),
     };
-    return encoded(200, object, { mediaType, pretty: true }, headers);
+    return encoded(200, object, { mediaType, pretty: true }, { headers });
   }
 
   #status(): object {

@@ -55,7 +55,12 @@ export async function decode(
 ): Promise<Decoded> {
   const raw =
     body instanceof Uint8Array
-      ? await readBytes(body, contentType, kind.kind, options.release, apiVersionOf(kind), options.pause)
+      ? await readBytes(
+          body,
+          contentType,
+          { kind: kind.kind, version: options.release, apiVersion: apiVersionOf(kind) },
+          options.pause,
+        )
       : rawObject(body);
   await options.pause?.();
   const decoded = modelOf(kind).decode(raw, options.release);

@@ -31,7 +31,7 @@ export function failureResponse(
     ...headersOf({ warnings }),
   };
   try {
-    return encoded(status.code ?? 500, object, accepted, headers);
+    return encoded(status.code ?? 500, object, accepted, { headers });
   } catch (second) {
     log.error({ error: second }, "a Status could not be encoded");
     return bodyResponse(500, { "content-type": "application/json" }, () => `${encodeJSON(object)}\n`, object);

@@ -4,6 +4,13 @@ import type { Pause } from "../request/large-work.ts";
 /** Maximum size of YAML that is parsed without a thread: it takes about as long as starting a thread. */
 const maxInlineBytes = 64 * 1024;
 
+/** The type that a body should have, and the release whose fields are known. */
+interface ExpectedType {
+  readonly kind: string;
+  readonly version: string | undefined;
+  readonly apiVersion: string;
+}
+
 /**
  * Parses the bytes of a request's body into a tree, as `readBody`: after a pause, and long YAML, which takes
  * ten times as long as JSON, in a thread of its own. Throws 400 BadRequest.
@@ -11,9 +18,7 @@ const maxInlineBytes = 64 * 1024;
 export async function readBytes(
   bytes: Uint8Array,
   type: BodyType,
-  kind: string,
-  version: string | undefined,
-  apiVersion: string,
+  { kind, version, apiVersion }: ExpectedType,
   pause: Pause,
 ): Promise<RawBody> {
   await pause?.();

@@ -29,30 +29,29 @@ export interface List {
   readonly items: readonly KubeObject[];
 }
 
-/** Returns the response with an object in the encoding that the client accepts. */
-export function objectResponse(
-  code: number,
-  object: object,
-  served: ServedResource,
-  accepted: Accepted,
-  options: TableOptions,
-  headers: Record<string, string | readonly string[]> = {},
-): BodyResponse {
-  // A Status is never converted.
-  const whole = accepted.as === undefined || (object as { kind?: string }).kind === "Status";
-  const shown = whole ? object : transformed(object as KubeObject, served, accepted, options);
-  return encoded(code, shown, accepted, headers);
+type Headers = Record<string, string | readonly string[]>;
+
+/** How the response of a resource is represented. */
+export interface Representation {
+  readonly served: ServedResource;
+  readonly accepted: Accepted;
+  readonly table: TableOptions;
+  readonly headers: Headers;
 }
 
-function transformed(
-  object: KubeObject,
-  served: ServedResource,
-  accepted: Accepted,
-  options: TableOptions,
-): object {
+/** Returns the response with an object in the encoding that the client accepts. */
+export function objectResponse(code: number, object: object, representation: Representation): BodyResponse {
+  const { accepted, headers } = representation;
+  // A Status is never converted.
+  const whole = accepted.as === undefined || (object as { kind?: string }).kind === "Status";
+  const shown = whole ? object : transformed(object as KubeObject, representation);
+  return encoded(code, shown, accepted, { headers });
+}
+
+function transformed(object: KubeObject, { served, accepted, table }: Representation): object {
   if (accepted.as!.kind === "Table") {
     const metadata = { resourceVersion: object.metadata.resourceVersion };
-    return tableOf([object], metadata, served, options, tableVersion(accepted));
+    return tableOf({ metadata, items: [object] }, served, table, tableVersion(accepted));
   }
   if (accepted.as!.kind === "PartialObjectMetadataList") {
     // Upstream detects late that an object without a Go type is not a list.
@@ -73,16 +72,9 @@ function internalType({ group, kind, facts }: ServedResource): string {
 }
 
 /** Returns the response with a list in the encoding that the client accepts. */
-export function listResponse(
-  list: List,
-  served: ServedResource,
-  accepted: Accepted,
-  options: TableOptions,
-  headers: Record<string, string | readonly string[]> = {},
-): BodyResponse {
+export function listResponse(list: List, { served, accepted, table, headers }: Representation): BodyResponse {
   if (accepted.as?.kind === "Table") {
-    const table = tableOf(list.items, list.metadata, served, options, tableVersion(accepted));
-    return encoded(200, table, accepted, headers);
+    return encoded(200, tableOf(list, served, table, tableVersion(accepted)), accepted, { headers });
   }
   if (accepted.as?.kind === "PartialObjectMetadata") {
     throw notAcceptable(
@@ -92,16 +84,10 @@ export function listResponse(
   if (accepted.as) {
     const apiVersion = version(accepted);
     const items = list.items.map((item) => partial(item, served, apiVersion));
-    return encoded(
-      200,
-      { kind: "PartialObjectMetadataList", apiVersion, metadata: list.metadata, items },
-      accepted,
-      headers,
-      // Upstream appends the items one by one, so an empty list has no `items`.
-      items.length > 0
-        ? undefined
-        : () => ({ ...list, kind: "PartialObjectMetadataList", apiVersion, items: null }),
-    );
+    const object = { kind: "PartialObjectMetadataList", apiVersion, metadata: list.metadata, items };
+    // Upstream appends the items one by one, so an empty list has no `items`.
+    const wire = (): object => ({ ...list, kind: "PartialObjectMetadataList", apiVersion, items: null });
+    return encoded(200, object, accepted, items.length > 0 ? { headers } : { headers, wire });
   }
   // In process the items are handed over complete: caches of clients and server share the same objects. On
   // the wire, items of a list have neither kind nor apiVersion.
@@ -110,7 +96,7 @@ export function listResponse(
     if (served.facts.schemaless) return { ...list, metadata: { continue: "", ...list.metadata } };
     return { ...list, items: list.items.map(withoutKind) };
   };
-  return encoded(200, list, accepted, headers, wire);
+  return encoded(200, list, accepted, { headers, wire });
 }
 
 function withoutKind(item: KubeObject): object {
@@ -139,8 +125,7 @@ export function encoded(
   code: number,
   object: object,
   accepted: Accepted,
-  headers: Record<string, string | readonly string[]> = {},
-  wire: () => object = () => object,
+  { headers = {}, wire = () => object }: { readonly headers?: Headers; readonly wire?: () => object } = {},
 ): BodyResponse {
   const { mediaType } = accepted;
   const all = {

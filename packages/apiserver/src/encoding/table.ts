@@ -18,15 +18,14 @@ export interface TableOptions {
  * options.
  */
 export function tableOf(
-  list: readonly KubeObject[],
-  metadata: ListMeta,
+  { items, metadata }: { readonly items: readonly KubeObject[]; readonly metadata: ListMeta },
   served: ServedResource,
   options: TableOptions,
   version: "v1" | "v1beta1",
 ): object {
   const { now, omitColumns = false } = options;
   const includeObject = includedOf(options);
-  const objects = inRowOrder(served.stored, list);
+  const objects = inRowOrder(served.stored, items);
   const table = makeTable({
     kind: served.stored,
     // A built-in kind has the columns of its stored version; each version of a custom resource has its own.

@@ -11,7 +11,13 @@ export function withRequestMetrics({
     const response = await next(call);
     const { request, parsed, began } = call;
     const served = parsed && servedBy(parsed);
-    metrics.count(request.method, parsed, served, response.status, clock.now() - began);
+    metrics.count({
+      method: request.method,
+      info: parsed,
+      served,
+      code: response.status,
+      milliseconds: clock.now() - began,
+    });
     return response;
   };
 }

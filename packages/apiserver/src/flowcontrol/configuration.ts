@@ -65,7 +65,7 @@ export class Configuration {
     return level !== undefined && !level.isQuiescing && level.uid !== "";
   }
 
-  /** Removes a level that has become idle, if its object is gone. */
+  /** Called when a level has become idle: one whose object is gone is dropped on the next use. */
   reap(level: PriorityLevel): void {
     if (level.isQuiescing) this.#classifier = undefined;
   }

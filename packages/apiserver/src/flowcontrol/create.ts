@@ -49,6 +49,6 @@ export function createRequestControl(parts: FlowControlParts): RequestControl {
   return {
     limiter,
     dump: (path, query) => dumpText(configuration, path, query),
-    start: () => new DanglingConditions(configuration, storage, send, clock, log, signal).schedule(),
+    start: () => new DanglingConditions({ configuration, storage, send, clock, log, signal }).schedule(),
   };
 }

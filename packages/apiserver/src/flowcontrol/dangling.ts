@@ -12,6 +12,18 @@ const minute = 60_000;
 /** Milliseconds before a failed write is retried. */
 const retryInterval = 30_000;
 
+/** Dependencies of DanglingConditions. */
+interface DanglingConditionsParts {
+  readonly configuration: Configuration;
+  readonly storage: Storage;
+  /** Sends a request to the server itself. */
+  readonly send: (request: ApiRequest) => Promise<ApiResponse>;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Aborts when the server stops. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * Keeps the condition `Dangling` of all FlowSchemas: whether their priority level exists. It is written by
  * server-side apply, only if it changes.
@@ -29,14 +41,7 @@ export class DanglingConditions {
   #isScheduled = false;
   #isRetrying = false;
 
-  constructor(
-    configuration: Configuration,
-    storage: Storage,
-    send: (request: ApiRequest) => Promise<ApiResponse>,
-    clock: Clock,
-    log: Log,
-    signal: AbortSignal,
-  ) {
+  constructor({ configuration, storage, send, clock, log, signal }: DanglingConditionsParts) {
     this.#configuration = configuration;
     this.#send = send;
     this.#clock = clock;

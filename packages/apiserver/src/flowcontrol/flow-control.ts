@@ -81,7 +81,7 @@ export class FlowControl implements Limiter {
     notes.flow = flow;
     // Exempt requests never wait for the seats of others.
     const work = level.isExempt ? oneSeat : this.#estimator.estimate(info, level);
-    const request = new FlowRequest(flow, info, user, work, this.#clock.now());
+    const request = new FlowRequest({ flow, info, user, work, now: this.#clock.now() });
     level.requests.start(request);
     return request;
   }

@@ -1,4 +1,8 @@
-/** Upper bounds in seconds. Upstream: apiserver/pkg/util/flowcontrol/metrics, requestDurationSecondsBuckets */
+/**
+ * Upper bounds in seconds.
+ *
+ * Upstream: apiserver/pkg/util/flowcontrol/metrics, requestDurationSecondsBuckets
+ */
 const bounds = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30] as const;
 
 /** A histogram of durations for Prometheus. */

@@ -36,7 +36,13 @@ function levelOf(seats: number, queues?: object): Level {
     clock,
     counts,
     start(user, work = oneSeat) {
-      const request = new FlowRequest(flow, info, { name: user, groups: [] }, work, clock.now());
+      const request = new FlowRequest({
+        flow,
+        info,
+        user: { name: user, groups: [] },
+        work,
+        now: clock.now(),
+      });
       requests.start(request);
       return request;
     },

@@ -34,6 +34,15 @@ export interface Queue {
   nextStart: number;
 }
 
+interface FlowRequestParts<Flow> {
+  readonly flow: Flow;
+  readonly info: RequestInfo;
+  readonly user: UserInfo;
+  readonly work: WorkEstimate;
+  /** Time of its arrival, in milliseconds since the epoch. */
+  readonly now: number;
+}
+
 /** A request at a priority level. */
 export class FlowRequest<Flow extends RequestFlow = RequestFlow> {
   readonly flow: Flow;
@@ -52,7 +61,7 @@ export class FlowRequest<Flow extends RequestFlow = RequestFlow> {
   arrivedAt = 0;
   #decision: PromiseWithResolvers<void> | undefined;
 
-  constructor(flow: Flow, info: RequestInfo, user: UserInfo, work: WorkEstimate, now: number) {
+  constructor({ flow, info, user, work, now }: FlowRequestParts<Flow>) {
     this.flow = flow;
     this.info = info;
     this.user = user;

@@ -4,14 +4,13 @@ import type { ApiResponse } from "@dray/client";
 import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { conflict, serverError, statusObject } from "../errors/status.ts";
-import { headersOf } from "../http/warnings.ts";
 import { writeOptions } from "../request/options.ts";
 import { thaw } from "../storage/json.ts";
 import { withPodCondition } from "../strategies/pod-conditions.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import { checkStored } from "../write/preconditions.ts";
 import { readObject } from "./body.ts";
-import { type Context, tableOptions } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 import { writeOf } from "./write.ts";
 
 const bindingKind = { group: "", version: "v1", kind: "Binding" };
@@ -36,14 +35,19 @@ export async function bindPod(context: Context): Promise<ApiResponse> {
   ensureNamespace(served, info.namespace, binding);
   const write = writeOf(context, options);
   const key = registry.key(served, info.namespace, info.name);
-  await registry.admit(write, "CREATE", binding, bindingKind, () => checkBinding(binding, info.name));
+  await registry.admit(write, {
+    operation: "CREATE",
+    object: binding,
+    kind: bindingKind,
+    validate: () => checkBinding(binding, info.name),
+  });
   await registry.update(write, {
     unchecked: true,
     change(current) {
       const pod = thaw(current) as Pod;
       const refuse = (reason: string): StatusError =>
         conflict({ group: served.group, resource: "pods/binding" }, info.name, reason);
-      checkStored(served, binding.metadata, pod, key, options.dryRun);
+      checkStored(binding.metadata, pod, { served, key, dryRun: options.dryRun });
       if (pod.metadata.deletionTimestamp)
         throw refuse(`pod ${info.name} is being deleted, cannot be assigned to a host`);
       if (pod.spec?.nodeName)
@@ -61,5 +65,5 @@ export async function bindPod(context: Context): Promise<ApiResponse> {
     },
   });
   const answer = statusObject({ status: "Success", code: 201 });
-  return objectResponse(201, answer, served, encoding, tableOptions(context), headersOf(context));
+  return objectResponse(201, answer, representation(context, encoding));
 }

@@ -5,9 +5,8 @@ import type { ApiResponse } from "@dray/client";
 import { accepted } from "../encoding/accepted.ts";
 import { listResponse, objectResponse, resourceForms } from "../encoding/representation.ts";
 import { notFound } from "../errors/status.ts";
-import { headersOf } from "../http/warnings.ts";
 import { listOptions } from "../request/options.ts";
-import { type Context, tableOptions } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 import { selectionOf } from "./select.ts";
 
 /** Ports of the health endpoints on this machine (kube-apiserver's componentstatuses use them too). */
@@ -26,7 +25,7 @@ export async function componentStatuses(context: Context): Promise<ApiResponse> 
     const encoding = accepted(context, resourceForms);
     if (name !== storageName && !Object.hasOwn(probed, name)) throw notFound(missing, name);
     const status = await statusOf(context, name);
-    return objectResponse(200, status, served, encoding, tableOptions(context), headersOf(context));
+    return objectResponse(200, status, representation(context, encoding));
   }
   const encoding = accepted(context, resourceForms);
   const selection = selectionOf(served, listOptions(info.query, false));
@@ -38,7 +37,7 @@ export async function componentStatuses(context: Context): Promise<ApiResponse> 
     metadata: {},
     items: all.filter((status) => selection.matches(status)),
   };
-  return listResponse(list, served, encoding, tableOptions(context), headersOf(context));
+  return listResponse(list, representation(context, encoding));
 }
 
 /** Upstream's NotFound has the kind in the singular. */

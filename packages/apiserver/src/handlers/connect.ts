@@ -34,7 +34,11 @@ export async function admitConnection(context: Context, options: object): Promis
     fieldValidation: "Ignore",
     force: false,
   });
-  await registry.admit(write, "CONNECT", object, { group: "", version: "v1", kind });
+  await registry.admit(write, {
+    operation: "CONNECT",
+    object,
+    kind: { group: "", version: "v1", kind },
+  });
 }
 
 /**
@@ -69,7 +73,7 @@ export async function streamFromPod(context: Context): Promise<ApiResponse> {
       const { stdin = false, stdout = false, stderr = false, tty = false } = options;
       const commandOptions = { stdin, stdout, stderr, tty };
       if (offered.includes(translatedProtocol))
-        return translated(target, request, path, commandOptions, context);
+        return translated({ target, path }, request, commandOptions, context);
     } else {
       const { tunnelled, tunnelledProtocols } = await import("../upgrade/tunnel.ts");
       if (tunnelledProtocols(request).length > 0) return tunnelled(target, request, path, context.clock);

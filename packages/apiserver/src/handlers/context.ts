@@ -3,10 +3,13 @@ import type { Authenticator } from "../authentication/authenticate.ts";
 import type { ServiceAccountTokens } from "../authentication/service-account.ts";
 import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { Rbac } from "../authorization/rbac.ts";
+import type { Representation } from "../encoding/representation.ts";
 import type { TableOptions } from "../encoding/table.ts";
 import type { WatchProgress } from "../flowcontrol/limiter.ts";
+import { headersOf } from "../http/warnings.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import type { KubeletClient } from "../proxy/kubelet.ts";
+import type { Accepted } from "../request/accept.ts";
 import type { RequestInfo } from "../request/info.ts";
 import type { Pause } from "../request/large-work.ts";
 import type { UsageCollector } from "../resource-metrics/collector.ts";
@@ -46,4 +49,13 @@ export function warn({ warnings }: Pick<Context, "warnings">, texts: readonly st
 /** Returns the Table options of the query; they are validated when a Table is built. */
 export function tableOptions({ info, clock }: Pick<Context, "info" | "clock">): TableOptions {
   return { includeObject: info.query.get("includeObject") || "Metadata", now: clock.now() };
+}
+
+/** Returns how the response to this request is represented, for a resource other than its own if given. */
+export function representation(
+  context: Context,
+  accepted: Accepted,
+  served: ServedResource = context.served,
+): Representation {
+  return { served, accepted, table: tableOptions(context), headers: headersOf(context) };
 }

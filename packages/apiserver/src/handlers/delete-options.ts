@@ -27,7 +27,7 @@ export async function readDeleteOptions(context: Context): Promise<DeleteOptions
   const { version } = context.registry.features;
   const raw =
     body instanceof Uint8Array
-      ? await readBytes(body, type, row.kind, version, apiVersion, context.pause)
+      ? await readBytes(body, type, { kind: row.kind, version, apiVersion }, context.pause)
       : { tree: body, duplicates: [], typed: false };
   const { object } = decodeBody({ ...raw, tree: inOwnVersion(raw.tree) }, row, version);
   return deleteOptions(query, object);

@@ -3,12 +3,11 @@ import type { ApiResponse } from "@dray/client";
 import { CompactedError } from "@dray/store";
 import { accepted } from "../encoding/accepted.ts";
 import { listResponse, objectResponse, resourceForms } from "../encoding/representation.ts";
-import { headersOf } from "../http/warnings.ts";
 import { converted, prepareConversion } from "../kinds/conversion/index.ts";
 import { type DeleteOptions, listOptions, type WriteOptions } from "../request/options.ts";
 import type { Stored } from "../storage/cache.ts";
 import { readFailure } from "../storage/failures.ts";
-import { type Context, tableOptions } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 import { parseContinue } from "./continue.ts";
 import { readDeleteOptions } from "./delete-options.ts";
 import { waitForRevision } from "./freshness.ts";
@@ -28,7 +27,7 @@ export async function deleteObject(context: Context): Promise<ApiResponse> {
   const { isRemoved, object, shown } = deletion;
   const answer = isRemoved && !shown ? registry.deletionResponse(served, object) : object;
   const status = !isRemoved && options.orphanDependents === false ? 202 : 200;
-  return objectResponse(status, answer, served, encoding, tableOptions(context), headersOf(context));
+  return objectResponse(status, answer, representation(context, encoding));
 }
 
 function warnOfDeletion({ registry, served, warnings }: Context, options: DeleteOptions): void {
@@ -76,7 +75,7 @@ export async function deleteCollection(context: Context): Promise<ApiResponse> {
     metadata: { resourceVersion: String(registry.storage.revision) },
     items,
   };
-  return listResponse(list, served, encoding, tableOptions(context), headersOf(context));
+  return listResponse(list, representation(context, encoding));
 }
 
 /** Returns the objects of the collection at a version. Throws 410 if it is compacted. */

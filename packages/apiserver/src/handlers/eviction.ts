@@ -6,14 +6,13 @@ import type { ApiResponse } from "@dray/client";
 import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { serverError, statusObject } from "../errors/status.ts";
-import { headersOf } from "../http/warnings.ts";
 import { type DeleteOptions, deleteOptions, writeOptions } from "../request/options.ts";
 import { thaw } from "../storage/json.ts";
 import { withPodCondition } from "../strategies/pod-conditions.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import { checkPreconditions } from "../write/preconditions.ts";
 import { bodyOf, readObject } from "./body.ts";
-import { type Context, tableOptions } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 import { takeDisruption } from "./disruption.ts";
 import { writeOf } from "./write.ts";
 
@@ -30,15 +29,20 @@ export async function evictPod(context: Context): Promise<ApiResponse> {
   const write = writeOf(context, options);
   const object = eviction as unknown as KubeObject;
   ensureNamespace(served, info.namespace, object);
-  await registry.admit(write, "CREATE", object, evictionKind, () => {
-    if (eviction.metadata?.name === info.name) return;
-    throw StatusError.of("BadRequest", "name in URL does not match name in Eviction object");
+  await registry.admit(write, {
+    operation: "CREATE",
+    object,
+    kind: evictionKind,
+    validate() {
+      if (eviction.metadata?.name === info.name) return;
+      throw StatusError.of("BadRequest", "name in URL does not match name in Eviction object");
+    },
   });
   checkSameDryRun(info.query.getAll("dryRun"), eviction.deleteOptions?.dryRun ?? []);
   const evictionOptions = optionsOf(eviction);
   await evict(context, { ...evictionOptions, dryRun: options.dryRun || evictionOptions.dryRun });
   const answer = statusObject({ status: "Success", code: 201 });
-  return objectResponse(201, answer, served, encoding, tableOptions(context), headersOf(context));
+  return objectResponse(201, answer, representation(context, encoding));
 }
 
 /** Upstream: pkg/registry/core/pod/storage/eviction.go, propagateDryRun. Throws 500. */

@@ -2,11 +2,10 @@ import type { Namespace } from "@dray/api/core/v1";
 import type { ApiResponse } from "@dray/client";
 import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
-import { headersOf } from "../http/warnings.ts";
 import { writeOptions } from "../request/options.ts";
 import { thaw } from "../storage/json.ts";
 import { readObject } from "./body.ts";
-import { type Context, tableOptions } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 import { checkName, writeOf } from "./write.ts";
 
 /**
@@ -23,5 +22,5 @@ export async function finalizeNamespace(context: Context): Promise<ApiResponse> 
     replaces: true,
     change: () => thaw(draft) as Namespace,
   });
-  return objectResponse(200, written.object, served, encoding, tableOptions(context), headersOf(context));
+  return objectResponse(200, written.object, representation(context, encoding));
 }

@@ -3,14 +3,13 @@ import type { ApiResponse } from "@dray/client";
 import { CompactedError } from "@dray/store";
 import { accepted } from "../encoding/accepted.ts";
 import { listResponse, resourceForms } from "../encoding/representation.ts";
-import { headersOf } from "../http/warnings.ts";
 import { convert, prepareConversion } from "../kinds/conversion/index.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import { type ListOptions, listOptions } from "../request/options.ts";
 import { versionProblem } from "../request/version.ts";
 import type { Stored } from "../storage/cache.ts";
 import { readFailure } from "../storage/failures.ts";
-import { type Context, tableOptions } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 import { continueToken, expiredContinue, parseContinue } from "./continue.ts";
 import { waitForRevision } from "./freshness.ts";
 import { Page } from "./page.ts";
@@ -70,7 +69,7 @@ export async function listObjects(context: Context): Promise<ApiResponse> {
   await prepareConversion(page.items, served);
   const items = page.items.map((object) => convert(object, served.stored, served));
   const list = { kind: served.listKind, apiVersion: apiVersionOf(served), metadata, items };
-  return listResponse(list, served, encoding, tableOptions(context), headersOf(context));
+  return listResponse(list, representation(context, encoding));
 }
 
 /** Returns all objects, converted: they are selected by their form in the requested version. */

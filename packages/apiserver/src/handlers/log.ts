@@ -27,8 +27,7 @@ export async function podLog(context: Context): Promise<ApiResponse> {
   const logs = await containerLogs(
     queryBoolean(info.query, "insecureSkipTLSVerifyBackend") ? unverified : kubelet,
     node,
-    `${info.namespace}/${info.name}/${container}`,
-    query,
+    { container: `${info.namespace}/${info.name}/${container}`, query },
     context.request.signal,
   );
   if (!isWebSocket(context.request)) return logs;

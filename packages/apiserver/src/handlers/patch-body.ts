@@ -55,7 +55,8 @@ async function readApplied(body: Uint8Array, pause: Pause): Promise<PatchBody> {
     StatusError.of("BadRequest", `error decoding YAML: ${reason}`);
   let read: Awaited<ReturnType<typeof readBytes>>;
   try {
-    read = await readBytes(body, "application/yaml", "", undefined, "meta.k8s.io/v1", pause);
+    const expected = { kind: "", version: undefined, apiVersion: "meta.k8s.io/v1" };
+    read = await readBytes(body, "application/yaml", expected, pause);
   } catch (error) {
     if (!StatusError.is(error, "BadRequest")) throw error;
     throw refuse(`error converting YAML to JSON: ${error.message}`);

@@ -5,7 +5,6 @@ import { accepted } from "../encoding/accepted.ts";
 import { type Decoded, type DecodeOptions, decodePatched } from "../encoding/codec.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { conflict, genericError } from "../errors/status.ts";
-import { headersOf } from "../http/warnings.ts";
 import { duplicateFields } from "../json/nesting.ts";
 import { convert } from "../kinds/conversion/index.ts";
 import type { ServedResource } from "../kinds/resources.ts";
@@ -24,7 +23,7 @@ import { writtenPaths } from "../patch/problem-order.ts";
 import { type WriteOptions, writeOptions } from "../request/options.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import type { UpdateRules } from "../write/registry.ts";
-import { type Context, tableOptions, warn } from "./context.ts";
+import { type Context, representation, warn } from "./context.ts";
 import { type PatchKind, readPatchBody } from "./patch-body.ts";
 import { checkName, writeOf } from "./write.ts";
 
@@ -74,9 +73,9 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
     async change(current) {
       const body = value();
       await context.pause?.();
-      if (current === undefined) return create(context, type, body, options, warnings);
+      if (current === undefined) return create(context, { type, body, options }, warnings);
       const live = convert(current, served.stored, served) as unknown as Plain;
-      const raw = ofLiveKind(patched(context, kind, type, live, body, options), live, kind);
+      const raw = withLiveKind(patched(context, { kind, type, live, body, options }), live, kind);
       checkRepeatedKeys(context, options, warnings);
       await context.pause?.();
       const object = decodeOutcome(raw, live, {
@@ -93,18 +92,11 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
     },
   };
   const written = await registry.update(writeOf(context, options), rules);
-  return objectResponse(
-    written.created ? 201 : 200,
-    written.object,
-    served,
-    encoding,
-    tableOptions(context),
-    headersOf(context),
-  );
+  return objectResponse(written.created ? 201 : 200, written.object, representation(context, encoding));
 }
 
 /** A strategic merge patches typed objects, whose kind stays; other patches may omit it. */
-function ofLiveKind(raw: Plain, live: Plain, kind: PatchKind): Plain {
+function withLiveKind(raw: Plain, live: Plain, kind: PatchKind): Plain {
   const { apiVersion, kind: name } = live;
   if (kind === "strategic") return { ...raw, apiVersion, kind: name };
   return { ...raw, apiVersion: raw["apiVersion"] ?? apiVersion, kind: raw["kind"] ?? name };
@@ -136,7 +128,7 @@ function decodeOutcome(raw: Plain, live: Plain, patching: Patching): Decoded {
   const { kind, body, served, decoding, problems } = patching;
   try {
     const written = kind === "json" ? writtenPaths(body) : [];
-    return decodePatched(raw, ofSentKind(raw, served, decoding), { ...decoding, live, written }, problems);
+    return decodePatched(raw, servedAsSent(raw, served, decoding), { ...decoding, live, written }, problems);
   } catch (error) {
     if (!StatusError.is(error, "Invalid")) throw error;
     // A kind that is not in the schema table has no order of fields.
@@ -175,7 +167,7 @@ function inOrder(value: unknown): object {
 }
 
 /** The result of a patch may be an object of another kind, which is decoded as such before it is rejected. */
-function ofSentKind(raw: Plain, served: ServedResource, decoding: DecodeOptions): ServedResource {
+function servedAsSent(raw: Plain, served: ServedResource, decoding: DecodeOptions): ServedResource {
   const { apiVersion, kind } = raw;
   if (apiVersion !== apiVersionOf(served) || typeof kind !== "string" || kind === served.kind) return served;
   const other = kindOf(served.group, served.version, kind);
@@ -189,15 +181,17 @@ export async function readPatch(context: Context, kind: PatchKind): Promise<unkn
   return value();
 }
 
+/** A patch of an object of this type. */
+interface Patch {
+  readonly kind: PatchKind;
+  readonly type: ObjectType;
+  readonly live: Plain;
+  readonly body: unknown;
+  readonly options: WriteOptions;
+}
+
 /** Returns the new object, as unvalidated as a body: the patch applied to the live one. */
-export function patched(
-  context: Context,
-  kind: PatchKind,
-  type: ObjectType,
-  live: Plain,
-  body: unknown,
-  options: WriteOptions,
-): Plain {
+export function patched(context: Context, { kind, type, live, body, options }: Patch): Plain {
   switch (kind) {
     case "json":
       return jsonPatch(live, body);
@@ -231,9 +225,7 @@ function checkRepeatedKeys(context: Context, options: WriteOptions, repeated: re
 /** Creates an object by server-side apply. */
 async function create(
   context: Context,
-  type: ObjectType,
-  body: unknown,
-  options: WriteOptions,
+  { type, body, options }: Pick<Patch, "type" | "body" | "options">,
   repeated: readonly string[],
 ): Promise<KubeObject> {
   const { info, served, registry } = context;

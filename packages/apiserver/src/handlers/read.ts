@@ -3,11 +3,10 @@ import type { ApiResponse } from "@dray/client";
 import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { serverError } from "../errors/status.ts";
-import { headersOf } from "../http/warnings.ts";
 import { converted } from "../kinds/conversion/index.ts";
 import { queryBoolean, type RequestInfo } from "../request/info.ts";
 import { versionProblem } from "../request/version.ts";
-import { type Context, tableOptions } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 import { waitForRevision } from "./freshness.ts";
 
 /** The obsolete `export` parameter of older clients. Throws 400. */
@@ -28,5 +27,5 @@ export async function getObject(context: Context): Promise<ApiResponse> {
   await (version === "" ? registry.storage.current() : waitForRevision(context, Number(version)));
   const stored = registry.need(served, info.namespace, info.name);
   const object = await converted(stored.object, served.stored, served);
-  return objectResponse(200, object, served, encoding, tableOptions(context), headersOf(context));
+  return objectResponse(200, object, representation(context, encoding));
 }

@@ -5,11 +5,10 @@ import type { ApiResponse } from "@dray/client";
 import { accepted } from "../encoding/accepted.ts";
 import { listResponse, objectResponse, resourceForms } from "../encoding/representation.ts";
 import { notFound } from "../errors/status.ts";
-import { headersOf } from "../http/warnings.ts";
 import { listOptions } from "../request/options.ts";
 import { type Usage, usageQuantities, windowText } from "../resource-metrics/usage.ts";
 import { objectKey, registryPrefix } from "../storage/keys.ts";
-import { type Context, tableOptions } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 import { selectionOf } from "./select.ts";
 
 /** How one resource of metrics.k8s.io is computed from stored objects. */
@@ -82,7 +81,7 @@ export async function resourceMetrics(context: Context): Promise<ApiResponse> {
     const path = served.namespaced ? `${info.namespace}/${name}` : name;
     if (found === undefined)
       throw notFound({ group: served.group, resource: served.kind.toLowerCase() }, path);
-    return objectResponse(200, found, served, encoding, tableOptions(context), headersOf(context));
+    return objectResponse(200, found, representation(context, encoding));
   }
   const selection = selectionOf(served, listOptions(info.query, false));
   await context.usage.refresh();
@@ -93,7 +92,7 @@ export async function resourceMetrics(context: Context): Promise<ApiResponse> {
     return made === undefined ? [] : [made];
   });
   const list = { kind: served.listKind, apiVersion: apiVersionOf(served), metadata: {}, items };
-  return listResponse(list, served, encoding, tableOptions(context), headersOf(context));
+  return listResponse(list, representation(context, encoding));
 }
 
 /** The usage is computed on request; it has no resourceVersion. */

@@ -24,12 +24,11 @@ import { type Attributes, resourceAttributes } from "../authorization/attributes
 import { nodeNameOf } from "../authorization/node.ts";
 import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
-import { headersOf } from "../http/warnings.ts";
 import { writeOptions } from "../request/options.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import { bindPod } from "./binding.ts";
 import { readObject } from "./body.ts";
-import { type Context, tableOptions } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 import { writeOf } from "./write.ts";
 
 /** Handles POST on a resource that is not stored: the body is a review, the result is in its status. */
@@ -40,14 +39,14 @@ export async function createOnly(context: Context): Promise<ApiResponse> {
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
   const review = await readObject(context, served, options.fieldValidation);
   checkReview(context, review, options.fieldManager);
-  await context.registry.admit(writeOf(context, options), "CREATE", review, undefined);
+  await context.registry.admit(writeOf(context, options), { operation: "CREATE", object: review });
   const object = {
     kind: served.kind,
     apiVersion: apiVersionOf(served),
     ...shown(context, review),
     status: answer(context, review),
   } as unknown as KubeObject;
-  return objectResponse(201, object, served, encoding, tableOptions(context), headersOf(context));
+  return objectResponse(201, object, representation(context, encoding));
 }
 
 /** Returns the review as shown in the response; for reviews of the requesting user without its input. */
@@ -75,7 +74,7 @@ function checkReview({ served, registry, info }: Context, review: KubeObject, ma
   } = review.metadata ?? {};
   review.metadata = metadata as KubeObject["metadata"];
   ensureNamespace(served, info.namespace, review);
-  registry.managers.created(served, review, manager, "", registry.now());
+  registry.managers.created(served, review, { manager, subresource: "", now: registry.now() });
   if (served.group !== "authorization.k8s.io") return;
   const errors = registry.checks.create(served, review, served.group);
   if (errors.length > 0) throw invalid({ group: served.group, kind: "" }, "", errors);

@@ -6,16 +6,15 @@ import { accepted } from "../encoding/accepted.ts";
 import { decodePatched } from "../encoding/codec.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { serverError } from "../errors/status.ts";
-import { headersOf } from "../http/warnings.ts";
 import { converted } from "../kinds/conversion/index.ts";
 import { builtInModel, printedAs } from "../kinds/models.ts";
 import { scaledManagedFields, scaleManagedFields, trackUpdate } from "../patch/index.ts";
-import { type WriteOptions, writeOptions } from "../request/options.ts";
+import { writeOptions } from "../request/options.ts";
 import { versionProblem } from "../request/version.ts";
 import { thaw } from "../storage/json.ts";
 import { objectType } from "../write/managed-fields.ts";
 import { readObject } from "./body.ts";
-import { type Context, tableOptions, warn } from "./context.ts";
+import { type Context, representation, warn } from "./context.ts";
 import { type Plain, patched, patchKind, patchProblems, readPatch } from "./patch.ts";
 import { checkExport } from "./read.ts";
 import { ScaledParts } from "./scaled.ts";
@@ -40,7 +39,7 @@ export async function scale(context: Context): Promise<ApiResponse> {
     const found = scaleOf(context, object);
     // The owner of the field is known from the object; the scale does not contain it.
     delete found.metadata!.managedFields;
-    return objectResponse(200, found, shown, encoding, tableOptions(context), headersOf(context));
+    return objectResponse(200, found, representation(context, encoding, shown));
   };
   const { method } = context.request;
   const parts = new ScaledParts(served);
@@ -75,13 +74,24 @@ export async function scale(context: Context): Promise<ApiResponse> {
       const live = scaleOf(context, object);
       let next: Scale;
       if (kind) {
-        const raw = patched(context, kind, objectType(scaleKind), live as unknown as Plain, body, options);
+        const raw = patched(context, {
+          kind,
+          type: objectType(scaleKind),
+          live: live as unknown as Plain,
+          body,
+          options,
+        });
         const decoding = registry.decoding(options.fieldValidation);
         const decoded = decodePatched(raw, scaleKind, decoding, patchProblems(kind, body));
         warn(context, decoded.warnings);
         next = decoded.object as unknown as Scale;
       } else next = thaw(sent!);
-      return withScale(context, object, live, next, options, kind === "apply");
+      return withScale(context, object, {
+        live,
+        next,
+        fieldManager: options.fieldManager,
+        isApply: kind === "apply",
+      });
     },
   });
   return answer(written.object);
@@ -109,13 +119,18 @@ function scaleOf({ served }: Context, object: KubeObject): Scale {
   };
 }
 
+interface ScaleChange {
+  readonly live: Scale;
+  readonly next: Scale;
+  readonly fieldManager: string;
+  /** Server-side apply: the managedFields of `next` are final. */
+  readonly isApply: boolean;
+}
+
 function withScale(
   context: Context,
   current: KubeObject,
-  live: Scale,
-  next: Scale,
-  options: WriteOptions,
-  applied: boolean,
+  { live, next, fieldManager, isApply }: ScaleChange,
 ): KubeObject {
   const { served, info, registry } = context;
   const replicas = Number(next.spec?.replicas ?? 0);
@@ -130,12 +145,12 @@ function withScale(
       },
     ]);
   }
-  const tracked = applied
+  const tracked = isApply
     ? next
     : trackUpdate({
         live: live as unknown as Plain,
         updated: next as unknown as Plain,
-        manager: options.fieldManager,
+        manager: fieldManager,
         type: objectType(scaleKind),
         subresource: "scale",
         now: registry.now(),
@@ -143,12 +158,11 @@ function withScale(
   const object = thaw(current);
   const parts = new ScaledParts(served);
   parts.setReplicas(object, replicas);
+  const apiVersion = apiVersionOf(served.stored);
   const fields = scaledManagedFields(
     current.metadata.managedFields,
     (tracked as unknown as Scale).metadata?.managedFields,
-    apiVersionOf(served.stored),
-    new Set([apiVersionOf(served.stored)]),
-    parts.fields,
+    { apiVersion, apiVersions: new Set([apiVersion]), path: parts.fields },
   );
   if (fields === undefined) delete object.metadata.managedFields;
   else object.metadata.managedFields = fields as unknown as NonNullable<typeof object.metadata.managedFields>;

@@ -15,13 +15,12 @@ import type { BoundTo } from "../authentication/service-account.ts";
 import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { conflict, notFound } from "../errors/status.ts";
-import { headersOf } from "../http/warnings.ts";
 import { builtInType, trackUpdate } from "../patch/index.ts";
 import { writeOptions } from "../request/options.ts";
 import { objectKey } from "../storage/keys.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import { readObject } from "./body.ts";
-import { type Context, tableOptions } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 import { writeOf } from "./write.ts";
 
 const tokenKind = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" };
@@ -54,7 +53,7 @@ export async function createToken(context: Context): Promise<ApiResponse> {
   const managed = withManager(request, seconds, options.fieldManager, registry.now());
   request.metadata = { ...request.metadata, name: info.name, namespace: info.namespace };
   const object = request as unknown as KubeObject;
-  await registry.admit(writeOf(context, options), "CREATE", object, tokenKind);
+  await registry.admit(writeOf(context, options), { operation: "CREATE", object, kind: tokenKind });
   const spec = request.spec;
   checkSeconds(seconds);
   const audiences = spec?.audiences?.length ? spec.audiences : [tokens.issuer];
@@ -74,7 +73,7 @@ export async function createToken(context: Context): Promise<ApiResponse> {
     spec: { audiences, expirationSeconds: seconds, boundObjectRef: spec?.boundObjectRef ?? null },
     status: { token, expirationTimestamp: timeText(expires.getTime()) },
   } as unknown as KubeObject;
-  return objectResponse(201, answer, served, encoding, tableOptions(context), headersOf(context));
+  return objectResponse(201, answer, representation(context, encoding));
 }
 
 /** Adds managedFields with the metadata that the client has set: a token request is an object like others. */

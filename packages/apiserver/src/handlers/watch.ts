@@ -46,21 +46,23 @@ export async function watchObjects(context: Context): Promise<ApiResponse> {
     type: "watch",
     status: 200,
     headers: { "cache-control": "no-cache, private", "content-type": mediaType, ...headersOf(context) },
-    events: events(context, registry.cache(served), options, selection, frames),
+    events: events(context, { cache: registry.cache(served), options, selection, frames }),
   };
   if (!isWebSocket(context.request)) return watch;
   const { watchOverWebSocket } = await import("../upgrade/watch.ts");
   return watchOverWebSocket(context.request, watch, context);
 }
 
-type Cache = ReturnType<Context["registry"]["cache"]>;
+interface WatchParts {
+  readonly cache: ReturnType<Context["registry"]["cache"]>;
+  readonly options: ListOptions;
+  readonly selection: Selection;
+  readonly frames: Frames;
+}
 
 async function* events(
   context: Context,
-  cache: Cache,
-  options: ListOptions,
-  selection: Selection,
-  frames: Frames,
+  { cache, options, selection, frames }: WatchParts,
 ): AsyncGenerator<WatchFrame> {
   const { info, served, registry } = context;
   const { storage } = registry;
@@ -148,7 +150,7 @@ class WatchTimers {
   constructor(context: Context, options: ListOptions) {
     this.#context = context;
     const { clock, registry, request } = context;
-    const seconds = options.timeoutSeconds || defaultTimeoutSeconds + spread(registry.newId());
+    const seconds = options.timeoutSeconds || defaultTimeoutSeconds + jitter(registry.newId());
     this.#ends = clock.now() + seconds * 1000;
     this.#cancelEnd = clock.after(seconds * 1000, this.#end);
     request.signal.addEventListener("abort", this.#end, { once: true });
@@ -199,7 +201,7 @@ class WatchTimers {
 }
 
 /** Returns 0 to 1799, derived from an id: watches that began together must not all end together. */
-function spread(id: string): number {
+function jitter(id: string): number {
   let sum = 0;
   for (let index = 0; index < id.length; index++) sum = (sum * 31 + id.charCodeAt(index)) % 1800;
   return sum;
@@ -274,7 +276,7 @@ class Frames {
     const metadata = { resourceVersion: object.metadata.resourceVersion };
     const options = { ...tableOptions(this.#context), omitColumns: this.#columnsSent };
     this.#columnsSent = true;
-    return tableOf([object], metadata, served, options, tableVersion(this.#accepted));
+    return tableOf({ metadata, items: [object] }, served, options, tableVersion(this.#accepted));
   }
 
   bookmark(revision: number, initialEventsEnd: boolean): WatchFrame {

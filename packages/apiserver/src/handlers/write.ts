@@ -2,13 +2,12 @@ import { type KubeObject, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
-import { headersOf } from "../http/warnings.ts";
 import { convert } from "../kinds/conversion/index.ts";
 import { admissionOptions, type WriteOptions, writeOptions } from "../request/options.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import type { Write } from "../write/registry.ts";
 import { readObject } from "./body.ts";
-import { type Context, tableOptions } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 
 /** Returns the write of a request, as the registry takes it. */
 export function writeOf(context: Context, options: WriteOptions): Write {
@@ -37,7 +36,7 @@ export async function createObject(context: Context): Promise<ApiResponse> {
   ensureNamespace(served, info.namespace, draft);
   const object = await registry.create(writeOf(context, options), draft);
   await context.pause?.();
-  return objectResponse(201, object, served, encoding, tableOptions(context), headersOf(context));
+  return objectResponse(201, object, representation(context, encoding));
 }
 
 /** Handles PUT on an object or its status. */
@@ -62,14 +61,7 @@ export async function replaceObject(context: Context): Promise<ApiResponse> {
       return convert(fresh, served, served.stored);
     },
   });
-  return objectResponse(
-    written.created ? 201 : 200,
-    written.object,
-    served,
-    encoding,
-    tableOptions(context),
-    headersOf(context),
-  );
+  return objectResponse(written.created ? 201 : 200, written.object, representation(context, encoding));
 }
 
 /** Validates that the name in the body is the one in the path. Throws 400. */

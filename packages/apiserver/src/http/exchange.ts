@@ -29,7 +29,7 @@ export interface Exchange extends Pick<ApiRequest, "method" | "url" | "headers" 
   /** Begins a response whose body may take long: the headers are sent at once. */
   beginStream(status: number, headers: ResponseHeaders): void;
   /** Sends a response without a body. */
-  only(status: number, headers: ResponseHeaders): void;
+  sendEmpty(status: number, headers: ResponseHeaders): void;
   /** Ends the response, with these bytes if any. */
   end(bytes?: Uint8Array | string): void;
   /**
@@ -78,7 +78,7 @@ export class Http2Exchange implements Exchange {
     this.begin(status, headers);
   }
 
-  only(status: number, headers: ResponseHeaders): void {
+  sendEmpty(status: number, headers: ResponseHeaders): void {
     this.answer.respond({ ...headers, ":status": status }, { endStream: true });
   }
 
@@ -136,7 +136,7 @@ export class Http1Exchange implements Exchange {
     this.answer.flushHeaders();
   }
 
-  only(status: number, headers: ResponseHeaders): void {
+  sendEmpty(status: number, headers: ResponseHeaders): void {
     this.begin(status, headers);
     this.end();
   }

@@ -52,7 +52,10 @@ export function isEmpty(object: object): boolean {
   return true;
 }
 
-/** Deep equality of JSON values; numbers compare by value whether `number` or `bigint`. Null and missing differ. */
+/**
+ * Deep equality of JSON values; numbers compare by value whether `number` or `bigint`. Null and missing
+ * differ.
+ */
 export function jsonEqual(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== "object" || typeof right !== "object") {

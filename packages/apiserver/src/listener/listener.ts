@@ -53,14 +53,17 @@ export interface Listener {
   close(): Promise<void>;
 }
 
+/** The requests' handler and the settings of a listener. */
+interface ListenerParts {
+  readonly handler: RequestHandler;
+  readonly tls: Tls;
+  readonly options: ListenOptions;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
 /** Serves over HTTPS: HTTP/2, and HTTP/1.1 for clients without HTTP/2. */
-export async function listen(
-  handler: RequestHandler,
-  tls: Tls,
-  options: ListenOptions,
-  clock: Clock,
-  log: Log,
-): Promise<Listener> {
+export async function listen({ handler, tls, options, clock, log }: ListenerParts): Promise<Listener> {
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const proxies = tls.requestHeader && new FrontProxies(tls.requestHeader, tls.clientAuthority);
   const server = createSecureServer({
@@ -87,7 +90,7 @@ export async function listen(
   // Otherwise Node drops the last of many headers, which may be impersonation headers.
   (server as unknown as HttpServer).maxHeadersCount = 0;
   const sockets = trackSockets(server);
-  const service = new Service(handler, clock, log, timeouts.progress, proxies);
+  const service = new Service({ handler, clock, log, progressTimeout: timeouts.progress, proxies });
   server.on("request", (request, response) =>
     service.serve(
       new Http1Exchange(request as unknown as IncomingMessage, response as unknown as ServerResponse),

@@ -76,7 +76,7 @@ class Watcher {
     };
     this.exchange = {
       ...{ method: "GET", url: "/", headers: {}, socket, body: undefined, answer, hasBegun: true },
-      ...{ begin, beginStream: begin, only: begin, discardBody: begin, handOver: begin, abort },
+      ...{ begin, beginStream: begin, sendEmpty: begin, discardBody: begin, handOver: begin, abort },
       end: () => void answer.end(),
     };
   }
@@ -93,7 +93,12 @@ test("thousands of silent watchers neither delay others nor use unbounded memory
     ...{ type: "watch", status: 200, headers: {} },
     events: events.watch(signal),
   });
-  const service = new Service({ handle, refusal: () => undefined }, clock, silentLog, 60_000);
+  const service = new Service({
+    handler: { handle, refusal: () => undefined },
+    clock,
+    log: silentLog,
+    progressTimeout: 60_000,
+  });
   const length = 200_000;
   const silent = Array.from({ length: 3000 }, () => new Watcher(true, length));
   const readers = Array.from({ length: 20 }, () => new Watcher(false, length));

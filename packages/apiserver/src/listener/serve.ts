@@ -42,28 +42,31 @@ export interface RequestHandler {
 const ended = new Error("the exchange with the client has ended");
 const nothing = new Uint8Array();
 
+/** Dependencies of Service. */
+interface ServiceParts {
+  readonly handler: RequestHandler;
+  readonly clock: Clock;
+  readonly log: Log;
+  /**
+   * Milliseconds after which a client is disconnected that reads nothing of its watch, or sends nothing of
+   * its body.
+   */
+  readonly progressTimeout: number;
+  readonly proxies?: FrontProxies | undefined;
+}
+
 /** Serves the exchanges of one listener. */
 export class Service {
   readonly #handler: RequestHandler;
   readonly #clock: Clock;
   readonly #log: Log;
-  /**
-   * Milliseconds after which a client is disconnected that reads nothing of its watch, or sends nothing of
-   * its body.
-   */
   readonly #progressTimeout: number;
   readonly #proxies: FrontProxies | undefined;
   readonly #waiting: WaitingBytes;
   /** Total bytes that the clients have not taken yet. */
   #unsent = 0;
 
-  constructor(
-    handler: RequestHandler,
-    clock: Clock,
-    log: Log,
-    progressTimeout: number,
-    proxies?: FrontProxies,
-  ) {
+  constructor({ handler, clock, log, progressTimeout, proxies }: ServiceParts) {
     this.#handler = handler;
     this.#clock = clock;
     this.#waiting = new WaitingBytes(clock, maxWaitingBytes);
@@ -85,7 +88,12 @@ export class Service {
       }
       this.#log.error({ error, url }, "an answer could not be sent");
       if (exchange.hasBegun) exchange.abort();
-      else fail(exchange, "InternalError", 500, "Internal error occurred: the answer could not be encoded");
+      else
+        fail(exchange, {
+          reason: "InternalError",
+          code: 500,
+          message: "Internal error occurred: the answer could not be encoded",
+        });
     });
   }
 
@@ -97,7 +105,11 @@ export class Service {
       const body = await readBody(exchange, this.#clock, this.#progressTimeout);
       if (body === undefined) {
         exchange.discardBody();
-        fail(exchange, "RequestEntityTooLarge", 413, `Request entity too large: limit is ${bodyLimit}`);
+        fail(exchange, {
+          reason: "RequestEntityTooLarge",
+          code: 413,
+          message: `Request entity too large: limit is ${bodyLimit}`,
+        });
         return;
       }
       request.body = body;
@@ -110,7 +122,7 @@ export class Service {
     if (response.type === "upgrade") exchange.handOver(response);
     else if (response.type !== "body") await this.#stream(exchange, request, response);
     else if (response.status === 304 || exchange.method === "HEAD")
-      exchange.only(response.status, response.headers);
+      exchange.sendEmpty(response.status, response.headers);
     else await this.#send(exchange, response.status, response.headers, response.bytes());
   }
 
@@ -124,7 +136,7 @@ export class Service {
     const large = bytes.length > minCompressedBytes;
     if (large && this.#unsent + bytes.length > maxUnsentBytes && this.#unsent > 0) {
       const message = "Too many requests, please try again later.";
-      fail(exchange, "TooManyRequests", 429, message, { "retry-after": "1" });
+      fail(exchange, { reason: "TooManyRequests", code: 429, message }, { "retry-after": "1" });
       return;
     }
     this.#unsent += bytes.length;
@@ -188,8 +200,8 @@ export class Service {
   }
 
   /**
-   * `taken` returns the number of bytes of the event that are gone. Over HTTP/2, window updates of the client show
-   * progress, too.
+   * `taken` returns the number of bytes of the event that are gone. Over HTTP/2, window updates of the client
+   * show progress, too.
    */
   #waitingFor(exchange: Exchange, event: Uint8Array, taken: () => number): Waiting {
     const { socket } = exchange;
@@ -308,9 +320,7 @@ function readBody(
 
 function fail(
   exchange: Exchange,
-  reason: string,
-  code: number,
-  message: string,
+  { reason, code, message }: { readonly reason: string; readonly code: number; readonly message: string },
   headers: ResponseHeaders = {},
 ): void {
   const text = `${encodeJSON(statusObject({ status: "Failure", message, reason, code }))}\n`;

@@ -85,7 +85,7 @@ export class WaitingBytes {
     await turns();
     for (const holder of [...this.#holders]) {
       if (this.#total <= this.#limit || this.#graceOf(holder) > 0) break;
-      if (this.#hasMoved(holder)) continue;
+      if (this.#hasProgressed(holder)) continue;
       this.#remove(holder);
       holder.waiting.abort();
     }
@@ -94,7 +94,7 @@ export class WaitingBytes {
   }
 
   /** Moves a watcher that has made progress to the end. */
-  #hasMoved(holder: Holder): boolean {
+  #hasProgressed(holder: Holder): boolean {
     const progress = holder.waiting.progress();
     if (progress === holder.progress) return false;
     holder.progress = progress;

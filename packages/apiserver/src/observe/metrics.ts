@@ -26,22 +26,23 @@ interface Counted {
   sum: number;
 }
 
+/** A response to count. */
+interface CountedResponse {
+  readonly method: string;
+  readonly info: RequestInfo | undefined;
+  /** Undefined for unknown names: they get no labels, because the number of labels must be bounded. */
+  readonly served: ServedResource | undefined;
+  readonly code: number;
+  /** Milliseconds until the response began. */
+  readonly milliseconds: number;
+}
+
 /** Counts the server's work, with kube-apiserver's metric names. */
 export class Metrics {
   /** By their labels. */
   readonly #requests = new Map<string, Counted>();
 
-  /**
-   * Counts a response; `milliseconds` until it began. `served`: the resource of the request, if it exists:
-   * names that clients invent get no labels, whose number must be bounded.
-   */
-  count(
-    method: string,
-    info: RequestInfo | undefined,
-    served: ServedResource | undefined,
-    code: number,
-    milliseconds: number,
-  ): void {
+  count({ method, info, served, code, milliseconds }: CountedResponse): void {
     const labels = labelsOf(method, info, served);
     let counted = this.#requests.get(labels);
     if (counted === undefined) {

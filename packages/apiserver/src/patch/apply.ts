@@ -120,7 +120,7 @@ function merge(options: ApplyOptions, live: JsonObject, managed: Managed): Outco
   const withOwn: Managed = new Map(managed);
   const own: ManagedEntry = { ...identity, apiVersion: type.apiVersion, time: last?.time, fields: set };
   withOwn.set(key, own);
-  const merged = mergeApplied(type, live, applied, withOwn, last);
+  const merged = mergeApplied({ type, live, applied }, withOwn, last);
   const ownership = updateOwnership({ type, subresource, before: live, after: merged }, withOwn, key);
   const changed = !jsonEqual(live, merged);
   const result = ownership.managed;

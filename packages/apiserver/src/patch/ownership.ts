@@ -94,9 +94,11 @@ export function ownable(type: ObjectType, subresource: string, fields: FieldSet)
  * not apply any more, and nobody else owns. `managed` contains the new entry of the manager already.
  */
 export function mergeApplied(
-  type: ObjectType,
-  live: JsonObject,
-  applied: JsonObject,
+  {
+    type,
+    live,
+    applied,
+  }: { readonly type: ObjectType; readonly live: JsonObject; readonly applied: JsonObject },
   managed: Managed,
   last: ManagedEntry | undefined,
 ): JsonObject {

@@ -299,7 +299,7 @@ describe("other writes", () => {
         subresource: "scale",
       },
     ];
-    assert.deepEqual(scaledManagedFields(parent, scaled, "apps/v1", versions), [
+    assert.deepEqual(scaledManagedFields(parent, scaled, { apiVersion: "apps/v1", apiVersions: versions }), [
       { ...scaled[0], apiVersion: "apps/v1" },
       { ...owner, fieldsV1: { "f:spec": { "f:paused": {} } } },
     ]);

@@ -25,16 +25,22 @@ export function scaleManagedFields(
   return encodeManaged(scale);
 }
 
+interface ScaledVersions {
+  /** The version of new entries. */
+  readonly apiVersion: string;
+  /** The versions in which the replicas of the scaled kind are at `path`. */
+  readonly apiVersions: ReadonlySet<string>;
+  readonly path?: readonly string[];
+}
+
 /**
  * Returns the managedFields of the scaled object after a write through its scale: the owner of the replicas
- * there owns them here. `apiVersion`: the version of new entries.
+ * there owns them here.
  */
 export function scaledManagedFields(
   managedFields: unknown,
   scaleFields: unknown,
-  apiVersion: string,
-  apiVersions: ReadonlySet<string>,
-  path: readonly string[] = replicas,
+  { apiVersion, apiVersions, path = replicas }: ScaledVersions,
 ): readonly JsonObject[] | undefined {
   const own = setOf(path);
   const result: Managed = new Map();

@@ -32,7 +32,7 @@ export function mergeList(
     const all = [...original, ...patch];
     const places = new Places(all, "");
     const merged = all.filter((item, i) => places.of(item) === i);
-    return arranged(merged, patch, original, "", type);
+    return arranged(merged, patch, original, "");
   }
   const element = field.type.list?.element ?? {};
   if (mergeKey === "") {
@@ -49,7 +49,7 @@ export function mergeList(
     if (at < 0) places.add(change, merged.push(change) - 1);
     else merged[at] = mergeElement(merged[at] as JsonObject, change, element.map);
   }
-  return arranged(merged, changes, kept, mergeKey, type);
+  return arranged(merged, changes, kept, mergeKey);
 }
 
 /** Executes the elements of the patch that contain a `$patch`; returns the rest, which is merged. */

@@ -100,16 +100,14 @@ export function orderLeftBehind(
 
 /**
  * Sorts a merged list: elements in `order` have that order, elements that only the server has keep theirs;
- * both are interleaved by their positions in the live list.
+ * both are interleaved by their positions in the live list. `key`: the merge key, "" for scalars.
  */
 export function arranged(
   merged: readonly unknown[],
   order: readonly unknown[],
   live: readonly unknown[],
-  mergeKey: string,
-  type: string,
+  key: string,
 ): readonly unknown[] {
-  const key = type === "object" ? mergeKey : "";
   const ordered = new Places(order, key);
   const before = new Places(live, key);
   const named = merged

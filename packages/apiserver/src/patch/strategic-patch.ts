@@ -224,7 +224,7 @@ function mergeOrdered(
   }
   const type = elementType([current ?? [], change ?? []]);
   if (type === undefined) throw plainError("no elements in any of the given slices");
-  setField(result, name, arranged(merged, order, live, mergeKey, type));
+  setField(result, name, arranged(merged, order, live, type === "object" ? mergeKey : ""));
   done.add(name);
 }
 

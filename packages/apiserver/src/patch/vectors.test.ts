@@ -57,7 +57,7 @@ describe("recorded answers of a kube-apiserver", () => {
 });
 
 /** A status write of a CSINode resets its metadata; that of other kinds keeps it. */
-function takesBackMetadata(subresource: string, path: string): boolean {
+function resetsMetadata(subresource: string, path: string): boolean {
   return subresource === "status" && path.includes("/csinodes/");
 }
 
@@ -88,7 +88,7 @@ function takeStep(step: Step, objects: Map<string, JsonObject>, compareManaged: 
   const live = known?.["apiVersion"] === apiVersionOf(path) ? known : undefined;
   if (
     subresource === "scale" ||
-    takesBackMetadata(subresource, path) ||
+    resetsMetadata(subresource, path) ||
     step.user !== undefined ||
     step.pick !== undefined ||
     step.drop !== undefined

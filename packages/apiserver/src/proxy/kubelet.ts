@@ -163,8 +163,7 @@ export function kubeletDocument(
 export function containerLogs(
   client: KubeletClient,
   node: Node,
-  container: string,
-  query: URLSearchParams,
+  { container, query }: { readonly container: string; readonly query: URLSearchParams },
   signal: AbortSignal,
 ): Promise<ByteStreamResponse> {
   const { host, port } = kubeletAddress(client, node);

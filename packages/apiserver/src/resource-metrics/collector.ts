@@ -10,7 +10,11 @@ const readingInterval = 5_000;
 const firstWindow = 1_000;
 /** Maximum age in milliseconds of the reading that a rate is computed from. */
 const maxWindow = 60_000;
-/** Timeout in milliseconds for the response of one kubelet. Upstream: metrics-server, --metric-resolution and its scrape timeout. */
+/**
+ * Timeout in milliseconds for the response of one kubelet.
+ *
+ * Upstream: metrics-server, --metric-resolution and its scrape timeout.
+ */
 const readingTimeout = 10_000;
 
 export interface CollectorOptions {

@@ -48,7 +48,7 @@ export async function createServer(options: ServerOptions): Promise<ApiServer> {
   const issuer = options.serviceAccounts?.issuer ?? defaultIssuer;
   const { key = await createSigningKey(), verificationKeys } = options.serviceAccounts ?? {};
   const signer = new TokenSigner(key, verificationKeys);
-  const tokens = new ServiceAccountTokens(signer, issuer, storage, clock, newId);
+  const tokens = new ServiceAccountTokens({ signer, issuer, storage, clock, newId });
   const server = new Server({ options, features, clock, log, newId, storage, allocator, tokens });
   const { advertisedAddress: address, advertisedPort: port = defaultPort } = options;
   await server.bootstrap({ ranges, port, ...(address === undefined ? {} : { address }) });
@@ -116,11 +116,17 @@ class Server implements ApiServer {
     if (!serving) {
       throw new TypeError("this API server has no serving certificate: give `serving` to createServer");
     }
-    const answering = {
+    const handler = {
       handle: (request: ApiRequest) => this.handle(request),
       refusal: (head: ApiRequest) => earlyRefusal(this.#parts.filters, head),
     };
-    const listener = await listen(answering, { ...serving, requestHeader }, listenOptions, clock, log);
+    const listener = await listen({
+      handler,
+      tls: { ...serving, requestHeader },
+      options: listenOptions,
+      clock,
+      log,
+    });
     this.#listeners.push(listener);
     return listener;
   }

@@ -29,13 +29,18 @@ export class NoResponse extends Error {
   }
 }
 
+/** A request for another protocol. */
+export interface UpgradeRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly signal: AbortSignal;
+}
+
 /** Sends an upgrade request on a new connection to another server. Rejects with `NoResponse`. */
 export async function requestUpgrade(
   { scheme, host, port, client, tls = {} }: Target,
-  method: string,
-  path: string,
-  headers: Readonly<Record<string, string | readonly string[]>>,
-  signal: AbortSignal,
+  { method, path, headers, signal }: UpgradeRequest,
 ): Promise<BackendResponse> {
   const secure = scheme === "https";
   const { request } = await (secure ? import("node:https") : import("node:http"));
@@ -85,9 +90,9 @@ function abortReason({
 }
 
 /** Like `requestUpgrade`, for a response that is passed through. Rejects with 500. */
-export async function proxyUpgrade(...args: Parameters<typeof requestUpgrade>): Promise<BackendResponse> {
+export async function proxyUpgrade(target: Target, request: UpgradeRequest): Promise<BackendResponse> {
   try {
-    return await requestUpgrade(...args);
+    return await requestUpgrade(target, request);
   } catch (error) {
     if (!(error instanceof NoResponse)) throw error;
     throw serverError(error.connected ? error.message : `error dialing backend: ${error.message}`);

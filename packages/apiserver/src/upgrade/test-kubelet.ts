@@ -1,4 +1,7 @@
-/** For tests: a kubelet that serves streams and one log, an API server with a pod on its node, and clients of it. */
+/**
+ * For tests: a kubelet that serves streams and one log, an API server with a pod on its node, and clients of
+ * it.
+ */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, request } from "node:https";

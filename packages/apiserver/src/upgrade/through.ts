@@ -14,7 +14,12 @@ export async function upgradeThrough(
   path: string,
   clock: Clock,
 ): Promise<ApiResponse> {
-  const answer = await proxyUpgrade(target, sent.method, path, forwardedHeaders(sent), sent.signal);
+  const answer = await proxyUpgrade(target, {
+    method: sent.method,
+    path,
+    headers: forwardedHeaders(sent),
+    signal: sent.signal,
+  });
   if (!answer.upgraded) return refusal(answer.response);
   const { response, socket: backend, head: first } = answer;
   return {
@@ -27,7 +32,7 @@ export async function upgradeThrough(
       for (let at = 0; at < rawHeaders.length; at += 2)
         text += `${rawHeaders[at]}: ${rawHeaders[at + 1]}\r\n`;
       socket.write(`${text}\r\n`, "latin1");
-      joinConnections(socket, head, backend, first, clock);
+      joinConnections({ socket, head }, { socket: backend, head: first }, clock);
     },
     discard: () => backend.destroy(),
   };
@@ -36,20 +41,18 @@ export async function upgradeThrough(
 /** Milliseconds in which the remaining bytes of one side may be sent to the other. */
 const closeTimeout = 10_000;
 
-/**
- * Copies in both directions until either side ends, which ends both. `heads`: bytes that were read already.
- */
-export function joinConnections(
-  client: Duplex,
-  clientHead: Uint8Array,
-  backend: Duplex,
-  backendHead: Uint8Array,
-  clock: Clock,
-): void {
-  if (clientHead.length > 0) backend.write(clientHead);
-  if (backendHead.length > 0) client.write(backendHead);
-  copy(client, backend, clock);
-  copy(backend, client, clock);
+/** A connection, and the bytes that were read from it already. */
+interface Connection {
+  readonly socket: Duplex;
+  readonly head: Uint8Array;
+}
+
+/** Copies in both directions until either side ends, which ends both. */
+export function joinConnections(client: Connection, backend: Connection, clock: Clock): void {
+  if (client.head.length > 0) backend.socket.write(client.head);
+  if (backend.head.length > 0) client.socket.write(backend.head);
+  copy(client.socket, backend.socket, clock);
+  copy(backend.socket, client.socket, clock);
 }
 
 function copy(from: Duplex, to: Duplex, clock: Clock): void {

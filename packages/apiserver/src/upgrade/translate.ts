@@ -32,13 +32,11 @@ const pingPeriod = 5000;
  * established before the kubelet's.
  */
 export function translated(
-  target: Target,
+  kubelet: Pick<Kubelet, "target" | "path">,
   sent: ApiRequest,
-  path: string,
   commandOptions: RemoteCommandOptions,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): ApiResponse {
-  const kubelet: Kubelet = { target, path, tty: commandOptions.tty, clock, log };
   return {
     type: "upgrade",
     status: 101,
@@ -49,7 +47,7 @@ export function translated(
         headers: { ...sent.headers, "sec-websocket-protocol": subprotocols(sent).join(", ") },
       };
       remoteCommandOverWebSocket(request, socket, head, commandOptions, [translatedProtocol])
-        .then((command) => command && carry(command, kubelet))
+        .then((command) => command && carry(command, { ...kubelet, tty: commandOptions.tty, clock, log }))
         .catch((error: unknown) => {
           log.error({ error, url: sent.url }, "a stream has failed");
           socket.destroy();
@@ -82,7 +80,7 @@ async function statusOf(
   const { target, path, tty, clock, log } = kubelet;
   try {
     const headers = { upgrade: "SPDY/3.1", [protocolHeader]: offered };
-    const answer = await requestUpgrade(target, "POST", path, headers, disconnected);
+    const answer = await requestUpgrade(target, { method: "POST", path, headers, signal: disconnected });
     if (!answer.upgraded) return failed(await rejectionReason(answer.response));
     if (!answer.response.headers.upgrade?.toLowerCase().includes("spdy/3.1")) {
       answer.socket.destroy();

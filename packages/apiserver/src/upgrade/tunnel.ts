@@ -36,7 +36,7 @@ export async function tunnelled(
     ...others
   } = forwardedHeaders(sent);
   const headers = { ...others, upgrade: "SPDY/3.1", [protocolHeader]: tunnelledProtocols(sent) };
-  const answer = await proxyUpgrade(target, "POST", path, headers, sent.signal);
+  const answer = await proxyUpgrade(target, { method: "POST", path, headers, signal: sent.signal });
   if (!answer.upgraded) return refusal(answer.response);
   const { response, socket: backend, head: first } = answer;
   if (!response.headers.upgrade?.toLowerCase().includes("spdy/3.1")) {
@@ -53,7 +53,12 @@ export async function tunnelled(
       webSocketStream(sent, socket, head, protocol).then(
         (client) => {
           if (client === undefined) backend.destroy();
-          else joinConnections(client, new Uint8Array(), backend, first, clock);
+          else
+            joinConnections(
+              { socket: client, head: new Uint8Array() },
+              { socket: backend, head: first },
+              clock,
+            );
         },
         () => {
           backend.destroy();

@@ -13,6 +13,13 @@ type Compile = ValidationContext["compileSelector"];
 /** Returns warnings for a new object that do not depend on its contents. */
 type CreationWarnings = (group: string, resource: string, object: KubeObject) => readonly string[];
 
+/** The request of an update: `requestGroup` is its API group. Each compiled expression is a step. */
+interface CheckedUpdate {
+  readonly subresource: string;
+  readonly requestGroup: string;
+  readonly step?: Step;
+}
+
 /**
  * The validation of @dray/api with its context: feature gates, the CEL compiler, the labels of the namespace.
  */
@@ -48,10 +55,9 @@ export class Checks {
     kind: ModelledKind,
     object: KubeObject,
     old: KubeObject,
-    subresource: string,
-    requestGroup: string,
-    step: Step = atOnce,
+    request: CheckedUpdate,
   ): readonly FieldError[] {
+    const { subresource, requestGroup, step = atOnce } = request;
     return modelOf(kind).validateUpdate(object, old, subresource, this.#context(object, requestGroup, step));
   }
 

@@ -63,7 +63,11 @@ function dropServerFields({ metadata }: KubeObject): void {
 }
 
 function trackFields({ parts, write, now }: WriteContext, draft: KubeObject): void {
-  parts.managers.created(write.served, draft, write.options.fieldManager, write.subresource, now);
+  parts.managers.created(write.served, draft, {
+    manager: write.options.fieldManager,
+    subresource: write.subresource,
+    now,
+  });
 }
 
 /** Converts the draft to the stored version and runs mutating admission. */

@@ -3,7 +3,7 @@ import { convert } from "../kinds/conversion/index.ts";
 import type { ModelledKind } from "../kinds/model.ts";
 import { modelOf } from "../kinds/models.ts";
 import type { ServedResource } from "../kinds/resources.ts";
-import { type ObjectType, trackUpdate } from "../patch/index.ts";
+import { type ObjectType, type TrackUpdateOptions, trackUpdate } from "../patch/index.ts";
 
 type Plain = { readonly [key: string]: unknown };
 
@@ -26,6 +26,9 @@ export function objectType(
     },
   };
 }
+
+/** Who changes which part of an object, and when. */
+type FieldUpdate = Pick<TrackUpdateOptions<KubeObject>, "manager" | "subresource" | "now">;
 
 /** Maintains metadata.managedFields. Drafts are changed in place. */
 export class ManagedFields {
@@ -54,40 +57,23 @@ export class ManagedFields {
   }
 
   /** For a new object; `draft` is in the served version. */
-  created(
-    served: ServedResource,
-    draft: KubeObject,
-    manager: string,
-    subresource: string,
-    now: string,
-  ): void {
+  created(served: ServedResource, draft: KubeObject, update: FieldUpdate): void {
     const updated = trackUpdate({
+      ...update,
       live: undefined,
       updated: withEmpty(draft),
-      manager,
       type: this.type(served),
-      subresource,
-      now,
     });
     take(draft, updated);
   }
 
   /** For an update; both are in the stored version. */
-  updated(
-    served: ServedResource,
-    object: KubeObject,
-    old: KubeObject,
-    manager: string,
-    subresource: string,
-    now: string,
-  ): void {
+  updated(served: ServedResource, object: KubeObject, old: KubeObject, update: FieldUpdate): void {
     const updated = trackUpdate({
+      ...update,
       live: convert(old, served.stored, served),
       updated: asSent(withEmpty(convert(object, served.stored, served)), object),
-      manager,
       type: this.type(served),
-      subresource,
-      now,
     });
     take(object, updated);
   }

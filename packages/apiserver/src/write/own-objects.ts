@@ -122,7 +122,11 @@ export class OwnObjects {
     const { metadata } = object;
     metadata.uid = registry.newId();
     metadata.creationTimestamp = this.now();
-    registry.managers.created(served, object, this.#fieldManager, "", this.now());
+    registry.managers.created(served, object, {
+      manager: this.#fieldManager,
+      subresource: "",
+      now: this.now(),
+    });
     const key = registry.key(served, metadata.namespace ?? "", metadata.name);
     return (await registry.storage.put(key, object, 0)) !== undefined;
   }

@@ -19,20 +19,22 @@ export function modified(served: ServedResource, name: string): StatusError {
  */
 export function checkVersion(
   served: ServedResource,
-  replaces: boolean,
   object: KubeObject,
   current: Stored,
-  dryRun: boolean,
+  { replaces, dryRun }: { readonly replaces: boolean; readonly dryRun: boolean },
 ): void {
   const old = current.object;
   const { name } = old.metadata;
   const { uid, resourceVersion } = object.metadata;
   if (replaces && uid && uid !== old.metadata.uid) {
-    throw otherStored(served, name, current.key, dryRun, {
-      field: "UID",
-      sent: uid,
-      stored: old.metadata.uid,
-    });
+    throw otherStored(
+      { served, name, key: current.key, dryRun },
+      {
+        field: "UID",
+        sent: uid,
+        stored: old.metadata.uid,
+      },
+    );
   }
   if (resourceVersion && resourceVersion !== "0") {
     checkIsVersion(resourceVersion);
@@ -75,12 +77,17 @@ interface Precondition {
   readonly stored: string;
 }
 
+/** The name and the key of a stored object in messages. */
+interface StoredName {
+  readonly served: ServedResource;
+  readonly name: string;
+  readonly key: string;
+  readonly dryRun: boolean;
+}
+
 /** Creates a 409: a precondition of the sent object does not match the stored one. */
 export function otherStored(
-  served: ServedResource,
-  name: string,
-  key: string,
-  dryRun: boolean,
+  { served, name, key, dryRun }: StoredName,
   { field, sent, stored }: Precondition,
 ): StatusError {
   const precondition = `Precondition failed: ${field} in precondition: ${sent}, ${field} in object meta: ${stored}`;
@@ -93,15 +100,12 @@ export function otherStored(
 
 /** Checks uid and resourceVersion as the store does. Throws 409. */
 export function checkStored(
-  served: ServedResource,
   { uid, resourceVersion }: { readonly uid?: string; readonly resourceVersion?: string },
-  stored: KubeObject,
-  key: string,
-  dryRun: boolean,
+  { metadata }: KubeObject,
+  place: Omit<StoredName, "name">,
 ): void {
-  const { metadata } = stored;
   const differs = (precondition: Precondition): StatusError =>
-    otherStored(served, metadata.name, key, dryRun, precondition);
+    otherStored({ ...place, name: metadata.name }, precondition);
   if (uid && uid !== metadata.uid) throw differs({ field: "UID", sent: uid, stored: metadata.uid });
   if (resourceVersion && resourceVersion !== metadata.resourceVersion)
     throw differs({ field: "ResourceVersion", sent: resourceVersion, stored: metadata.resourceVersion });

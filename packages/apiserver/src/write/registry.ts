@@ -24,6 +24,15 @@ export interface RegistryParts extends Omit<WriteParts, "reader"> {
   readonly clock: Clock;
 }
 
+/** A request for admission that is not a write of an object. */
+interface Admitted {
+  readonly operation: "CREATE" | "CONNECT";
+  readonly object: KubeObject;
+  /** Kind of the object if it is not that of the resource. */
+  readonly kind?: AdmissionRequest["kind"];
+  readonly validate?: () => void;
+}
+
 /** Reads and writes objects of all kinds by the rules of Kubernetes and the strategy of each kind. */
 export class Registry extends ObjectReader {
   readonly #parts: WriteParts;
@@ -54,13 +63,7 @@ export class Registry extends ObjectReader {
    * Calls admission for a request that is not a write of an object: a subresource with an action, a review, a
    * connection. Admission may change `object`; `validate` checks the result. Throws StatusError.
    */
-  async admit(
-    write: Write,
-    operation: "CREATE" | "CONNECT",
-    object: KubeObject,
-    kind: AdmissionRequest["kind"],
-    validate?: () => void,
-  ): Promise<void> {
+  async admit(write: Write, { operation, object, kind, validate }: Admitted): Promise<void> {
     const { admission } = this.#parts;
     const objects = { object, ...(kind === undefined ? {} : { kind }) };
     const request = admissionRequest(write, operation, objects);

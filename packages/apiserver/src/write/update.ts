@@ -51,7 +51,7 @@ async function createMissing(
   // Any version is accepted: there is nothing to compare it to.
   if (rules.replaces && uid) {
     const { dryRun } = write.options;
-    throw otherStored(served, write.name, key, dryRun, { field: "UID", sent: uid, stored: "" });
+    throw otherStored({ served, name: write.name, key, dryRun }, { field: "UID", sent: uid, stored: "" });
   }
   if (rules.replaces && resourceVersion) checkIsVersion(resourceVersion);
   delete (draft.metadata as { resourceVersion?: string }).resourceVersion;
@@ -83,18 +83,25 @@ async function updateOnce(
   if (!rules.unchecked) await context.parts.admission.mutate(admitted);
   view?.take(object, shown.object);
   ensureNamespace(served, write.namespace, object);
-  checkVersion(served, rules.replaces === true, object, current, context.dryRun);
+  checkVersion(served, object, current, {
+    replaces: rules.replaces === true,
+    dryRun: context.dryRun,
+  });
   prepare(context, object, old);
   await write.pause?.();
   if (!rules.unchecked) await validate(context, object, old, admitted);
   strategy.complete?.(object);
   await write.pause?.();
   if (sameObject(object, old) && isInStoredVersion(served, current)) return old;
-  return store(context, rules, object, current, { old, isRefused });
+  return store(context, rules, current, { object, old, isRefused });
 }
 
 function trackFields({ parts, write, now }: WriteContext, object: KubeObject, old: KubeObject): void {
-  parts.managers.updated(write.served, object, old, write.options.fieldManager, write.subresource, now);
+  parts.managers.updated(write.served, object, old, {
+    manager: write.options.fieldManager,
+    subresource: write.subresource,
+    now,
+  });
 }
 
 /** Restores immutable parts, and counts the generation. */
@@ -121,7 +128,7 @@ async function validate(
   const { served, subresource, pause } = write;
   const { checks } = parts;
   const errors = await inPieces(pause, (step) =>
-    checks.update(served.stored, object, old, subresource, served.group, step),
+    checks.update(served.stored, object, old, { subresource, requestGroup: served.group, step }),
   );
   const problems = [
     ...(strategy.authorizeUpdate?.(object, old, context) ?? []),
@@ -136,13 +143,18 @@ async function validate(
   await parts.admission.validate(admitted);
 }
 
+interface PreparedUpdate {
+  readonly object: KubeObject;
+  readonly old: KubeObject;
+  readonly isRefused: boolean;
+}
+
 /** Stores the object, or removes it if its deletion was waiting for this update. */
 async function store(
   context: WriteContext,
   rules: UpdateRules,
-  object: KubeObject,
   current: Stored,
-  { old, isRefused }: { readonly old: KubeObject; readonly isRefused: boolean },
+  { object, old, isRefused }: PreparedUpdate,
 ): Promise<KubeObject | undefined> {
   const { served, name, pause } = context.write;
   if (context.dryRun) {

@@ -19,6 +19,13 @@ interface Budget {
   remaining: number;
 }
 
+interface DefaultContext {
+  /** The schema is part of the metadata of an object. */
+  readonly insideMetadata: boolean;
+  readonly mustBePruned: boolean;
+  readonly budget: Budget;
+}
+
 /**
  * Validates defaults: they must satisfy their schema, rules included, and contain no fields that would be
  * pruned.
@@ -30,29 +37,24 @@ export function checkDefaults(
   mustBePruned: boolean,
 ): void {
   const root = { ...schema, "x-kubernetes-embedded-resource": true };
-  check(errors, path, root, false, mustBePruned, { remaining: 10_000_000 });
+  check(errors, path, root, { insideMetadata: false, mustBePruned, budget: { remaining: 10_000_000 } });
 }
 
-function check(
-  errors: FieldErrors,
-  path: string,
-  schema: Schema,
-  within: boolean,
-  mustBePruned: boolean,
-  budget: Budget,
-): void {
+function check(errors: FieldErrors, path: string, schema: Schema, context: DefaultContext): void {
+  const { budget } = context;
   const embedded = isEmbedded(schema);
-  const insideMetadata = within && !embedded;
+  const insideMetadata = context.insideMetadata && !embedded;
+  const own = { ...context, insideMetadata };
   if (schema.default !== undefined && schema.default !== null) {
-    checkDefault(errors, `${path}.default`, schema, insideMetadata, mustBePruned, budget);
+    checkDefault(errors, `${path}.default`, schema, own);
     if (budget.remaining < 0) return;
   }
   const items = itemsOf(schema);
-  if (items !== undefined) check(errors, `${path}.items`, items, insideMetadata, mustBePruned, budget);
+  if (items !== undefined) check(errors, `${path}.items`, items, own);
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     if (budget.remaining < 0) return;
     const inside = insideMetadata || (embedded && metaFields.has(name));
-    check(errors, `${path}.properties[${name}]`, property, inside, mustBePruned, budget);
+    check(errors, `${path}.properties[${name}]`, property, { ...context, insideMetadata: inside });
   }
 }
 
@@ -60,9 +62,7 @@ function checkDefault(
   errors: FieldErrors,
   path: string,
   schema: Schema,
-  insideMetadata: boolean,
-  mustBePruned: boolean,
-  budget: Budget,
+  { insideMetadata, mustBePruned, budget }: DefaultContext,
 ): void {
   const value: unknown = thaw(schema.default);
   if (!insideMetadata) {
@@ -96,9 +96,8 @@ function checkDefault(
   const rules = new RuleSet(schema, isEmbedded(schema) && isPlain(value));
   if (rules.empty) return;
   // Checked as an unchanged value, and as a new one.
-  const before = rules.check(own, path, value, value, { budget: budget.remaining });
-  const after =
-    own.list.length === 0 ? rules.check(own, path, value, undefined, { budget: budget.remaining }) : before;
+  const before = rules.check(own, path, value, { old: value, budget: budget.remaining });
+  const after = own.list.length === 0 ? rules.check(own, path, value, { budget: budget.remaining }) : before;
   budget.remaining = Math.min(before, after);
   for (const each of own.list) errors.list.push(each);
 }

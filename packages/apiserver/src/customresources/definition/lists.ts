@@ -16,12 +16,13 @@ export function checkLists(
     errors.invalid(`${path}.x-kubernetes-preserve-unknown-fields`, false, "must be true or undefined");
   }
   if (mapType !== undefined) {
-    checkType(errors, path, type, "object", "map");
+    checkType(errors, path, type, { expected: "object", mark: "map" });
     if (mapType !== "atomic" && mapType !== "granular") {
       errors.notSupported(`${path}.x-kubernetes-map-type`, mapType, ["atomic", "granular"]);
     }
   }
-  if (listType !== undefined && type !== "array") checkType(errors, path, type, "array", "list");
+  if (listType !== undefined && type !== "array")
+    checkType(errors, path, type, { expected: "array", mark: "list" });
   else if (listType === "set" && !tolerance.anySetItems) checkSetItems(errors, path, itemsOf(schema));
   if (listType !== undefined && !["atomic", "set", "map"].includes(listType)) {
     errors.notSupported(`${path}.x-kubernetes-list-type`, listType, ["atomic", "set", "map"]);
@@ -35,7 +36,12 @@ export function checkLists(
   if (!tolerance.anyMapKeys) checkMapItems(errors, path, schema);
 }
 
-function checkType(errors: FieldErrors, path: string, type: string, expected: string, mark: string): void {
+function checkType(
+  errors: FieldErrors,
+  path: string,
+  type: string,
+  { expected, mark }: { readonly expected: string; readonly mark: string },
+): void {
   if (type === expected) return;
   const detail = `must be ${expected} if x-kubernetes-${mark}-type is specified`;
   if (type === "") errors.required(`${path}.type`, detail);

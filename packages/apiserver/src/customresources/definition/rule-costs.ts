@@ -6,16 +6,23 @@ const maxRuleCost = 10_000_000n;
 const maxSchemaCost = 100_000_000n;
 const unlimited = 2n ** 64n - 1n;
 
+interface ExpressionCost {
+  readonly name: "rule" | "messageExpression";
+  readonly cost: bigint;
+  /** The schema is unchanged. */
+  readonly unchanged: boolean;
+}
+
 /** Adds up the estimated costs of the rules of one schema. */
 export class RuleCosts {
   #total = 0n;
-  #dearest: { path: string; cost: bigint }[] = [];
+  #mostExpensive: { path: string; cost: bigint }[] = [];
 
   /**
    * Adds one expression at a path; an error if it exceeds the limit by itself, unless the schema is
    * unchanged.
    */
-  add(errors: FieldErrors, path: string, name: string, cost: bigint, unchanged: boolean): void {
+  add(errors: FieldErrors, path: string, { name, cost, unchanged }: ExpressionCost): void {
     if (!unchanged && cost > maxRuleCost)
       errors.forbidden(path, tooExpensive(`estimated ${name} cost`, cost, maxRuleCost));
   }
@@ -24,14 +31,14 @@ export class RuleCosts {
     const total = this.#total + cost;
     this.#total = total > unlimited ? unlimited : total;
     if (cost < maxSchemaCost / 100n) return;
-    this.#dearest.push({ path, cost });
-    this.#dearest.sort((a, b) => (a.cost > b.cost ? -1 : a.cost < b.cost ? 1 : 0));
-    this.#dearest = this.#dearest.slice(0, 4);
+    this.#mostExpensive.push({ path, cost });
+    this.#mostExpensive.sort((a, b) => (a.cost > b.cost ? -1 : a.cost < b.cost ? 1 : 0));
+    this.#mostExpensive = this.#mostExpensive.slice(0, 4);
   }
 
   checkTotal(errors: FieldErrors, path: string): void {
     if (this.#total <= maxSchemaCost) return;
-    for (const { path: where } of this.#dearest) {
+    for (const { path: where } of this.#mostExpensive) {
       errors.forbidden(
         where,
         "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema",

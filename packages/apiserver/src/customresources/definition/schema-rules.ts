@@ -38,16 +38,17 @@ interface RulePlace {
 
 const openAPITypes = ["array", "boolean", "integer", "number", "object", "string"];
 
-/**
- * Validates schemas of custom resources, except for their structure. `structural`: the schema is structural,
- * so that its expressions can be compiled.
- */
+export interface SchemaOptions extends Tolerance {
+  /** The schema is structural, so that its expressions can be compiled. */
+  readonly structural: boolean;
+}
+
+/** Validates schemas of custom resources, except for their structure. */
 export function checkSchema(
   errors: Errors,
   path: string,
   schema: Schema,
-  structural: boolean,
-  tolerance: Tolerance,
+  { structural, ...tolerance }: SchemaOptions,
 ): void {
   const walk = new Walk(tolerance);
   const declared = lazily(() => declaredType(schema, true));
@@ -216,19 +217,14 @@ class Walk {
       const { rule } = compiled;
       const at = (field: string): string => `${where}[${index}].${field}`;
       const cost = costOver(compiled.maxCost, place.rules!.cardinality, declared.minBytes);
-      this.costs.add(errors, at("rule"), "rule", cost, unchanged);
+      this.costs.add(errors, at("rule"), { name: "rule", cost, unchanged });
       this.costs.observe(at("rule"), cost);
       if (compiled.error !== undefined) errors.invalid(at("rule"), goRule(rule), compiled.error);
       if (compiled.messageError !== undefined) {
         errors.invalid(at("messageExpression"), goRule(rule), compiled.messageError);
       } else if (compiled.message !== undefined) {
-        this.costs.add(
-          errors,
-          at("messageExpression"),
-          "messageExpression",
-          compiled.messageMaxCost,
-          unchanged,
-        );
+        const cost = compiled.messageMaxCost;
+        this.costs.add(errors, at("messageExpression"), { name: "messageExpression", cost, unchanged });
         this.costs.observe(at("messageExpression"), compiled.messageMaxCost);
       }
       if (compiled.usesOldSelf) {

@@ -37,7 +37,7 @@ export function hasUnsupported(schema: Schema): boolean {
 export function structuralErrors(path: string, schema: Schema): FieldError[] {
   const errors = new FieldErrors();
   checkInvariants(errors, path, schema, "root");
-  checkComplete(errors, schema, schema, path, path);
+  checkComplete(errors, schema, schema, { schemaPath: path, path });
   return errors.list
     .map((error) => ({ error, text: fieldErrorText(error) }))
     .sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))
@@ -201,13 +201,18 @@ function checkNested(errors: FieldErrors, path: string, schema: Schema, skipAnyO
   }
 }
 
+/** The paths of a schema, and of the corresponding one in an alternative. */
+interface NestedPaths {
+  readonly schemaPath: string;
+  readonly path: string;
+}
+
 /** Every field that an alternative constrains must also be in the schema itself. */
 function checkComplete(
   errors: FieldErrors,
   nested: Schema,
   schema: Schema | undefined,
-  schemaPath: string,
-  path: string,
+  { schemaPath, path }: NestedPaths,
 ): void {
   const alternatives: [string, Schema][] = [];
   if (nested.not !== undefined) alternatives.push(["not", nested.not]);
@@ -217,7 +222,7 @@ function checkComplete(
     });
   }
   for (const [name, one] of alternatives) {
-    checkNestedComplete(errors, one, schema, schemaPath, `${path}.${name}`);
+    checkNestedComplete(errors, one, schema, { schemaPath, path: `${path}.${name}` });
   }
 }
 
@@ -225,31 +230,23 @@ function checkNestedComplete(
   errors: FieldErrors,
   nested: Schema,
   schema: Schema | undefined,
-  schemaPath: string,
-  path: string,
+  { schemaPath, path }: NestedPaths,
 ): void {
   if (schema === undefined) {
     errors.required(schemaPath, `because it is defined in ${path}`);
     return;
   }
-  checkComplete(errors, nested, schema, schemaPath, path);
+  checkComplete(errors, nested, schema, { schemaPath, path });
+  const at = (below: string): NestedPaths => ({
+    schemaPath: `${schemaPath}${below}`,
+    path: `${path}${below}`,
+  });
   const items = itemsOf(nested);
-  if (items !== undefined) {
-    checkNestedComplete(errors, items, itemsOf(schema), `${schemaPath}.items`, `${path}.items`);
-  }
+  if (items !== undefined) checkNestedComplete(errors, items, itemsOf(schema), at(".items"));
   for (const [name, property] of Object.entries(nested.properties ?? {})) {
-    const below = `.properties[${name}]`;
-    checkNestedComplete(
-      errors,
-      property,
-      propertyOf(schema, name),
-      `${schemaPath}${below}`,
-      `${path}${below}`,
-    );
+    checkNestedComplete(errors, property, propertyOf(schema, name), at(`.properties[${name}]`));
   }
   const additional = additionalOf(nested);
-  if (additional !== undefined) {
-    const below = ".additionalProperties";
-    checkNestedComplete(errors, additional, additionalOf(schema), `${schemaPath}${below}`, `${path}${below}`);
-  }
+  if (additional !== undefined)
+    checkNestedComplete(errors, additional, additionalOf(schema), at(".additionalProperties"));
 }

@@ -49,7 +49,8 @@ export function checkerOf(
       if (schema === undefined) return;
       const stored = versionOf(old, name);
       const unchanged = stored !== undefined && sameValue(stored.schema, versionOf(definition, name)?.schema);
-      checkVersionSchema(errors, `${path}.openAPIV3Schema`, schema, status, {
+      checkVersionSchema(errors, `${path}.openAPIV3Schema`, schema, {
+        status,
         anyType,
         anySetItems,
         anyMapKeys,
@@ -60,7 +61,10 @@ export function checkerOf(
       if (fields === undefined || fields.length === 0) return;
       const stored = versionOf(old, name || definition.spec.versions[0]?.name)?.selectableFields ?? [];
       const mayBeMany = stored.length > maxSelectable && sameValue(stored, fields);
-      checkSelectable(errors, `${path}.selectableFields`, fields, validation?.openAPIV3Schema, mayBeMany);
+      checkSelectable(errors, `${path}.selectableFields`, fields, {
+        schema: validation?.openAPIV3Schema,
+        mayBeMany,
+      });
     },
   };
 }
@@ -80,12 +84,16 @@ function jsonName(name: string): string {
   return name[0]!.toLowerCase() + name.slice(1);
 }
 
+interface VersionOptions extends Tolerance {
+  /** The version has a status subresource. */
+  readonly status: boolean;
+}
+
 function checkVersionSchema(
   errors: FieldErrors,
   path: string,
   schema: Schema,
-  status: boolean,
-  tolerance: Tolerance,
+  { status, ...tolerance }: VersionOptions,
 ): void {
   if (status) {
     if ((schema.type ?? "") !== "" && schema.type !== "object") {
@@ -107,7 +115,7 @@ function checkVersionSchema(
     for (const each of own.list) errors.list.push(each);
     sound = own.list.length === 0;
   }
-  checkSchema(errors, path, schema, sound, tolerance);
+  checkSchema(errors, path, schema, { ...tolerance, structural: sound });
 }
 
 const maxSelectable = 8;
@@ -116,8 +124,7 @@ function checkSelectable(
   errors: FieldErrors,
   path: string,
   fields: readonly SelectableField[],
-  schema: Schema | undefined,
-  mayBeMany: boolean,
+  { schema, mayBeMany }: { readonly schema: Schema | undefined; readonly mayBeMany: boolean },
 ): void {
   if (schema === undefined) return;
   const seen = new Set<string>();

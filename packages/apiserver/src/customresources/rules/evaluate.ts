@@ -57,15 +57,14 @@ export class RuleSet {
   }
 
   /**
-   * Adds the violations of rules to `errors`. `old` is undefined on create. Violations of unchanged values
-   * are added to `warnings` instead. Returns the remaining budget, which is below 0 if it is exhausted.
+   * Adds the violations of rules to `errors`. Violations of unchanged values are added to `warnings` instead.
+   * Returns the remaining budget, which is below 0 if it is exhausted.
    */
   check(
     errors: FieldErrors,
     path: string,
     value: unknown,
-    old: unknown,
-    { correlation, warnings = [], budget = objectBudget }: CheckOptions = {},
+    { old, correlation, warnings = [], budget = objectBudget }: CheckOptions = {},
   ): number {
     if (this.#root === undefined) return budget;
     const own = new FieldErrors();
@@ -84,6 +83,8 @@ export class RuleSet {
 }
 
 export interface CheckOptions {
+  /** Absent on create. */
+  readonly old?: unknown;
   readonly correlation?: Correlation | undefined;
   readonly warnings?: string[];
   readonly budget?: number;
@@ -242,7 +243,7 @@ class Run {
       if (text !== "" && Buffer.byteLength(text) <= maxMessageBytes && !text.includes("\n")) detail = text;
     }
     add((errors) => {
-      errors.list.push(errorOf(where, value, type, detail, rule.reason));
+      errors.list.push(errorOf({ path: where, value, type, detail, reason: rule.reason }));
     });
   }
 
@@ -256,14 +257,17 @@ class Run {
 const exhausted =
   "validation failed due to running out of cost budget, no further validation rules will be run";
 
+interface Violation {
+  readonly path: string;
+  readonly value: unknown;
+  readonly type: string;
+  readonly detail: string;
+  /** FieldValueInvalid if absent. */
+  readonly reason: string | undefined;
+}
+
 /** Values that are objects or lists are not printed. */
-function errorOf(
-  path: string,
-  value: unknown,
-  type: string,
-  detail: string,
-  reason = "FieldValueInvalid",
-): FieldError {
+function errorOf({ path, value, type, detail, reason }: Violation): FieldError {
   const shown = new FieldErrors();
   shown.invalid(path, value, detail);
   const { value: text } = shown.list[0]!;
