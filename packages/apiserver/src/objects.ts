@@ -1,4 +1,4 @@
-/** What the server does to objects that come in, for those who have objects and no server. */
+/** Processing of incoming objects, for callers without a server. */
 export { chooseGroupPriority, choosePriority, systemPriorityClasses } from "./admission/priority.ts";
 export { tolerateOutages } from "./admission/tolerations.ts";
 export { podReferences } from "./authorization/pod-references.ts";

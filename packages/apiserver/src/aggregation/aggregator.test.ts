@@ -15,7 +15,7 @@ const echo: Reply = ({ body, url }, response) => {
   response.end(JSON.stringify({ url, body }));
 };
 
-test("a request goes on to the back end in the name of the user", async (t) => {
+test("a request is passed on to the back end in the user's name", async (t) => {
   const { call, backEnd, condition } = await aggregated(t);
   backEnd.replies.set(flunders, echo);
   assert.deepEqual(await condition("Passed"), {
@@ -38,7 +38,7 @@ test("a request goes on to the back end in the name of the user", async (t) => {
   assert.equal(made.status, 201, JSON.stringify(made.body));
   assert.deepEqual(made.body, { url: `${flunders}?dryRun=All`, body: '{"kind":"Flunder"}' });
   assert.deepEqual(made.headers["warning"], ["299 - a", "299 - b"]);
-  const { headers, client } = backEnd.asked.find(({ method }) => method === "POST")!;
+  const { headers, client } = backEnd.received.find(({ method }) => method === "POST")!;
   assert.equal(client, "front-proxy-client");
   assert.deepEqual(headers["x-remote-user"], ["eve"]);
   assert.deepEqual(headers["x-remote-uid"], ["u1"]);
@@ -49,17 +49,17 @@ test("a request goes on to the back end in the name of the user", async (t) => {
     assert.equal(headers[name], undefined, name);
 });
 
-test("who may not ask is refused before the back end is", async (t) => {
+test("an unauthorized request does not reach the back end", async (t) => {
   const { call, backEnd, condition } = await aggregated(t);
   await condition("Passed");
-  const before = backEnd.asked.length;
+  const before = backEnd.received.length;
   const refused = await call("GET", flunders, { user: "eve" });
   assert.equal(refused.status, 403);
   assert.match(refused.body.message, /flunders.wardle.example.com is forbidden: User "eve" cannot list/);
-  assert.ok(backEnd.asked.slice(before).every(({ url }) => url !== flunders));
+  assert.ok(backEnd.received.slice(before).every(({ url }) => url !== flunders));
 });
 
-test("a watch streams, and ends at the back end with the client", async (t) => {
+test("a watch streams, and ends at the back end when the client disconnects", async (t) => {
   const { server, backEnd, condition } = await aggregated(t);
   const ended = Promise.withResolvers<void>();
   backEnd.replies.set(flunders, (_, response) => {
@@ -86,7 +86,7 @@ test("a watch streams, and ends at the back end with the client", async (t) => {
   await ended.promise;
 });
 
-test("in process a component gets objects and events", async (t) => {
+test("an in-process component gets objects and events", async (t) => {
   const { server, backEnd, condition } = await aggregated(t);
   backEnd.replies.set(flunders, ({ url, body }, response) => {
     response.writeHead(200, { "content-type": "application/json" });
@@ -111,11 +111,11 @@ test("in process a component gets objects and events", async (t) => {
   }
 });
 
-test("a connection that is upgraded goes through, with the user's name", async (t) => {
+test("an upgraded connection is passed through, with the user's name", async (t) => {
   const { server, backEnd, condition } = await aggregated(t);
-  let asked: { readonly headers: Record<string, unknown> } | undefined;
+  let received: { readonly headers: Record<string, unknown> } | undefined;
   backEnd.onUpgrade = (request, socket) => {
-    asked = request as never;
+    received = request as never;
     socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n");
     socket.on("data", (data: Buffer) => socket.write(data));
   };
@@ -137,11 +137,11 @@ test("a connection that is upgraded goes through, with the user's name", async (
   });
   while (!text.endsWith("hello")) await setTimeout(5);
   assert.match(text, /^HTTP\/1\.1 101/);
-  assert.deepEqual(asked?.headers["x-remote-group"], ["system:masters", "system:authenticated"]);
+  assert.deepEqual(received?.headers["x-remote-group"], ["system:masters", "system:authenticated"]);
   client.destroy();
 });
 
-test("a back end that is away is unavailable, and comes back", async (t) => {
+test("an unreachable back end is unavailable, and recovers", async (t) => {
   const { call, backEnd, condition } = await aggregated(t);
   await condition("Passed");
   const { port } = backEnd;
@@ -152,7 +152,7 @@ test("a back end that is away is unavailable, and comes back", async (t) => {
     refused.body,
     `error trying to reach service: dial tcp 127.0.0.1:${port}: connect: connection refused\n`,
   );
-  // Any change of the service is a reason to look again.
+  // Any change of the Service triggers another check.
   const service = "/api/v1/namespaces/wardle/services/flunders";
   await call("PATCH", service, { body: { metadata: { labels: { changed: "1" } } } });
   const { status, message } = await condition("FailedDiscoveryCheck");
@@ -169,7 +169,7 @@ test("a back end that is away is unavailable, and comes back", async (t) => {
   await condition("Passed");
 });
 
-test("the condition says what is wrong with the service", async (t) => {
+test("the condition reports what is wrong with the Service", async (t) => {
   const { call, condition } = await aggregated(t);
   await condition("Passed");
   const service = "/api/v1/namespaces/wardle/services/flunders";
@@ -201,7 +201,7 @@ test("the condition says what is wrong with the service", async (t) => {
   assert.equal((await condition("ServiceNotFound")).message, 'service/flunders in "wardle" is not present');
 });
 
-test("a certificate of another authority is not believed, unless the APIService says so", async (t) => {
+test("a certificate of another authority is rejected, unless the APIService skips verification", async (t) => {
   const { call, condition } = await aggregated(t);
   await condition("Passed");
   await call("PATCH", path, { body: { spec: { caBundle: null } } });
@@ -211,7 +211,7 @@ test("a certificate of another authority is not believed, unless the APIService 
   await condition("Passed");
 });
 
-test("an APIService is written in all the ways of other kinds", async (t) => {
+test("an APIService supports the same writes as other kinds", async (t) => {
   const { call, condition } = await aggregated(t);
   await condition("Passed");
   const strategic = { "content-type": "application/strategic-merge-patch+json" };

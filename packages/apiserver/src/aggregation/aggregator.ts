@@ -13,7 +13,10 @@ export interface AggregatorParts {
   readonly own: OwnObjects;
   readonly storage: Storage;
   readonly resources: readonly ServedResource[];
-  /** The client certificate with which the server, as a front proxy, connects to back ends (--proxy-client-cert-file). */
+  /**
+   * The client certificate that the server, as a front proxy, presents to back ends
+   * (--proxy-client-cert-file).
+   */
   readonly proxyClient: Certificate | undefined;
   readonly clock: Clock;
   readonly log: Log;
@@ -21,7 +24,7 @@ export interface AggregatorParts {
 
 const openAPIRoot = "/openapi/v3/";
 
-/** Other API servers behind this one: APIServices, and the requests for what others serve (kube-aggregator). */
+/** Handles the APIServices and the requests that are passed on to other API servers (kube-aggregator). */
 export class Aggregator {
   readonly remote: RemoteServices;
   readonly #local: LocalServices;
@@ -35,7 +38,7 @@ export class Aggregator {
     this.remote = new RemoteServices({ own, storage, backEnds: this.#backEnds, clock, log });
   }
 
-  /** Makes the APIServices of what this server has itself, and follows all of them. */
+  /** Creates the APIServices of the server's own versions, and follows all APIServices. */
   async start(): Promise<void> {
     await this.#local.start();
     this.remote.start();
@@ -46,21 +49,24 @@ export class Aggregator {
     this.#backEnds.close();
   }
 
-  /** The answer of another server, for a request that has passed authorization; undefined if this server has it. */
+  /**
+   * Returns the response of another server to an authorized request; undefined if this server has the
+   * version.
+   */
   answer(request: ApiRequest, info: RequestInfo, user: UserInfo): Promise<ApiResponse> | undefined {
     if (this.remote.size === 0) return undefined;
     const service = this.#serviceFor(info.path);
-    return service && this.#proxied(service, request, info, user);
+    return service && this.#proxyRequest(service, request, info, user);
   }
 
-  async #proxied(
+  async #proxyRequest(
     service: APIService,
     request: ApiRequest,
     info: RequestInfo,
     user: UserInfo,
   ): Promise<ApiResponse> {
-    const { proxied } = await import("./proxy.ts");
-    return proxied(this.#backEnds, { service, request, info, user, clock: this.#clock });
+    const { proxyRequest } = await import("./proxy.ts");
+    return proxyRequest(this.#backEnds, { service, request, info, user, clock: this.#clock });
   }
 
   #serviceFor(path: string): APIService | undefined {
@@ -71,7 +77,7 @@ export class Aggregator {
     return this.remote.find(group, version);
   }
 
-  /** The APIService whose back end has an OpenAPI v3 document. */
+  /** Returns the APIService whose back end has an OpenAPI v3 document. */
   #describing(name: string): APIService | undefined {
     for (const { service, openAPI } of this.remote.list)
       if (openAPI !== undefined && Object.hasOwn(openAPI.paths, name)) return service;

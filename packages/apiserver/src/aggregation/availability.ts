@@ -8,32 +8,31 @@ import { type BackEnds, type Document, urlOf } from "./back-end.ts";
 import type { Availability } from "./condition.ts";
 import { identityHeaders } from "./headers.ts";
 
-/** Who the server is to back ends when it asks for itself. */
+/** The user as which the aggregator itself requests documents of back ends. */
 export const aggregatorUser = { name: "system:kube-aggregator", groups: ["system:masters"] };
 
-/** Milliseconds that a back end has to answer. */
+/** Milliseconds until a check of a back end fails. */
 const checkTimeout = 5_000;
 
 const failed = (reason: string, message: string): Availability => ({ status: "False", reason, message });
 
 /**
- * Checks whether the back end of an APIService can be reached. Never rejects. A service whose pods are ready counts as
- * one with endpoints: an EndpointSlice cannot hold the loopback addresses of pods on the host runtime.
+ * Checks whether the back end of an APIService can be reached. Never rejects. A service whose pods are ready
+ * counts as one with endpoints: an EndpointSlice cannot hold the loopback addresses of pods on the host
+ * runtime.
  *
  * Upstream: staging/src/k8s.io/kube-aggregator/pkg/controllers/status/remote, sync
  */
 export async function checkAvailability(
   service: APIService,
-  backEnds: BackEnds,
   storage: Storage,
-  clock: Clock,
-  signal: AbortSignal,
+  fetchOptions: FetchOptions,
 ): Promise<Availability> {
   const wrong = serviceProblem(service, storage);
   if (wrong !== undefined) return wrong;
   let address: Address;
   try {
-    address = backEnds.address(service);
+    address = fetchOptions.backEnds.address(service);
   } catch (error) {
     return failed("FailedDiscoveryCheck", (error as Error).message);
   }
@@ -42,7 +41,7 @@ export async function checkAvailability(
   const url = urlOf(address, path);
   const missing = `failing or missing response from ${url}`;
   try {
-    const { status } = await ask(service, address, path, {}, { backEnds, clock, signal });
+    const { status } = await fetchDocument(service, address, { path }, fetchOptions);
     if (status >= 200 && status < 300)
       return { status: "True", reason: "Passed", message: "all checks passed" };
     return failed("FailedDiscoveryCheck", `${missing}: bad status from ${url}: ${status}`);
@@ -51,7 +50,7 @@ export async function checkAvailability(
   }
 }
 
-/** What is wrong with the Service; undefined if nothing is. */
+/** Returns what is wrong with the Service; undefined if nothing is. */
 function serviceProblem({ spec }: APIService, storage: Storage): Availability | undefined {
   const { namespace = "", name = "", port = 443 } = spec.service!;
   const named = `service/${name} in ${JSON.stringify(namespace)}`;
@@ -79,23 +78,30 @@ function hasSlices(namespace: string, name: string, storage: Storage): boolean {
   return false;
 }
 
-/** What is needed to ask a back end. */
-export interface Asking {
+/** A document of a back end, and headers that replace `Accept: application/json` or are added to it. */
+export interface DocumentRequest {
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Options for requests that the aggregator makes to back ends. */
+export interface FetchOptions {
   readonly backEnds: BackEnds;
   readonly clock: Clock;
-  /** Ends with the server. */
+  /** Aborts when the server stops. */
   readonly signal: AbortSignal;
   /** Milliseconds; 5000 if absent. */
   readonly timeout?: number;
 }
 
-/** GET of a document as the aggregator itself. Rejects with an Error in the words of Go if there is no answer in time. */
-export async function ask(
+/**
+ * Gets a document as the aggregator itself. Rejects with Go's error message if there is no response in time.
+ */
+export async function fetchDocument(
   service: APIService,
   address: Address,
-  path: string,
-  headers: Readonly<Record<string, string>>,
-  { backEnds, clock, signal, timeout = checkTimeout }: Asking,
+  { path, headers }: DocumentRequest,
+  { backEnds, clock, signal, timeout = checkTimeout }: FetchOptions,
 ): Promise<Document> {
   const late = new AbortController();
   const cancel = clock.after(timeout, () => late.abort());

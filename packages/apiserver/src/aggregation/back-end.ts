@@ -7,8 +7,8 @@ import { failureText } from "../errors/go-errors.ts";
 import { type Address, resolveService } from "../proxy/service-address.ts";
 import type { Storage } from "../storage/storage.ts";
 
-/** What is asked of a back end. */
-export interface Question {
+/** A request to a back end. */
+export interface BackEndRequest {
   readonly method: string;
   /** Path and query. */
   readonly path: string;
@@ -17,23 +17,23 @@ export interface Question {
   readonly signal: AbortSignal;
 }
 
-/** A whole answer of a back end. */
+/** A complete response of a back end. */
 export interface Document {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
   readonly text: string;
 }
 
-/** Largest document that is read, in bytes. */
+/** Maximum size of a document, in bytes. */
 const maxDocumentLength = 64 * 2 ** 20;
 
-/** The connections to back ends; idle ones are kept for the next request. */
+/** The connections to back ends; idle ones are kept alive. */
 export class BackEnds {
   readonly #agent = new Agent({ keepAlive: true, scheduling: "lifo", timeout: 60_000 });
   readonly #storage: Storage;
   readonly #certificate: Certificate | undefined;
 
-  /** `certificate`: what this server shows back ends as a front proxy. */
+  /** `certificate`: the client certificate of this server as a front proxy. */
   constructor(storage: Storage, certificate: Certificate | undefined) {
     this.#storage = storage;
     this.#certificate = certificate;
@@ -44,7 +44,7 @@ export class BackEnds {
     this.#agent.destroy();
   }
 
-  /** Where the Service of an APIService is reached. Throws Error in the words of Kubernetes. */
+  /** Returns the address of the Service of an APIService. Throws an Error with Kubernetes' message. */
   address({ spec }: APIService): Address {
     const { namespace = "", name = "", port = 443 } = spec.service!;
     return resolveService({ namespace, name, port }, this.#storage);
@@ -62,17 +62,19 @@ export class BackEnds {
     };
   }
 
-  /** Asks a back end; resolves when its answer begins. Rejects with the Error of Node if there is none. */
-  send(service: APIService, { host, port }: Address, question: Question): Promise<IncomingMessage> {
-    const { method, path, headers, body, signal } = question;
+  /**
+   * Sends a request; resolves when the response begins. Rejects with Node's Error if there is no response.
+   */
+  send(service: APIService, { host, port }: Address, sent: BackEndRequest): Promise<IncomingMessage> {
+    const { method, path, headers, body, signal } = sent;
     const options = { agent: this.#agent, host, port, method, path, signal, ...this.tls(service) };
     const sized = body === undefined ? headers : { ...headers, "content-length": String(body.length) };
     return new Promise((resolve, reject) => {
       const call = httpsRequest({ ...options, headers: sized as Record<string, string | string[]> });
       call.on("error", (error: NodeJS.ErrnoException) => {
-        // The other end has closed a connection that was kept. Whether it has read the question is not known.
+        // The other end has closed a connection that was kept alive. It may or may not have read the request.
         if (call.reusedSocket && error.code === "ECONNRESET" && !signal.aborted && isSafe(method))
-          resolve(this.send(service, { host, port }, question));
+          resolve(this.send(service, { host, port }, sent));
         else reject(error);
       });
       call.once("response", (response) => {
@@ -83,10 +85,10 @@ export class BackEnds {
     });
   }
 
-  /** Reads a document whole. Rejects with an Error in the words of Go if there is none. */
-  async read(service: APIService, address: Address, question: Question): Promise<Document> {
+  /** Reads a whole document. Rejects with Go's error message if this fails. */
+  async read(service: APIService, address: Address, sent: BackEndRequest): Promise<Document> {
     try {
-      const response = await this.send(service, address, question);
+      const response = await this.send(service, address, sent);
       const chunks: Buffer[] = [];
       let length = 0;
       for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -102,18 +104,18 @@ export class BackEnds {
       };
     } catch (error) {
       const { servername = "" } = this.tls(service);
-      const why = question.signal.aborted
+      const reason = sent.signal.aborted
         ? "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
         : failureText(error as Error, servername);
-      throw new Error(`Get "${urlOf(address, question.path)}": ${why}`);
+      throw new Error(`Get "${urlOf(address, sent.path)}": ${reason}`);
     }
   }
 }
 
-/** Whether a request may be sent twice (RFC 9110, 9.2.1). */
+/** Reports whether a request may be sent twice (RFC 9110, 9.2.1). */
 const isSafe = (method: string): boolean => method === "GET" || method === "HEAD";
 
-/** `https://10.0.0.1:443/apis/...`, as messages name a document of a back end. */
+/** Returns `https://10.0.0.1:443/apis/...`, the URL of a document of a back end in messages. */
 export function urlOf({ host, port }: Address, path: string): string {
   return `https://${host.includes(":") ? `[${host}]` : host}:${port}${path}`;
 }

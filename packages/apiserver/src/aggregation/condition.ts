@@ -2,7 +2,7 @@ import type { APIService, APIServiceCondition } from "@dray/api/apiregistration/
 import type { ServedResource } from "../kinds/resources.ts";
 import type { OwnObjects } from "../write/own-objects.ts";
 
-/** What a check of an APIService has found. */
+/** The result of a check of an APIService. */
 export type Availability = Pick<APIServiceCondition, "reason" | "message"> & {
   readonly status: "True" | "False" | "Unknown";
 };
@@ -18,8 +18,8 @@ export function isAvailable(service: APIService): boolean {
 }
 
 /**
- * Returns the conditions with this one in them; undefined if nothing changes. Its time changes with its status only.
- * `now`: RFC 3339, whole seconds.
+ * Returns the conditions with this one set; undefined if nothing changes. lastTransitionTime changes only
+ * with the status. `now`: RFC 3339, whole seconds.
  *
  * Upstream: staging/src/k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper, SetAPIServiceCondition
  */
@@ -42,7 +42,9 @@ export function withAvailability(
   return old === undefined ? [...conditions, next] : conditions.map((each) => (each === old ? next : each));
 }
 
-/** Writes what a check has found, unless the APIService says so already. Rejects with NotFound if it is gone. */
+/**
+ * Writes the result of a check, unless the APIService has it already. Rejects with NotFound if it is gone.
+ */
 export async function reportAvailability(
   own: OwnObjects,
   served: ServedResource,

@@ -20,7 +20,7 @@ interface Version {
   readonly resources?: any[];
 }
 
-/** The version in the document of all groups; undefined if it is not there. */
+/** Returns the version in the document of all groups; undefined if it is missing. */
 async function discovered({ call }: Aggregated): Promise<Version | undefined> {
   const { body } = await call("GET", "/apis", { headers: { accept: aggregatedType } });
   return body.items.find(({ metadata }: { metadata: { name: string } }) => metadata.name === group)
@@ -53,7 +53,7 @@ for (const [form, prepare] of [
     assert.equal((await call("GET", versionPath)).body.resources[0].name, "flunders");
   });
 
-test("what a back end has is stale while it is away, and ours is there", async (t) => {
+test("a back end's discovery is stale while it is unreachable, and the server's own stays", async (t) => {
   const tested = await aggregated(t);
   const { call, backEnd, eventually } = tested;
   await eventually(
@@ -74,7 +74,7 @@ test("what a back end has is stale while it is away, and ours is there", async (
   assert.equal((await call("GET", `/apis/${group}`)).status, 404);
 });
 
-test("OpenAPI has the documents of a back end", async (t) => {
+test("OpenAPI contains the documents of a back end", async (t) => {
   const tested = await aggregated(t);
   const { call, backEnd, eventually } = tested;
   const name = versionPath.slice(1);
@@ -86,8 +86,8 @@ test("OpenAPI has the documents of a back end", async (t) => {
   assert.notEqual(paths["version"].serverRelativeURL, "/openapi/v3/version?hash=2");
   const document = await call("GET", paths[name].serverRelativeURL, { user: "eve" });
   assert.equal(document.body.openapi, "3.0.0");
-  const asked = backEnd.asked.find(({ url }) => url.startsWith(`/openapi/v3${versionPath}`))!;
-  assert.deepEqual(asked.headers["x-remote-user"], ["eve"]);
+  const received = backEnd.received.find(({ url }) => url.startsWith(`/openapi/v3${versionPath}`))!;
+  assert.deepEqual(received.headers["x-remote-user"], ["eve"]);
   const swagger = await eventually(
     async () => (await call("GET", "/openapi/v2")).body,
     (found) => found.paths[`${versionPath}/flunders`] !== undefined,
@@ -108,7 +108,7 @@ test("OpenAPI has the documents of a back end", async (t) => {
   assert.equal(after.definitions["example.Flunder"], undefined);
 });
 
-test("a back end without OpenAPI v3 has one that is made of its v2", async (t) => {
+test("the OpenAPI v2 of a back end without v3 is converted", async (t) => {
   const tested = await aggregated(t, { prepare: ({ replies }) => replies.delete("/openapi/v3") });
   const { call, eventually } = tested;
   const name = versionPath.slice(1);
@@ -128,7 +128,7 @@ test("a back end without OpenAPI v3 has one that is made of its v2", async (t) =
   assert.ok(body.components.schemas["example.Flunder"]);
 });
 
-test("a document that is none makes nothing of ours fail", async (t) => {
+test("a malformed document does not break the server's own", async (t) => {
   const garbage = (_: unknown, response: { end(text: string): void }): void => response.end("{");
   const tested = await aggregated(t, {
     prepare: ({ replies }) => {
@@ -137,7 +137,7 @@ test("a document that is none makes nothing of ours fail", async (t) => {
   });
   const { call, backEnd, eventually } = tested;
   await eventually(
-    async () => backEnd.asked.some(({ url }) => url === versionPath),
+    async () => backEnd.received.some(({ url }) => url === versionPath),
     (isAsked) => isAsked,
   );
   await eventually(

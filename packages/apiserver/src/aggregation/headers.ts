@@ -1,10 +1,10 @@
 import type { ApiRequest, UserInfo } from "@dray/client";
 import { bytesOf, passedHeaders, type Values, withoutConnection } from "../proxy/headers.ts";
 
-/** Names that carry who the user is. Upstream: staging/src/k8s.io/client-go/transport, SetAuthProxyHeaders */
+/** Headers that name the user. Upstream: staging/src/k8s.io/client-go/transport, SetAuthProxyHeaders */
 const identity = /^x-remote-(user|uid|group|extra-.*)$/;
 
-/** Who the user is, as a back end reads it from a front proxy. */
+/** Returns the headers in which a front proxy names the user to a back end. */
 export function identityHeaders({ name, uid, groups, extra = {} }: UserInfo): Values {
   const headers: Values = { "x-remote-user": bytesOf(name) };
   if (uid) headers["x-remote-uid"] = bytesOf(uid);
@@ -14,22 +14,25 @@ export function identityHeaders({ name, uid, groups, extra = {} }: UserInfo): Va
   return headers;
 }
 
-/** Drops what a client says about who it is. */
+/** Returns the headers without those with which a client claims an identity. */
 export function withoutIdentity(headers: Readonly<Values>): Values {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !identity.test(name)));
 }
 
-/** The headers with which a request goes on to a back end, in the name of this user. */
+/** Returns the headers of a request that is passed on to a back end in the name of this user. */
 export function forwardedHeaders(request: ApiRequest, user: UserInfo): Values {
   return { ...withoutIdentity(passedHeaders(request)), ...identityHeaders(user) };
 }
 
-/** Of an answer, what is about the answer itself. Its length may change on the way. */
-export function answerHeaders(headers: NodeJS.Dict<string[]>): Record<string, string[]> {
+/**
+ * Returns the headers of a response that are passed on. The content length is dropped: it may change on the
+ * way.
+ */
+export function passedResponseHeaders(headers: NodeJS.Dict<string[]>): Record<string, string[]> {
   return withoutConnection(headers, ["content-length"]);
 }
 
-/** A key as the name of a header: what may not be in one is escaped, byte by byte. */
+/** Returns a key as part of a header name: bytes that are not allowed there are percent-encoded. */
 function escapedKey(key: string): string {
   return Buffer.from(key, "utf8")
     .toString("latin1")

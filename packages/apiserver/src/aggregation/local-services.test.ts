@@ -32,7 +32,7 @@ const definition = (versions: string[], group = "stable.example.com"): object =>
 const exists = async ({ call }: TestServer, name: string): Promise<boolean> =>
   (await call("GET", `${path}/${name}`)).status === 200;
 
-test("each version of a built-in kind has an APIService as soon as the server answers", async () => {
+test("each built-in version has an APIService as soon as the server accepts requests", async () => {
   const { server, call } = await testServer({ runtimeConfig: { "metrics.k8s.io/v1beta1": true } });
   const { body } = await call("GET", `${path}/v2.autoscaling`);
   assert.deepEqual(body.metadata.labels, { [label]: "onstart" });
@@ -83,7 +83,7 @@ test("versions of custom resources have APIServices while they are served", asyn
   await server.close();
 });
 
-test("what somebody has made without the label stays, and what is left over goes", async () => {
+test("objects without the label stay, and obsolete ones with it are deleted", async () => {
   const store = memoryStore(systemClock);
   const first = await testServer({ store });
   const local = (name: string, labels: object): object => {
@@ -96,7 +96,7 @@ test("what somebody has made without the label stays, and what is left over goes
   await first.call("POST", path, { body: local("v9.gone.example.com", { [label]: "true" }) });
   await eventually(async () => !(await exists(first, "v9.gone.example.com")));
   assert.ok(await exists(first, "v9.old.example.com"));
-  // Of a built-in version nothing is restored before the next start.
+  // The APIService of a built-in version is not restored before the next start.
   await first.call("PATCH", `${path}/v1.apps`, { body: { spec: { versionPriority: 7 } } });
   await first.call("DELETE", `${path}/v1.batch`);
   await first.server.close();

@@ -1,6 +1,8 @@
-import { type KubeObject, StatusError } from "@dray/api";
+import type { KubeObject } from "@dray/api";
+import { StatusError } from "@dray/api";
 import type { APIService, APIServiceSpec } from "@dray/api/apiregistration/v1";
-import { type Clock, createWorkQueue, type Log, type WorkQueue } from "@dray/client";
+import type { Clock, Log, WorkQueue } from "@dray/client";
+import { createWorkQueue } from "@dray/client";
 import type { Definition } from "../kinds/apiextensions/custom-resource-definition/types.ts";
 import { localCondition } from "../kinds/apiregistration/api-service/strategy.ts";
 import type { ServedResource } from "../kinds/resources.ts";
@@ -9,21 +11,23 @@ import { deepEqual } from "../storage/json.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { OwnObjects } from "../write/own-objects.ts";
 import { reportAvailability } from "./condition.ts";
-import { builtInPriority, customPriority, type Priority } from "./priorities.ts";
+import type { Priority } from "./priorities.ts";
+import { builtInPriority, customPriority } from "./priorities.ts";
 
 const managedLabel = "kube-aggregator.kubernetes.io/automanaged";
 
-/** When an APIService is brought back to what it should be: at the start of the server, or always. */
+/** When an APIService is restored to its desired state: at the start of the server, or always. */
 type Managed = "onstart" | "true";
 
-/** An APIService as it should be. */
-interface Wanted {
+/** The desired state of an APIService. */
+interface DesiredService {
   readonly managed: Managed;
   readonly spec: APIServiceSpec;
 }
 
 const local = { status: "True", reason: "Local", message: "Local APIServices are always available" } as const;
 
+/** Dependencies of LocalServices. */
 interface LocalServicesParts {
   readonly own: OwnObjects;
   readonly storage: Storage;
@@ -33,11 +37,12 @@ interface LocalServicesParts {
 }
 
 /**
- * Keeps an APIService for each version that this server has itself: those of built-in kinds as they are at the start,
- * those of custom resources always. What somebody has made without the label is left alone.
+ * Keeps an APIService for each version that this server serves itself: those of built-in kinds are restored
+ * at the start, those of custom resources always. Objects without the label are left alone.
  *
  * Upstream: staging/src/k8s.io/kube-aggregator/pkg/controllers/autoregister,
- * pkg/controlplane/controller/crdregistration, staging/src/k8s.io/kube-aggregator/pkg/controllers/status/local
+ * pkg/controlplane/controller/crdregistration,
+ * staging/src/k8s.io/kube-aggregator/pkg/controllers/status/local
  */
 export class LocalServices {
   readonly #own: OwnObjects;
@@ -45,10 +50,10 @@ export class LocalServices {
   readonly #cache: ResourceCache;
   readonly #definitions: ResourceCache;
   readonly #queue: WorkQueue;
-  /** By name, of the versions of built-in kinds. */
-  readonly #builtIn: ReadonlyMap<string, Wanted>;
-  /** By name, of the versions that definitions serve. */
-  #custom: ReadonlyMap<string, Wanted> = new Map();
+  /** Desired APIServices of built-in versions, by name. */
+  readonly #builtIn: ReadonlyMap<string, DesiredService>;
+  /** Desired APIServices of versions that definitions serve, by name. */
+  #custom: ReadonlyMap<string, DesiredService> = new Map();
   readonly #presentAtStart = new Set<string>();
   readonly #synced = new Set<string>();
   #scheduled = false;
@@ -59,18 +64,18 @@ export class LocalServices {
     this.#cache = storage.cache(this.#served.stored.resource);
     this.#definitions = storage.cache("customresourcedefinitions");
     this.#builtIn = builtInServices(resources);
-    const reconcile = (name: string): Promise<void> => this.#bring(name);
+    const reconcile = (name: string): Promise<void> => this.#reconcile(name);
     this.#queue = createWorkQueue({ name: "apiservices", clock, log, reconcile, concurrency: 5 });
   }
 
-  /** Creates what is missing, with one durable commit, and follows what happens from then on. */
+  /** Creates what is missing, with one durable commit, and follows changes from then on. */
   async start(): Promise<void> {
     for (const { object } of this.#cache.range(this.#cache.prefix))
       this.#presentAtStart.add(object.metadata.name);
     this.#custom = this.#ofDefinitions();
-    const wanted = [...this.#builtIn, ...this.#custom];
+    const desired = [...this.#builtIn, ...this.#custom];
     await Promise.all(
-      wanted
+      desired
         .filter(([name]) => !this.#presentAtStart.has(name))
         .map(async ([name, each]) => {
           await this.#own.put(this.#served, this.#draft(name, each));
@@ -86,8 +91,8 @@ export class LocalServices {
     await this.#queue.close();
   }
 
-  #ofDefinitions(): Map<string, Wanted> {
-    const found = new Map<string, Wanted>();
+  #ofDefinitions(): Map<string, DesiredService> {
+    const found = new Map<string, DesiredService>();
     for (const { object } of this.#definitions.range(this.#definitions.prefix)) {
       const { group, versions } = (object as Definition).spec;
       for (const { name, served } of versions)
@@ -97,7 +102,7 @@ export class LocalServices {
     return found;
   }
 
-  /** Looks at the definitions once for all changes of a turn. */
+  /** Evaluates the definitions once for all changes of a turn of the event loop. */
   #followDefinitions(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -110,7 +115,7 @@ export class LocalServices {
     }).unref();
   }
 
-  async #bring(name: string): Promise<void> {
+  async #reconcile(name: string): Promise<void> {
     try {
       await this.#sync(name);
       this.#synced.add(name);
@@ -118,27 +123,27 @@ export class LocalServices {
       if (service && !service.spec?.service)
         await reportAvailability(this.#own, this.#served, service, local);
     } catch (error) {
-      if (!isOvertaken(error)) throw error;
+      if (!isConcurrentChange(error)) throw error;
     }
   }
 
   /** Upstream: autoregister_controller.go, checkAPIService */
   async #sync(name: string): Promise<void> {
-    const wanted = this.#builtIn.get(name) ?? this.#custom.get(name);
+    const desired = this.#builtIn.get(name) ?? this.#custom.get(name);
     const current = this.#find(name);
     const synced = this.#synced.has(name);
-    if (wanted?.managed === "onstart" && synced) return;
+    if (desired?.managed === "onstart" && synced) return;
     if (current === undefined) {
-      if (wanted) await this.#own.create(this.#served, this.#draft(name, wanted));
+      if (desired) await this.#own.create(this.#served, this.#draft(name, desired));
       return;
     }
     const managed = current.metadata.labels?.[managedLabel];
     if (managed !== "onstart" && managed !== "true") return;
     if (managed === "onstart" && (synced || !this.#presentAtStart.has(name))) return;
-    if (wanted === undefined) await this.#own.remove(this.#served, name, current.metadata.uid);
-    else if (!deepEqual(current.spec, wanted.spec))
+    if (desired === undefined) await this.#own.remove(this.#served, name, current.metadata.uid);
+    else if (!deepEqual(current.spec, desired.spec))
       await this.#own.change(this.#served, current, (draft) => {
-        (draft as APIService).spec = { ...wanted.spec };
+        (draft as APIService).spec = { ...desired.spec };
       });
   }
 
@@ -146,7 +151,7 @@ export class LocalServices {
     return this.#own.find(this.#served, "", name) as APIService | undefined;
   }
 
-  #draft(name: string, { managed, spec }: Wanted): KubeObject {
+  #draft(name: string, { managed, spec }: DesiredService): KubeObject {
     const draft = {
       apiVersion: "apiregistration.k8s.io/v1",
       kind: "APIService",
@@ -158,8 +163,8 @@ export class LocalServices {
   }
 }
 
-/** Whether somebody else was faster: what that has led to is an event of its own. */
-function isOvertaken(error: unknown): boolean {
+/** Reports whether another writer was faster; its write triggers an event of its own. */
+function isConcurrentChange(error: unknown): boolean {
   return (
     StatusError.is(error, "AlreadyExists") ||
     StatusError.is(error, "Conflict") ||
@@ -167,9 +172,12 @@ function isOvertaken(error: unknown): boolean {
   );
 }
 
-/** Of the versions of built-in kinds. Upstream has none for its own group, and metrics.k8s.io is left to metrics-server. */
-function builtInServices(resources: readonly ServedResource[]): ReadonlyMap<string, Wanted> {
-  const found = new Map<string, Wanted>();
+/**
+ * Returns the desired APIServices of built-in versions. Upstream has none for its own group, and
+ * metrics.k8s.io is left to metrics-server.
+ */
+function builtInServices(resources: readonly ServedResource[]): ReadonlyMap<string, DesiredService> {
+  const found = new Map<string, DesiredService>();
   for (const { group, version, model } of resources) {
     const priority = builtInPriority(group, version);
     if (priority === undefined || model !== undefined || group === "apiregistration.k8s.io") continue;

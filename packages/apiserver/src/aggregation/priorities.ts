@@ -1,6 +1,6 @@
 import priorities from "./priorities.json" with { type: "json" };
 
-/** Where a version stands in discovery: groups are in the order of `group`, versions of a group in that of `version`. */
+/** Position of a version in discovery: groups are sorted by `group`, versions of a group by `version`. */
 export interface Priority {
   readonly group: number;
   readonly version: number;
@@ -15,7 +15,7 @@ const builtIn = priorities as unknown as Readonly<Record<string, readonly [group
  */
 export const customPriority: Priority = { group: 1000, version: 100 };
 
-/** Priority that metrics-server has in its manifest: this server's own metrics.k8s.io stands where that would. */
+/** Priority in metrics-server's manifest; used for this server's own metrics.k8s.io. */
 const extensionPriority: Priority = { group: 100, version: 100 };
 
 /**
@@ -28,7 +28,7 @@ export function builtInPriority(group: string, version: string): Priority | unde
   return found && { group: found[0], version: found[1] };
 }
 
-/** Returns the priority of a version that this server has itself. */
+/** Returns the priority of a version that this server serves itself. */
 export function localPriority(group: string, version: string): Priority {
   if (group === "metrics.k8s.io") return extensionPriority;
   return builtInPriority(group, version) ?? customPriority;

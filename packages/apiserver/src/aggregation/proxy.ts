@@ -9,15 +9,15 @@ import type { RequestInfo } from "../request/info.ts";
 import { isUpgrade } from "../upgrade/request.ts";
 import { type BackEnds, urlOf } from "./back-end.ts";
 import { isAvailable } from "./condition.ts";
-import { answerHeaders, forwardedHeaders, identityHeaders, withoutIdentity } from "./headers.ts";
+import { forwardedHeaders, identityHeaders, passedResponseHeaders, withoutIdentity } from "./headers.ts";
 
-/** Milliseconds for the resources of a version: clients ask every back end for them. */
+/** Timeout in milliseconds for discovery of a version: clients query every back end for it. */
 const discoveryTimeout = 5_000;
 
 const unavailable = (): ApiResponse => textResponse(503, "service unavailable\n");
 
-/** A request to a version that another server has, after authentication and authorization. */
-export interface Forwarded {
+/** A request to a version of another server, after authentication and authorization. */
+export interface ForwardedRequest {
   readonly service: APIService;
   readonly request: ApiRequest;
   readonly info: RequestInfo;
@@ -26,11 +26,11 @@ export interface Forwarded {
 }
 
 /**
- * Passes a request on to its back end, and answers what comes back; 503 where nothing does. Never rejects.
+ * Passes a request on to its back end, and returns the response; 503 if there is none. Never rejects.
  *
  * Upstream: staging/src/k8s.io/kube-aggregator/pkg/apiserver/handler_proxy.go
  */
-export async function proxied(backEnds: BackEnds, forwarded: Forwarded): Promise<ApiResponse> {
+export async function proxyRequest(backEnds: BackEnds, forwarded: ForwardedRequest): Promise<ApiResponse> {
   const { service, request } = forwarded;
   if (!isAvailable(service)) return unavailable();
   let address: Address;
@@ -51,7 +51,7 @@ export async function proxied(backEnds: BackEnds, forwarded: Forwarded): Promise
 
 async function upgraded(
   backEnds: BackEnds,
-  { service, request, user, clock }: Forwarded,
+  { service, request, user, clock }: ForwardedRequest,
   { host, port }: Address,
 ): Promise<ApiResponse> {
   const { upgradeThrough } = await import("../upgrade/through.ts");
@@ -59,7 +59,7 @@ async function upgraded(
   return upgradeThrough(target, inNameOf(request, user), request.url, clock);
 }
 
-/** The request with the user's name in its headers, as a front proxy says it. */
+/** Returns the request with the headers in which a front proxy names the user. */
 function inNameOf(request: ApiRequest, user: UserInfo): ApiRequest {
   const { method, url, credential, signal } = request;
   const headers: Record<string, string> = {};
@@ -79,7 +79,7 @@ function inNameOf(request: ApiRequest, user: UserInfo): ApiRequest {
 
 async function answered(
   backEnds: BackEnds,
-  { service, request, info, user, clock }: Forwarded,
+  { service, request, info, user, clock }: ForwardedRequest,
   address: Address,
 ): Promise<ApiResponse> {
   const { method, url: path } = request;
@@ -98,7 +98,12 @@ async function answered(
   response.once("close", done);
   const status = response.statusCode ?? 502;
   if (request.credential.type === "user") return inProcess(request, response, status);
-  return { type: "bytes", status, headers: answerHeaders(response.headersDistinct), chunks: response };
+  return {
+    type: "bytes",
+    status,
+    headers: passedResponseHeaders(response.headersDistinct),
+    chunks: response,
+  };
 }
 
 function bodyOf({ body }: ApiRequest): Uint8Array | undefined {
@@ -107,9 +112,9 @@ function bodyOf({ body }: ApiRequest): Uint8Array | undefined {
   return Buffer.from(encodeJSON(body));
 }
 
-/** In process objects and events are handed over, not bytes. */
+/** In process, objects and events are handed over instead of bytes. */
 function inProcess(request: ApiRequest, response: IncomingMessage, status: number): Promise<ApiResponse> {
-  const headers = answerHeaders(response.headersDistinct);
+  const headers = passedResponseHeaders(response.headersDistinct);
   const single = Object.entries(headers).map(([name, values]) => [name, values.join(", ")]);
   return wireResponse(request, {
     status,
@@ -119,7 +124,7 @@ function inProcess(request: ApiRequest, response: IncomingMessage, status: numbe
   });
 }
 
-/** The signal of a request to a back end, and what to call when its answer has ended. */
+/** Returns the signal of a request to a back end, and a function to call when its response has ended. */
 function limited(
   { signal }: ApiRequest,
   { isResource, path }: RequestInfo,

@@ -1,15 +1,17 @@
 import type { APIService } from "@dray/api/apiregistration/v1";
-import { type Asking, ask } from "./availability.ts";
+import { type FetchOptions, fetchDocument } from "./availability.ts";
 
-/** APIVersionDiscovery of apidiscovery.k8s.io/v2: what a version has, for the document of all groups. */
+/**
+ * APIVersionDiscovery of apidiscovery.k8s.io/v2: the resources of a version, for the document of all groups.
+ */
 export interface VersionDiscovery {
   readonly version: string;
   readonly resources?: readonly object[];
-  /** `Stale`: its server could not be asked. */
+  /** `Stale`: the back end could not be reached. */
   readonly freshness: "Current" | "Stale";
 }
 
-/** What a back end has said last, and the tag of its document. */
+/** The last discovery document of a back end, and its ETag. */
 export interface RemoteDiscovery {
   readonly entry: VersionDiscovery;
   readonly etag?: string;
@@ -18,21 +20,27 @@ export interface RemoteDiscovery {
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /**
- * Reads what a back end has in the version of an APIService, from the document of all its groups or from the older one
- * of the version. Rejects if it cannot be read.
+ * Reads the resources of the version of an APIService, from the back end's document of all groups or from the
+ * older one of the version. Rejects if neither can be read.
  *
- * Upstream: staging/src/k8s.io/kube-aggregator/pkg/apiserver/handler_discovery.go, fetchFreshDiscoveryForService
+ * Upstream: staging/src/k8s.io/kube-aggregator/pkg/apiserver/handler_discovery.go,
+ * fetchFreshDiscoveryForService
  */
 export async function readDiscovery(
   service: APIService,
   known: RemoteDiscovery | undefined,
-  asking: Asking,
+  fetchOptions: FetchOptions,
 ): Promise<RemoteDiscovery> {
   const { group = "", version = "" } = service.spec;
-  const address = asking.backEnds.address(service);
+  const address = fetchOptions.backEnds.address(service);
   const isKnown = known?.etag !== undefined && known.entry.freshness === "Current";
   const tag: Record<string, string> = isKnown ? { "if-none-match": known.etag! } : {};
-  const all = await ask(service, address, "/apis", { accept: aggregatedType, ...tag }, asking);
+  const all = await fetchDocument(
+    service,
+    address,
+    { path: "/apis", headers: { accept: aggregatedType, ...tag } },
+    fetchOptions,
+  );
   if (all.status === 304 && isKnown) return known;
   if (all.status === 503) throw new Error("the server answered 503 to /apis");
   if (all.status === 200 && isAggregated(all.headers["content-type"])) {
@@ -42,7 +50,7 @@ export async function readDiscovery(
     return { entry, ...(etag === undefined ? {} : { etag }) };
   }
   const path = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
-  const one = await ask(service, address, path, {}, asking);
+  const one = await fetchDocument(service, address, { path }, fetchOptions);
   if (one.status !== 200) throw new Error(`the server answered ${one.status} to ${path}`);
   return { entry: { version, resources: fromResourceList(JSON.parse(one.text)), freshness: "Current" } };
 }

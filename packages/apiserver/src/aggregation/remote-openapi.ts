@@ -1,35 +1,35 @@
 import type { APIService } from "@dray/api/apiregistration/v1";
 import type { JSONObject } from "@dray/api/openapi";
-import { type Asking, ask } from "./availability.ts";
+import { type FetchOptions, fetchDocument } from "./availability.ts";
 import { type Swagger, swaggerOf } from "./swagger-part.ts";
 import { convertedSwagger } from "./swagger-to-v3.ts";
 
 /** The OpenAPI documents of a back end about the version of one APIService. */
 export interface RemoteOpenAPI {
-  /** What its list of OpenAPI v3 documents says, by path below `/openapi/v3`; empty if it has none. */
+  /** Its list of OpenAPI v3 documents, by path below `/openapi/v3`; empty if it has none. */
   readonly paths: Readonly<Record<string, { readonly serverRelativeURL: string }>>;
   /** The version's part of its OpenAPI v2 document. */
   readonly swagger?: Swagger;
-  /** For a back end without OpenAPI v3: that document, made of its OpenAPI v2. */
+  /** For a back end without OpenAPI v3: the document converted from its OpenAPI v2. */
   readonly converted?: Buffer;
-  /** Tag of the whole OpenAPI v2 document. */
+  /** ETag of the whole OpenAPI v2 document. */
   readonly etag?: string;
 }
 
-/** Milliseconds that a back end has for a document. */
+/** Timeout in milliseconds for one document. */
 const timeout = 60_000;
 
 /**
- * Reads the OpenAPI documents of a back end. What it does not have is left out; rejects if it cannot be asked.
+ * Reads the OpenAPI documents of a back end. Missing documents are left out; rejects if it cannot be reached.
  *
  * Upstream: staging/src/k8s.io/kube-aggregator/pkg/controllers/openapi and openapiv3
  */
 export async function readOpenAPI(
   service: APIService,
   known: RemoteOpenAPI | undefined,
-  asking: Asking,
+  fetchOptions: FetchOptions,
 ): Promise<RemoteOpenAPI> {
-  const slow = { ...asking, timeout };
+  const slow = { ...fetchOptions, timeout };
   const paths = await pathsOf(service, slow);
   const { swagger, etag } = await swaggerFrom(service, known, slow);
   const read = {
@@ -46,11 +46,17 @@ export async function readOpenAPI(
   return isSame && known !== undefined ? known : read;
 }
 
-/** Of the list of OpenAPI v3 documents, what is about the group and the version; undefined if there is no list. */
-async function pathsOf(service: APIService, asking: Asking): Promise<RemoteOpenAPI["paths"] | undefined> {
+/**
+ * Returns the entries of the group and the version in the list of OpenAPI v3 documents; undefined if there is
+ * no list.
+ */
+async function pathsOf(
+  service: APIService,
+  fetchOptions: FetchOptions,
+): Promise<RemoteOpenAPI["paths"] | undefined> {
   const { group = "", version = "" } = service.spec;
-  const address = asking.backEnds.address(service);
-  const { status, text } = await ask(service, address, "/openapi/v3", {}, asking);
+  const address = fetchOptions.backEnds.address(service);
+  const { status, text } = await fetchDocument(service, address, { path: "/openapi/v3" }, fetchOptions);
   if (status === 404) return undefined;
   if (status !== 200) throw new Error(`the server answered ${status} to /openapi/v3`);
   const { paths = {} } = JSON.parse(text) as { paths?: RemoteOpenAPI["paths"] };
@@ -58,22 +64,27 @@ async function pathsOf(service: APIService, asking: Asking): Promise<RemoteOpenA
   return Object.fromEntries(Object.entries(paths).filter(([path]) => own.includes(path)));
 }
 
-/** The version's part of OpenAPI v2, made anew if the document has changed. */
+/** Returns the version's part of OpenAPI v2; parsed again only if the document has changed. */
 async function swaggerFrom(
   service: APIService,
   known: RemoteOpenAPI | undefined,
-  asking: Asking,
+  fetchOptions: FetchOptions,
 ): Promise<Pick<RemoteOpenAPI, "swagger" | "etag">> {
-  const address = asking.backEnds.address(service);
+  const address = fetchOptions.backEnds.address(service);
   const tag: Record<string, string> = known?.etag === undefined ? {} : { "if-none-match": known.etag };
-  const { status, headers, text } = await ask(service, address, "/openapi/v2", tag, asking);
+  const { status, headers, text } = await fetchDocument(
+    service,
+    address,
+    { path: "/openapi/v2", headers: tag },
+    fetchOptions,
+  );
   if (status === 304 && known !== undefined) return known;
   if (status === 404) return {};
   if (status !== 200) throw new Error(`the server answered ${status} to /openapi/v2`);
   const { group = "", version = "" } = service.spec;
   const { etag } = headers;
   const swagger = swaggerOf(JSON.parse(text) as Swagger, `/apis/${group}/${version}/`);
-  // A document that cannot be written must not become part of ours.
+  // A document that cannot be encoded must not become part of the server's own.
   const { swaggerProtobuf } = await import("@dray/api/openapi");
   swaggerProtobuf(swagger as JSONObject);
   return { swagger, ...(etag === undefined ? {} : { etag }) };

@@ -12,17 +12,17 @@ import { availableCondition, isAvailable, reportAvailability } from "./condition
 import type { RemoteDiscovery } from "./remote-discovery.ts";
 import type { RemoteOpenAPI } from "./remote-openapi.ts";
 
-/** Milliseconds after which a back end is checked again, and its documents are read again, as upstream does. */
+/** Milliseconds between two checks of a back end, and between two reads of its documents, as upstream. */
 const checkInterval = 30_000;
 const documentsInterval = 60_000;
-/** Milliseconds before the first repetition of what has failed; doubled up to the intervals. */
+/** Milliseconds before the first retry; doubled up to the intervals. */
 const firstCheckDelay = 5;
 const firstDocumentsDelay = 500;
 
-/** A version that another server has, and what is known of it. */
+/** A version of another server, with its state. */
 export interface Remote {
   readonly service: APIService;
-  /** Absent until its server was asked for the first time. */
+  /** Absent until the first read. */
   readonly discovery?: RemoteDiscovery;
   readonly openAPI?: RemoteOpenAPI;
 }
@@ -36,8 +36,8 @@ export interface RemoteServicesParts {
 }
 
 /**
- * Follows the APIServices with a Service: checks whether their back ends can be reached, and reads what those serve. No
- * request waits for it: all documents are read in the background.
+ * Follows the APIServices with a Service: checks whether their back ends can be reached, and reads their
+ * documents. This happens in the background, so that no request waits for it.
  */
 export class RemoteServices {
   readonly #parts: RemoteServicesParts;
@@ -71,7 +71,7 @@ export class RemoteServices {
     });
   }
 
-  /** Another number after each change of what is listed. */
+  /** Changes with every change of the documents. */
   get revision(): number {
     return this.#revision;
   }
@@ -84,14 +84,14 @@ export class RemoteServices {
     return this.#byName.size;
   }
 
-  /** The APIService of a version that another server has; undefined for others. */
+  /** Returns the APIService of a version of another server; undefined for others. */
   find(group: string, version: string): APIService | undefined {
     if (this.#byName.size === 0) return undefined;
     const name = this.#byVersion.get(`${group}/${version}`);
     return name === undefined ? undefined : this.#byName.get(name)?.service;
   }
 
-  /** Follows what is there and what comes. */
+  /** Follows the APIServices, Services and Endpoints. */
   start(): void {
     const { storage } = this.#parts;
     const cache = storage.cache(this.#served.stored.resource);
@@ -139,7 +139,7 @@ export class RemoteServices {
     this.#revision++;
   }
 
-  /** Checks the back ends at a Service again. */
+  /** Checks the back ends of a Service again. */
   #touch(namespace: string | undefined, service: string | undefined): void {
     for (const [name, { service: one }] of this.#byName) {
       const { namespace: home, name: target } = one.spec.service!;
@@ -152,7 +152,11 @@ export class RemoteServices {
     if (remote === undefined) return;
     const { own, storage, backEnds, clock } = this.#parts;
     const { checkAvailability } = await import("./availability.ts");
-    const found = await checkAvailability(remote.service, backEnds, storage, clock, this.#stop.signal);
+    const found = await checkAvailability(remote.service, storage, {
+      backEnds,
+      clock,
+      signal: this.#stop.signal,
+    });
     const current = this.#byName.get(name);
     if (current === undefined || this.#stop.signal.aborted) return;
     if (!deepEqual(current.service.spec, remote.service.spec)) return;
@@ -165,7 +169,7 @@ export class RemoteServices {
     else this.#checks.addRateLimited(name);
   }
 
-  /** A back end that is not available is not asked: its Service may lead anywhere. */
+  /** Documents of an unavailable back end are not read: its Service may point anywhere. */
   async #read(name: string): Promise<void> {
     const remote = this.#byName.get(name);
     if (remote === undefined) return;
@@ -176,31 +180,32 @@ export class RemoteServices {
       return;
     }
     const { backEnds, clock, log } = this.#parts;
-    const asking = { backEnds, clock, signal: this.#stop.signal };
+    const fetchOptions = { backEnds, clock, signal: this.#stop.signal };
     const [{ readDiscovery }, { readOpenAPI }] = await Promise.all([
       import("./remote-discovery.ts"),
       import("./remote-openapi.ts"),
     ]);
-    const tried = <T>(promise: Promise<T>): Promise<T | undefined> =>
+    const attempt = <T>(promise: Promise<T>): Promise<T | undefined> =>
       promise.catch((error: unknown) => {
         log.debug({ name, error }, "a document of an aggregated API server could not be read");
         return undefined;
       });
-    const discovery = await tried(readDiscovery(remote.service, remote.discovery, asking));
+    const discovery = await attempt(readDiscovery(remote.service, remote.discovery, fetchOptions));
     this.#keep(name, remote, { discovery: discovery ?? stale });
-    const openAPI = discovery && (await tried(readOpenAPI(remote.service, remote.openAPI, asking)));
+    const openAPI = discovery && (await attempt(readOpenAPI(remote.service, remote.openAPI, fetchOptions)));
     if (openAPI !== undefined) this.#keep(name, remote, { openAPI });
     if (discovery !== undefined && openAPI !== undefined) this.#documents.addAfter(name, documentsInterval);
     else this.#documents.addRateLimited(name);
   }
 
-  /** Takes over what was read, unless the APIService is another one now. */
-  #keep(name: string, read: Remote, news: Partial<Remote>): void {
+  /** Stores the documents, unless the APIService has been replaced meanwhile. */
+  #keep(name: string, read: Remote, changes: Partial<Remote>): void {
     const current = this.#byName.get(name);
     if (current === undefined || !deepEqual(current.service.spec, read.service.spec)) return;
-    this.#byName.set(name, { ...current, ...news });
-    if (!deepEqual(current.discovery?.entry, (news.discovery ?? current.discovery)?.entry)) this.#revision++;
-    if (news.openAPI !== undefined && news.openAPI !== current.openAPI) this.#revision++;
+    this.#byName.set(name, { ...current, ...changes });
+    if (!deepEqual(current.discovery?.entry, (changes.discovery ?? current.discovery)?.entry))
+      this.#revision++;
+    if (changes.openAPI !== undefined && changes.openAPI !== current.openAPI) this.#revision++;
   }
 }
 

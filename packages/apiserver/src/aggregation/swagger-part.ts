@@ -3,7 +3,7 @@ import { deepEqual } from "../storage/json.ts";
 type JSONObject = Readonly<Record<string, unknown>>;
 type Named = Readonly<Record<string, JSONObject>>;
 
-/** An OpenAPI v2 document, as far as it is put together from several. */
+/** An OpenAPI v2 document: the fields that are merged. */
 export interface Swagger {
   readonly paths?: Named;
   readonly definitions?: Named;
@@ -15,8 +15,8 @@ const definitionsRoot = "#/definitions/";
 const parametersRoot = "#/parameters/";
 
 /**
- * The part of a document that is about paths with this prefix, with all types that they refer to. Parameters that are
- * referred to stand in the places of the references.
+ * Returns the part of a document for the paths with this prefix, with all types that they refer to.
+ * References to parameters are replaced by the parameters.
  *
  * Upstream: k8s.io/kube-openapi/pkg/aggregator, FilterSpecByPathsWithoutSideEffects
  */
@@ -57,8 +57,8 @@ function withParameters(value: unknown, parameters: Named): unknown {
 }
 
 /**
- * Adds the part of a back end to a document. A path that is there already stays; a type that has another's name and is
- * not the same gets a name of its own.
+ * Merges the part of a back end into a document. Paths that exist already win; a type whose name is taken by
+ * a different type is renamed.
  *
  * Upstream: k8s.io/kube-openapi/pkg/aggregator, MergeSpecsIgnorePathConflictRenamingDefinitionsAndParameters
  */
@@ -75,7 +75,7 @@ export function withPart<Document extends Swagger>(document: Document, part: Swa
   return { ...document, paths, definitions };
 }
 
-/** The name under which a type is there already, or can be put. */
+/** Returns the name of an equal type in the document, or a free name. */
 function freeName(name: string, type: JSONObject, present: Named): string {
   for (let count = 1; ; count++) {
     const candidate = count === 1 ? name : `${name}_v${count}`;
@@ -84,7 +84,10 @@ function freeName(name: string, type: JSONObject, present: Named): string {
   }
 }
 
-/** A type without what does not make it another one: servers describe the same types in other words. */
+/**
+ * Returns a type without the fields that do not matter for equality: servers describe the same types in
+ * different words.
+ */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== "object" || value === null) return value;

@@ -3,11 +3,12 @@ import type { Swagger } from "./swagger-part.ts";
 type JSONObject = Readonly<Record<string, unknown>>;
 
 const methods = new Set(["get", "put", "post", "delete", "options", "head", "patch"]);
-/** Fields of a parameter that are those of its schema in OpenAPI v3. */
+/** Fields of a parameter that belong to its schema in OpenAPI v3. */
 const schemaFields = ["type", "format", "items", "uniqueItems", "enum", "default", "minimum", "maximum"];
 
 /**
- * An OpenAPI v3 document made of the part of one of v2, for back ends that have no other. What v2 cannot say is lost.
+ * Converts a part of an OpenAPI v2 document to v3, for back ends that have no v3. Information that v2 cannot
+ * express is missing.
  *
  * Upstream: k8s.io/kube-openapi/pkg/openapiconv, ConvertV2ToV3
  */

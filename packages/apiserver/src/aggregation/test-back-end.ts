@@ -26,8 +26,8 @@ const serving = await issueCertificate(
 export const group = "wardle.example.com";
 export const versionPath = `/apis/${group}/v1alpha1`;
 
-/** What a back end was asked. */
-export interface Asked {
+/** A request that a back end has received. */
+export interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage["headersDistinct"];
@@ -36,7 +36,7 @@ export interface Asked {
   readonly body: string;
 }
 
-export type Reply = (asked: Asked, response: ServerResponse) => void;
+export type Reply = (received: ReceivedRequest, response: ServerResponse) => void;
 
 const json =
   (body: object, headers: Record<string, string> = {}, status = 200): Reply =>
@@ -54,16 +54,16 @@ const discovered = {
   shortNames: ["fl"],
 };
 
-/** Answers `/apis` with all groups at once (apidiscovery.k8s.io/v2). */
-export const aggregatedDiscovery: Reply = (asked, response) => {
-  if (asked.headers["if-none-match"]?.[0] === '"d1"') {
+/** Responds to `/apis` with all groups at once (apidiscovery.k8s.io/v2). */
+export const aggregatedDiscovery: Reply = (received, response) => {
+  if (received.headers["if-none-match"]?.[0] === '"d1"') {
     response.writeHead(304).end();
     return;
   }
   const type = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
   const version = { version: "v1alpha1", resources: [discovered], freshness: "Current" };
   const items = [{ metadata: { name: group }, versions: [version] }];
-  json({ kind: "APIGroupDiscoveryList", items }, { "content-type": type, etag: '"d1"' })(asked, response);
+  json({ kind: "APIGroupDiscoveryList", items }, { "content-type": type, etag: '"d1"' })(received, response);
 };
 
 const resourceList: Reply = json({
@@ -117,9 +117,9 @@ const swagger = {
   },
 };
 
-/** The HTTPS server. Replies stand under `PATH`, without its query. */
+/** An HTTPS server. `replies` is keyed by `PATH`, without the query. */
 export class BackEnd {
-  readonly asked: Asked[] = [];
+  readonly received: ReceivedRequest[] = [];
   readonly replies = new Map<string, Reply>([
     [versionPath, resourceList],
     ["/openapi/v2", json(swagger)],
@@ -136,9 +136,9 @@ export class BackEnd {
   ]);
   readonly #sockets = new Set<Duplex>();
   #server: Server | undefined;
-  onUpgrade: ((asked: Asked, socket: Duplex) => void) | undefined;
+  onUpgrade: ((received: ReceivedRequest, socket: Duplex) => void) | undefined;
 
-  /** Listens, on the port that it had before if any. */
+  /** Listens, on its earlier port if it had one. */
   async start(port = 0): Promise<void> {
     const options = {
       cert: serving.certificate,
@@ -151,7 +151,7 @@ export class BackEnd {
     this.#server.on("connection", (socket: Duplex) => this.#sockets.add(socket));
     this.#server.on("upgrade", (request: IncomingMessage, socket: Duplex) => {
       this.#sockets.add(socket);
-      this.onUpgrade?.(askedOf(request, ""), socket);
+      this.onUpgrade?.(receivedRequest(request, ""), socket);
     });
     this.#server.listen(port, "127.0.0.1");
     await once(this.#server, "listening");
@@ -171,15 +171,15 @@ export class BackEnd {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks = await request.toArray();
-    const asked = askedOf(request, Buffer.concat(chunks).toString());
-    this.asked.push(asked);
-    const reply = this.replies.get(asked.url.split("?")[0]!);
-    if (reply) reply(asked, response);
+    const received = receivedRequest(request, Buffer.concat(chunks).toString());
+    this.received.push(received);
+    const reply = this.replies.get(received.url.split("?")[0]!);
+    if (reply) reply(received, response);
     else response.writeHead(404, { "content-type": "text/plain" }).end("404 page not found\n");
   }
 }
 
-function askedOf(request: IncomingMessage, body: string): Asked {
+function receivedRequest(request: IncomingMessage, body: string): ReceivedRequest {
   const socket = request.socket as TLSSocket;
   const client = socket.authorized ? [socket.getPeerCertificate().subject?.CN ?? ""].flat()[0]! : "";
   const { method = "", url = "", headersDistinct: headers } = request;
@@ -188,9 +188,9 @@ function askedOf(request: IncomingMessage, body: string): Asked {
 
 export interface Aggregated extends TestServer {
   readonly backEnd: BackEnd;
-  /** Waits until the condition Available has this reason, and returns it. */
+  /** Waits until the condition Available has this reason, and returns the condition. */
   condition(reason: string): Promise<{ status: string; message: string }>;
-  /** Asks the server until an answer is as it should be. */
+  /** Repeats the request until the response satisfies `isGood`. */
   eventually<T>(ask: () => Promise<T>, isGood: (answer: T) => boolean): Promise<T>;
 }
 
@@ -211,11 +211,11 @@ export const servicesPath = "/apis/apiregistration.k8s.io/v1/apiservices";
 
 export interface AggregatedOptions {
   readonly proxyClient?: Certificate;
-  /** Changes the replies before the server asks for the first time. */
+  /** Changes the replies before the first request of the server. */
   readonly prepare?: (backEnd: BackEnd) => void;
 }
 
-/** A server, and a back end whose pod is ready, in front of which it stands. */
+/** Starts a server in front of a back end whose pod is ready. */
 export async function aggregated(t: TestContext, options: AggregatedOptions = {}): Promise<Aggregated> {
   const backEnd = new BackEnd();
   options.prepare?.(backEnd);
@@ -251,7 +251,7 @@ export async function aggregated(t: TestContext, options: AggregatedOptions = {}
   };
 }
 
-/** A Service whose one pod is ready on this machine: its address fits into no EndpointSlice. */
+/** Creates a Service whose only pod is ready on this machine: its address fits into no EndpointSlice. */
 export async function prepareService({ call, namespace }: TestServer, port: number): Promise<void> {
   await namespace("wardle");
   const labels = { app: "flunders" };

@@ -19,7 +19,7 @@ async function grant({ call }: TestServer, user: string, rules: object[]): Promi
   assert.equal((await call("POST", `${rbac}/clusterrolebindings`, { body })).status, 201);
 }
 
-test("who has no credentials is anonymous; a wrong token is refused everywhere", async () => {
+test("a request without credentials is anonymous; an invalid token is rejected everywhere", async () => {
   const { server, call } = await testServer();
   const none = { credential: { type: "none" } } as const;
   const denied = await call("GET", "/api/v1/namespaces/default/configmaps/x", none);
@@ -34,7 +34,7 @@ test("who has no credentials is anonymous; a wrong token is refused everywhere",
   await server.close();
 });
 
-test("a role allows what it says, as soon as its binding is written and only as long as it is there", async () => {
+test("a role applies as soon as its binding is written, until the binding is deleted", async () => {
   const tested = await testServer();
   const { server, call } = tested;
   const list = () => call("GET", "/api/v1/namespaces/default/configmaps", { user: "jo" });
@@ -47,7 +47,7 @@ test("a role allows what it says, as soon as its binding is written and only as 
   await server.close();
 });
 
-test("edit contains what view contains, and what a labelled role adds to view", async () => {
+test("edit contains the rules of view, and those that a labelled role adds to view", async () => {
   const { server, call } = await testServer();
   const metadata = { name: "more", labels: { "rbac.authorization.k8s.io/aggregate-to-view": "true" } };
   const rules = [{ verbs: ["get"], apiGroups: ["x.example.com"], resources: ["things"] }];
@@ -62,14 +62,14 @@ test("edit contains what view contains, and what a labelled role adds to view", 
   assert.fail("the role edit was not aggregated");
 });
 
-test("nobody gives away rights that they do not have", async () => {
+test("users cannot grant rights that they do not have", async () => {
   const tested = await testServer();
   const { server, call } = tested;
   await grant(tested, "eve", [
     { verbs: ["*"], apiGroups: [group], resources: ["roles", "rolebindings"] },
     { verbs: ["get"], apiGroups: [""], resources: ["pods"] },
   ]);
-  // `*` on roles contains escalate: take it away.
+  // `*` on roles includes escalate, so it is removed.
   const rules = [
     { verbs: ["create", "get", "update"], apiGroups: [group], resources: ["roles", "rolebindings"] },
     { verbs: ["get"], apiGroups: [""], resources: ["pods"] },
@@ -98,7 +98,7 @@ test("nobody gives away rights that they do not have", async () => {
   await server.close();
 });
 
-test("who may not impersonate does not", async () => {
+test("impersonation requires the right to impersonate", async () => {
   const { server, call } = await testServer({
     tokens: [
       { token: "admin-token", user: { name: "admin", groups: ["system:masters"] } },
@@ -108,7 +108,7 @@ test("who may not impersonate does not", async () => {
   const credential = { type: "bearer", token: "plain" } as const;
   const refused = await call("GET", "/version", { credential, user: "somebody" });
   assert.equal(refused.status, 403);
-  // Of the rights that would do the narrowest is named (KEP-5284).
+  // The error names the narrowest mode (KEP-5284).
   assert.equal(
     refused.body.message,
     'forbidden: User "plain" cannot impersonate-on:user-info:get path "/version"',
@@ -116,7 +116,7 @@ test("who may not impersonate does not", async () => {
   await server.close();
 });
 
-test("limited impersonation needs the right to be somebody and the right to do so in his name", async () => {
+test("constrained impersonation needs the right to impersonate a user and the right to act in their name", async () => {
   const { server, call } = await testServer({
     tokens: [
       { token: "admin-token", user: { name: "admin", groups: ["system:masters"] } },
@@ -152,7 +152,7 @@ test("limited impersonation needs the right to be somebody and the right to do s
   await server.close();
 });
 
-test("a service account's token says who it is, until its pod is gone", async () => {
+test("a service account's token authenticates it, until its pod is gone", async () => {
   let now = Date.parse("2026-01-02T03:04:05Z");
   const clock = {
     now: () => now,
@@ -190,7 +190,7 @@ test("a service account's token says who it is, until its pod is gone", async ()
   await server.close();
 });
 
-test("a token ends when its time is over", async () => {
+test("a token expires", async () => {
   let now = Date.parse("2026-01-02T03:04:05Z");
   const clock = { now: () => now, after: () => () => {} };
   const { server, call } = await testServer({ clock });
@@ -199,7 +199,7 @@ test("a token ends when its time is over", async () => {
   const made = await call("POST", `${accounts}/a/token`, { body: { spec: { expirationSeconds: 600 } } });
   const credential = { type: "bearer", token: made.body.status.token } as const;
   assert.equal((await call("GET", "/version", { credential })).status, 200);
-  // A minute for clocks that differ.
+  // One minute of leeway for clock skew.
   now += 661_000;
   assert.equal((await call("GET", "/version", { credential })).status, 401);
   await server.close();
@@ -261,7 +261,7 @@ test("a node reads what its pods refer to, and writes only its own slices", asyn
   await server.close();
 });
 
-test("writing a claim's status is not yet writing its allocation", async () => {
+test("the right to write a claim's status does not include its allocation", async () => {
   const tested = await testServer();
   const { server, call } = tested;
   await call("POST", claims, { body: { metadata: { name: "c" }, spec } });
@@ -280,7 +280,7 @@ test("writing a claim's status is not yet writing its allocation", async () => {
   await server.close();
 });
 
-test("a release before 1.36 leaves the whole status to who may write it", async () => {
+test("before 1.36 the right to write a claim's status includes its allocation", async () => {
   const tested = await testServer({ kubernetesVersion: "1.35" });
   const { server, call } = tested;
   await call("POST", claims, { body: { metadata: { name: "c" }, spec } });
@@ -293,7 +293,7 @@ test("a release before 1.36 leaves the whole status to who may write it", async 
   await server.close();
 });
 
-test("a token that lies in a secret is valid as long as the secret and the account are there", async () => {
+test("a token in a Secret is valid as long as the Secret and the account exist", async () => {
   const key = await createSigningKey();
   const tested = await testServer({ serviceAccounts: { key } });
   const { server, call, namespace } = tested;

@@ -4,7 +4,7 @@ import type { Credential, UserInfo } from "@dray/client";
 import type { BootstrapTokens } from "./bootstrap-token.ts";
 import type { ServiceAccountTokens } from "./service-account.ts";
 
-/** A line of a static token file: who has this token. */
+/** A line of a static token file. */
 export interface TokenEntry {
   readonly token: string;
   readonly user: UserInfo;
@@ -16,20 +16,20 @@ const authenticatedGroup = "system:authenticated";
 export interface AuthenticatorOptions {
   readonly tokens: readonly TokenEntry[];
   readonly serviceAccounts: ServiceAccountTokens;
-  /** Absent: bootstrap tokens are not believed. */
+  /** Absent: bootstrap tokens are not accepted. */
   readonly bootstrapTokens?: BootstrapTokens;
   readonly audiences: readonly string[];
-  /** Requests without credentials are made as system:anonymous; else they are refused. */
+  /** Requests without credentials are made as system:anonymous; otherwise they are rejected. */
   readonly allowAnonymous: boolean;
 }
 
-/** Finds out who a user is. Throws 401 for a token that is not valid; no credential at all is anonymous. */
+/** Authenticates users. Throws 401 for an invalid token; a request without a credential is anonymous. */
 export class Authenticator {
   readonly #options: AuthenticatorOptions;
-  /** By digest, so that looking a token up takes the same time whichever it is. */
+  /** By digest, so that a lookup takes the same time for every token. */
   readonly #tokens: ReadonlyMap<string, TokenEntry>;
 
-  /** Who shows a certificate: a connection has one, whatever it asks. */
+  /** Users by client certificate: a connection has the same one for all its requests. */
   readonly #certified = new WeakMap<Credential, UserInfo>();
 
   constructor(options: AuthenticatorOptions) {
@@ -62,7 +62,7 @@ export class Authenticator {
     }
   }
 
-  /** Who a token belongs to: what TokenReview answers. */
+  /** Returns the user of a token, as in the status of a TokenReview. */
   user(
     token: string,
     audiences: readonly string[],

@@ -26,7 +26,7 @@ async function userWith(draft: object, bootstrapTokens = true): Promise<unknown>
   return authenticated ? [user.username, ...user.groups] : false;
 }
 
-test("a bootstrap token is its user's, in the groups that its Secret names", async () => {
+test("a bootstrap token authenticates its user, with the groups of its Secret", async () => {
   const groups = "system:bootstrappers:kubeadm:default-node-token";
   assert.deepEqual(await userWith(secret({ "auth-extra-groups": groups })), [
     "system:bootstrap:abcdef",
@@ -36,7 +36,7 @@ test("a bootstrap token is its user's, in the groups that its Secret names", asy
   ]);
 });
 
-test("bootstrap tokens that are expired, of another use, type, secret or group, or not wanted do not count", async () => {
+test("bootstrap tokens that are expired, disabled, or of another use, type, secret or group are rejected", async () => {
   const past = { expiration: "2020-01-01T00:00:00Z" };
   assert.equal(await userWith(secret(past)), false);
   assert.equal(await userWith(secret({ expiration: "soon" })), false);

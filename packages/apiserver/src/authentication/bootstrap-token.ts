@@ -9,7 +9,7 @@ const groupForm = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
 const defaultGroup = "system:bootstrappers";
 
 /**
- * Tokens that new nodes join with: Secrets of type bootstrap.kubernetes.io/token in kube-system.
+ * Tokens with which new nodes join: Secrets of type bootstrap.kubernetes.io/token in kube-system.
  *
  * Upstream: plugin/pkg/auth/authenticator/token/bootstrap/bootstrap.go.
  */
@@ -22,7 +22,7 @@ export class BootstrapTokens {
     this.#clock = clock;
   }
 
-  /** Whose token this is; undefined if it is not a bootstrap token that counts. */
+  /** Returns the user of a token; undefined if it is not a valid bootstrap token. */
   user(token: string): UserInfo | undefined {
     const [, id = "", key = ""] = tokenForm.exec(token) ?? [];
     if (id === "") return undefined;
@@ -49,7 +49,7 @@ export class BootstrapTokens {
     );
   }
 
-  /** A time that cannot be read has passed. */
+  /** An unreadable expiration counts as expired. */
   #hasExpired(expiration: string): boolean {
     if (expiration === "") return false;
     return !(/^\d{4}-\d\d-\d\dT/.test(expiration) && Date.parse(expiration) > this.#clock.now());
@@ -60,7 +60,7 @@ function textOf({ data }: Secret, name: string): string {
   return Buffer.from(data?.[name] ?? "", "base64").toString();
 }
 
-/** In a time that does not depend on where the texts differ. */
+/** Compares in constant time. */
 function isEqual(a: string, b: string): boolean {
   const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(a), digest(b));

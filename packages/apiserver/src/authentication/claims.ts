@@ -1,11 +1,11 @@
 import type { NamedObject, TokenClaims } from "./token.ts";
 
-/** Clocks may differ by so much (go-jose's jwt.DefaultLeeway): a token begins so much earlier and ends so much later. */
+/** Leeway for clock skew (go-jose's jwt.DefaultLeeway): a token starts earlier and expires later by this. */
 export const leewaySeconds = 60;
 
 /**
- * The claims of a token that was signed, whoever has made them: other tools sign with the same key. A token without
- * an audience is for the server itself. Answers an error where a time is none.
+ * Returns the claims of a signed token. Other tools may sign with the same key, so the claims are checked. A
+ * token without an audience is for the server itself. Returns an error message if a time is invalid.
  */
 export function claimsOf(
   claims: Readonly<Record<string, unknown>>,
@@ -31,7 +31,7 @@ export function claimsOf(
   };
 }
 
-/** Why a token is not valid at this time (seconds since the epoch). */
+/** Returns why a token is not valid at this time (seconds since the epoch). */
 export function timeError({ exp, iat, nbf }: TokenClaims, now: number): string | undefined {
   if (nbf !== undefined && now + leewaySeconds < nbf) return "service account token is not valid yet";
   if (exp !== undefined && now - leewaySeconds > exp) return "service account token has expired";

@@ -24,7 +24,7 @@ interface Self {
   readonly extra?: Record<string, readonly string[]>;
 }
 
-/** Who the server takes a client for that shows this certificate and these headers. */
+/** Returns the user that the server derives from this certificate and these headers. */
 async function whoAmI(
   t: TestContext,
   allowedNames: readonly string[],
@@ -74,7 +74,7 @@ test("a front proxy names the user", async (t) => {
   assert.deepEqual(self.extra, { "example.com/scope": ["x", "y"] });
 });
 
-test("only a front proxy does, with a name that it may have", async (t) => {
+test("a certificate that is not a front proxy's, or has another name, does not name the user", async (t) => {
   const ask = await whoAmI(t, ["front"]);
   const client = await ask(await issue(clients, "front"), headers);
   assert.equal(client.username, "front");
@@ -82,7 +82,7 @@ test("only a front proxy does, with a name that it may have", async (t) => {
   assert.equal((await ask(await issue(proxies, "front"), {})).status, 401);
 });
 
-test("with no names any will do", async (t) => {
+test("without allowed names any common name is allowed", async (t) => {
   const ask = await whoAmI(t, []);
   assert.equal((await ask(await issue(proxies, "other"), headers)).username, "eve");
 });

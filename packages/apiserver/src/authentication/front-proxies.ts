@@ -3,28 +3,31 @@ import type { DetailedPeerCertificate, TLSSocket } from "node:tls";
 import type { ApiRequest, UserInfo } from "@dray/client";
 import { type RequestHeader, requestHeaderUser } from "./request-header.ts";
 
-/** What the certificate of a connection is good for. */
+/** Uses of the client certificate of a connection. */
 export interface CertificateUses {
-  /** It is that of a front proxy, whose word counts for who the user is. */
+  /** It belongs to a front proxy, whose headers name the user. */
   readonly frontProxy: boolean;
-  /** It names its own user. */
+  /** It authenticates its own user. */
   readonly client: boolean;
 }
 
-/** Tells the certificates of front proxies from those of users: two authorities, that may be the same one. */
+/**
+ * Distinguishes the certificates of front proxies from those of users: two authorities, which may be the same
+ * one.
+ */
 export class FrontProxies {
   readonly #options: RequestHeader;
   readonly #ofProxies: ReadonlySet<string>;
   readonly #ofClients: ReadonlySet<string>;
 
-  /** `clientAuthority`: PEM, signs the certificates of users. */
+  /** `clientAuthority`: PEM, signs the client certificates of users. */
   constructor(options: RequestHeader, clientAuthority: string) {
     this.#options = options;
     this.#ofProxies = fingerprints(options.clientAuthority);
     this.#ofClients = fingerprints(clientAuthority);
   }
 
-  /** For a connection whose certificate has been verified against either authority. */
+  /** The connection's certificate must have been verified against either authority. */
   uses(socket: TLSSocket): CertificateUses {
     const chain = [...chainOf(socket.getPeerCertificate(true))];
     const commonName = [chain[0]?.subject?.CN ?? ""].flat().at(-1)!;
@@ -35,7 +38,7 @@ export class FrontProxies {
     return { frontProxy: isAllowed && signedBy(this.#ofProxies), client: signedBy(this.#ofClients) };
   }
 
-  /** The user that a front proxy names; undefined if it names none. */
+  /** Returns the user that a front proxy names; undefined if it names none. */
   user(request: Pick<ApiRequest, "headers" | "repeated">): UserInfo | undefined {
     return requestHeaderUser(request, this.#options);
   }
@@ -49,7 +52,7 @@ function* chainOf(certificate: DetailedPeerCertificate | undefined): Generator<D
   }
 }
 
-/** SHA-256 of each certificate of a PEM text, as Node writes it. */
+/** Returns the SHA-256 fingerprint of each certificate of a PEM text, as formatted by Node. */
 function fingerprints(text: string): ReadonlySet<string> {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
   return new Set(blocks.map((block) => new X509Certificate(block).fingerprint256));

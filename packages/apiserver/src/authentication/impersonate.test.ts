@@ -21,7 +21,7 @@ function ask(
   );
 }
 
-test("a comma is part of a group's name: only repeated headers are several groups", () => {
+test("a comma is part of a group's name: only repeated headers name several groups", () => {
   const one = ask({ "impersonate-user": "u", "impersonate-group": "a, b" });
   assert.deepEqual(one.groups, ["a, b", "system:authenticated"]);
   const two = ask(
@@ -32,7 +32,7 @@ test("a comma is part of a group's name: only repeated headers are several group
   assert.deepEqual(two.groups, ["a", "b", "system:authenticated"]);
 });
 
-test("keys of extra are escaped in any case, and may be called like what objects have", () => {
+test("keys of extra may be escaped in any case, and may be names of Object.prototype", () => {
   const { extra } = ask(
     { "impersonate-user": "u", "impersonate-extra-a.b%2fc": "v,w", "impersonate-extra-a.b%2Fc": "x" },
     undefined,
@@ -45,7 +45,7 @@ test("keys of extra are escaped in any case, and may be called like what objects
   }
 });
 
-test("limited impersonation takes only keys of extra that belong to a domain", () => {
+test("constrained impersonation requires keys of extra with a domain", () => {
   const limited = ({ verb }: Attributes): boolean => verb !== "impersonate";
   const refusal = (key: string): string => {
     try {
@@ -65,7 +65,7 @@ test("limited impersonation takes only keys of extra that belong to a domain", (
   assert.match(refusal("example.com%2fa%20b"), /Invalid path/);
 });
 
-test("what is no name of a service account is a user", () => {
+test("a name that is not a service account's is a user", () => {
   const users: Attributes[] = [];
   const user = ask({ "impersonate-user": "system:serviceaccount:NS:n" }, {}, (attributes) => {
     users.push(attributes);
@@ -75,7 +75,7 @@ test("what is no name of a service account is a user", () => {
   assert.equal(users.at(-1)?.resource, "users");
 });
 
-test("four groups may be granted by one right to all", () => {
+test("the right to all groups is checked first for four groups", () => {
   const groups = ["a", "b", "c", "d"];
   const user = ask(
     { "impersonate-user": "u", "impersonate-group": "a" },

@@ -1,11 +1,7 @@
 import { dnsLabel, dnsSubdomain, quoted, StatusError } from "@dray/api";
 import type { ApiRequest, UserInfo } from "@dray/client";
-import {
-  type Attributes,
-  type Decision,
-  forbiddenError,
-  resourceAttributes,
-} from "../authorization/attributes.ts";
+import type { Attributes, Decision } from "../authorization/attributes.ts";
+import { forbiddenError, resourceAttributes } from "../authorization/attributes.ts";
 import { nodesGroup } from "../authorization/node.ts";
 
 const userHeader = "impersonate-user";
@@ -14,17 +10,18 @@ const uidHeader = "impersonate-uid";
 const extraHeader = "impersonate-extra-";
 const nodePrefix = "system:node:";
 const authentication = "authentication.k8s.io";
-/** From so many checks on, a right to impersonate all of them is asked for first. */
-const many = 4;
+/** From this number of checks on, the right to impersonate everything is checked first. */
+const minWildcardCheck = 4;
 
 type Authorize = (attributes: Attributes) => Decision;
-/** What of a request says whom it wants to be. */
+/** The parts of a request that contain the impersonation headers. */
 type Headers = Pick<ApiRequest, "headers" | "repeated">;
 
 /**
- * The user that a request wants to act as (headers Impersonate-User, -Group, -Uid, -Extra-*), or the one who sent it,
- * whom `request` names. Where `constrained` the sender needs the right to impersonate such a user and the right to do
- * this very thing in his name, or the old right `impersonate` for everything (KEP-5284). Throws 403 and 400.
+ * Returns the user that a request impersonates (headers Impersonate-User, -Group, -Uid, -Extra-*), or the
+ * requesting user `request` if there are no such headers. Where `constrained`, the requesting user needs the
+ * right to impersonate such a user and the right to do this request in their name, or the legacy right
+ * `impersonate` for everything (KEP-5284). Throws 403 and 400.
  */
 export function impersonate(
   request: Attributes,
@@ -32,15 +29,15 @@ export function impersonate(
   authorize: Authorize,
   constrained: boolean,
 ): UserInfo {
-  const wanted = wantedUser(headers);
-  if (wanted === undefined) return request.user;
-  const modes = [...(constrained ? constrainedModes(request.user, wanted) : []), "legacy"];
+  const impersonated = impersonatedUser(headers);
+  if (impersonated === undefined) return request.user;
+  const modes = [...(constrained ? constrainedModes(request.user, impersonated) : []), "legacy"];
   let first: unknown;
   for (const mode of modes) {
     try {
       return mode === "legacy"
-        ? checkUser(wanted, request.user, "impersonate", authorize)
-        : checkMode(wanted, request, mode, authorize);
+        ? checkUser(impersonated, authorize, { sender: request.user, verb: "impersonate" })
+        : checkMode(impersonated, request, mode, authorize);
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
       first ??= error;
@@ -49,18 +46,18 @@ export function impersonate(
   throw first;
 }
 
-interface WantedUser {
+interface ImpersonatedUser {
   readonly name: string;
   readonly uid: string;
   readonly groups: readonly string[];
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-function wantedUser({ headers, repeated = {} }: Headers): WantedUser | undefined {
+function impersonatedUser({ headers, repeated = {} }: Headers): ImpersonatedUser | undefined {
   if (!Object.keys(headers).some((header) => header.startsWith("impersonate-"))) return undefined;
   const values = (header: string): readonly string[] =>
     repeated[header] ?? (headers[header] === undefined ? [] : [headers[header]]);
-  // A client may name a key like something that every object has.
+  // A client may send the key of a property of Object.prototype.
   const lists = new Map<string, readonly string[]>();
   for (const header of Object.keys(headers)) {
     if (!header.startsWith(extraHeader)) continue;
@@ -68,103 +65,121 @@ function wantedUser({ headers, repeated = {} }: Headers): WantedUser | undefined
     lists.set(key, [...(lists.get(key) ?? []), ...values(header)]);
   }
   const extra = Object.fromEntries(lists);
-  const wanted = {
+  const impersonated = {
     name: headers[userHeader] ?? "",
     uid: headers[uidHeader] ?? "",
     groups: values(groupHeader),
     extra,
   };
-  if (wanted.name !== "") return wanted;
-  if (wanted.uid === "" && wanted.groups.length === 0 && Object.keys(extra).length === 0) return undefined;
-  throw StatusError.of("BadRequest", `requested ${goText(wanted)} without impersonating a user name`);
+  if (impersonated.name !== "") return impersonated;
+  if (impersonated.uid === "" && impersonated.groups.length === 0 && Object.keys(extra).length === 0)
+    return undefined;
+  throw StatusError.of("BadRequest", `requested ${goText(impersonated)} without impersonating a user name`);
 }
 
-/** Which kinds of limited impersonation fit the user, the narrowest first. */
-function constrainedModes(sender: UserInfo, wanted: WantedUser): string[] {
-  const node = nodeName(wanted.name);
-  const plain = wanted.uid === "" && wanted.groups.length === 0 && Object.keys(wanted.extra).length === 0;
+/** Returns the modes of constrained impersonation that fit the user, the narrowest first. */
+function constrainedModes(sender: UserInfo, impersonated: ImpersonatedUser): string[] {
+  const node = nodeName(impersonated.name);
+  const plain =
+    impersonated.uid === "" &&
+    impersonated.groups.length === 0 &&
+    Object.keys(impersonated.extra).length === 0;
   if (node !== undefined) {
     if (!plain) return [];
     const own = sender.extra?.[`authentication.kubernetes.io/node-name`] ?? [];
     const associated = accountOf(sender.name) !== undefined && own.length === 1 && own[0] === node;
     return [...(associated ? ["associated-node"] : []), "arbitrary-node"];
   }
-  if (accountOf(wanted.name) !== undefined) return plain ? ["serviceaccount"] : [];
+  if (accountOf(impersonated.name) !== undefined) return plain ? ["serviceaccount"] : [];
   return ["user-info"];
 }
 
-/** Both rights: to do this in somebody's name, and to take that name. */
-function checkMode(wanted: WantedUser, request: Attributes, mode: string, authorize: Authorize): UserInfo {
+/** Checks both rights: to do this request in the user's name, and to impersonate the user. */
+function checkMode(
+  impersonated: ImpersonatedUser,
+  request: Attributes,
+  mode: string,
+  authorize: Authorize,
+): UserInfo {
   const associated = mode === "associated-node";
   const sender = associated ? withNodeKeys(request.user) : request.user;
-  demand(authorize, { ...request, user: sender, verb: `impersonate-on:${mode}:${request.verb}` });
-  return checkUser(wanted, sender, `impersonate:${mode}`, authorize, associated);
+  checkAllowed(authorize, { ...request, user: sender, verb: `impersonate-on:${mode}:${request.verb}` });
+  return checkUser(impersonated, authorize, { sender, verb: `impersonate:${mode}`, anyNode: associated });
 }
 
-/** Which node it is does not count here, so that the authorizer must not see it. */
+/** Drops the node name: it does not count here, so the authorizer must not see it. */
 function withNodeKeys(user: UserInfo): UserInfo {
   const keys = Object.keys(user.extra ?? {}).sort();
   return { ...user, extra: { "authentication.kubernetes.io/associated-node-keys": keys } };
 }
 
+interface ImpersonationRight {
+  readonly sender: UserInfo;
+  readonly verb: string;
+  /** The right is for all nodes. */
+  readonly anyNode?: boolean;
+}
+
 function checkUser(
-  wanted: WantedUser,
-  sender: UserInfo,
-  verb: string,
+  impersonated: ImpersonatedUser,
   authorize: Authorize,
-  anyNode = false,
+  { sender, verb, anyNode = false }: ImpersonationRight,
 ): UserInfo {
   const limited = verb !== "impersonate";
   const group = limited ? authentication : "";
-  const ask = (resource: string, name: string, more: Partial<Attributes> = {}): Attributes =>
+  const attributesOf = (resource: string, name: string, more: Partial<Attributes> = {}): Attributes =>
     resourceAttributes({ user: sender, verb, group, version: "v1", resource, name, ...more });
-  let groups = wanted.groups;
-  const node = limited ? nodeName(wanted.name) : undefined;
-  const account = accountOf(wanted.name);
-  let question = ask("users", wanted.name);
+  let groups = impersonated.groups;
+  const node = limited ? nodeName(impersonated.name) : undefined;
+  const account = accountOf(impersonated.name);
+  let attributes = attributesOf("users", impersonated.name);
   if (node !== undefined) {
-    question = ask("nodes", anyNode ? "*" : node);
+    attributes = attributesOf("nodes", anyNode ? "*" : node);
     groups = [nodesGroup];
   } else if (account) {
-    question = ask("serviceaccounts", account.name, { namespace: account.namespace });
+    attributes = attributesOf("serviceaccounts", account.name, { namespace: account.namespace });
     if (groups.length === 0)
       groups = ["system:serviceaccounts", `system:serviceaccounts:${account.namespace}`];
   }
-  demand(authorize, question);
-  if (wanted.uid !== "") demand(authorize, ask("uids", wanted.uid, { group: authentication }));
-  checkGroups(wanted.groups, limited, (name) => ask("groups", name), authorize);
+  checkAllowed(authorize, attributes);
+  if (impersonated.uid !== "")
+    checkAllowed(authorize, attributesOf("uids", impersonated.uid, { group: authentication }));
+  checkGroups(impersonated.groups, limited, (name) => attributesOf("groups", name), authorize);
   checkExtra(
-    wanted.extra,
+    impersonated.extra,
     limited,
-    (key, name) => ask("userextras", name, { group: authentication, subresource: key }),
+    (key, name) => attributesOf("userextras", name, { group: authentication, subresource: key }),
     authorize,
   );
   return {
-    name: wanted.name,
-    ...(wanted.uid === "" ? {} : { uid: wanted.uid }),
-    groups: withAuthenticated(wanted.name, groups),
-    extra: wanted.extra,
+    name: impersonated.name,
+    ...(impersonated.uid === "" ? {} : { uid: impersonated.uid }),
+    groups: withAuthenticated(impersonated.name, groups),
+    extra: impersonated.extra,
   };
 }
 
 function checkGroups(
   groups: readonly string[],
   limited: boolean,
-  ask: (name: string) => Attributes,
+  attributesOf: (name: string) => Attributes,
   authorize: Authorize,
 ): void {
   if (limited && groups.includes(""))
-    throw forbiddenError(ask(""), "impersonating the empty string group is not allowed");
+    throw forbiddenError(attributesOf(""), "impersonating the empty string group is not allowed");
   if (limited && groups.includes("system:masters"))
-    throw forbiddenError(ask("system:masters"), "impersonating the system:masters group is not allowed");
-  if (limited && groups.length >= many && authorize(ask("*")).allowed) return;
-  for (const group of groups) demand(authorize, ask(group));
+    throw forbiddenError(
+      attributesOf("system:masters"),
+      "impersonating the system:masters group is not allowed",
+    );
+  if (limited && groups.length >= minWildcardCheck && authorize(attributesOf("*")).allowed) return;
+  for (const group of groups) checkAllowed(authorize, attributesOf(group));
 }
 
 function checkExtra(
-  extra: WantedUser["extra"],
+  extra: ImpersonatedUser["extra"],
   limited: boolean,
-  ask: (key: string, name: string) => Attributes,
+  attributesOf: (key: string, name: string) => Attributes,
   authorize: Authorize,
 ): void {
   const entries = Object.entries(extra);
@@ -172,14 +187,19 @@ function checkExtra(
   if (limited) {
     for (const [key, list] of entries) {
       const wrong = extraError(key, list);
-      if (wrong !== undefined) throw forbiddenError(ask("", ""), wrong);
+      if (wrong !== undefined) throw forbiddenError(attributesOf("", ""), wrong);
     }
-    if ((entries.length >= many || values.length >= many) && authorize(ask("*", "*")).allowed) return;
+    if (
+      (entries.length >= minWildcardCheck || values.length >= minWildcardCheck) &&
+      authorize(attributesOf("*", "*")).allowed
+    )
+      return;
   }
-  for (const [key, list] of entries) for (const value of list) demand(authorize, ask(key, value));
+  for (const [key, list] of entries)
+    for (const value of list) checkAllowed(authorize, attributesOf(key, value));
 }
 
-/** What limited impersonation has against a key of the user's extra, or its values. */
+/** Returns why constrained impersonation does not allow a key of the user's extra, or its values. */
 function extraError(key: string, values: readonly string[]): string | undefined {
   if (key === "") return "impersonating the empty string key in extra is not allowed";
   const wrong = domainPrefixedPathError(key);
@@ -202,12 +222,12 @@ function domainPrefixedPathError(key: string): string | undefined {
   return `${quoted(path)}: Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')`;
 }
 
-function demand(authorize: Authorize, question: Attributes): void {
-  const decision = authorize(question);
-  if (!decision.allowed) throw forbiddenError(question, decision.reason);
+function checkAllowed(authorize: Authorize, attributes: Attributes): void {
+  const decision = authorize(attributes);
+  if (!decision.allowed) throw forbiddenError(attributes, decision.reason);
 }
 
-/** Everybody but system:anonymous is authenticated, unless his groups say otherwise. */
+/** Every user but system:anonymous is authenticated, unless the groups say otherwise. */
 function withAuthenticated(name: string, groups: readonly string[]): string[] {
   const all = [...groups];
   const own = name === "system:anonymous" ? "system:unauthenticated" : "system:authenticated";
@@ -228,15 +248,15 @@ function accountOf(user: string): { namespace: string; name: string } | undefine
   return dnsLabel(namespace).length + dnsSubdomain(name).length === 0 ? { namespace, name } : undefined;
 }
 
-/** The name of a header is in lower case; what is escaped in it need not be. An invalid escape is left. */
+/** The name of a header is in lower case; escaped characters in it need not be. Invalid escapes are kept. */
 function decodeKey(key: string): string {
   if (/%(?![0-9a-f]{2})/.test(key)) return key;
   const bytes = key.replace(/%(..)/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
   return Buffer.from(bytes, "latin1").toString("utf8");
 }
 
-/** As Go prints the structure in its source form. */
-function goText({ name, uid, groups, extra }: WantedUser): string {
+/** Formats the structure with Go's verb `%#v`. */
+function goText({ name, uid, groups, extra }: ImpersonatedUser): string {
   const list = (items: readonly string[]): string =>
     items.length === 0 ? "[]string(nil)" : `[]string{${items.map((item) => quoted(item)).join(", ")}}`;
   const entries = Object.entries(extra).sort(([left], [right]) => (left < right ? -1 : 1));

@@ -13,8 +13,8 @@ export interface LegacyToken {
 }
 
 /**
- * The secret and the account of a token that the token controller has put into a secret of type
- * kubernetes.io/service-account-token, or why it is not valid (any more). It lasts as long as both of them.
+ * Returns the secret and the account of a token in a Secret of type kubernetes.io/service-account-token, or
+ * why the token is not valid (any more). It is valid as long as both of them exist.
  */
 export function legacyToken(
   token: string,

@@ -9,7 +9,7 @@ import { testServer } from "../testing/test-server.ts";
 const configurationPath = "/.well-known/openid-configuration";
 
 /** Upstream: test/e2e/auth/service_accounts.go, ServiceAccountIssuerDiscovery */
-test("a service account checks its own token by what the issuer publishes", async (t) => {
+test("a service account verifies its own token with the published keys of the issuer", async (t) => {
   const now = Date.now();
   const authority = await createAuthority("test-ca", now);
   const usages = ["server" as const];
@@ -34,7 +34,7 @@ test("a service account checks its own token by what the issuer publishes", asyn
     assert.equal(response.statusCode, 200);
     return (await json(response)) as Record<string, unknown>;
   };
-  // The token is for others, so another one opens the way to the API server.
+  // This token is for other audiences, so another one authenticates the request.
   const own = await tested.call("POST", "/api/v1/namespaces/n/serviceaccounts/default/token", {
     body: { spec: {} },
   });
@@ -57,7 +57,7 @@ test("a service account checks its own token by what the issuer publishes", asyn
   assert.equal(signed, true);
 });
 
-test("the keys may be elsewhere; an issuer that discovery does not allow publishes nothing", async () => {
+test("the keys may be at another URL; an issuer that is not discoverable publishes nothing", async () => {
   for (const [issuer, status] of [
     ["https://issuer.example.com/x", 200],
     ["http://issuer.example.com", 404],

@@ -8,19 +8,20 @@ const configurationPath = "/.well-known/openid-configuration";
 const keysPath = "/openid/v1/jwks";
 const cacheControl = "public, max-age=3600";
 
-/** Where tokens come from, and where their keys are. */
+/** The issuer of tokens, and the location of its keys. */
 export interface Issuer {
   readonly signer: TokenSigner;
   readonly issuer: string;
-  /** `host:port` of this server, for those who read its keys. */
+  /** `host:port` of this server, for clients that read its keys. */
   readonly address: string;
-  /** Where the keys are, if not at this server. */
+  /** URL of the keys if they are not on this server. */
   readonly jwksUri?: string | undefined;
 }
 
 /**
- * How others check service-account tokens without asking this server (OpenID Connect discovery): its issuer and its
- * public keys. Undefined for other paths, and where the issuer is not a URL that discovery allows; throws 405 and 406.
+ * OpenID Connect discovery: the issuer and its public keys, with which others check service-account tokens
+ * offline. Undefined for other paths, and if the issuer is not a URL that discovery allows; throws 405 and
+ * 406.
  *
  * Upstream: pkg/serviceaccount/openidmetadata.go, NewOpenIDMetadataProvider
  */

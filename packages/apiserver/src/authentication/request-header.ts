@@ -1,21 +1,21 @@
 import type { ApiRequest, UserInfo } from "@dray/client";
 
 /**
- * Front proxies that the server believes, and the headers in which they name the user (--requestheader-*). API servers
- * behind this one learn it from the ConfigMap kube-system/extension-apiserver-authentication.
+ * Front proxies that the server trusts, and the headers in which they name the user (--requestheader-*). API
+ * servers behind this one read it from the ConfigMap kube-system/extension-apiserver-authentication.
  */
 export interface RequestHeader {
   /** PEM: signs the client certificates of front proxies (--requestheader-client-ca-file). */
   readonly clientAuthority: string;
-  /** Common names that a front proxy may have; any if absent or empty. */
+  /** Allowed common names of a front proxy; any if absent or empty. */
   readonly allowedNames?: readonly string[];
-  /** The first of them that is set names the user; `X-Remote-User` if absent. */
+  /** The first header that is set names the user; `X-Remote-User` if absent. */
   readonly usernameHeaders?: readonly string[];
   /** `X-Remote-Uid` if absent. */
   readonly uidHeaders?: readonly string[];
-  /** All values of all of them; `X-Remote-Group` if absent. */
+  /** All values of all these headers; `X-Remote-Group` if absent. */
   readonly groupHeaders?: readonly string[];
-  /** What follows such a prefix is a key of `extra`; `X-Remote-Extra-` if absent. */
+  /** The rest of the name after such a prefix is a key of `extra`; `X-Remote-Extra-` if absent. */
   readonly extraHeaderPrefixes?: readonly string[];
 }
 
@@ -27,7 +27,7 @@ const defaults = {
   extraHeaderPrefixes: ["X-Remote-Extra-"],
 } as const;
 
-/** All that is said, defaults included. */
+/** Returns all options, defaults included. */
 export function completeRequestHeader(options: RequestHeader): Required<RequestHeader> {
   return { ...defaults, ...options };
 }
@@ -35,7 +35,8 @@ export function completeRequestHeader(options: RequestHeader): Required<RequestH
 type Headers = Pick<ApiRequest, "headers" | "repeated">;
 
 /**
- * The user that a front proxy names; undefined if it names none. Its certificate must have been verified.
+ * Returns the user that a front proxy names; undefined if it names none. Its certificate must have been
+ * verified.
  *
  * Upstream: staging/src/k8s.io/apiserver/pkg/authentication/request/headerrequest/requestheader.go
  */

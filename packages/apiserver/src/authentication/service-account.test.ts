@@ -75,7 +75,7 @@ test("a token has one spelling, one key and one issuer", async () => {
   await tested.server.close();
 });
 
-test("times of a token have a minute of leeway, and an error each", async () => {
+test("each time of a token has a minute of leeway and an error of its own", async () => {
   const { tested, claims, review } = await withAccount();
   const now = claims().iat!;
   const verdict = async (more: object) => {
@@ -92,7 +92,7 @@ test("times of a token have a minute of leeway, and an error each", async () => 
   await tested.server.close();
 });
 
-test("signed claims of any shape are answered", async () => {
+test("signed claims of any shape are handled", async () => {
   const { tested, claims, review } = await withAccount();
   assert.equal((await review(signer.sign(claims({ aud: undefined })))).authenticated, true);
   assert.equal((await review(signer.sign(claims({ aud: issuer })))).authenticated, true);
@@ -103,7 +103,7 @@ test("signed claims of any shape are answered", async () => {
   await tested.server.close();
 });
 
-test("a pod that waits for its finalizers has no valid tokens", async () => {
+test("tokens of a pod that waits for its finalizers are invalid", async () => {
   const { tested, review, advance } = await withAccount();
   const pods = "/api/v1/namespaces/default/pods";
   await tested.call("POST", pods, {

@@ -11,13 +11,13 @@ import type { NamedObject, TokenClaims, TokenSigner } from "./token.ts";
 
 const extraPrefix = "authentication.kubernetes.io/";
 
-/** The user and audiences of a valid token, or why the token is not valid. */
-export type TokenAnswer =
+/** The user and the audiences of a valid token, or why it is not valid. */
+export type TokenResult =
   | { readonly user: UserInfo; readonly audiences: readonly string[] }
   | { readonly error: string };
 
-/** How long a verified token is not verified again. Upstream: the token cache of the authenticator. */
-const verifiedTokenMilliseconds = 10_000;
+/** Milliseconds for which the result for a valid token is cached, as upstream. */
+const tokenCacheTtl = 10_000;
 
 export interface BoundTo {
   readonly pod?: Pod;
@@ -25,24 +25,26 @@ export interface BoundTo {
   readonly node?: { readonly name: string; readonly uid: string };
 }
 
+/** Dependencies of ServiceAccountTokens. */
 interface ServiceAccountTokensParts {
   readonly signer: TokenSigner;
   readonly issuer: string;
   readonly storage: Storage;
   readonly clock: Clock;
+  /** Returns a new UUID. */
   readonly newId: () => string;
 }
 
-/** Makes and checks the tokens of service accounts. */
+/** Issues and checks the tokens of service accounts. */
 export class ServiceAccountTokens {
   readonly signer: TokenSigner;
   readonly #storage: Storage;
   readonly #clock: Clock;
   readonly #newId: () => string;
   readonly issuer: string;
-  /** Called for each use of a token that is stored in a secret. */
+  /** Called for each use of a token of a Secret. */
   legacyUsed?: (secret: Secret) => void;
-  readonly #verified = new Map<string, { readonly claims: TokenClaims; readonly until: number }>();
+  readonly #cached = new Map<string, { readonly claims: TokenClaims; readonly until: number }>();
 
   constructor({ signer, issuer, storage, clock, newId }: ServiceAccountTokensParts) {
     this.signer = signer;
@@ -73,10 +75,10 @@ export class ServiceAccountTokens {
     });
   }
 
-  /** Verifies a token; it is valid if it is for one of `audiences`. */
-  check(token: string, audiences: readonly string[]): TokenAnswer {
+  /** Returns the user of this token, if one of `audiences` is among its own. */
+  check(token: string, audiences: readonly string[]): TokenResult {
     const now = this.#clock.now();
-    const cached = this.#verified.get(token);
+    const cached = this.#cached.get(token);
     let claims = cached && cached.until > now ? cached.claims : undefined;
     if (claims === undefined) {
       const verified = this.signer.verify(token, [this.issuer, legacyIssuer]);
@@ -94,19 +96,19 @@ export class ServiceAccountTokens {
     const wrong = timeError(claims, now / 1000);
     if (wrong !== undefined) return refused(wrong);
     if (claims !== cached?.claims) {
-      const gone = this.#invalidated(claims);
-      if (gone !== undefined) return refused(gone);
-      this.#keep(token, claims, now);
+      const invalidReason = this.#invalidated(claims);
+      if (invalidReason !== undefined) return refused(invalidReason);
+      this.#believe(token, claims, now);
     }
     return { user: userOf(claims), audiences: shared };
   }
 
-  /** Tokens from secrets name no audience: they are made for this server. */
+  /** Tokens of Secrets name no audience: they are made for this server. */
   #checkLegacy(
     token: string,
     claims: Readonly<Record<string, unknown>>,
     audiences: readonly string[],
-  ): TokenAnswer {
+  ): TokenResult {
     const shared = audiences.filter((audience) => audience === this.issuer);
     if (shared.length === 0) return wrongAudience([this.issuer], audiences);
     const found = legacyToken(token, claims, this.#storage);
@@ -117,16 +119,19 @@ export class ServiceAccountTokens {
     return { user: { name: `${serviceAccountPrefix}${namespace}:${name}`, uid, groups }, audiences: shared };
   }
 
-  #keep(token: string, claims: TokenClaims, now: number): void {
-    for (const [key, entry] of this.#verified) {
+  #believe(token: string, claims: TokenClaims, now: number): void {
+    for (const [key, entry] of this.#cached) {
       if (entry.until > now) break;
-      this.#verified.delete(key);
+      this.#cached.delete(key);
     }
-    this.#verified.delete(token);
-    this.#verified.set(token, { claims, until: now + verifiedTokenMilliseconds });
+    this.#cached.delete(token);
+    this.#cached.set(token, { claims, until: now + tokenCacheTtl });
   }
 
-  /** The account and what the token is bound to must still be the same objects, and not be on their way out. */
+  /**
+   * The account and the object that the token is bound to must still be the same objects, and not be
+   * terminating.
+   */
   #invalidated(claims: TokenClaims): string | undefined {
     const { namespace, serviceaccount, pod, secret, node } = claims["kubernetes.io"];
     const { name, uid: claimed } = serviceaccount;
@@ -135,11 +140,11 @@ export class ServiceAccountTokens {
     if (account === undefined) return `serviceaccounts ${quoted(name)} not found`;
     const { uid } = account.metadata;
     if (uid !== claimed) return `service account UID (${uid}) does not match claim (${claimed})`;
-    if (this.#isLeaving(account)) return `service account ${namespace}/${name} has been deleted`;
+    if (this.#isTerminating(account)) return `service account ${namespace}/${name} has been deleted`;
     return (
       this.#unbound("Secret", namespace, secret) ??
       this.#unbound("Pod", namespace, pod) ??
-      // Which node a pod is on does not change.
+      // The node of a pod does not change.
       (pod ? undefined : this.#unbound("Node", "", node))
     );
   }
@@ -152,11 +157,11 @@ export class ServiceAccountTokens {
     const { uid } = object.metadata;
     if (uid !== bound.uid)
       return `${word} UID (${uid}) does not match service account ${word} ref claim (${bound.uid})`;
-    return this.#isLeaving(object) ? "service account token has been invalidated" : undefined;
+    return this.#isTerminating(object) ? "service account token has been invalidated" : undefined;
   }
 
-  /** An object may wait for its finalizers long after its deletion; its tokens end a minute after it. */
-  #isLeaving({ metadata }: KubeObject): boolean {
+  /** An object may wait for its finalizers long after its deletion; its tokens expire a minute after it. */
+  #isTerminating({ metadata }: KubeObject): boolean {
     const { deletionTimestamp } = metadata;
     if (deletionTimestamp === undefined) return false;
     return Date.parse(deletionTimestamp) < this.#clock.now() - leewaySeconds * 1000;
@@ -167,16 +172,16 @@ export class ServiceAccountTokens {
   }
 }
 
-/** 401 in the words of upstream's chain: the general error, then what a way to know tokens says. */
-function refused(error: string): TokenAnswer {
+/** Returns a 401 with upstream's message: the general error, then that of one token authenticator. */
+function refused(error: string): TokenResult {
   return { error: error === "" ? "invalid bearer token" : `[invalid bearer token, ${error}]` };
 }
 
-function wrongAudience(own: readonly string[], wanted: readonly string[]): TokenAnswer {
-  return refused(`token audiences ${goList(own)} is invalid for the target audiences ${goList(wanted)}`);
+function wrongAudience(own: readonly string[], requested: readonly string[]): TokenResult {
+  return refused(`token audiences ${goList(own)} is invalid for the target audiences ${goList(requested)}`);
 }
 
-/** The user that the claims of a token describe. */
+/** Returns the user that the claims of a token describe. */
 export function userOf(claims: TokenClaims): UserInfo {
   const { namespace, serviceaccount, pod, node } = claims["kubernetes.io"];
   const extra: Record<string, readonly string[]> = { [`${extraPrefix}credential-id`]: [`JTI=${claims.jti}`] };

@@ -3,8 +3,9 @@ import { legacyClaim, legacyIssuer } from "./legacy-token.ts";
 import { TokenSigner } from "./token.ts";
 
 /**
- * Returns a function that makes the token of a Secret of type kubernetes.io/service-account-token. `key` is a private
- * key (PEM) whose tokens the API server believes. Throws a TypeError if it is neither EC (P-256) nor RSA.
+ * Returns a function that makes the token of a Secret of type kubernetes.io/service-account-token. `key` is a
+ * private key (PEM) whose tokens the API server accepts. Throws a TypeError if it is neither EC (P-256) nor
+ * RSA.
  *
  * Upstream: pkg/serviceaccount/legacy.go, LegacyClaims.
  */

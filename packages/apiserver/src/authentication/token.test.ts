@@ -27,7 +27,7 @@ const claims: TokenClaims = {
 const kids = (signer: TokenSigner): unknown[] =>
   signer.publicKeys().map((key) => (key as { kid: string }).kid);
 
-test("tokens of all verification keys are believed, and all these keys are published", () => {
+test("tokens of all verification keys are accepted, and all these keys are published", () => {
   const [old, now, other] = [pair("rsa"), pair("ec"), pair("ec")];
   const signer = new TokenSigner(now.key, [old.shown, now.shown]);
   const believed = (by: string): boolean =>
@@ -37,7 +37,7 @@ test("tokens of all verification keys are believed, and all these keys are publi
   assert.deepEqual(signer.algorithms, ["ES256", "RS256"]);
 });
 
-test("a signer that is told other keys does not believe its own", () => {
+test("a signer with other verification keys does not accept its own tokens", () => {
   const [own, other] = [pair("ec"), pair("ec")];
   const signer = new TokenSigner(own.key, [other.shown]);
   assert.deepEqual(signer.verify(signer.sign(claims), [issuer]), {

@@ -1,6 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 
-/** What a service-account token says (the claims of Kubernetes' bound tokens). */
+/** The claims of a service-account token (Kubernetes' bound tokens). */
 export interface TokenClaims {
   readonly aud: readonly string[];
   /** Seconds since the epoch. */
@@ -24,51 +24,53 @@ export interface NamedObject {
   readonly uid: string;
 }
 
-/** Claims that a believed key has signed, or why they do not count: an empty text where the token is of no issuer. */
+/** Claims that a trusted key has signed, or the error: an empty text if the token has another issuer. */
 export type Verified = { readonly claims: Readonly<Record<string, unknown>> } | { readonly error: string };
 
-interface BelievedKey {
+interface TrustedKey {
   readonly key: KeyObject;
   readonly id: string;
   readonly algorithm: "ES256" | "RS256";
 }
 
-/** Signs JWTs with one key, and checks those of any of several: ES256 for a P-256 key, RS256 for an RSA key. */
+/**
+ * Signs JWTs with one key, and checks those of any of several: ES256 for a P-256 key, RS256 for an RSA key.
+ */
 export class TokenSigner {
   readonly #private: KeyObject;
-  readonly #believed: readonly BelievedKey[];
+  readonly #trusted: readonly TrustedKey[];
   readonly algorithm: "ES256" | "RS256";
   readonly #keyId: string;
 
   /**
-   * `key` is a private key in PEM form; `verificationKeys` are the keys whose tokens are believed, public, private or
-   * certificates; the signing key alone if there are none (--service-account-key-file). Throws a TypeError for other
-   * kinds of keys.
+   * `key` is a private key in PEM form; `verificationKeys` are the trusted keys: public, private or
+   * certificates; only the signing key if there are none (--service-account-key-file). Throws a TypeError for
+   * other kinds of keys.
    */
   constructor(key: string, verificationKeys: readonly string[] = []) {
     this.#private = createPrivateKey(key);
     const own = createPublicKey(this.#private);
     this.algorithm = algorithmOf(this.#private);
     const keys = verificationKeys.map((pem) => createPublicKey(pem));
-    this.#believed = (keys.length === 0 ? [own] : keys).map((believed) => ({
-      key: believed,
-      id: keyIdOf(believed),
-      algorithm: algorithmOf(believed),
+    this.#trusted = (keys.length === 0 ? [own] : keys).map((trusted) => ({
+      key: trusted,
+      id: keyIdOf(trusted),
+      algorithm: algorithmOf(trusted),
     }));
     this.#keyId = keyIdOf(own);
   }
 
-  /** The keys whose tokens are believed, as JSON Web Keys (RFC 7517). */
+  /** Returns the trusted keys as JSON Web Keys (RFC 7517). */
   publicKeys(): object[] {
-    return this.#believed.map(({ key, id, algorithm }) => {
+    return this.#trusted.map(({ key, id, algorithm }) => {
       const { kty, ...parameters } = key.export({ format: "jwk" });
       return { use: "sig", kty, kid: id, alg: algorithm, ...parameters };
     });
   }
 
-  /** The algorithms of these keys, each once. */
+  /** The algorithms of these keys, without duplicates. */
   get algorithms(): string[] {
-    return [...new Set(this.#believed.map(({ algorithm }) => algorithm))].sort();
+    return [...new Set(this.#trusted.map(({ algorithm }) => algorithm))].sort();
   }
 
   sign(claims: TokenClaims | Readonly<Record<string, string>>): string {
@@ -78,7 +80,10 @@ export class TokenSigner {
     return `${text}.${signature.toString("base64url")}`;
   }
 
-  /** The claims of a token of one of these issuers that a believed key has signed. Errors are in upstream's words. */
+  /**
+   * Returns the claims of a token of one of these issuers that a trusted key has signed. Errors have
+   * upstream's messages.
+   */
   verify(token: string, issuers: readonly string[]): Verified {
     const parts = token.split(".");
     if (parts.length !== 3 || !parts.every((part) => base64url.test(part))) return { error: "" };
@@ -87,7 +92,7 @@ export class TokenSigner {
       return { error: "" };
     }
     const keyId = head["kid"] ?? "";
-    const keys = this.#believed.filter(({ id }) => keyId === "" || keyId === id);
+    const keys = this.#trusted.filter(({ id }) => keyId === "" || keyId === id);
     if (keys.length === 0) return { error: "invalid signature, no keys found" };
     const text = Buffer.from(`${parts[0]}.${parts[1]}`);
     const signature = Buffer.from(parts[2]!, "base64url");
@@ -95,7 +100,7 @@ export class TokenSigner {
       ({ key, algorithm }) =>
         head["alg"] === algorithm && verify("sha256", text, { key, dsaEncoding: "ieee-p1363" }, signature),
     );
-    // Who marks a part of the header as critical wants it understood, and none is.
+    // A critical header parameter must be understood, and none is supported.
     if (!signed || head["crit"] !== undefined) {
       return { error: "go-jose/go-jose: error in cryptographic primitive" };
     }
@@ -103,7 +108,7 @@ export class TokenSigner {
   }
 }
 
-/** Node's decoder passes over what does not belong there: a token would have many spellings. */
+/** Node's decoder skips invalid characters: a token would have many spellings. */
 const base64url = /^[\w-]*$/;
 
 function keyIdOf(key: KeyObject): string {

@@ -3,7 +3,7 @@ import type { UserInfo } from "@dray/client";
 import { genericError, qualified } from "../errors/status.ts";
 import type { RequestInfo } from "../request/info.ts";
 
-/** What somebody wants to do: the question that authorizers answer. */
+/** The action that a user requests: the input of authorizers. */
 export interface Attributes {
   readonly user: UserInfo;
   readonly verb: string;
@@ -14,12 +14,12 @@ export interface Attributes {
   readonly subresource: string;
   readonly namespace: string;
   readonly name: string;
-  /** For what is no resource. */
+  /** Path of a non-resource request. */
   readonly path: string;
   readonly fieldSelector?: string;
 }
 
-/** The question whether a user may send a request. */
+/** Returns the attributes of a request of a user. */
 export function requestAttributes(user: UserInfo, info: RequestInfo): Attributes {
   const { verb, isResource, group, version, resource, subresource, namespace, name, path, query } = info;
   return {
@@ -33,21 +33,21 @@ export function requestAttributes(user: UserInfo, info: RequestInfo): Attributes
     namespace,
     name,
     path,
-    // The old way to watch does not keep to selectors everywhere: they grant nothing there.
+    // The legacy watch path does not apply selectors everywhere: they grant nothing there.
     fieldSelector: info.legacyWatch ? "" : (query.get("fieldSelector") ?? ""),
   };
 }
 
 export interface Decision {
   readonly allowed: boolean;
-  /** Why; may be empty. */
+  /** May be empty. */
   readonly reason: string;
 }
 
-/** Says yes, or no with a reason; undefined is "no opinion". */
+/** Allows, or denies with a reason; undefined is "no opinion". */
 export type Authorizer = (attributes: Attributes) => Decision | undefined;
 
-/** Fields of a question about a resource that are seldom set. */
+/** Fills in the fields of a resource request that are rarely set. */
 export function resourceAttributes(
   attributes: Pick<Attributes, "user" | "verb" | "group" | "resource"> & Partial<Attributes>,
 ): Attributes {
@@ -62,7 +62,7 @@ export function resourceAttributes(
   };
 }
 
-/** The words of a 403: who cannot do what to which resource where. */
+/** Returns the message of a 403: user, verb, resource and namespace. */
 export function denialText(attributes: Attributes, reason: string): string {
   const { user, verb, resource, subresource, group, namespace, path } = attributes;
   const who = quoted(user.name);
@@ -71,11 +71,11 @@ export function denialText(attributes: Attributes, reason: string): string {
   }
   const what = subresource === "" ? resource : `${resource}/${subresource}`;
   const where = namespace === "" ? "at the cluster scope" : `in the namespace ${quoted(namespace)}`;
-  const why = reason === "" ? "" : `: ${reason}`;
-  return `User ${who} cannot ${verb} resource ${quoted(what)} in API group ${quoted(group)} ${where}${why}`;
+  const detail = reason === "" ? "" : `: ${reason}`;
+  return `User ${who} cannot ${verb} resource ${quoted(what)} in API group ${quoted(group)} ${where}${detail}`;
 }
 
-/** 403 for a question that was answered with no. */
+/** Returns the 403 for a denied request. */
 export function forbiddenError(attributes: Attributes, reason: string): StatusError {
   const text = denialText(attributes, reason);
   if (!attributes.isResource || attributes.resource === "")

@@ -5,9 +5,10 @@ import { nodeAuthorizer } from "./node.ts";
 import type { Rbac } from "./rbac.ts";
 
 /**
- * The chain: system:masters may do everything, then nodes, then RBAC. Default deny.
+ * Creates the chain: system:masters may do everything, then nodes, then RBAC. Default deny.
  *
- * Upstream: staging/src/k8s.io/apiserver/pkg/authorization/union/union.go; from 1.37 on a reason names its authorizer.
+ * Upstream: staging/src/k8s.io/apiserver/pkg/authorization/union/union.go; from 1.37 on a reason names its
+ * authorizer.
  */
 export function createAuthorizer(
   storage: Storage,

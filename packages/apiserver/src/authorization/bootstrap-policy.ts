@@ -10,8 +10,8 @@ import type {
 import policy from "./bootstrap-policy.json" with { type: "json" };
 
 /**
- * A rule in the data file: groups, resources, verbs (each separated by commas), and the feature gate that the rule needs;
- * or a PolicyRule of the API, with its gate.
+ * A rule in the data file: groups, resources, verbs (each comma-separated), and the feature gate that the
+ * rule needs; or a PolicyRule of the API, with its gate.
  */
 type RuleRow =
   | readonly [groups: string, resources: string, verbs: string, gate?: FeatureGate]
@@ -20,13 +20,13 @@ type RuleRow =
 interface RoleRow {
   readonly name: string;
   readonly namespace?: string;
-  /** Only a server that has this group needs it. */
+  /** Created only if the server has this group. */
   readonly group?: string;
-  /** The feature gate that it needs. */
+  /** Required feature gate. */
   readonly gate?: FeatureGate;
   /** Marks the role as part of `admin`, `edit`, `view`. */
   readonly labels?: readonly string[];
-  /** Its rules are those of the roles so marked. */
+  /** Its rules are the union of the roles with this label. */
   readonly aggregate?: readonly string[];
   readonly rules: readonly RuleRow[];
 }
@@ -34,9 +34,9 @@ interface RoleRow {
 interface BindingRow {
   readonly namespace?: string;
   readonly role: string;
-  /** The feature gate that it needs. */
+  /** Required feature gate. */
   readonly gate?: FeatureGate;
-  /** That of the role if absent. */
+  /** The role's name if absent. */
   readonly name?: string;
   readonly groups?: readonly string[];
   readonly users?: readonly string[];
@@ -45,12 +45,15 @@ interface BindingRow {
 }
 
 /**
- * What kube-apiserver 1.37 creates (plugin/pkg/auth/authorizer/rbac/bootstrappolicy), and the roles `dray:*` with what the
- * components of this project need beside that.
+ * The roles of kube-apiserver 1.37 (plugin/pkg/auth/authorizer/rbac/bootstrappolicy), and the roles `dray:*`
+ * with the additional rights of this project's components.
  */
 const data = policy as unknown as {
   readonly clusterRoles: readonly RoleRow[];
-  /** Rules of the service accounts of controllers: role and binding are named after the account in kube-system. */
+  /**
+   * Rules of the service accounts of controllers: role and binding have the name of the account in
+   * kube-system.
+   */
   readonly controllers: Readonly<Record<string, readonly RuleRow[]>>;
   readonly clusterRoleBindings: readonly BindingRow[];
   readonly roles: readonly RoleRow[];
@@ -134,10 +137,12 @@ function binding(row: BindingRow): Draft<ClusterRoleBinding | RoleBinding> {
   };
 }
 
-/** Says which feature gates are on. */
+/** Reports whether a feature gate is on. */
 type Enabled = Features["enabled"];
 
-/** The roles that every cluster begins with: of the cluster, then of namespaces. `groups` are those that are served. */
+/**
+ * Returns the roles of a new cluster: cluster roles, then namespaced roles. `groups`: the served API groups.
+ */
 export function bootstrapRoles(groups: ReadonlySet<string>, enabled: Enabled): Draft<ClusterRole | Role>[] {
   const needed = data.clusterRoles.filter(
     ({ group, gate }) => (group === undefined || groups.has(group)) && (gate === undefined || enabled(gate)),
@@ -147,7 +152,7 @@ export function bootstrapRoles(groups: ReadonlySet<string>, enabled: Enabled): D
   );
 }
 
-/** A controller none of whose rules is in force does not run, and has no role. */
+/** A controller without any enabled rule does not run, and has no role. */
 function controllerRoles(enabled: Enabled): RoleRow[] {
   return Object.entries(data.controllers)
     .filter(([, rules]) => inForce(rules, enabled).length > 0)
@@ -161,7 +166,7 @@ function inForce(rules: readonly RuleRow[], enabled: Enabled): RuleRow[] {
   });
 }
 
-/** The bindings that every cluster begins with. */
+/** Returns the role bindings of a new cluster. */
 export function bootstrapBindings(enabled: Enabled): Draft<ClusterRoleBinding | RoleBinding>[] {
   const controllers = controllerRoles(enabled).map(({ name }) => ({
     role: name,

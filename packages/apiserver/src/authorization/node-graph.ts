@@ -4,7 +4,7 @@ import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 import { podReferences } from "./pod-references.ts";
 
-/** Resources that say themselves on which node they are. */
+/** Resources with a field that names their node. */
 const onNode: Readonly<Record<string, string | undefined>> = {
   "/pods": "pods",
   "resource.k8s.io/resourceslices": "resourceslices",
@@ -12,7 +12,9 @@ const onNode: Readonly<Record<string, string | undefined>> = {
   "certificates.k8s.io/podcertificaterequests": "podcertificaterequests",
 };
 
-/** Which objects belong to a node, or are needed by its pods. Kept up to date from the events of pods. */
+/**
+ * Maps nodes to the objects that belong to them or are needed by their pods. Updated by the events of pods.
+ */
 export class NodeGraph {
   readonly #storage: Storage;
   /** `node|resource|namespace/name` with the number of pods that refer to it. */
@@ -52,7 +54,7 @@ export class NodeGraph {
     );
   }
 
-  /** A secret that is needed to mount a volume of one of the node's pods. */
+  /** Reports whether the secret is needed to mount a volume of one of the node's pods. */
   #isOfVolume(node: string, namespace: string, name: string): boolean {
     const cache = this.#storage.cache("persistentvolumes");
     for (const { object } of cache.range(cache.prefix)) {
@@ -68,7 +70,7 @@ export class NodeGraph {
   #add(object: KubeObject, by: 1 | -1): void {
     const pod = object as Pod;
     const node = pod.spec?.nodeName;
-    // A mirror pod shows what the node runs by itself: nothing follows from what it names.
+    // A mirror pod represents a static pod: its references grant nothing.
     if (!node || pod.metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined) return;
     for (const [resource, name] of podReferences(pod)) {
       const key = `${node}|${resource}|${pod.metadata.namespace}/${name}`;
@@ -79,7 +81,10 @@ export class NodeGraph {
   }
 }
 
-/** The secrets that the kubelet needs to mount a volume; in the claim's namespace where the volume names none. */
+/**
+ * Yields the secrets that the kubelet needs to mount a volume; in the claim's namespace if the volume names
+ * none.
+ */
 function* volumeSecrets({ spec }: PersistentVolume): Generator<SecretReference> {
   if (!spec) return;
   const home = spec.claimRef?.namespace ?? "";

@@ -9,7 +9,7 @@ import { ruleAllows } from "./rules.ts";
 const prefix = "system:node:";
 export const nodesGroup = "system:nodes";
 
-/** The node that a user is, undefined for everybody else. */
+/** Returns the name of the node of a user; undefined for users that are not nodes. */
 export function nodeNameOf(user: {
   readonly name: string;
   readonly groups: readonly string[];
@@ -19,15 +19,17 @@ export function nodeNameOf(user: {
     : undefined;
 }
 
-/** What a node may do whichever objects it concerns: the rules of the cluster role `system:node`. */
+/**
+ * Returns the rights of nodes that do not depend on the object: the rules of the cluster role `system:node`.
+ */
 function nodeRulesOf(features: Features): readonly PolicyRule[] {
   const roles = bootstrapRoles(new Set(), (gate) => features.enabled(gate));
   return roles.find(({ metadata }) => metadata.name === "system:node")?.rules ?? [];
 }
 
 /**
- * Node authorization: a node reads only what its own pods refer to, directly or by way of their volume claims and
- * volumes, and writes only what is about itself (KEP-279, KEP-4601). It has no opinion on other users.
+ * Node authorization: a node reads only objects that its own pods refer to, directly or through their volume
+ * claims and volumes, and writes only objects about itself (KEP-279, KEP-4601). No opinion on other users.
  */
 export function nodeAuthorizer(storage: Storage, features: Features): Authorizer {
   const nodeRules = nodeRulesOf(features);
@@ -47,7 +49,7 @@ const deny = (reason: string): Decision => ({ allowed: false, reason });
 
 type Rule = (attributes: Attributes, node: string, graph: NodeGraph) => Decision | undefined;
 
-/** A node may see or change this object if one of its pods needs it. */
+/** Allows access to objects that a pod of the node needs. */
 const related: Rule = ({ group, resource, namespace, name }, node, graph) => {
   if (name === "") return deny("No Object name found");
   if (graph.has(node, `${group}/${resource}`, namespace, name)) return allow;
@@ -71,7 +73,7 @@ const readRelated: Rule = (attributes, node, graph) => {
 
 const ownVerbs = new Set(["get", "create", "update", "patch", "delete"]);
 
-/** By `group/resource`; for all else the general rules of nodes hold. */
+/** By `group/resource`; other resources follow the general rules of nodes. */
 const rules: Readonly<Record<string, Rule | undefined>> = {
   "/secrets": readRelated,
   "/configmaps": readRelated,
@@ -154,7 +156,7 @@ const rules: Readonly<Record<string, Rule | undefined>> = {
   },
 };
 
-/** Whether the field selector demands this value of a field. */
+/** Reports whether the field selector requires this value of a field. */
 function selects({ fieldSelector }: Attributes, field: string, value: string): boolean {
   if (!fieldSelector) return false;
   try {
@@ -162,7 +164,7 @@ function selects({ fieldSelector }: Attributes, field: string, value: string): b
       (term) => term.field === field && term.operator === "=" && term.value === value,
     );
   } catch (error) {
-    // What cannot be read demands nothing.
+    // An invalid selector requires nothing.
     if (error instanceof SelectorError) return false;
     throw error;
   }

@@ -2,7 +2,7 @@ import type { Pod, Volume } from "@dray/api/core/v1";
 
 type Reference = [resource: string, name: string];
 
-/** Resource and name of everything in its namespace that a pod's node must be able to read. */
+/** Yields resource and name of each namespaced object that a pod's node must be able to read. */
 export function* podReferences(pod: Pod): Generator<Reference> {
   const { spec, status } = pod;
   if (!spec) return;

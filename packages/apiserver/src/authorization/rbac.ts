@@ -23,10 +23,10 @@ interface Grant {
   readonly namespace: string;
 }
 
-/** What a user may do according to the roles and bindings that are stored now. */
+/** Evaluates the roles and bindings that are stored now. */
 export class Rbac {
   readonly #storage: Storage;
-  /** Grants by subject: `user:<name>` or `group:<name>`. Made anew after a binding has changed. */
+  /** Grants by subject: `user:<name>` or `group:<name>`. Rebuilt after a change of a binding. */
   #grants: Map<string, Grant[]> | undefined;
 
   constructor(storage: Storage) {
@@ -54,7 +54,7 @@ export class Rbac {
     return { allowed: false, reason: `RBAC: ${texts.length === 1 ? texts[0] : `[${texts.join(", ")}]`}` };
   };
 
-  /** All rules that hold for a user in a namespace ("" for the cluster only). */
+  /** Returns all rules of a user in a namespace ("": cluster-wide rules only). */
   rulesFor(user: UserInfo, namespace: string): PolicyRule[] {
     const rules: PolicyRule[] = [];
     for (const grant of this.#grantsOf(user, namespace))
@@ -62,7 +62,7 @@ export class Rbac {
     return rules;
   }
 
-  /** The rules of the role that a binding refers to; undefined if there is none. */
+  /** Returns the rules of the role that a binding refers to; undefined if the role does not exist. */
   rulesOfRef(ref: Binding["roleRef"], namespace: string): readonly PolicyRule[] | undefined {
     const key =
       ref.kind === "ClusterRole"
@@ -77,7 +77,7 @@ export class Rbac {
     return this.rulesOfRef(grant.binding.roleRef, grant.namespace) ?? [];
   }
 
-  /** Cluster-wide grants first, as upstream asks them in that order. */
+  /** Cluster-wide grants first, in upstream's order. */
   #grantsOf(user: UserInfo, namespace: string): Grant[] {
     const grants = this.#index();
     const found: Grant[] = [];

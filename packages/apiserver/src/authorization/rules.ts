@@ -2,7 +2,7 @@ import { quoted } from "@dray/api";
 import type { PolicyRule } from "@dray/api/rbac/v1";
 import type { Attributes } from "./attributes.ts";
 
-/** Does one rule of a role allow this? (RBAC: every list must match; `*` matches all.) */
+/** Reports whether a rule of a role allows the action (RBAC: every list must match; `*` matches all). */
 export function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
   if (!hasOrAll(rule.verbs, attributes.verb)) return false;
   if (!attributes.isResource)
@@ -35,7 +35,7 @@ function resourceMatches(
   );
 }
 
-/** The smallest rules that a rule consists of: one verb, one group, one resource, one name or URL each. */
+/** Splits a rule into its smallest parts: one verb, one group, one resource, one name or URL each. */
 export function breakdown(rule: PolicyRule): PolicyRule[] {
   const parts: PolicyRule[] = [];
   for (const apiGroup of rule.apiGroups ?? []) {
@@ -54,13 +54,13 @@ export function breakdown(rule: PolicyRule): PolicyRule[] {
   return parts;
 }
 
-/** Maximum number of parts that rules are broken down into: to go through more may take hours. */
+/** Maximum number of parts that rules are split into: comparing more may take hours. */
 const maxParts = 100_000;
 
-/** The parts of `wanted` that no rule of `held` covers. */
-export function uncovered(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): PolicyRule[] {
-  const parts = wanted.reduce((sum, rule) => sum + partCount(rule), 0);
-  const each = parts > maxParts ? wanted : wanted.flatMap(breakdown);
+/** Returns the parts of `required` that no rule of `held` covers. */
+export function uncovered(held: readonly PolicyRule[], required: readonly PolicyRule[]): PolicyRule[] {
+  const parts = required.reduce((sum, rule) => sum + partCount(rule), 0);
+  const each = parts > maxParts ? required : required.flatMap(breakdown);
   return each.filter((part) => !held.some((rule) => covers(rule, part)));
 }
 
@@ -70,33 +70,35 @@ function partCount({ apiGroups, resources, resourceNames, nonResourceURLs, verbs
   return (ofResources + count(nonResourceURLs)) * count(verbs);
 }
 
-/** Whether a rule grants all that another one grants. */
-function covers(rule: PolicyRule, wanted: PolicyRule): boolean {
+/** Reports whether a rule grants everything that another one grants. */
+function covers(rule: PolicyRule, required: PolicyRule): boolean {
   const all = (own: readonly string[] | undefined, list: readonly string[] | undefined): boolean =>
     (list ?? []).every((value) => hasOrAll(own, value));
-  if (!all(rule.verbs, wanted.verbs)) return false;
-  const urls = wanted.nonResourceURLs ?? [];
+  if (!all(rule.verbs, required.verbs)) return false;
+  const urls = required.nonResourceURLs ?? [];
   const granted = rule.nonResourceURLs ?? [];
   if (!urls.every((url) => granted.some((own) => pathMatches(own, url)))) return false;
-  const resources = wanted.resources ?? [];
+  const resources = required.resources ?? [];
   if (resources.length === 0) return true;
-  if (!all(rule.apiGroups, wanted.apiGroups)) return false;
+  if (!all(rule.apiGroups, required.apiGroups)) return false;
   if (!resources.every((resource) => coversResource(rule, resource))) return false;
   const names = rule.resourceNames ?? [];
   if (names.length === 0) return true;
-  const wantedNames = wanted.resourceNames ?? [];
-  return wantedNames.length > 0 && wantedNames.every((name) => names.includes(name));
+  const requiredNames = required.resourceNames ?? [];
+  return requiredNames.length > 0 && requiredNames.every((name) => names.includes(name));
 }
 
-function coversResource(rule: PolicyRule, wanted: string): boolean {
-  const [resource, subresource = ""] = wanted.split("/");
+function coversResource(rule: PolicyRule, required: string): boolean {
+  const [resource, subresource = ""] = required.split("/");
   return (rule.resources ?? []).some(
     (own) =>
-      own === "*" || own === wanted || (subresource !== "" && resource !== "" && own === `*/${subresource}`),
+      own === "*" ||
+      own === required ||
+      (subresource !== "" && resource !== "" && own === `*/${subresource}`),
   );
 }
 
-/** Rules as an escalation error prints them: those of one resource joined by verb, sorted. */
+/** Formats rules as in an escalation error: rules of one resource are joined by verb, and sorted. */
 export function compactText(rules: readonly PolicyRule[]): string {
   const joined = new Map<string, PolicyRule>();
   const paths = rules.filter((rule) => rule.nonResourceURLs !== undefined);

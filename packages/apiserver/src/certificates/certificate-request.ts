@@ -3,7 +3,7 @@ import { addressText, unmapped } from "@dray/api/ip";
 import { children, content, objectIdText } from "./der.ts";
 import { extensionRequestId } from "./x509.ts";
 
-/** What a PKCS#10 request asks for. */
+/** A parsed PKCS#10 request. */
 export interface CertificateRequest {
   readonly commonName: string;
   readonly organizations: readonly string[];
@@ -13,14 +13,14 @@ export interface CertificateRequest {
   readonly publicKey: Buffer;
 }
 
-/** A subject alternative name: `der` is all of it, `text` the address or name. */
+/** A subject alternative name: `der` is the whole value, `text` the address or name. */
 export interface AlternativeName {
   readonly type: "dns" | "email" | "ip" | "other" | "uri";
   readonly text: string;
   readonly der: Buffer;
 }
 
-/** Why a request cannot be read, in words. */
+/** The error for a request that cannot be parsed. */
 export interface UnreadableRequest {
   readonly error: string;
 }
@@ -29,7 +29,7 @@ const commonNameId = "2.5.4.3";
 const organizationId = "2.5.4.10";
 const alternativeNameId = "2.5.29.17";
 
-/** The digest of each signature algorithm; null where the algorithm has its own. */
+/** The digest of each signature algorithm; null if the algorithm has its own. */
 const digests: Readonly<Record<string, string | null | undefined>> = {
   "1.2.840.113549.1.1.11": "sha256",
   "1.2.840.113549.1.1.12": "sha384",
@@ -72,7 +72,7 @@ export function parseCertificateRequest(request: string): CertificateRequest | U
   }
 }
 
-/** Why the signature of a request is not that of its own key; undefined if it is. */
+/** Checks that a request is signed with its own key; returns the problem, or undefined. */
 export function signatureProblem(request: string): string | undefined {
   const parsed = parseCertificateRequest(request);
   if ("error" in parsed) return parsed.error;
@@ -81,7 +81,7 @@ export function signatureProblem(request: string): string | undefined {
   if (digest === undefined) return "x509: cannot verify signature: algorithm unimplemented";
   try {
     const key = createPublicKey({ key: children(info!)[2]!, format: "der", type: "spki" });
-    // The first byte of a bit string counts the bits at its end that do not belong to it.
+    // The first byte of a bit string is the number of unused bits at its end.
     if (verify(digest, info!, key, content(signature!).subarray(1))) return undefined;
     return "x509: signature does not match the key of the request";
   } catch {

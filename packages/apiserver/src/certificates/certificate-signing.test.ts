@@ -18,7 +18,7 @@ const names = {
   ipAddresses: ["10.0.0.1", "fd00::1"],
 };
 
-test("a request is read with its names, and signed for its key, subject, names and usages", async () => {
+test("a request is parsed with its names, and signed for its key, subject, names and usages", async () => {
   const authority = await createAuthority("ca", now);
   const { request, key } = createCertificateRequest(names);
   const parsed = parseCertificateRequest(base64(request));
@@ -59,7 +59,7 @@ test("a certificate never outlives its authority, and an expired authority signs
   assert.throws(() => sign(end), /the signer has expired/);
 });
 
-test("keys of other kinds sign, too", async () => {
+test("other kinds of keys can sign", async () => {
   const { certificate } = await createAuthority("ca", now);
   const request = base64(createCertificateRequest(names).request);
   for (const { privateKey, publicKey } of [
@@ -74,7 +74,7 @@ test("keys of other kinds sign, too", async () => {
   }
 });
 
-test("a request that is no request, that another key has signed, and an unknown usage are refused", async () => {
+test("malformed requests, requests signed with another key, and unknown usages are rejected", async () => {
   const authority = await createAuthority("ca", now);
   const sign = (request: string, usage = "client auth"): string =>
     signCertificateRequest(authority, base64(request), { usages: [usage], duration: day, now });

@@ -5,7 +5,7 @@ import { bits, content, objectId, sequence, tagged } from "./der.ts";
 import { assembleCertificate, extension, extensionOf, subjectOf } from "./x509.ts";
 
 export interface SigningOptions {
-  /** As in `spec.usages` of a CertificateSigningRequest. */
+  /** `spec.usages` of a CertificateSigningRequest. */
   readonly usages: readonly string[];
   /** Milliseconds for which the certificate is valid. */
   readonly duration: number;
@@ -44,15 +44,16 @@ const extendedUsages: ReadonlyMap<string, string> = new Map([
   ["netscape sgc", "2.16.840.1.113730.4.1"],
 ]);
 
-/** Certificates are valid from a little earlier on, for machines whose clocks differ. */
+/** Backdates certificates, for clock skew. */
 const backdate = 5 * 60_000;
-/** Certificates shorter than this lose nothing of their duration to that. */
+/** Certificates that are valid for less than this are not shortened by the backdating. */
 const short = 8 * 60 * 60_000;
 
 /**
- * Signs `spec.request` of a CertificateSigningRequest (PEM in base64) with the authority, and returns the certificate
- * as PEM. Subject and alternative names are those of the request. Throws a TypeError if the request cannot be read or
- * is not signed with its own key, for an unknown usage, and if the authority has expired.
+ * Signs `spec.request` of a CertificateSigningRequest (PEM in base64) with the authority, and returns the
+ * certificate as PEM. Subject and alternative names are those of the request. Throws a TypeError if the
+ * request cannot be parsed or is not signed with its own key, for an unknown usage, and if the authority has
+ * expired.
  *
  * Upstream: pkg/controller/certificates/authority, PermissiveSigningPolicy.
  */
@@ -102,7 +103,7 @@ function usageExtensions(usages: readonly string[]): Buffer[] {
   ];
 }
 
-/** DER writes no zeros at the end of a named bit list. */
+/** DER omits trailing zeros of a named bit list. */
 function bitString(numbers: readonly number[]): Buffer {
   const last = Math.max(...numbers);
   const bytes = Buffer.alloc(Math.floor(last / 8) + 1);
@@ -110,7 +111,7 @@ function bitString(numbers: readonly number[]): Buffer {
   return bits(bytes, 7 - (last & 7));
 }
 
-/** The authority's extension, or what it would be. */
+/** Returns the subject key id of the authority: its extension, or the computed one. */
 function subjectKeyIdOf(certificate: string): Buffer {
   const value = extensionOf(certificate, "2.5.29.14");
   if (value !== undefined) return content(value);

@@ -1,4 +1,4 @@
-/** The little of DER (X.690) that a certificate needs: every value is tag, length, content. */
+/** The subset of DER (X.690) that a certificate needs: every value is tag, length, content. */
 
 function lengthOf(length: number): Buffer {
   if (length < 0x80) return Buffer.from([length]);
@@ -18,12 +18,12 @@ export const octets = (content: Uint8Array): Buffer => tagged(0x04, content);
 export const boolean = (value: boolean): Buffer => tagged(0x01, Buffer.from([value ? 0xff : 0]));
 export const utf8 = (text: string): Buffer => tagged(0x0c, Buffer.from(text, "utf8"));
 
-/** `bytes` is an unsigned number, highest byte first. */
+/** `bytes` is a big-endian unsigned number. */
 export function integer(bytes: Uint8Array): Buffer {
   return tagged(0x02, bytes[0]! & 0x80 ? Buffer.concat([Buffer.from([0]), bytes]) : bytes);
 }
 
-/** `unused` bits at the end of the last byte do not count. */
+/** `unused`: number of unused bits at the end of the last byte. */
 export function bits(content: Uint8Array, unused = 0): Buffer {
   return tagged(0x03, Buffer.from([unused]), content);
 }
@@ -34,15 +34,15 @@ export function objectId(text: string): Buffer {
   const bytes = [first! * 40 + second!];
   for (const part of rest) {
     const digits = [part & 0x7f];
-    for (let left = Math.floor(part / 128); left > 0; left = Math.floor(left / 128)) {
-      digits.unshift((left & 0x7f) | 0x80);
+    for (let remaining = Math.floor(part / 128); remaining > 0; remaining = Math.floor(remaining / 128)) {
+      digits.unshift((remaining & 0x7f) | 0x80);
     }
     for (const each of digits) bytes.push(each);
   }
   return tagged(0x06, Buffer.from(bytes));
 }
 
-/** UTCTime up to 2049, GeneralizedTime from 2050 on, as certificates demand (RFC 5280, 4.1.2.5). */
+/** UTCTime up to 2049, GeneralizedTime from 2050 on, as certificates require (RFC 5280, 4.1.2.5). */
 export function time(milliseconds: number): Buffer {
   const digits = new Date(milliseconds)
     .toISOString()
@@ -53,7 +53,7 @@ export function time(milliseconds: number): Buffer {
     : tagged(0x18, Buffer.from(digits));
 }
 
-/** The values inside a constructed value. Throws a RangeError where it is cut off. */
+/** Returns the values inside a constructed value. Throws a RangeError if it is truncated. */
 export function children(value: Buffer): Buffer[] {
   const found: Buffer[] = [];
   const { begin, end } = span(value, 0);
@@ -65,13 +65,13 @@ export function children(value: Buffer): Buffer[] {
   return found;
 }
 
-/** The bytes inside a value. */
+/** Returns the content of a value. */
 export function content(value: Buffer): Buffer {
   const { begin, end } = span(value, 0);
   return value.subarray(begin, end);
 }
 
-/** The dotted form of an object identifier. */
+/** Returns the dotted form of an object identifier. */
 export function objectIdText(value: Buffer): string {
   const parts: number[] = [];
   let part = 0;

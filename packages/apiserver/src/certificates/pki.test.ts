@@ -5,7 +5,7 @@ import { createAuthority, createSigningKey, issueCertificate } from "../index.ts
 
 const now = Date.parse("2026-01-02T03:04:05Z");
 
-test("an issued certificate names its owner and hosts, and only its own authority has signed it", async () => {
+test("an issued certificate names its user and hosts, and is signed by its own authority only", async () => {
   const authority = await createAuthority("one", now);
   const issued = await issueCertificate(
     authority,
@@ -35,7 +35,7 @@ test("an issued certificate names its owner and hosts, and only its own authorit
   assert.equal(certificate.verify(other.publicKey), false);
 });
 
-test("what is no address is refused", async () => {
+test("an invalid address is rejected", async () => {
   const authority = await createAuthority("one", now);
   const issue = issueCertificate(
     authority,
@@ -45,7 +45,7 @@ test("what is no address is refused", async () => {
   await assert.rejects(issue, /"host" is not an IP address: ParseAddr\("host"\): unable to parse IP/);
 });
 
-test("an IPv4 address has four bytes in a certificate, however it is written", async () => {
+test("an IPv4 address has four bytes in a certificate, in either notation", async () => {
   const authority = await createAuthority("one", now);
   const issue = (...ipAddresses: string[]) =>
     issueCertificate(authority, { commonName: "x", ipAddresses, usages: ["server"] }, now);

@@ -1,7 +1,7 @@
 /**
  * Keys and certificates: a cluster's own authority, the certificates that it issues, and the key that signs
- * service-account tokens. node:crypto makes the keys and signs; a certificate is a handful of DER values around
- * that, so that starting a cluster need not load a certificate library.
+ * service-account tokens. node:crypto generates the keys and signs; the certificate itself takes only a few
+ * DER values, so that starting a cluster need not load a certificate library.
  */
 
 import {
@@ -31,9 +31,9 @@ export interface Certificate {
 }
 
 export interface CertificateOptions {
-  /** The user's name for a client certificate. */
+  /** The user's name in a client certificate. */
   readonly commonName: string;
-  /** The user's groups for a client certificate. */
+  /** The user's groups in a client certificate. */
   readonly organizations?: readonly string[];
   readonly dnsNames?: readonly string[];
   readonly ipAddresses?: readonly string[];
@@ -43,10 +43,10 @@ export interface CertificateOptions {
 }
 
 const dayMilliseconds = 24 * 60 * 60 * 1000;
-/** Certificates are valid from a little earlier on, for machines whose clocks differ. */
-const slack = 60 * 60 * 1000;
+/** Backdates certificates, for clock skew. */
+const clockSkew = 60 * 60 * 1000;
 
-/** Makes a certificate authority that is valid for ten years. `now` is in milliseconds since the epoch. */
+/** Creates a certificate authority that is valid for ten years. `now` is in milliseconds since the epoch. */
 export async function createAuthority(name: string, now: number): Promise<Certificate> {
   const key = newKey();
   const subject = distinguishedName({ commonName: name });
@@ -67,8 +67,8 @@ export async function createAuthority(name: string, now: number): Promise<Certif
 }
 
 /**
- * Issues a certificate (ECDSA P-256) that `authority` has signed. `now` is in milliseconds since the epoch. Throws a
- * TypeError if the address is invalid.
+ * Issues a certificate (ECDSA P-256) that `authority` has signed. `now` is in milliseconds since the epoch.
+ * Throws a TypeError if the address is invalid.
  */
 export async function issueCertificate(
   authority: Certificate,
@@ -103,7 +103,7 @@ export type RequestOptions = Pick<
   "commonName" | "organizations" | "dnsNames" | "ipAddresses"
 >;
 
-/** Makes a key (P-256) and a PKCS#10 request for its certificate, both PEM. */
+/** Generates a key (P-256) and a PKCS#10 request for its certificate, both PEM. */
 export function createCertificateRequest(options: RequestOptions): {
   readonly request: string;
   readonly key: string;
@@ -122,7 +122,7 @@ export function createCertificateRequest(options: RequestOptions): {
   return { request: pem("CERTIFICATE REQUEST", der), key: keyPem(key) };
 }
 
-/** A new private key (PEM, P-256) that signs service-account tokens. */
+/** Returns a new private key (PEM, P-256) that signs service-account tokens. */
 export async function createSigningKey(): Promise<string> {
   return keyPem(newKey());
 }
@@ -165,7 +165,7 @@ function build({ issuer, subject, now, days, key, issuerKey, extensions }: Certi
   const certificate = assembleCertificate({
     issuer,
     subject,
-    from: now - slack,
+    from: now - clockSkew,
     until: now + days * dayMilliseconds,
     publicKey: publicKeyDer(key),
     issuerKey,

@@ -1,4 +1,4 @@
-/** Certificates and requests as X.509 and PKCS#10 have them, out of DER values. */
+/** Encodes X.509 certificates and PKCS#10 requests in DER. */
 import { type KeyObject, randomBytes, sign, X509Certificate } from "node:crypto";
 import { quoted } from "@dray/api";
 import { addressBytes, parseAddress } from "@dray/api/ip";
@@ -66,7 +66,9 @@ const curves: Readonly<Record<string, readonly [id: string, digest: string] | un
 };
 const emptyValue = tagged(0x05);
 
-/** How a key signs, as Go's crypto/x509 chooses. Throws a TypeError for a kind of key that cannot. */
+/**
+ * Returns how a key signs, as Go's crypto/x509 chooses. Throws a TypeError for an unsupported kind of key.
+ */
 export function signatureOf(key: KeyObject): {
   readonly algorithm: Buffer;
   readonly digest: string | null;
@@ -95,7 +97,7 @@ export function distinguishedName(name: { commonName: string; organizations?: re
   );
 }
 
-/** The subject of an authority's certificate, byte for byte: what its certificates name as their issuer. */
+/** Returns the subject of an authority's certificate, byte for byte: the issuer of its certificates. */
 export function subjectOf(certificate: string): Buffer {
   const der = new X509Certificate(certificate).raw;
   const fields = children(children(der)[0]!);
@@ -104,7 +106,7 @@ export function subjectOf(certificate: string): Buffer {
   return fields[first + 4]!;
 }
 
-/** The value of an extension of a certificate. */
+/** Returns the value of an extension of a certificate. */
 export function extensionOf(certificate: string, id: string): Buffer | undefined {
   const fields = children(children(new X509Certificate(certificate).raw)[0]!);
   const all = fields.find((field) => field[0] === 0xa3);
@@ -126,7 +128,7 @@ export function alternativeNames(options: {
   ];
 }
 
-/** Four bytes for an IPv4 address, however it is written, as Go's crypto/x509 has it. */
+/** Four bytes for an IPv4 address in either notation, as Go's crypto/x509. */
 function sanBytes(text: string): Uint8Array {
   const address = parseAddress(text);
   if (typeof address === "string") throw new TypeError(`${quoted(text)} is not an IP address: ${address}`);

@@ -20,7 +20,7 @@ async function eventually(ask: () => Promise<boolean>): Promise<void> {
   }
 }
 
-test("API servers behind this one learn whom to believe, and it stays so", async () => {
+test("the ConfigMap for API servers behind this one is created and kept", async () => {
   const tested = await testServer({
     serving: { ...pair, clientAuthority: `${clients.certificate}\n${clients.certificate}` },
     requestHeader: { clientAuthority: proxies.certificate, allowedNames: ["front"] },
@@ -52,7 +52,7 @@ test("API servers behind this one learn whom to believe, and it stays so", async
   await tested.server.close();
 });
 
-test("without front proxies nothing is said of them, and without authorities nothing at all", async () => {
+test("without front proxies the ConfigMap has no keys for them, and without authorities it does not exist", async () => {
   const tested = await testServer({ serving: { ...pair, clientAuthority: clients.certificate } });
   assert.deepEqual(Object.keys(await dataOf(tested)), ["client-ca-file"]);
   await tested.server.close();

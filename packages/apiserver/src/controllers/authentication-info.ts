@@ -8,27 +8,27 @@ import { deepEqual } from "../storage/json.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { OwnObjects } from "../write/own-objects.ts";
 
-/** How this server authenticates clients, as it tells the API servers behind it. */
+/** How this server authenticates clients, published for the API servers behind it. */
 export interface AuthenticationInfo {
-  /** PEM of the authority whose client certificates are believed. */
+  /** PEM of the authority of client certificates. */
   readonly clientAuthority?: string | undefined;
   readonly requestHeader?: RequestHeader | undefined;
 }
 
 const namespace = "kube-system";
 const name = "extension-apiserver-authentication";
-/** Milliseconds that a certificate may have ended before: clocks differ. */
-const slack = 5 * 60_000;
+/** Milliseconds for which an expired certificate is kept, for clock skew. */
+const clockSkew = 5 * 60_000;
 
 type Data = Readonly<Record<string, string>>;
 
 /**
- * Keeps the ConfigMap kube-system/extension-apiserver-authentication: what other servers have put into it stays, as long
- * as its certificates are valid.
+ * Keeps the ConfigMap kube-system/extension-apiserver-authentication up to date. Entries of other servers
+ * stay as long as their certificates are valid.
  *
  * Upstream: pkg/controlplane/controller/clusterauthenticationtrust
  */
-export class AuthenticationInfoKeeper {
+export class AuthenticationInfoController {
   readonly #own: OwnObjects;
   readonly #served: ServedResource;
   readonly #info: AuthenticationInfo;
@@ -44,7 +44,7 @@ export class AuthenticationInfoKeeper {
     this.#queue = createWorkQueue({ name: "authentication-info", clock, log, reconcile });
   }
 
-  /** Makes it, or brings it up to date, and keeps it so. */
+  /** Creates or updates the ConfigMap, and restores it after changes. */
   async start(storage: Storage): Promise<void> {
     await this.#sync();
     storage.cache("configmaps").subscribe(({ object }) => {
@@ -101,7 +101,7 @@ function combinedData(present: Data, info: AuthenticationInfo, now: number): Rec
   return data;
 }
 
-/** The names in a value of the ConfigMap; none if somebody has made it unreadable. */
+/** Returns the names in a value of the ConfigMap; empty if it is malformed. */
 function namesIn(text: string | undefined): string[] {
   try {
     const names: unknown = JSON.parse(text ?? "[]");
@@ -111,7 +111,7 @@ function namesIn(text: string | undefined): string[] {
   }
 }
 
-/** The certificates of a text, each once, without those that have ended. */
+/** Returns the certificates of a text without duplicates and expired ones. */
 function combinedCertificates(text: string, now: number): string {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
   const valid = blocks
@@ -122,7 +122,7 @@ function combinedCertificates(text: string, now: number): string {
 
 function isValid(block: string, now: number): boolean {
   try {
-    return new X509Certificate(block).validToDate.getTime() > now - slack;
+    return new X509Certificate(block).validToDate.getTime() > now - clockSkew;
   } catch {
     return false;
   }

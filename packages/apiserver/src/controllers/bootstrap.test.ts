@@ -6,7 +6,7 @@ import { testServer } from "../testing/test-server.ts";
 
 const path = "/apis/rbac.authorization.k8s.io/v1";
 
-test("a server gives back to its roles and bindings what they lack, unless they say otherwise", async () => {
+test("a server restores missing rules and subjects of its roles and bindings, unless their annotation forbids it", async () => {
   const store = memoryStore(systemClock);
   const first = await testServer({ store });
   const role = (name: string): string => `${path}/clusterroles/${name}`;
@@ -39,7 +39,7 @@ test("a server gives back to its roles and bindings what they lack, unless they 
   await second.server.close();
 });
 
-test("a feature gate brings the rights of those who need them, and the roles of controllers", async () => {
+test("a feature gate adds the rules and controller roles that it requires", async () => {
   const rightsOf = async (gates: Readonly<Record<string, boolean>>, kubernetesVersion: string) => {
     const featureGates = new Map(Object.entries(gates));
     const { call, server } = await testServer({ featureGates, kubernetesVersion });
@@ -86,7 +86,7 @@ test("a feature gate brings the rights of those who need them, and the roles of 
   assert.deepEqual(await rightsOf(gates, "1.37"), [true, true, true, true, true, ...certificates, 200]);
 });
 
-test("the range of the services' addresses is there and ready, and what is said of it stays", async () => {
+test("the ServiceCIDR kubernetes exists and is ready, and its other fields stay", async () => {
   const store = memoryStore(systemClock);
   const address = "/apis/networking.k8s.io/v1/servicecidrs/kubernetes";
   const first = await testServer({ store });

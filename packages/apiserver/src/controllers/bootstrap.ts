@@ -19,9 +19,9 @@ const options = {
 } as const;
 
 /**
- * Creates what every cluster begins with and this one lacks: namespaces, roles and bindings, priority classes, the
- * service `kubernetes` and the range of its address. Roles and bindings that lack something that they should have get it, unless their annotation
- * says otherwise; all else that is there already is left as it is.
+ * Creates the objects of a new cluster that are missing: namespaces, roles and bindings, priority classes,
+ * the service `kubernetes` and the range of its address. Missing rules and subjects are added to existing
+ * roles and bindings, unless their annotation says otherwise; other existing objects stay as they are.
  */
 export async function bootstrap(
   registry: Registry,
@@ -60,7 +60,7 @@ export async function bootstrap(
     if (present === undefined) return ensure(resource, draft, namespace);
     return reconcile(registry, resource, present.object, draft as unknown as KubeObject);
   };
-  // Writes of one turn share one durable commit.
+  // Writes of one turn of the event loop share one durable commit.
   await Promise.all([
     ...namespaceNames.map((name) =>
       ensure(served("", "namespaces"), { apiVersion: "v1", kind: "Namespace", metadata: { name }, spec: {} }),
@@ -83,23 +83,23 @@ export async function bootstrap(
       "kube-system",
     );
   await Promise.all([
-    // From when on secrets with tokens are marked when they are used: unmarked ones may be cleaned away later.
+    // The time since which secrets with tokens are marked when used: unmarked ones may be cleaned up later.
     configMap("kube-apiserver-legacy-service-account-token-tracking", { since: registry.now().slice(0, 10) }),
     ...policy.filter(({ metadata }) => metadata.namespace !== undefined).map(ensurePolicy),
   ]);
 }
 
-/** Adds to a role the rules, and to a binding the subjects, that it should have and lacks. */
+/** Adds missing rules to a role, and missing subjects to a binding. */
 async function reconcile(
   registry: Registry,
   served: ServedResource,
   present: KubeObject,
-  wanted: KubeObject,
+  desired: KubeObject,
 ): Promise<void> {
   if (present.metadata.annotations?.["rbac.authorization.kubernetes.io/autoupdate"] === "false") return;
   const changed = served.resource.endsWith("roles")
-    ? withRules(present as ClusterRole, wanted as ClusterRole)
-    : withSubjects(present as ClusterRoleBinding, wanted as ClusterRoleBinding);
+    ? withRules(present as ClusterRole, desired as ClusterRole)
+    : withSubjects(present as ClusterRoleBinding, desired as ClusterRoleBinding);
   if (changed === undefined) return;
   const { name, namespace = "" } = present.metadata;
   await registry.update(
@@ -108,20 +108,20 @@ async function reconcile(
   );
 }
 
-function withRules(present: ClusterRole, wanted: ClusterRole): ClusterRole | undefined {
-  // The rules of an aggregating role follow from others.
-  if (wanted.aggregationRule) return undefined;
-  const missing = uncovered(present.rules ?? [], wanted.rules ?? []);
+function withRules(present: ClusterRole, desired: ClusterRole): ClusterRole | undefined {
+  // The rules of an aggregating role are computed from other roles.
+  if (desired.aggregationRule) return undefined;
+  const missing = uncovered(present.rules ?? [], desired.rules ?? []);
   return missing.length === 0 ? undefined : { ...present, rules: [...(present.rules ?? []), ...missing] };
 }
 
 function withSubjects(
   present: ClusterRoleBinding,
-  wanted: ClusterRoleBinding,
+  desired: ClusterRoleBinding,
 ): ClusterRoleBinding | undefined {
-  // A role reference never changes: a binding to another role is somebody's own.
-  if (!deepEqual(present.roleRef, wanted.roleRef)) return undefined;
-  const missing = (wanted.subjects ?? []).filter(
+  // A role reference is immutable: a binding to another role belongs to a user.
+  if (!deepEqual(present.roleRef, desired.roleRef)) return undefined;
+  const missing = (desired.subjects ?? []).filter(
     (subject) => !(present.subjects ?? []).some((own) => deepEqual(own, subject)),
   );
   if (missing.length === 0) return undefined;

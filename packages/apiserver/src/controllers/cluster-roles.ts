@@ -6,9 +6,9 @@ import { deepEqual, thaw } from "../storage/json.ts";
 import type { Registry } from "../write/registry.ts";
 
 /**
- * Keeps the rules of cluster roles with an aggregationRule equal to the union of the roles that it selects. Upstream
- * does this in a controller; here it follows the cache of the server itself, so that `admin`, `edit` and `view` are
- * complete as soon as the server answers.
+ * Keeps the rules of cluster roles with an aggregationRule equal to the union of the selected roles. Upstream
+ * does this in a controller; here it follows the cache of the server itself, so that `admin`, `edit` and
+ * `view` are complete as soon as the server accepts requests.
  */
 export function aggregateRoles(registry: Registry, resources: readonly ServedResource[], log: Log): void {
   const served = resources.find(({ resource }) => resource === "clusterroles")!;
@@ -21,7 +21,7 @@ export function aggregateRoles(registry: Registry, resources: readonly ServedRes
       if (!role.aggregationRule) continue;
       const rules = aggregated(role, roles);
       if (deepEqual(rules, role.rules ?? [])) continue;
-      await update(registry, served, role.metadata.name, rules, log);
+      await update(registry, served, { name: role.metadata.name, rules }, log);
     }
   };
   const schedule = (): void => {
@@ -54,8 +54,7 @@ function aggregated(role: ClusterRole, roles: readonly ClusterRole[]): PolicyRul
 async function update(
   registry: Registry,
   served: ServedResource,
-  name: string,
-  rules: PolicyRule[],
+  { name, rules }: { readonly name: string; readonly rules: PolicyRule[] },
   log: Log,
 ): Promise<void> {
   try {

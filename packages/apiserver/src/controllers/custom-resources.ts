@@ -21,7 +21,7 @@ import type { Registry } from "../write/registry.ts";
 
 const system = { name: "system:apiserver", groups: ["system:masters"] };
 
-/** What a definition serves now, and of what state of it that was made. */
+/** The served resources of a definition, and the state of the definition that they were built from. */
 interface Serving {
   readonly resources: readonly ServedResource[];
   readonly source: readonly unknown[];
@@ -29,10 +29,10 @@ interface Serving {
 }
 
 /**
- * Milliseconds for which what was begun under an old definition goes on, as upstream lets it: clients take a watch that
- * ends at once for a fault.
+ * Milliseconds for which watches of an old definition continue, as upstream: clients treat a watch that ends
+ * at once as an error.
  */
-const grace = 1_000;
+const watchGracePeriod = 1_000;
 
 export interface CustomResourcesParts {
   readonly registry: Registry;
@@ -43,9 +43,9 @@ export interface CustomResourcesParts {
 }
 
 /**
- * Follows the definitions of custom resources: gives them their names, serves what they define, and deletes their
- * objects when they are deleted. Everything is done again whenever something has changed, so that nothing is lost
- * where a server ends in between.
+ * Follows the definitions of custom resources: accepts their names, serves their resources, and deletes their
+ * objects when they are deleted. Everything is reconciled after each change, so that a restart of the server
+ * loses nothing.
  */
 export class CustomResources {
   readonly #registry: Registry;
@@ -53,12 +53,12 @@ export class CustomResources {
   readonly #conversion: ConversionParts;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** Ends at once what is about to end. */
+  /** Callbacks that end pending watches at once. */
   readonly #ending = new Set<() => void>();
-  /** Undefined where definitions are not served at all. */
+  /** Undefined if definitions are not served. */
   readonly #definitionResource: ServedResource | undefined;
   readonly #serving = new Map<string, Serving>();
-  /** Resources whose objects are being deleted: a change of them is looked at. */
+  /** Resources whose objects are being deleted; their changes are watched. */
   readonly #cleaning = new Map<string, () => void>();
   #dirty = new Set<string>();
   #working: Promise<void> = Promise.resolve();
@@ -78,7 +78,7 @@ export class CustomResources {
     return this.#definitionResource!;
   }
 
-  /** Serves what is there and follows what comes. */
+  /** Serves the stored definitions and follows changes. */
   async start(): Promise<void> {
     if (this.#definitionResource === undefined) return;
     const cache = this.#registry.cache(this.#served);
@@ -88,7 +88,8 @@ export class CustomResources {
     }
     cache.subscribe(({ type, object }) => {
       const definition = object as Definition;
-      // What is served changes with the definition itself: whoever reads that it is established finds it served.
+      // Served resources change together with the definition: a client that reads that it is established
+      // finds it served.
       if (type === "DELETED") this.#stop(definition.metadata.name);
       else this.#serve(definition);
       this.#touch(definition.metadata.name);
@@ -134,16 +135,17 @@ export class CustomResources {
     for (const name of names) {
       if (this.#ended) return;
       try {
-        await this.#bring(name);
+        await this.#reconcile(name);
       } catch (error) {
-        const gone = StatusError.is(error, "NotFound") || StatusError.is(error, "Conflict");
-        if (!gone) this.#log.error({ error, name }, "a definition of custom resources could not be followed");
+        const isGone = StatusError.is(error, "NotFound") || StatusError.is(error, "Conflict");
+        if (!isGone)
+          this.#log.error({ error, name }, "a definition of custom resources could not be followed");
       }
     }
   }
 
-  /** One step towards what the definition should be; each write leads to the next. */
-  async #bring(name: string): Promise<void> {
+  /** Takes one step towards the desired state of the definition; each write triggers the next. */
+  async #reconcile(name: string): Promise<void> {
     const definition = this.#find(name);
     if (definition === undefined) return;
     if (definition.metadata.deletionTimestamp !== undefined) {
@@ -165,7 +167,7 @@ export class CustomResources {
     return this.#write(definition, { ...definition.status!, conditions }, last);
   }
 
-  /** Writes the status; `last`: and lets the definition go. */
+  /** Writes the status; `last` also removes the finalizer. */
   async #write(definition: Definition, status: CustomResourceDefinitionStatus, last = false): Promise<void> {
     const { name, resourceVersion } = definition.metadata;
     await this.#registry.update(
@@ -210,7 +212,7 @@ export class CustomResources {
     const resources = resourcesOf(definition, ended.signal, this.#conversion);
     this.#resources.replace(old?.resources ?? [], resources);
     this.#serving.set(name, { resources, source, ended });
-    // What lasts was begun under the old definition: it begins anew.
+    // Watches began under the old definition: they must begin again.
     if (old !== undefined) this.#endLater(old);
   }
 
@@ -220,7 +222,7 @@ export class CustomResources {
       this.#ending.delete(end);
       ended.abort();
     };
-    const cancel = this.#clock.after(grace, end);
+    const cancel = this.#clock.after(watchGracePeriod, end);
     this.#ending.add(end);
   }
 
@@ -234,7 +236,7 @@ export class CustomResources {
     this.#cleaning.delete(name);
   }
 
-  /** Deletes the objects, waits until they are gone, then lets the definition go. */
+  /** Deletes the objects, waits until they are gone, then removes the finalizer. */
   async #cleanUp(definition: Definition): Promise<void> {
     const { name, finalizers = [] } = definition.metadata;
     if (!finalizers.includes(cleanupFinalizer)) return;
@@ -245,8 +247,8 @@ export class CustomResources {
       message,
     });
     if (!isTrue(definition, "Established")) {
-      const why = terminating("False", "NeverEstablished", "resource was never established");
-      await this.#writeCondition(definition, why, true);
+      const detail = terminating("False", "NeverEstablished", "resource was never established");
+      await this.#writeCondition(definition, detail, true);
       return;
     }
     const progress = terminating(
@@ -259,8 +261,8 @@ export class CustomResources {
       await this.#writeCondition(definition, progress);
       return;
     }
-    const left = await this.#deleteObjects(definition);
-    if (left > 0) {
+    const remaining = await this.#deleteObjects(definition);
+    if (remaining > 0) {
       this.#watchObjects(definition);
       return;
     }
@@ -270,7 +272,7 @@ export class CustomResources {
 
   async #deleteObjects(definition: Definition): Promise<number> {
     const resources = this.#serving.get(definition.metadata.name)?.resources ?? [];
-    // In the version in which they are stored nobody has to convert them.
+    // No conversion is needed in the stored version.
     const storage = storageVersion(definition)?.name;
     const resource = resources.find(({ version }) => version === storage) ?? resources[0];
     const cache = this.#registry.storage.cache(storedName(definition));
@@ -291,7 +293,7 @@ export class CustomResources {
           name: metadata.name,
           user: system,
           verb: "delete",
-          // Upstream's finalizer asks no admission: a policy cannot hold the objects back.
+          // Upstream's finalizer skips admission: a policy cannot keep the objects.
           admitted: true,
           options: { dryRun: false, fieldManager: "kube-apiserver", fieldValidation: "Ignore", force: false },
         },
@@ -302,7 +304,7 @@ export class CustomResources {
     }
   }
 
-  /** Looks again when an object has gone: some have finalizers of their own. */
+  /** Reconciles again when an object is gone: some have finalizers of their own. */
   #watchObjects(definition: Definition): void {
     const { name } = definition.metadata;
     if (this.#cleaning.has(name)) return;
@@ -316,7 +318,7 @@ export class CustomResources {
   }
 }
 
-/** A definition that has not got all the names that it wants. */
+/** Reports whether a definition does not have all requested names. */
 function isWaiting(definition: Definition): boolean {
   return !isTrue(definition, "NamesAccepted");
 }

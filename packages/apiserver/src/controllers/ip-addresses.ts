@@ -8,7 +8,7 @@ import type { OwnObjects } from "../write/own-objects.ts";
 const managedBy = "ipaddress.kubernetes.io/managed-by";
 const allocator = "ipallocator.k8s.io";
 
-/** IPAddress objects as upstream makes them: named after the address, with the service as their parent. */
+/** Writes IPAddress objects as upstream: named after the address, with the service as their parent. */
 export function ipAddressWriter(own: OwnObjects): IPAddressWriter {
   const served = own.served("networking.k8s.io", "ipaddresses");
   return {
@@ -26,7 +26,7 @@ export function ipAddressWriter(own: OwnObjects): IPAddressWriter {
   };
 }
 
-/** Brings IPAddress objects in line with the services: what a server that ended in between has left undone. */
+/** Makes IPAddress objects consistent with the services, after a server that stopped in between. */
 export async function repairAddresses(
   writer: IPAddressWriter,
   services: Iterable<KubeObject>,
@@ -37,8 +37,8 @@ export async function repairAddresses(
     for (const address of heldAddresses(object as Service)) owners.set(address, object as Service);
   }
   for (const { metadata } of [...addresses]) {
-    const ours = metadata.labels?.[managedBy] === allocator;
-    if (!owners.delete(metadata.name) && ours) await writer.remove(metadata.name);
+    const isOwn = metadata.labels?.[managedBy] === allocator;
+    if (!owners.delete(metadata.name) && isOwn) await writer.remove(metadata.name);
   }
   for (const [address, service] of owners) await writer.create(address, service);
 }

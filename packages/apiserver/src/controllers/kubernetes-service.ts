@@ -9,20 +9,20 @@ import type { Storage } from "../storage/storage.ts";
 import type { OwnObjects } from "../write/own-objects.ts";
 import { ipAddressWriter, repairAddresses } from "./ip-addresses.ts";
 
-/** Where clients find the server. */
+/** The address at which clients reach the server. */
 export interface Endpoint {
-  /** The first one has the address of the service `kubernetes` (--service-cluster-ip-range). */
+  /** The service `kubernetes` has its address in the first range (--service-cluster-ip-range). */
   readonly ranges: readonly AddressRange[];
   readonly port: number;
   /** Absent: the service `kubernetes` gets no endpoints. */
   readonly address?: string;
 }
 
-/** Address of the service `kubernetes`: the first one of the first range. */
+/** Returns the address of the service `kubernetes`: the first one of the first range. */
 export const apiServiceAddress = ([range]: readonly AddressRange[]): string =>
   addressText(range!.first, range!.family);
 
-/** Milliseconds after which what belongs to the service is looked after again, as upstream does. */
+/** Milliseconds between two reconciliations of the service, as upstream. */
 const reconcileInterval = 10_000;
 
 export interface KubernetesServiceParts {
@@ -32,7 +32,10 @@ export interface KubernetesServiceParts {
   readonly endpoint: Endpoint;
 }
 
-/** Gives services their addresses, and keeps the service `kubernetes` (kube-apiserver's kubernetesservice controller). */
+/**
+ * Allocates the addresses of services, and keeps the service `kubernetes` (kube-apiserver's kubernetesservice
+ * controller).
+ */
 export class KubernetesService {
   readonly #own: OwnObjects;
   readonly #storage: Storage;
@@ -48,13 +51,13 @@ export class KubernetesService {
     this.#writer = ipAddressWriter(own);
   }
 
-  /** From here on services can be written. */
+  /** Services can be written once this resolves. */
   async prepare(): Promise<void> {
     this.#allocator.writer = this.#writer;
     await keepServiceCIDR(this.#own, this.#endpoint);
   }
 
-  /** Mends what a server before this one has left undone, and makes the service. Needs its namespace. */
+  /** Repairs IPAddress objects after a crash, and creates the service. Its namespace must exist. */
   async start(): Promise<void> {
     const objects = (resource: string): KubeObject[] => {
       const cache = this.#storage.cache(resource);
@@ -64,7 +67,7 @@ export class KubernetesService {
     await keepKubernetesService(this.#own, this.#endpoint);
   }
 
-  /** Makes again what somebody has taken away, until the signal. */
+  /** Restores deleted or changed objects, until the signal aborts. */
   keep(clock: Clock, log: Log, signal: AbortSignal): void {
     if (signal.aborted) return;
     const cancel = clock.after(reconcileInterval, async () => {
@@ -81,7 +84,7 @@ export class KubernetesService {
   }
 }
 
-/** The ServiceCIDR `kubernetes`, ready; one family of the flag's may be added to it later. */
+/** Keeps the ServiceCIDR `kubernetes` ready; the second family of the flag may be added to it later. */
 async function keepServiceCIDR(own: OwnObjects, { ranges }: Endpoint): Promise<void> {
   const served = own.served("networking.k8s.io", "servicecidrs");
   const cidrs = ranges.map(({ text }) => text);
@@ -119,7 +122,7 @@ async function keepServiceCIDR(own: OwnObjects, { ranges }: Endpoint): Promise<v
   );
 }
 
-/** The service `kubernetes` in `default`, and where it leads to. */
+/** Keeps the service `kubernetes` in `default`, and its endpoints. */
 async function keepKubernetesService(own: OwnObjects, endpoint: Endpoint): Promise<void> {
   const metadata = { name: "kubernetes", namespace: "default" };
   const port = { name: "https", protocol: "TCP", port: endpoint.port };
@@ -141,7 +144,7 @@ async function keepKubernetesService(own: OwnObjects, endpoint: Endpoint): Promi
   });
   const { address } = endpoint;
   if (address === undefined) return;
-  // A server on one machine alone is at a loopback address, which endpoints of others may not have.
+  // A server on a single machine has a loopback address, which is not allowed in endpoints of users.
   const isLocal = address === "::1" || address.startsWith("127.");
   await keep(
     own,
@@ -170,8 +173,8 @@ async function keepKubernetesService(own: OwnObjects, endpoint: Endpoint): Promi
 }
 
 /**
- * There with these contents, whatever else it holds. Created with the fields of `first`, where validation refuses the
- * contents to everybody but the server.
+ * Ensures that an object exists with these contents; other fields stay. It is created with the fields of
+ * `first` if only the server itself may write the contents.
  */
 async function keep(own: OwnObjects, served: ServedResource, draft: object, first: object): Promise<void> {
   const { apiVersion: _, kind: __, metadata, ...contents } = draft as KubeObject & Record<string, unknown>;

@@ -6,7 +6,10 @@ import type { Registry } from "../write/registry.ts";
 
 const lastUsed = "kubernetes.io/legacy-token-last-used";
 
-/** Notes on the secret on which day its token was used, so that unused ones can be cleaned away (KEP-2799). */
+/**
+ * Records on the secret the day on which its token was last used, so that unused ones can be cleaned up
+ * (KEP-2799).
+ */
 export async function markUsed(
   registry: Registry,
   resources: readonly ServedResource[],

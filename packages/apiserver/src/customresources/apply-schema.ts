@@ -17,7 +17,7 @@ const scalars: Readonly<Record<string, TypeSchema>> = {
 /** Metadata is the same everywhere. */
 const metadata = (): FieldSchema => builtInType("v1", "ConfigMap")!.schema.map!.fields!.get("metadata")!;
 
-/** How a custom resource is merged: its schema, with the fields that every object has. */
+/** Returns the merge schema of a custom resource: its own schema, with the fields that every object has. */
 export function applySchema(schema: Schema | undefined, keepsUnknown: boolean): TypeSchema {
   if (schema === undefined) return withObjectFields(anyValue, true);
   return withObjectFields(typeOf(schema, keepsUnknown), keepsUnknown || preserves(schema));
@@ -32,7 +32,7 @@ function withObjectFields(type: TypeSchema, open: boolean): TypeSchema {
   };
 }
 
-/** `keepsUnknown` is handed down: what is in preserved values may have further fields, too. */
+/** `keepsUnknown` is inherited: preserved values may have unknown fields at any depth. */
 function typeOf(schema: Schema, keepsUnknown: boolean): TypeSchema {
   const keeps = keepsUnknown || preserves(schema);
   if (isIntOrString(schema)) return { scalar: "any", list: untypedList, map: freeMap };
@@ -50,7 +50,7 @@ function typeOf(schema: Schema, keepsUnknown: boolean): TypeSchema {
         map: mapOf(schema, keeps),
       };
     case "string":
-      // structured-merge-diff takes text with a format for any scalar, but for bytes.
+      // structured-merge-diff accepts any scalar for a string with a format, except for bytes.
       return { scalar: schema.format && schema.format !== "byte" ? "any" : "string" };
     default:
       return scalars[schema.type!] ?? { scalar: "any" };

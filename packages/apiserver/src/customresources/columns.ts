@@ -6,7 +6,7 @@ import type { Cell, Column, Printer } from "../tables/column.ts";
 import { parseJsonPath } from "./json-path.ts";
 import { findAll } from "./json-path-find.ts";
 
-/** What tables show without columns of a definition: when the object was made. */
+/** The default column of tables: the age. */
 const age: CustomResourceColumnDefinition = {
   name: "Age",
   type: "date",
@@ -22,14 +22,17 @@ const nameColumn: Column = {
   priority: 0,
 };
 
-/** The columns of a version (apiextensions.k8s.io/v1 additionalPrinterColumns); an invalid path ends them. */
+/**
+ * Returns the columns of a version (apiextensions.k8s.io/v1 additionalPrinterColumns); an invalid path ends
+ * the list.
+ */
 export function printerOf(
   definitions: readonly CustomResourceColumnDefinition[] | undefined,
 ): Printer<KubeObject> {
-  const wanted = definitions === undefined || definitions.length === 0 ? [age] : definitions;
+  const selected = definitions === undefined || definitions.length === 0 ? [age] : definitions;
   const columns: Column[] = [nameColumn];
   const cells: ((object: KubeObject, now: number) => Cell | null)[] = [];
-  for (const { name, type, format = "", description, priority = 0, jsonPath } of wanted) {
+  for (const { name, type, format = "", description, priority = 0, jsonPath } of selected) {
     const path = parseJsonPath(jsonPath);
     if (path === undefined) break;
     columns.push({
@@ -50,7 +53,7 @@ export function printerOf(
   };
 }
 
-/** How the scale of a custom resource is printed. */
+/** Columns of the scale of a custom resource. */
 export const scalePrinter: Printer<KubeObject> = printerOf([
   { name: "Desired", type: "integer", description: "Number of desired replicas", jsonPath: ".spec.replicas" },
   {
@@ -80,14 +83,14 @@ function cellOf(type: string, value: unknown, now: number): Cell | null {
 
 const timestamp = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
-/** How long ago a time was, as the API server reads times of old clients: nothing is one that is not known. */
+/** Formats the age of a time as the API server does for old clients: an unknown time is empty. */
 function dateCell(value: string, now: number): string {
   if (value === "" || value === "null") return "<unknown>";
   const valid = timestamp.test(value) && !Number.isNaN(Date.parse(value));
   return valid ? ageText(value, now) : "<invalid>";
 }
 
-/** Objects and lists as Go writes JSON, other values as Go's `%v` prints them. */
+/** Formats objects and lists as Go's JSON, other values with Go's `%v`. */
 function text(value: unknown): string {
   if (value === null) return "<no value>";
   if (typeof value === "number" && !Number.isSafeInteger(value)) return floatText(value);

@@ -16,7 +16,7 @@ const group = "stable.example.com";
 const collection = (version: string): string => `/apis/${group}/${version}/namespaces/n/sites`;
 const string = { type: "string" };
 
-/** Between `hostPort` of v1, and `host` and `port` of v2. */
+/** Converts between `hostPort` of v1, and `host` and `port` of v2. */
 function inVersion(object: Converted, apiVersion: string): Converted {
   if (apiVersion.endsWith("/v2")) {
     const { hostPort = "", ...rest } = object;
@@ -30,20 +30,22 @@ function inVersion(object: Converted, apiVersion: string): Converted {
 describe("a conversion webhook", () => {
   const hooks = new Hooks();
   let tested: TestServer;
-  /** Changes what the webhook answers. */
-  let spoil: (review: { response: { convertedObjects: object[] } }) => object = (review) => review;
+  /** Changes the response of the webhook. */
+  let alterResponse: (review: { response: { convertedObjects: object[] } }) => object = (review) => review;
 
   before(() => hooks.start());
   after(() => hooks.stop());
   beforeEach(async () => {
-    spoil = (review) => review;
+    alterResponse = (review) => review;
     hooks.asked.length = 0;
     hooks.replies.set("convert", ({ apiVersion, request }: Review) => {
       const convertedObjects = request.objects.map((object: Converted) =>
         inVersion(object, request.desiredAPIVersion),
       );
       const response = { uid: request.uid, convertedObjects, result: { status: "Success" } };
-      return JSON.stringify(spoil({ ...{ kind: "ConversionReview", apiVersion }, response } as never));
+      return JSON.stringify(
+        alterResponse({ ...{ kind: "ConversionReview", apiVersion }, response } as never),
+      );
     });
     tested = await testServer();
     await tested.namespace("n");
@@ -94,7 +96,7 @@ describe("a conversion webhook", () => {
     return body.items.map(({ metadata }: Converted) => metadata.name);
   };
 
-  test("shows an object in the version that is asked for", async () => {
+  test("serves an object in the requested version", async () => {
     const created = await create("v1", "a", { hostPort: "localhost:8080" }, { labels: { x: "y" } });
     assert.equal(hooks.asked.length, 0);
     const { body } = await tested.call("GET", `${collection("v2")}/a`);
@@ -108,7 +110,7 @@ describe("a conversion webhook", () => {
       [apiVersion, request.desiredAPIVersion, request.objects.length],
       ["apiextensions.k8s.io/v1", `${group}/v2`, 1],
     );
-    // What was converted is remembered as long as it is stored.
+    // Converted objects are cached as long as they are stored.
     await tested.call("GET", `${collection("v2")}/a`);
     assert.equal(hooks.asked.length, 1);
     const table = await tested.call("GET", `${collection("v2")}/a`, {
@@ -117,7 +119,7 @@ describe("a conversion webhook", () => {
     assert.deepEqual(table.body.rows[0].cells, ["a", "localhost", "8080"]);
   });
 
-  test("writes in any version are stored in one, and lists show objects of both", async () => {
+  test("writes in any version are stored in one, and lists contain objects of both", async () => {
     assert.equal((await create("v2", "a", { host: "h1", port: "1" })).body.host, "h1");
     const versions = [false, true];
     await tested.call("PATCH", `${definitions}/sites.${group}`, {
@@ -155,13 +157,13 @@ describe("a conversion webhook", () => {
     assert.equal(replaced.status, 200);
     assert.equal((await tested.call("GET", `${collection("v2")}/b`)).body.port, "4");
     assert.equal((await tested.call("DELETE", `${collection("v1")}/b`)).status, 200);
-    // The definition goes with its objects.
+    // The definition is deleted together with its objects.
     await tested.call("DELETE", `${definitions}/sites.${group}`);
     while ((await tested.call("GET", `${definitions}/sites.${group}`)).status !== 404)
       await new Promise((resolve) => setImmediate(resolve));
   });
 
-  test("objects are selected by the fields that they have in the version", async () => {
+  test("objects are selected by their fields in the requested version", async () => {
     const path = `${collection("v2")}?watch=1&resourceVersion=0&fieldSelector=host%3Dh1`;
     const watched = tested.watch(path, 4);
     await create("v2", "a", { host: "h1", port: "80" });
@@ -183,8 +185,8 @@ describe("a conversion webhook", () => {
     ]);
   });
 
-  const spoilt: Readonly<
-    Record<string, readonly [change: (converted: Record<string, unknown>) => object, why: RegExp]>
+  const altered: Readonly<
+    Record<string, readonly [change: (converted: Record<string, unknown>) => object, reason: RegExp]>
   > = {
     "another name": [
       (object) => ({ ...object, metadata: { ...(object["metadata"] as object), name: "b" } }),
@@ -203,10 +205,10 @@ describe("a conversion webhook", () => {
       /metadata.labels\[a\] must be a string/,
     ],
   };
-  for (const [name, [change, why]] of Object.entries(spoilt)) {
+  for (const [name, [change, reason]] of Object.entries(altered)) {
     test(`must not answer with ${name}`, async () => {
       await create("v1", "a", { hostPort: "h:1" });
-      spoil = ({ response, ...rest }) => ({
+      alterResponse = ({ response, ...rest }) => ({
         ...rest,
         response: {
           ...response,
@@ -219,16 +221,16 @@ describe("a conversion webhook", () => {
         body.message,
         /^conversion webhook for stable.example.com\/v1, Kind=Site returned invalid/,
       );
-      assert.match(body.message, why);
-      // Nothing wrong is remembered.
-      spoil = (review) => review;
+      assert.match(body.message, reason);
+      // Invalid responses are not cached.
+      alterResponse = (review) => review;
       assert.equal((await tested.call("GET", `${collection("v2")}/a`)).status, 200);
     });
   }
 
   test("may change labels and annotations, and no other metadata", async () => {
     const { body: created } = await create("v1", "a", { hostPort: "h:1" }, { labels: { x: "y" } });
-    spoil = ({ response, ...rest }) => ({
+    alterResponse = ({ response, ...rest }) => ({
       ...rest,
       response: {
         ...response,
@@ -247,24 +249,24 @@ describe("a conversion webhook", () => {
     assert.deepEqual(metadata, { ...created.metadata, labels: { z: "1" } });
   });
 
-  test("fails as it says, or cannot be reached", async () => {
+  test("its errors are reported, also when it cannot be reached", async () => {
     await create("v1", "a", { hostPort: "h:1" });
     const ask = async (): Promise<string> => (await tested.call("GET", `${collection("v2")}/a`)).body.message;
     const because = "conversion webhook for stable.example.com/v1, Kind=Site failed: ";
-    spoil = ({ response, ...rest }) => ({
+    alterResponse = ({ response, ...rest }) => ({
       ...rest,
       response: { ...response, result: { status: "Failure", message: "no such port" } },
     });
     assert.equal(await ask(), `${because}no such port`);
-    spoil = ({ response, ...rest }) => ({ ...rest, response: { ...response, uid: "x" } });
+    alterResponse = ({ response, ...rest }) => ({ ...rest, response: { ...response, uid: "x" } });
     assert.match(await ask(), /failed: expected response.uid=".+", got "x"$/);
-    spoil = ({ response, ...rest }) => ({ ...rest, response: { ...response, convertedObjects: [] } });
+    alterResponse = ({ response, ...rest }) => ({ ...rest, response: { ...response, convertedObjects: [] } });
     assert.match(await ask(), /returned 0 objects, expected 1$/);
     hooks.replies.set("convert", () => 503);
     assert.match(await ask(), /^conversion webhook for .* failed: /);
     const [event] = await tested.watch(`${collection("v2")}?watch=1`, 1);
     assert.equal(event!.type, "ERROR");
-    // Who asks for the version in which it is stored needs no webhook.
+    // The stored version needs no webhook.
     assert.equal((await tested.call("GET", `${collection("v1")}/a`)).status, 200);
   });
 });

@@ -8,12 +8,12 @@ import { isPlain, type Plain } from "../structural-schemas/schema.ts";
 import type { WebhookClient } from "../webhook/client.ts";
 import { CallFailure } from "../webhook/errors.ts";
 
-/** Upstream: apiextensions-apiserver, pkg/apiserver/conversion; the client waits as long. */
+/** Timeout of the client. Upstream: apiextensions-apiserver, pkg/apiserver/conversion */
 const timeoutSeconds = 30;
 /** Versions of ConversionReview that are sent. */
 const known = new Set(["v1", "v1beta1"]);
 
-/** What a conversion webhook is asked with. */
+/** Dependencies of a conversion webhook. */
 export interface ConversionParts {
   readonly webhooks: Pick<WebhookClient, "post">;
   readonly newId: () => string;
@@ -34,14 +34,14 @@ export class ConversionWebhook {
   }
 
   /**
-   * Returns the objects, which are of one version, in another one. Of their metadata only labels and annotations may
-   * differ. Throws 500.
+   * Returns the objects, which have one version, in another one. Only labels and annotations of their
+   * metadata may change. Throws 500.
    */
   async convert(objects: readonly KubeObject[], apiVersion: string): Promise<KubeObject[]> {
     const [first] = objects;
     if (first === undefined) return [];
     const from = `${first.apiVersion}, Kind=${first.kind}`;
-    const wrong = (why: string): Error => serverError(`conversion webhook for ${from} ${why}`);
+    const wrong = (reason: string): Error => serverError(`conversion webhook for ${from} ${reason}`);
     let made: readonly unknown[];
     try {
       made = await this.#ask(objects, apiVersion);
@@ -73,7 +73,7 @@ export class ConversionWebhook {
   }
 }
 
-/** The objects in the answer of a webhook. Throws CallFailure. */
+/** Returns the objects of the webhook's response. Throws CallFailure. */
 function convertedObjects(text: string, sent: { apiVersion: string; uid: string }): readonly unknown[] {
   const { kind, apiVersion, response } = parsed(text);
   const isV1 = sent.apiVersion.endsWith("/v1");
@@ -103,7 +103,7 @@ function parsed(text: string): Plain {
   }
 }
 
-/** What a webhook has made of an object, with the metadata of that; a text says what is wrong with it. */
+/** Returns the converted object with its original metadata; a text is the error. */
 function checked(original: KubeObject, made: unknown, apiVersion: string): KubeObject | string {
   if (!isPlain(made)) return "Object 'Kind' is missing";
   if (made["apiVersion"] !== apiVersion)

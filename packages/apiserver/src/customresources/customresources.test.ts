@@ -5,15 +5,15 @@ import { type Answer, type CallOptions, type TestServer, testServer } from "../t
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const applyPatch = { "content-type": "application/apply-patch+yaml" };
 
-interface Sketch {
+interface DefinitionOptions {
   readonly schema?: object;
   readonly names?: object;
   readonly version?: object;
   readonly versions?: readonly object[];
 }
 
-/** A definition of widgets in a group of its own. */
-function widgets(group: string, { schema, names, version, versions }: Sketch = {}): object {
+/** Returns a definition of widgets in a group of its own. */
+function widgets(group: string, { schema, names, version, versions }: DefinitionOptions = {}): object {
   const openAPIV3Schema = {
     type: "object",
     properties: { spec: schema ?? { type: "object", properties: { size: { type: "integer" } } } },
@@ -56,9 +56,9 @@ suite("custom resources", () => {
   const condition = (answer: Answer, type: string): { status: string; reason: string } | undefined =>
     answer.body.status?.conditions?.find((one: { type: string }) => one.type === type);
 
-  /** Defines widgets and waits until they are served; answers the path of their collection. */
-  async function define(group: string, sketch?: Sketch, version = "v1"): Promise<string> {
-    const answer = await call("POST", definitions, { body: widgets(group, sketch) });
+  /** Creates a definition of widgets and waits until it is served; returns the path of the collection. */
+  async function define(group: string, options?: DefinitionOptions, version = "v1"): Promise<string> {
+    const answer = await call("POST", definitions, { body: widgets(group, options) });
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
     await until(`/apis/${group}/${version}`, ({ status }) => status === 200);
     return `/apis/${group}/${version}/namespaces/n/widgets`;
@@ -71,7 +71,7 @@ suite("custom resources", () => {
     spec,
   });
 
-  test("a definition is established, is served and is discovered, and is gone with its objects", async () => {
+  test("a definition is established, served and discovered, and deleted with its objects", async () => {
     const group = "life.example.com";
     const path = await define(group);
     const found = await until(
@@ -103,7 +103,7 @@ suite("custom resources", () => {
     assert.equal(gone.body, "404 page not found\n");
   });
 
-  test("the second definition of a name is not accepted until the first is gone", async () => {
+  test("the second definition with a name is not accepted until the first is gone", async () => {
     const group = "names.example.com";
     await define(group);
     const rival = widgets(group, { names: { plural: "gadgets", shortNames: ["g"] } }) as {
@@ -122,7 +122,7 @@ suite("custom resources", () => {
     await until(`/apis/${group}/v1/gadgets`, ({ status }) => status === 200);
   });
 
-  test("what the schema lacks is pruned, or refused by strict validation; defaults are filled in", async () => {
+  test("unknown fields are pruned, or rejected by strict validation; defaults are filled in", async () => {
     const group = "fields.example.com";
     const path = await define(group, {
       schema: {
@@ -145,7 +145,7 @@ suite("custom resources", () => {
     assert.deepEqual((await call("POST", path, { body: bare })).body.spec, { size: 3 });
   });
 
-  test("what is stored is read with the schema of today", async () => {
+  test("stored objects are decoded with the current schema", async () => {
     const group = "today.example.com";
     const path = await define(group);
     await call("POST", path, { body: widget(group, { size: 1 }) });
@@ -159,7 +159,7 @@ suite("custom resources", () => {
     assert.equal(read.body.metadata.generation, 1);
   });
 
-  test("values and rules are judged; what was wrong before may stay", async () => {
+  test("values and rules are validated; existing violations may stay", async () => {
     const group = "rules.example.com";
     const path = await define(group, {
       schema: {
@@ -188,7 +188,7 @@ suite("custom resources", () => {
     assert.equal((await call("PATCH", `${path}/a`, { body: { spec: { size: 6 } } })).status, 200);
   });
 
-  test("a patch that changes nothing writes only objects of an older storage version", async () => {
+  test("a patch without changes writes only objects of an older storage version", async () => {
     const group = "migrated.example.com";
     const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
     const versions = (storage: string): object[] =>
@@ -200,14 +200,14 @@ suite("custom resources", () => {
     const first = await patched();
     assert.equal(await patched(), first);
     await call("PATCH", `${definitions}/widgets.${group}`, { body: { spec: { versions: versions("v2") } } });
-    // The server takes up the new definition a moment later.
+    // The server serves the new definition a moment later.
     let migrated = first;
     for (let attempt = 0; attempt < 100 && migrated === first; attempt++) migrated = await patched();
     assert.notEqual(migrated, first, "written as v2");
     assert.equal(await patched(), migrated);
   });
 
-  test("an object is in every version that is served", async () => {
+  test("an object is served in every served version", async () => {
     const group = "versions.example.com";
     const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
     const path = await define(group, {
@@ -309,7 +309,7 @@ suite("custom resources", () => {
     assert.equal(unknown.status, 400);
   });
 
-  test("the schema is published, and goes with the definition", async () => {
+  test("the schema is published until the definition is deleted", async () => {
     const group = "published.example.com";
     await define(group);
     const url = `/openapi/v3/apis/${group}/v1`;
@@ -321,9 +321,9 @@ suite("custom resources", () => {
     await until(url, ({ status }) => status === 404);
   });
 
-  test("definitions that cannot be are refused", async () => {
-    const refusal = async (group: string, sketch: Sketch): Promise<string> => {
-      const answer = await call("POST", `${definitions}?dryRun=All`, { body: widgets(group, sketch) });
+  test("invalid definitions are rejected", async () => {
+    const refusal = async (group: string, options: DefinitionOptions): Promise<string> => {
+      const answer = await call("POST", `${definitions}?dryRun=All`, { body: widgets(group, options) });
       assert.equal(answer.status, 422);
       return answer.body.message;
     };

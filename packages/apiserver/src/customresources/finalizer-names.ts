@@ -2,7 +2,7 @@ import { type KubeObject, qualifiedName, quoted } from "@dray/api";
 
 const standard = new Set(["orphan", "foregroundDeletion", "kubernetes"]);
 
-/** What is warned of in the names of new finalizers. */
+/** Returns the warnings for the names of new finalizers. */
 export function finalizerWarnings(object: KubeObject, old: KubeObject | undefined): string[] {
   const known = new Set(old?.metadata.finalizers ?? []);
   const added = (object.metadata.finalizers ?? []).filter((name) => !known.has(name));

@@ -3,7 +3,7 @@ import type { Path, Step } from "./json-path.ts";
 
 type Found = readonly unknown[];
 
-/** What is found at a path, in order; undefined where the path meets a value that it does not fit. */
+/** Returns the values at a path, in order; undefined if the path does not match a value. */
 export function findAll(path: Path, value: unknown): Found | undefined {
   let found: Found | undefined = [value];
   for (const step of path) {
@@ -14,7 +14,7 @@ export function findAll(path: Path, value: unknown): Found | undefined {
 }
 
 function follow(step: Step, values: Found): Found | undefined {
-  switch (step.sort) {
+  switch (step.type) {
     case "field":
       return values.flatMap((value) =>
         isPlain(value) && Object.hasOwn(value, step.name) ? [value[step.name]] : [],
@@ -38,7 +38,7 @@ function follow(step: Step, values: Found): Found | undefined {
   }
 }
 
-/** Everything that is found for each of some; undefined where one of them does not fit. */
+/** Concatenates the results for all items; undefined if one is undefined. */
 function each<T>(items: readonly T[], find: (item: T) => Found | undefined): Found | undefined {
   const all: unknown[] = [];
   for (const item of items) {
@@ -56,13 +56,13 @@ function childrenOf(value: unknown): Found {
   return isPlain(value) ? Object.values(value) : [];
 }
 
-/** The value and all below it that have something below them. */
+/** Returns the value and all its descendants that have children. */
 function withDescendants(value: unknown): Found {
   const children = childrenOf(value);
   return children.length === 0 ? [] : [value, ...children.flatMap(withDescendants)];
 }
 
-function sliced({ from, to, step = 1 }: Step & { sort: "slice" }, value: unknown): Found | undefined {
+function sliced({ from, to, step = 1 }: Step & { type: "slice" }, value: unknown): Found | undefined {
   if (!Array.isArray(value)) return undefined;
   const { length } = value;
   const start = from < 0 ? from + length : from;
@@ -74,25 +74,28 @@ function sliced({ from, to, step = 1 }: Step & { sort: "slice" }, value: unknown
 }
 
 function filtered(
-  { left, comparison }: Step & { sort: "filter" },
+  { left, comparison }: Step & { type: "filter" },
   list: readonly unknown[],
 ): Found | undefined {
   return each(list, (item) => {
     const found = findAll(left, item);
     if (comparison === undefined) return found !== undefined && found.length > 0 ? [item] : [];
-    const wanted = findAll(comparison.right, item);
+    const operand = findAll(comparison.right, item);
     if (found === undefined || found.length > 1) return undefined;
     if (found.length === 0) return [];
-    if (wanted === undefined || wanted.length > 1) return undefined;
-    if (wanted.length === 0) return [];
+    if (operand === undefined || operand.length > 1) return undefined;
+    if (operand.length === 0) return [];
     const last = comparison.right.at(-1);
-    const real = last?.sort === "literal" && last.real === true;
-    const holds = compare(comparison.operator, found[0], wanted[0], real);
+    const real = last?.type === "literal" && last.real === true;
+    const holds = compare(comparison.operator, found[0], operand[0], real);
     return holds === undefined ? undefined : holds ? [item] : [];
   });
 }
 
-/** What Go's templates compare: values of one kind; whole numbers and others are two. Undefined for what they do not. */
+/**
+ * Compares as Go's templates: values of one kind, where integers and floats are two kinds. Undefined for
+ * values that cannot be compared.
+ */
 function compare(operator: string, left: unknown, right: unknown, real: boolean): boolean | undefined {
   const kind = kindOf(left);
   if (kind === undefined || kind !== (real ? "real" : kindOf(right))) return undefined;

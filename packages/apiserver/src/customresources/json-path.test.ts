@@ -36,11 +36,11 @@ const cases: readonly (readonly [string, readonly unknown[] | undefined])[] = [
   [".list.type", []],
 ];
 
-test("a path leads to what is there, to nothing, or does not fit", () => {
+test("a path finds values, finds nothing, or does not match", () => {
   for (const [text, found] of cases) assert.deepEqual(findAll(parseJsonPath(text)!, object), found, text);
 });
 
-test("a text that is no path is known as such", () => {
+test("an invalid path is detected", () => {
   for (const text of ["a", ".a[", ".a[x]", '.a["x"]', ".a[?(x)]", "....a"])
     assert.equal(parseJsonPath(text), undefined, text);
 });

@@ -1,29 +1,29 @@
-/** One end of a slice; `derived`: it follows from an index, so that 0 is the end of the list there. */
+/** One end of a slice; `derived`: computed from an index, so that 0 is the end of the list. */
 interface Bound {
   readonly value: number;
   readonly derived?: boolean;
 }
 
 export type Step =
-  | { readonly sort: "field"; readonly name: string }
-  | { readonly sort: "wildcard" }
-  | { readonly sort: "descent" }
-  | { readonly sort: "slice"; readonly from: number; readonly to?: Bound; readonly step?: number }
-  | { readonly sort: "union"; readonly paths: readonly Path[] }
+  | { readonly type: "field"; readonly name: string }
+  | { readonly type: "wildcard" }
+  | { readonly type: "descent" }
+  | { readonly type: "slice"; readonly from: number; readonly to?: Bound; readonly step?: number }
+  | { readonly type: "union"; readonly paths: readonly Path[] }
   | {
-      readonly sort: "filter";
+      readonly type: "filter";
       readonly left: Path;
       readonly comparison?: { readonly operator: string; readonly right: Path };
     }
-  /** What an expression in a filter compares with. */
-  | { readonly sort: "literal"; readonly value: string | number | boolean; readonly real?: boolean };
+  /** The operand of a comparison in a filter. */
+  | { readonly type: "literal"; readonly value: string | number | boolean; readonly real?: boolean };
 
 /** A JSON path of client-go (client-go/util/jsonpath), as printer columns use it. */
 export type Path = readonly Step[];
 
 /**
- * Reads names, `[0]`, `[1:3]`, `[*]`, `['a','b']`, `..name`, and `[?(@.type=="Ready")].status`. A name in brackets is
- * split at its dots, unless they are escaped. Undefined for a text that is no path.
+ * Parses names, `[0]`, `[1:3]`, `[*]`, `['a','b']`, `..name`, and `[?(@.type=="Ready")].status`. A name in
+ * brackets is split at unescaped dots. Returns undefined for an invalid path.
  */
 export function parseJsonPath(text: string): Path | undefined {
   const steps: Step[] = [];
@@ -43,8 +43,8 @@ interface Found {
   readonly length: number;
 }
 
-const isDescent = (step: Step | undefined): boolean => step?.sort === "descent";
-/** What ends a name: blanks and `. , [ ] $ @ { }`; a backslash takes the next one into it. */
+const isDescent = (step: Step | undefined): boolean => step?.type === "descent";
+/** A name ends at blanks and `. , [ ] $ @ { }`; a backslash escapes the next character. */
 const nameEnd = String.raw`(?:\\.|[^\s.,[\]$@{}\\])`;
 const field = new RegExp(`^\\.(${nameEnd}*)`, "s");
 const descent = new RegExp(`^\\.\\.(${nameEnd}*)`, "s");
@@ -56,7 +56,7 @@ function next(rest: string): Found | undefined {
   const below = descent.exec(rest);
   if (below !== null) {
     const name = below[1] === "" ? [] : [fieldStep(below[1]!)];
-    return { steps: [{ sort: "descent" }, ...name], length: below[0].length };
+    return { steps: [{ type: "descent" }, ...name], length: below[0].length };
   }
   const name = field.exec(rest);
   if (name !== null) return { steps: [fieldStep(name[1]!)], length: name[0].length };
@@ -65,7 +65,7 @@ function next(rest: string): Found | undefined {
 }
 
 const fieldStep = (text: string): Step =>
-  text === "*" ? { sort: "wildcard" } : { sort: "field", name: text.replaceAll("\\", "") };
+  text === "*" ? { type: "wildcard" } : { type: "field", name: text.replaceAll("\\", "") };
 
 function bracketsOf(rest: string): Found | undefined {
   const end = rest.indexOf("]");
@@ -76,7 +76,7 @@ function bracketsOf(rest: string): Found | undefined {
   if (parts.length > 1) {
     const paths = parts.map((part) => parseJsonPath(`[${part.trim()}]`));
     if (!paths.every((path) => path !== undefined)) return undefined;
-    return { steps: [{ sort: "union", paths }], length };
+    return { steps: [{ type: "union", paths }], length };
   }
   const key = /^'([^']*)'$/.exec(text);
   if (key !== null) {
@@ -94,7 +94,7 @@ function sliceOf(text: string): Step | undefined {
   const from = Number(start);
   const to = end === undefined ? { value: from + 1, derived: true } : end === "" ? undefined : end;
   return {
-    sort: "slice",
+    type: "slice",
     from,
     ...(to === undefined ? {} : { to: typeof to === "string" ? { value: Number(to) } : to }),
     ...(step === "" ? {} : { step: Number(step) }),
@@ -108,25 +108,25 @@ function filterOf(rest: string): Found | undefined {
   const parts = /^([^!<>=]+)([!<>=]+)(.+)$/s.exec(match[1]!);
   if (parts === null) {
     const left = parseJsonPath(match[1]!);
-    return left === undefined ? undefined : { steps: [{ sort: "filter", left }], length };
+    return left === undefined ? undefined : { steps: [{ type: "filter", left }], length };
   }
   const [left, right] = [parseJsonPath(parts[1]!), parseJsonPath(parts[3]!)];
   if (left === undefined || right === undefined) return undefined;
-  return { steps: [{ sort: "filter", left, comparison: { operator: parts[2]!, right } }], length };
+  return { steps: [{ type: "filter", left, comparison: { operator: parts[2]!, right } }], length };
 }
 
 function literalOf(rest: string): Found | undefined {
   const quoted = /^(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)')/s.exec(rest);
   if (quoted !== null) {
     const value = (quoted[1] ?? quoted[2] ?? "").replace(/\\(.)/g, "$1");
-    return { steps: [{ sort: "literal", value }], length: quoted[0].length };
+    return { steps: [{ type: "literal", value }], length: quoted[0].length };
   }
   const number = /^[+-]?\d+(\.\d*)?(?![\w.])/.exec(rest);
   if (number !== null) {
     const real = number[1] !== undefined;
-    return { steps: [{ sort: "literal", value: Number(number[0]), real }], length: number[0].length };
+    return { steps: [{ type: "literal", value: Number(number[0]), real }], length: number[0].length };
   }
   const truth = /^(true|false)(?!\w)/.exec(rest);
   if (truth === null) return undefined;
-  return { steps: [{ sort: "literal", value: truth[1] === "true" }], length: truth[0].length };
+  return { steps: [{ type: "literal", value: truth[1] === "true" }], length: truth[0].length };
 }

@@ -46,21 +46,21 @@ export interface CustomVersion {
   /** Its definition is being deleted. */
   readonly terminating: boolean;
   readonly schema: JSONSchemaProps | undefined;
-  /** Fields that no schema names are kept: definitions of the days before structural schemas. */
+  /** Unknown fields are kept: definitions from before structural schemas. */
   readonly preserves: boolean;
   readonly hasStatus: boolean;
   readonly scale: ScalePaths | undefined;
   readonly objectType: ObjectType;
   readonly printer: Printer<KubeObject>;
   readonly openAPI: CustomSchema;
-  /** Converts between the versions; without it only their name differs. */
+  /** Converts between the versions; without it only the apiVersion changes. */
   readonly webhook: ConversionWebhook | undefined;
   /** The apiVersion of stored objects. */
   readonly storedAs: string;
 }
 
 interface Coercion {
-  /** The object comes from the store: what is malformed goes. */
+  /** The object comes from the store: malformed metadata is dropped. */
   readonly stored: boolean;
   readonly keepsNulls?: boolean;
 }
@@ -68,14 +68,20 @@ interface Coercion {
 /** The custom resources of one version: pruned, defaulted and validated by the schema of that version. */
 export class CustomModel implements ResourceModel {
   readonly #version: CustomVersion;
-  /** The schemas of all versions: an object is read by that in which it was written. */
+  /**
+   * The schemas of all versions: a stored object is decoded by the schema of the version in which it was
+   * written.
+   */
   readonly #schemas: ReadonlyMap<string, JSONSchemaProps | undefined>;
-  /** What stored objects have become, by target. */
+  /** Cache of converted stored objects, by target version. */
   readonly #read = new Map<string, WeakMap<KubeObject, KubeObject>>();
-  /** What the webhook is being asked, by object and apiVersion: watchers want the same at the same time. */
-  readonly #asked = new WeakMap<KubeObject, Map<string, Promise<void>>>();
+  /**
+   * Pending calls of the webhook, by object and apiVersion: watchers need the same conversion at the same
+   * time.
+   */
+  readonly #pending = new WeakMap<KubeObject, Map<string, Promise<void>>>();
   #rules: RuleSet | undefined;
-  /** What rules would refuse in objects if it were new. */
+  /** Warnings of rules that an object would violate if it were new. */
   readonly #tolerated = new WeakMap<KubeObject, readonly string[]>();
 
   readonly conversion: OutsideConversion | undefined;
@@ -120,7 +126,7 @@ export class CustomModel implements ResourceModel {
       return unrecognized(kind, `Object 'Kind' is missing in '${shown}'`, bytes ?? new Uint8Array());
     };
     if (tree === null) throw lacking();
-    // What is no object at all is refused in the words that all kinds share.
+    // A value that is not an object has the same error for all kinds.
     if (!isPlain(tree)) return decodeBody(raw, { ...this.#version, type: "" });
     const sent = tree["kind"];
     if (typeof sent !== "string" || sent === "") throw lacking();
@@ -132,7 +138,7 @@ export class CustomModel implements ResourceModel {
       );
     }
     if (sent !== kind) throw this.otherKind(tree);
-    // Keys that are repeated are known by the tree as it was read.
+    // Repeated keys are known only from the parsed tree.
     const repeated = duplicateFields(tree);
     const object = thaw(tree);
     let unknown: string[];
@@ -152,7 +158,7 @@ export class CustomModel implements ResourceModel {
     return { object, problems: [...yaml, ...fields], warnings: [...duplicates, ...fields] };
   }
 
-  /** Why an object of another kind or version is not taken. */
+  /** Returns the error for an object of another kind or version. */
   otherKind(tree: Plain): StatusError {
     const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
     const [kind, apiVersion] = [textOf(tree["kind"]), textOf(tree["apiVersion"])];
@@ -165,7 +171,7 @@ export class CustomModel implements ResourceModel {
     return invalid({ group, kind }, name, errors.list);
   }
 
-  /** Takes out what the schema lacks, in place; answers the paths of that. Throws MetadataError. */
+  /** Removes unknown fields, in place; returns their paths. Throws MetadataError. */
   #coerce(object: Plain, { stored, keepsNulls = false }: Coercion, schema = this.#schema): string[] {
     const options = { dropMalformed: stored };
     const ofMetadata = coerceMetadata(object, "", options);
@@ -179,7 +185,7 @@ export class CustomModel implements ResourceModel {
     setDefaults(object, this.#schema);
   }
 
-  /** Stored objects are read by the schema of the version they are in, with the defaults of that. */
+  /** Stored objects are decoded by the schema of their stored version, with its defaults. */
   convert(object: KubeObject, to: ModelledKind): KubeObject {
     const known = this.#knownIn(apiVersionOf(to));
     let read = known.get(object);
@@ -187,7 +193,7 @@ export class CustomModel implements ResourceModel {
       if (!Object.isFrozen(object)) return this.#inVersion(object, to);
       read = deepFreeze(this.#inVersion(this.#revived(object), to));
       known.set(object, read);
-      // What has been read stays as it is when it is read again.
+      // A converted object is not converted again.
       known.set(read, read);
     }
     return read;
@@ -210,18 +216,18 @@ export class CustomModel implements ResourceModel {
     const apiVersion = apiVersionOf(to);
     const known = this.#knownIn(apiVersion);
     const others = objects.filter((object) => object.apiVersion !== apiVersion && !known.has(object));
-    const asked = new Set<Promise<void>>();
+    const pending = new Set<Promise<void>>();
     const missing = others.filter((object) => {
-      const same = this.#asked.get(object)?.get(apiVersion);
-      if (same !== undefined) asked.add(same);
+      const same = this.#pending.get(object)?.get(apiVersion);
+      if (same !== undefined) pending.add(same);
       return same === undefined;
     });
     for (const group of Map.groupBy(missing, (object) => object.apiVersion).values()) {
       const answer = this.#ask(webhook, group, to);
-      asked.add(answer);
-      for (const object of group) this.#asked.set(object, new Map([[apiVersion, answer]]));
+      pending.add(answer);
+      for (const object of group) this.#pending.set(object, new Map([[apiVersion, answer]]));
     }
-    await Promise.all(asked);
+    await Promise.all(pending);
   }
 
   async #ask(webhook: ConversionWebhook, objects: readonly KubeObject[], to: ModelledKind): Promise<void> {
@@ -235,7 +241,7 @@ export class CustomModel implements ResourceModel {
         known.set(read, read);
       }
     } finally {
-      for (const object of objects) this.#asked.delete(object);
+      for (const object of objects) this.#pending.delete(object);
     }
   }
 
@@ -246,7 +252,7 @@ export class CustomModel implements ResourceModel {
     return this.#coerced(made!, storedAs.slice(storedAs.indexOf("/") + 1));
   }
 
-  /** What a webhook has made, without what the schema of its version lacks. In place. */
+  /** Prunes an object of the webhook by the schema of its version. In place. */
   #coerced(object: KubeObject, version: string): KubeObject {
     const { resourceVersion } = object.metadata;
     this.#coerce(object as unknown as Plain, { stored: true }, this.#schemas.get(version));
@@ -254,7 +260,7 @@ export class CustomModel implements ResourceModel {
     return object;
   }
 
-  /** Only the name of the version changes, and what that version lacks goes; defaults are those of the old one. */
+  /** Changes only the apiVersion, and prunes; defaults are those of the old version. */
   #inVersion(object: KubeObject, to: ModelledKind): KubeObject {
     const apiVersion = apiVersionOf(to);
     if (object.apiVersion === apiVersion) return object;
@@ -290,8 +296,8 @@ export class CustomModel implements ResourceModel {
     prepareForCreate: ({ metadata }) => {
       if (!this.#version.terminating) return;
       const { group, resource } = this.#version;
-      const why = "create not allowed while custom resource definition is terminating";
-      throw forbidden({ group, resource }, metadata.name, why);
+      const detail = "create not allowed while custom resource definition is terminating";
+      throw forbidden({ group, resource }, metadata.name, detail);
     },
   };
 
@@ -304,7 +310,7 @@ export class CustomModel implements ResourceModel {
     this.#checkScale(errors, shown, true);
     checkEmbedded(errors, "", schema, shown);
     checkListTypes(errors, "", schema, shown);
-    this.#checkRules(errors, object, shown, undefined, undefined);
+    this.#checkRules(errors, object, shown);
     return errors.list;
   }
 
@@ -325,7 +331,7 @@ export class CustomModel implements ResourceModel {
     }
     this.#checkScale(errors, shown, !status);
     this.#checkLists(errors, shown, before);
-    this.#checkRules(errors, object, shown, before, correlation);
+    this.#checkRules(errors, object, shown, { old: before, correlation });
     return errors.list;
   }
 
@@ -337,12 +343,12 @@ export class CustomModel implements ResourceModel {
     return this.#tolerated.get(object) ?? [];
   }
 
-  /** The object in this version, whatever form it is in. */
+  /** Returns the object in this version. */
   #own(object: KubeObject): Plain {
     return { ...object, apiVersion: apiVersionOf(this.#version) } as unknown as Plain;
   }
 
-  /** Lists that were wrong before may stay so. */
+  /** List violations of the old object are tolerated. */
   #checkLists(errors: FieldErrors, object: Plain, old: Plain): void {
     const before = new FieldErrors();
     checkListTypes(before, "", this.#schema, old);
@@ -357,8 +363,7 @@ export class CustomModel implements ResourceModel {
     errors: FieldErrors,
     object: KubeObject,
     value: Plain,
-    old: Plain | undefined,
-    correlation: Correlation | undefined,
+    before?: { readonly old: Plain; readonly correlation: Correlation },
   ): void {
     if (this.#ruleSet.empty) return;
     if (errors.list.some(({ type }) => blocking.has(type))) {
@@ -366,14 +371,14 @@ export class CustomModel implements ResourceModel {
       return;
     }
     const warnings: string[] = [];
-    this.#ruleSet.check(errors, "", value, old, { correlation, warnings });
+    this.#ruleSet.check(errors, "", value, { ...before, warnings });
     this.#tolerated.set(object, warnings);
   }
 }
 
 const versionOf = ({ apiVersion }: KubeObject): string => apiVersion.slice(apiVersion.indexOf("/") + 1);
 
-/** After these rules could only fail for the same reason. */
+/** Errors after which the rules would only fail for the same reason. */
 const blocking = new Set<FieldError["type"]>([
   "NotSupported",
   "Required",

@@ -15,23 +15,23 @@ import { type ConversionParts, ConversionWebhook } from "./conversion-webhook.ts
 import { CustomModel } from "./model.ts";
 import { namesOf, scalePaths } from "./scale-paths.ts";
 
-/** Where status is a subresource neither half owns the other. */
-const ownedElsewhere = { "": setOf(["f:status"]), status: setOf(["f:metadata"], ["f:spec"]) };
+/** Field sets that a write does not own: with a status subresource, neither half owns the other. */
+const resetFields = { "": setOf(["f:status"]), status: setOf(["f:metadata"], ["f:spec"]) };
 
-/** In the order in which discovery has them. */
+/** In the order of discovery. */
 const verbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
-/** While the definition is being deleted nothing new is made. */
-const lastVerbs = ["delete", "deletecollection", "get", "list", "watch"];
+/** Verbs while the definition is terminating: nothing new is created. */
+const terminatingVerbs = ["delete", "deletecollection", "get", "list", "watch"];
 const subresourceVerbs = ["get", "patch", "update"];
 
-/** Where the objects of a definition lie in the store: no built-in kind has a dot in its name. */
+/** The name under which the objects of a definition are stored: no built-in kind has a dot in its name. */
 export const storedName = ({ spec }: Definition): string => `${spec.names.plural}.${spec.group}`;
 
 /** The version in which objects are stored. */
 export const storageVersion = ({ spec }: Definition): Version | undefined =>
   spec.versions.find((version) => version.storage);
 
-/** What a definition serves: one resource for each of its versions. */
+/** Returns the served resources of a definition: one for each version. */
 export function resourcesOf(
   definition: Definition,
   ended: AbortSignal,
@@ -52,7 +52,7 @@ export function resourcesOf(
     .map((version) => resourceOf(definition, version, shared));
 }
 
-/** What the versions of a definition have in common. */
+/** Properties that the versions of a definition share. */
 interface Shared {
   readonly storage: Version;
   readonly schemas: ReadonlyMap<string, JSONSchemaProps | undefined>;
@@ -87,7 +87,7 @@ function resourceOf(
         kind: kind.kind,
         schema: applySchema(schema, spec.preserveUnknownFields === true),
         zero: {},
-        unowned: hasStatus ? ownedElsewhere : {},
+        unowned: hasStatus ? resetFields : {},
       },
       printer: printerOf(version.additionalPrinterColumns),
       webhook,
@@ -102,7 +102,7 @@ function resourceOf(
     schemas,
   );
   const row = { ...kind, type: `${apiVersionOf(kind)}.${kind.kind}`, resource: names.plural, model };
-  // Where a webhook converts, objects have the version of the request until they are written.
+  // With a webhook, objects keep the version of the request until they are written.
   const held = webhook === undefined ? storage : version;
   const stored: StoredRow = { ...row, version: held.name, resource: storedName(definition) };
   const warning = deprecation(definition, version);
@@ -114,7 +114,7 @@ function resourceOf(
     listKind: names.listKind ?? `${kind.kind}List`,
     ...(names.shortNames === undefined ? {} : { shortNames: names.shortNames }),
     ...(names.categories === undefined ? {} : { categories: names.categories }),
-    verbs: isTrue(definition, "Terminating") ? lastVerbs : verbs,
+    verbs: isTrue(definition, "Terminating") ? terminatingVerbs : verbs,
     subresources: subresourcesOf(kind.kind, hasStatus, scale !== undefined),
     facts: { ...factsOf(version, hasStatus, scale !== undefined), ...(storage.served ? {} : unhashed) },
     ...(paths === undefined ? {} : { scalePaths: paths }),

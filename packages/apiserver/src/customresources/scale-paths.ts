@@ -12,10 +12,10 @@ export function scalePaths(scale: CustomResourceSubresourceScale): ScalePaths {
   };
 }
 
-/** The names of a path `.spec.replicas`. */
+/** Returns the names of a path `.spec.replicas`. */
 export const namesOf = (path: string): string[] => path.replace(/^\./, "").split(".");
 
-/** What is at a path; an error says that something on the way is no object. */
+/** Returns the value at a path; an error if a value on the way is not an object. */
 export function valueAt(object: Plain, path: string): { readonly value?: unknown; readonly error?: string } {
   let value: unknown = object;
   const names = namesOf(path);
@@ -33,7 +33,7 @@ export function valueAt(object: Plain, path: string): { readonly value?: unknown
   return { value };
 }
 
-/** The numbers and the selector that the scale shows must be some. */
+/** Validates the types of the numbers and the selector of the scale. */
 export function checkScaled(errors: FieldErrors, paths: ScalePaths, object: Plain, withSpec: boolean): void {
   if (withSpec) checkReplicas(errors, paths.spec, object);
   checkReplicas(errors, paths.status, object);
@@ -59,5 +59,5 @@ function checkReplicas(errors: FieldErrors, path: string, object: Plain): void {
   }
 }
 
-const wrongType = (path: string, value: unknown, wanted: string): string =>
-  `${path.startsWith(".") ? path : `.${path}`} accessor error: ${goText(value)} is of the type ${value === null ? "<nil>" : goType(value)}, expected ${wanted}`;
+const wrongType = (path: string, value: unknown, expected: string): string =>
+  `${path.startsWith(".") ? path : `.${path}`} accessor error: ${goText(value)} is of the type ${value === null ? "<nil>" : goType(value)}, expected ${expected}`;

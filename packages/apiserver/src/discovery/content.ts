@@ -2,17 +2,17 @@ import type { ApiRequest, ApiResponse } from "@dray/client";
 import { bodyResponse } from "../http/response.ts";
 import { acceptClauses } from "../request/accept.ts";
 
-/** A document in one form, and since when it is what it is. */
+/** A document in one encoding, and the time of its last change. */
 export interface Content {
   readonly bytes: Uint8Array;
   readonly mediaType: string;
-  /** The same for all forms of a document. */
+  /** Equal for all encodings of a document. */
   readonly hash: string;
   /** Milliseconds since the epoch. */
   readonly modified: number;
 }
 
-/** The answer with a document, or 304 to who has it already (RFC 9110, section 13). */
+/** Returns the response with a document, or 304 if the client has it already (RFC 9110, section 13). */
 export function contentResponse(
   request: ApiRequest,
   { bytes, mediaType, hash, modified }: Content,
@@ -24,11 +24,11 @@ export function contentResponse(
     etag: `"${hash}"`,
     ...more,
   };
-  const asked = request.headers["if-none-match"];
+  const ifNoneMatch = request.headers["if-none-match"];
   const since = Date.parse(request.headers["if-modified-since"] ?? "");
-  // Times are told in whole seconds, and a tag says more than they do.
-  const known = asked === undefined ? modified < since + 1000 : matches(asked, hash);
-  if (known) return bodyResponse(304, headers, () => "");
+  // Times have whole seconds, so an ETag takes precedence.
+  const isCurrent = ifNoneMatch === undefined ? modified < since + 1000 : matches(ifNoneMatch, hash);
+  if (isCurrent) return bodyResponse(304, headers, () => "");
   return bodyResponse(200, { ...headers, "content-type": mediaType }, () => bytes);
 }
 
@@ -37,7 +37,7 @@ function matches(header: string, hash: string): boolean {
   return header.split(",").some((tag) => tag.trim().replace(/^W\//, "") === `"${hash}"`);
 }
 
-/** The first of these types that the client accepts, in the order of its wishes; undefined where it takes none. */
+/** Returns the first acceptable type in the client's order of preference; undefined if there is none. */
 export function acceptedType<Type extends string>(
   { headers }: ApiRequest,
   types: readonly Type[],

@@ -10,15 +10,15 @@ export interface GroupVersion {
   readonly resources: readonly ServedResource[];
 }
 
-/** Versions that other servers have, as discovery needs them. */
+/** Versions of other servers, for discovery. */
 export interface RemoteVersions {
-  /** Another number after each change of what is listed. */
+  /** Changes with every change of the documents. */
   readonly revision: number;
   readonly list: Iterable<Remote>;
   find(group: string, version: string): unknown;
 }
 
-/** A version in the documents: what this server has, or what another one has. */
+/** A version in the documents: of this server, or of another one. */
 interface Listed {
   readonly group: string;
   readonly version: string;
@@ -27,7 +27,7 @@ interface Listed {
   readonly remote?: Remote;
 }
 
-/** What the server serves now, as the discovery documents of Kubernetes say it. */
+/** The discovery documents of the currently served resources. */
 export class Discovery {
   readonly #resources: ResourceSet;
   readonly #remote: RemoteVersions;
@@ -40,13 +40,13 @@ export class Discovery {
     this.#remote = remote;
   }
 
-  /** Of this server itself. Made anew after a change; what has not changed in it stays the same object. */
+  /** The groups of this server itself. Rebuilt after a change; unchanged versions stay the same object. */
   get groups(): ReadonlyMap<string, readonly GroupVersion[]> {
     this.#update();
     return this.#groups;
   }
 
-  /** What other servers have. */
+  /** The versions of other servers. */
   get remote(): Iterable<Remote> {
     return this.#remote.list;
   }
@@ -68,13 +68,13 @@ export class Discovery {
     this.#revision = revision;
   }
 
-  /** All groups in their order, with what is known of other servers at this time. */
+  /** All groups in order, with the current documents of other servers. */
   get #all(): ReadonlyMap<string, readonly Listed[]> {
     this.#update();
     return this.#listed;
   }
 
-  /** Of the core group; every client finds the server at the same `address`. */
+  /** Returns APIVersions of the core group; every client reaches the server at the same `address`. */
   versions(address: string): object {
     return {
       kind: "APIVersions",
@@ -127,7 +127,7 @@ export class Discovery {
   }
 }
 
-/** None for another server's that has not been asked yet. */
+/** Empty for a version of another server that has not been read yet. */
 function aggregatedVersion({ version, local, remote }: Listed): object[] {
   if (remote !== undefined) return remote.discovery === undefined ? [] : [remote.discovery.entry];
   return [{ version, freshness: "Current", resources: local!.resources.map(aggregatedResource) }];
@@ -168,7 +168,7 @@ function keptOrMade(
   return isSame ? known : { group, version, resources };
 }
 
-/** Versions of one group, the preferred one first. */
+/** Sorts versions of one group, the preferred one first. */
 function inOrder<Version extends { readonly version: string }>(
   versions: readonly Version[],
   priority: (version: Version) => number,
@@ -177,7 +177,7 @@ function inOrder<Version extends { readonly version: string }>(
 }
 
 /**
- * The order of groups: the core group, then by the highest priority of their versions, then by name.
+ * Sorts groups: the core group, then by the highest priority of their versions, then by name.
  *
  * Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/discovery/aggregated, calculateAPIGroupsLocked
  */
@@ -245,7 +245,7 @@ function storageVersionHash({ stored, storageVersion }: ServedResource): string 
 }
 
 function aggregatedResource(resource: ServedResource): object {
-  // Kinds that bring their model along say where they are from; upstream's own do not.
+  // Kinds of custom resources have group and version here; upstream's built-in kinds do not.
   const { group, version } = resource.model === undefined ? { group: "", version: "" } : resource;
   const own = { group, version, kind: resource.kind };
   const subresources = [...resource.subresources].map(([name, sub]) => ({

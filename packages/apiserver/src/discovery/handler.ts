@@ -14,8 +14,8 @@ const aggregatedTypes = ["application/json", "application/yaml"] as const;
 type AggregatedType = (typeof aggregatedTypes)[number];
 
 /**
- * `/api`, `/apis`, `/apis/G`, `/api/v1`, `/apis/G/V`; undefined for other paths. `address` is where clients find the
- * server. Throws 404, 405 and 406.
+ * Handles `/api`, `/apis`, `/apis/G`, `/api/v1`, `/apis/G/V`; undefined for other paths. `address`: where
+ * clients reach the server. Throws 404, 405 and 406.
  */
 export function discoveryResponse(
   request: ApiRequest,
@@ -38,7 +38,7 @@ export function discoveryResponse(
   const found = discovery.group(group);
   if (found === undefined) return noPage();
   if (parts.length === 2) {
-    // The router below it knows the path with more slashes, too.
+    // The delegated router accepts the path with more slashes, too.
     return path.endsWith("//") ? routed(request, found) : document(request, found);
   }
   const versions = discovery.groups.get(group) ?? [];
@@ -48,7 +48,7 @@ export function discoveryResponse(
   return list === undefined ? noPage() : document(request, list);
 }
 
-/** The two roots: all at once where the client accepts that, else the old list. */
+/** Returns a root document: aggregated if the client accepts that, otherwise the old list. */
 function root(request: ApiRequest, aggregated: object, plain: () => object): ApiResponse {
   const mediaType = aggregatedWanted(request.headers["accept"]);
   if (mediaType === undefined) return document(request, plain());
@@ -61,7 +61,10 @@ function root(request: ApiRequest, aggregated: object, plain: () => object): Api
   return bodyResponse(200, headers, text, aggregated);
 }
 
-/** The media type of the first clause that asks for all groups at once; clauses that ask for anything else do not count. */
+/**
+ * Returns the media type of the first Accept clause that requests aggregated discovery; other clauses are
+ * skipped.
+ */
 function aggregatedWanted(header: string | undefined): AggregatedType | undefined {
   for (const { type, parameters } of acceptClauses(header)) {
     const form = ["g", "v", "as"].map((name) => `${name}=${parameters.get(name)}`).join(";");
@@ -76,7 +79,7 @@ function aggregatedWanted(header: string | undefined): AggregatedType | undefine
   return undefined;
 }
 
-/** What the router knows: it looks at method and types itself. */
+/** Paths of the router check method and media types. */
 function routed(request: ApiRequest, object: object | undefined): ApiResponse {
   if (object === undefined) throw notServed();
   if (request.method !== "GET") throw methodNotAllowed();
@@ -84,7 +87,7 @@ function routed(request: ApiRequest, object: object | undefined): ApiResponse {
   return document(request, object);
 }
 
-/** The list of groups, each group, and the versions of custom resources are behind no router: the method does not count. */
+/** The list of groups, each group, and the versions of custom resources ignore the method. */
 function document(request: ApiRequest, object: object): ApiResponse {
   return encoded(200, object, accepted({ request }, noForms));
 }

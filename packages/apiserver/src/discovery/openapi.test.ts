@@ -12,7 +12,7 @@ import { adminToken, type TestServer, testServer } from "../testing/test-server.
 const resourcePath = "/openapi/v3/apis/resource.k8s.io/v1";
 const claimPath = "/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims/{name}";
 
-test("the index names every path with a document, each with the hash of that", async () => {
+test("the index contains the path and the hash of every document", async () => {
   const { call, server } = await testServer();
   const index = JSON.parse((await call("GET", "/openapi/v3")).body);
   const groups = await call("GET", "/apis");
@@ -40,8 +40,8 @@ test("the index names every path with a document, each with the hash of that", a
   await server.close();
 });
 
-test("the index that a client has is not its own any more as soon as a definition comes", async () => {
-  // All within one second: the time of the last change says nothing.
+test("the index changes as soon as a definition is created", async () => {
+  // All changes within one second: the time of the last change does not distinguish them.
   const { call, server } = await testServer({ clock: { ...systemClock, now: () => 1_800_000_000_000 } });
   const { headers } = await call("GET", "/openapi/v3");
   const known = {
@@ -70,7 +70,7 @@ test("the index that a client has is not its own any more as soon as a definitio
   await server.close();
 });
 
-test("the binary form is answered as JSON where that is accepted too, else 406; unknown paths are 404", async () => {
+test("a request for protobuf gets JSON if that is accepted too, otherwise 406; unknown paths are 404", async () => {
   const { call, server } = await testServer();
   const binary = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf";
   assert.equal((await call("GET", resourcePath, { headers: { accept: binary } })).status, 406);
@@ -84,7 +84,7 @@ test("the binary form is answered as JSON where that is accepted too, else 406; 
   await server.close();
 });
 
-test("every verb that discovery shows has an operation, and every reference leads to a schema", async () => {
+test("every verb in discovery has an operation, and every reference a schema", async () => {
   const { call, server } = await testServer({ runtimeConfig: { "api/all": true } });
   const index = JSON.parse((await call("GET", "/openapi/v3")).body);
   for (const path of Object.keys(index.paths)) {
@@ -118,7 +118,7 @@ test("every verb that discovery shows has an operation, and every reference lead
   await server.close();
 });
 
-test("schemas say how lists merge, what is required, and only what the release has", async () => {
+test("schemas contain merge strategies and required fields, and only fields of the release", async () => {
   const { call, server } = await testServer({ kubernetesVersion: "1.36" });
   const { components, paths } = (await call("GET", resourcePath)).body;
   const { properties } = components.schemas["io.k8s.api.resource.v1.ResourceClaimStatus"];
@@ -183,7 +183,7 @@ async function kubectlReason(): Promise<string | false> {
     const { minor } = JSON.parse(stdout).clientVersion as { minor: string };
     if (Number.parseInt(minor, 10) >= 27) return false;
   } catch {
-    // Not there, or not able to say its version: the reason is the same.
+    // Missing or without a version: the reason is the same.
   }
   return "kubectl 1.27 or later is not on PATH";
 }
@@ -242,7 +242,7 @@ suite("kubectl", { skip: await kubectlReason() }, () => {
     assert.match(output, /requests\s+<\[\]DeviceRequest>/);
   });
 
-  test("explains the containers of a pod with all that is in them", async () => {
+  test("explains the containers of a pod recursively", async () => {
     const { code, output } = await kubectl("explain", "pod.spec.containers", "--recursive");
     assert.equal(code, 0, output);
     assert.match(output, /name\s+<string> -required-/);
@@ -330,7 +330,7 @@ suite("kubectl", { skip: await kubectlReason() }, () => {
     assert.match(output, /unknown field "spec\.colour"/);
   });
 
-  test("apply creates from the driver's daemon set and changes it by a merge of its own", async () => {
+  test("apply creates the driver's daemon set, and updates it by a patch", async () => {
     await tested.namespace("dra-tutorial");
     const file = join(import.meta.dirname, "../../../../examples/dra/driver-install/daemonset.yaml");
     const created = await kubectl("apply", "-f", file);

@@ -10,13 +10,17 @@ import { bodyResponse } from "../http/response.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import atomicTypes from "../patch/atomic-types.json" with { type: "json" };
 import { acceptClauses } from "../request/accept.ts";
-import { acceptedType, type Content, contentResponse } from "./content.ts";
+import type { Content } from "./content.ts";
+import { acceptedType, contentResponse } from "./content.ts";
 import type { Discovery, GroupVersion } from "./documents.ts";
 
 const root = "/openapi/v3";
 const json = "application/json";
 
-/** What one document is about: a group and version, a path that belongs to none, or one that another server has. */
+/**
+ * The subject of one document: a group and version, a path outside of the groups, or a version of another
+ * server.
+ */
 type Subject = GroupVersion | string | RemoteOpenAPI;
 
 interface Encoded {
@@ -27,14 +31,14 @@ interface Encoded {
 }
 
 /**
- * The OpenAPI v3 documents: kubectl validates, applies and explains by them. Each is made when it is first asked for,
- * and kept.
+ * The OpenAPI v3 documents: kubectl validates, applies and explains by them. Each is built on first use, and
+ * cached.
  */
 export class OpenAPI {
   readonly release: string;
   readonly #discovery: Discovery;
   readonly #clock: Clock;
-  /** Each is kept as long as what it describes. */
+  /** Cached as long as the version is unchanged. */
   readonly #ofVersions = new WeakMap<GroupVersion, Promise<Encoded>>();
   readonly #ofPaths = new Map<string, Promise<Encoded>>();
   readonly #ofRemotes = new WeakMap<RemoteOpenAPI, Promise<Encoded>>();
@@ -45,7 +49,7 @@ export class OpenAPI {
     this.#clock = clock;
   }
 
-  /** What is described; another object when that has changed. */
+  /** The described groups; another object after a change. */
   get groups(): ReadonlyMap<string, readonly GroupVersion[]> {
     return this.#discovery.groups;
   }
@@ -62,19 +66,19 @@ export class OpenAPI {
     return this.#clock.now();
   }
 
-  /** All documents of what this server has itself, made anew. */
+  /** Builds all documents of this server itself. */
   async documents(): Promise<OpenAPIDocument[]> {
     const documents: OpenAPIDocument[] = [];
     for (const subject of (await this.#subjects()).values()) {
       if (isRemote(subject)) continue;
       documents.push(await this.#make(subject));
-      // Other requests are served between two documents.
+      // Yields to other requests between two documents.
       await new Promise((resolve) => setImmediate(resolve));
     }
     return documents;
   }
 
-  /** The custom resources that are described. */
+  /** Returns the described custom resources. */
   customKinds(): CustomKind[] {
     const resources = [...this.groups.values()].flat().flatMap((version) => version.resources);
     return resources.flatMap((row) =>
@@ -82,12 +86,12 @@ export class OpenAPI {
     );
   }
 
-  /** Serves `/openapi/v3` and what is below; undefined for other paths. */
+  /** Responds to `/openapi/v3` and the paths below it; undefined for other paths. */
   async response(request: ApiRequest, path: string): Promise<ApiResponse | undefined> {
     if (path === root) return contentResponse(request, await this.#index(), {});
     if (!path.startsWith(`${root}/`)) return undefined;
     const headers = { "cache-control": "no-cache, private", vary: "Accept" };
-    // Who asks for nothing that can be read gets nothing.
+    // Without a readable Accept header the response is empty.
     if (acceptClauses(request.headers["accept"]).length === 0) {
       return bodyResponse(200, { "cache-control": headers["cache-control"] }, () => "");
     }
@@ -96,12 +100,12 @@ export class OpenAPI {
     const found = (await this.#subjects()).get(name);
     if (found === undefined) return bodyResponse(404, { "cache-control": "no-cache, private" }, () => "");
     const document = await this.#document(found);
-    const asked = new URL(request.url, "https://localhost").searchParams.get("hash");
-    if (asked && asked !== document.hash) {
+    const requestedHash = new URL(request.url, "https://localhost").searchParams.get("hash");
+    if (requestedHash && requestedHash !== document.hash) {
       return bodyResponse(301, { ...headers, location: documentURL(name, document.hash) }, () => "");
     }
-    // What the hash names never changes, so it need not be asked for again.
-    const caching = asked ? { "cache-control": "public, immutable" } : {};
+    // A document at a hash never changes, so clients may cache it.
+    const caching = requestedHash ? { "cache-control": "public, immutable" } : {};
     return contentResponse(request, { ...document, mediaType: json }, { vary: "Accept", ...caching });
   }
 
@@ -119,15 +123,16 @@ export class OpenAPI {
     const bytes = Buffer.from(JSON.stringify({ paths }));
     return {
       bytes,
-      // As upstream, which does not say that this is JSON.
+      // Upstream does not mark this as JSON.
       mediaType: "text/plain; charset=utf-8",
-      // Upstream's has none: who asked in the second in which a definition came would never hear of it.
+      // Upstream's list has no ETag: a client that read it in the second of a change would never see the
+      // change.
       hash: createHash("sha512").update(bytes).digest("hex").toUpperCase(),
       modified,
     };
   }
 
-  /** What there are documents of, by their paths below `/openapi/v3`. */
+  /** Returns the subjects of all documents, by path below `/openapi/v3`. */
   async #subjects(): Promise<Map<string, Subject>> {
     const { fixedDocuments } = await import("@dray/api/openapi");
     const subjects = new Map<string, Subject>(fixedDocuments.map((name) => [name, name]));
@@ -143,14 +148,14 @@ export class OpenAPI {
   }
 
   #document(subject: Subject): Promise<Encoded> {
-    if (typeof subject === "string") return this.#kept(this.#ofPaths, subject, subject);
+    if (typeof subject === "string") return this.#cached(this.#ofPaths, subject, subject);
     if (isRemote(subject))
-      return kept(this.#ofRemotes, subject, async () => this.#encoded(subject.converted!));
-    return this.#kept(this.#ofVersions, subject, subject);
+      return cached(this.#ofRemotes, subject, async () => this.#encoded(subject.converted!));
+    return this.#cached(this.#ofVersions, subject, subject);
   }
 
-  #kept<Key>(documents: Keeper<Key>, key: Key, subject: GroupVersion | string): Promise<Encoded> {
-    return kept(documents, key, async () =>
+  #cached<Key>(documents: DocumentCache<Key>, key: Key, subject: GroupVersion | string): Promise<Encoded> {
+    return cached(documents, key, async () =>
       this.#encoded(Buffer.from(JSON.stringify(await this.#make(subject)))),
     );
   }
@@ -175,19 +180,23 @@ export class OpenAPI {
         subresources: [...resource.subresources].map(([name, { verbs, ...sub }]) => ({
           name,
           verbs,
-          row: spokenKind(resource, sub),
+          row: schemaKind(resource, sub),
         })),
       })),
     });
   }
 }
 
-interface Keeper<Key> {
+interface DocumentCache<Key> {
   get(key: Key): Promise<Encoded> | undefined;
   set(key: Key, document: Promise<Encoded>): unknown;
 }
 
-function kept<Key>(documents: Keeper<Key>, key: Key, make: () => Promise<Encoded>): Promise<Encoded> {
+function cached<Key>(
+  documents: DocumentCache<Key>,
+  key: Key,
+  make: () => Promise<Encoded>,
+): Promise<Encoded> {
   const known = documents.get(key);
   if (known !== undefined) return known;
   const document = make();
@@ -207,8 +216,8 @@ function pathOf({ group, version }: GroupVersion): string {
   return group === "" ? `api/${version}` : `apis/${group}/${version}`;
 }
 
-/** Subresources that only pass on what others say speak no kind of the schema: theirs is that of the options. */
-function spokenKind(
+/** Returns the kind of a subresource; one that proxies other servers has the kind of its options. */
+function schemaKind(
   resource: ServedResource,
   {
     group = resource.group,

@@ -13,7 +13,7 @@ const paths = ["/healthz", "/livez", "/metrics", "/readyz", "/statusz", "/versio
 
 const kind = "Statusz";
 
-/** What a server says of itself to who looks for a mistake (`/statusz`, KEP-4827). */
+/** The server's status page for debugging (`/statusz`, KEP-4827). */
 export class StatusPage {
   readonly #release: string;
   readonly #clock: Clock;
@@ -25,7 +25,7 @@ export class StatusPage {
     this.#startedAt = clock.now();
   }
 
-  /** The page as text, or as the object that `Accept` names. Throws 406. */
+  /** Returns the page as text, or as the object that `Accept` names. Throws 406. */
   response(request: ApiRequest): ApiResponse {
     const form = formOf(request.headers["accept"]);
     if (form === undefined) {
@@ -48,7 +48,7 @@ export class StatusPage {
       "content-type": `${mediaType};g=${group};v=${version};as=${kind}`,
       ...headersOf({ warnings: new Set(version === "v1alpha1" ? [deprecated] : []) }),
     };
-    return encoded(200, object, { mediaType, pretty: true }, headers);
+    return encoded(200, object, { mediaType, pretty: true }, { headers });
   }
 
   #status(): object {
@@ -88,7 +88,7 @@ export class StatusPage {
 
 type Form = "text" | { mediaType: (typeof structured)[number]; version: string };
 
-/** Text is for people and needs no parameters; an object is only given to who names it with its version. */
+/** Text is for people and needs no parameters; the object requires a clause with its version. */
 function formOf(header: string | undefined): Form | undefined {
   for (const { type, parameters } of acceptClauses(header)) {
     const as = ["as", "g", "v"].map((name) => parameters.get(name));

@@ -41,7 +41,7 @@ const definition = {
   },
 };
 
-test("one Swagger document has the paths and schemas of all groups, in the words of that version", async () => {
+test("one Swagger document has the paths and schemas of all groups, in OpenAPI v2", async () => {
   const { call, server } = await testServer();
   const { status, headers, body } = await call("GET", "/openapi/v2");
   assert.equal(status, 200);
@@ -68,7 +68,7 @@ test("one Swagger document has the paths and schemas of all groups, in the words
   await server.close();
 });
 
-test("a custom resource enters the document, without what that version cannot say", async () => {
+test("a custom resource is added to the document, without schema features that v2 lacks", async () => {
   const { call, server } = await testServer();
   const before = (await call("GET", "/openapi/v2")).headers["etag"];
   const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -88,7 +88,7 @@ test("a custom resource enters the document, without what that version cannot sa
   await server.close();
 });
 
-test("versions enter, change their names and leave with what the definition serves", async () => {
+test("versions are added, renamed and removed with the served versions of a definition", async () => {
   const { call, server } = await testServer();
   const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   const schema = { openAPIV3Schema: { type: "object", properties: { spec: { type: "object" } } } };
@@ -120,7 +120,7 @@ test("versions enter, change their names and leave with what the definition serv
   await server.close();
 });
 
-test("the binary form is the model of gnostic; who has the document already is told so", async () => {
+test("the protobuf encoding is the model of gnostic; a client with the current document gets 304", async () => {
   const { call, server } = await testServer();
   const response = await server.handle({
     method: "GET",
@@ -134,7 +134,7 @@ test("the binary form is the model of gnostic; who has the document already is t
     response.headers["content-type"],
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
   );
-  // Field 1 is the version of Swagger, field 2 the information with the title in its own field 1.
+  // Field 1 is the version of Swagger, field 2 the info, whose own field 1 is the title.
   const bytes = Buffer.from(response.bytes());
   assert.equal(bytes.subarray(0, 5).toString("latin1"), "\n\u00032.0");
   assert.deepEqual([bytes[5], bytes[7], bytes[8]], [0x12, 0x0a, "Kubernetes".length]);

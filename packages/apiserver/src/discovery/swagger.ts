@@ -7,7 +7,7 @@ import type { OpenAPI } from "./openapi.ts";
 const path = "/openapi/v2";
 const json = "application/json";
 const protobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-/** As clients ask for it; it has an `@` that no media type may have. */
+/** As clients request it; the `@` is not allowed in media types. */
 const deprecatedProtobuf = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 
 interface Made {
@@ -17,8 +17,8 @@ interface Made {
 }
 
 /**
- * All that is served as one Swagger 2.0 document, for clients that do not read OpenAPI v3. It is made when it is asked
- * for, and kept until something else is served.
+ * All served resources as one Swagger 2.0 document, for clients that do not read OpenAPI v3. Built on
+ * request, and cached until the served resources change.
  */
 export class Swagger {
   readonly #openAPI: OpenAPI;
@@ -28,9 +28,9 @@ export class Swagger {
     this.#openAPI = openAPI;
   }
 
-  /** Serves `/openapi/v2`; undefined for other paths. */
-  async response(request: ApiRequest, asked: string): Promise<ApiResponse | undefined> {
-    if (asked !== path) return undefined;
+  /** Responds to `/openapi/v2`; undefined for other paths. */
+  async response(request: ApiRequest, requestPath: string): Promise<ApiResponse | undefined> {
+    if (requestPath !== path) return undefined;
     const type = acceptedType(request, [json, deprecatedProtobuf, protobuf]);
     const headers = { "cache-control": "no-cache, private", vary: "Accept" };
     if (type === undefined) return bodyResponse(406, headers, () => "");
@@ -60,7 +60,10 @@ export class Swagger {
     return { json: bytes, hash, modified: this.#openAPI.now() };
   }
 
-  /** As much of other servers as fits: what one of them describes must not keep ours from being read. */
+  /**
+   * Merges the documents of other servers, where possible: an invalid one must not make the own document
+   * unavailable.
+   */
   async #withRemote(own: object): Promise<object> {
     const parts = this.#openAPI.remoteParts;
     if (parts.length === 0) return own;

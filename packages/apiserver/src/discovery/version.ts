@@ -1,6 +1,9 @@
 import { arch, platform } from "node:process";
 
-/** What `/version` answers (apimachinery version.Info): that we behave as this release of Kubernetes. */
+/**
+ * The response of `/version` (apimachinery version.Info): the Kubernetes release whose behaviour the server
+ * has.
+ */
 export function versionInfo(version: string): object {
   const [major, minor] = version.split(".") as [string, string];
   return {
@@ -16,7 +19,7 @@ export function versionInfo(version: string): object {
     buildDate: "1970-01-01T00:00:00Z",
     goVersion: "",
     compiler: "node",
-    // As Go names it.
+    // Go's name of the platform.
     platform: `${platform}/${arch === "x64" ? "amd64" : arch}`,
   };
 }

@@ -4,7 +4,7 @@ import { type Accepted, endpointTypes, type Forms, negotiate, streamTypes } from
 import type { RequestInfo } from "../request/info.ts";
 import { metadataForms, notAcceptable } from "./representation.ts";
 
-/** Subresources that upstream shows in no Table, and resources whose `status` it does not. */
+/** Subresources for which upstream has no Table, and resources for whose `status` it has none. */
 const withoutTable = new Set([
   "approval",
   "binding",
@@ -28,17 +28,23 @@ function hasTable(info: RequestInfo, served: ServedResource): boolean {
   return info.subresource !== "status" || !statusWithoutTable.has(served.resource);
 }
 
-/** A request and the resource that it is about, if any. */
-interface Asked {
+/** A request and its resource, if any. */
+interface RequestedEncoding {
   readonly request: ApiRequest;
   readonly info?: RequestInfo;
   readonly served?: ServedResource;
 }
 
-/** What the client accepts of an answer, or with `stream` of a watch. Throws 406. */
-export function accepted({ request, info, served }: Asked, forms: Forms, stream = false): Accepted {
+/**
+ * Returns the encoding of the response, or with `stream` of the watch, that the client accepts. Throws 406.
+ */
+export function accepted(
+  { request, info, served }: RequestedEncoding,
+  forms: Forms,
+  stream = false,
+): Accepted {
   const tables = info === undefined || served === undefined || hasTable(info, served);
-  // Objects without a schema of the server's own are written in protobuf only where the answer is made into another form.
+  // Objects without a built-in schema are encoded in protobuf only when converted to another kind.
   const protobuf = served?.facts.schemaless !== true || info?.subresource === "scale";
   const answer = negotiate(request, tables ? forms : metadataForms, protobuf);
   if (answer === undefined || (stream && answer.mediaType === "application/yaml")) {

@@ -19,28 +19,34 @@ export { encodeJSON, encodeObject, encodeProtobuf, protobufWatchFrame } from "@d
 export type { ModelledKind as Kind } from "../kinds/model.ts";
 
 export interface Decoded {
-  /** With its defaults; may be changed. */
+  /** With its defaults; the caller may change it. */
   readonly object: KubeObject;
   readonly warnings: readonly string[];
 }
 
 export interface DecodeOptions {
   readonly validation: FieldValidation;
-  /** RFC 3339: what fields that default to the time get. */
+  /** RFC 3339: value of fields that default to the current time. */
   readonly now: string;
   /** Release whose fields are known. */
   readonly release?: string;
-  /** Nulls are values like others in custom resources: what server-side apply or a webhook has made is no body. */
+  /**
+   * Keeps nulls, which are ordinary values in custom resources, of objects from server-side apply or a
+   * webhook.
+   */
   readonly keepsNulls?: boolean;
-  /** The stored object that was patched, in the version at hand: what is left of it need not be read again. */
+  /**
+   * The stored object that was patched, in the version of the request: its unchanged parts need not be
+   * decoded again.
+   */
   readonly live?: object;
-  /** Paths of what a JSON patch has put in. */
+  /** Paths that a JSON patch has added. */
   readonly written?: readonly string[];
   /** Awaited between reading and decoding. */
   readonly pause?: Pause;
 }
 
-/** Reads a request body that must hold an object of `kind`. Throws 400. */
+/** Decodes a request body that must contain an object of `kind`. Throws 400. */
 export async function decode(
   body: Uint8Array | object,
   contentType: BodyType,
@@ -49,7 +55,12 @@ export async function decode(
 ): Promise<Decoded> {
   const raw =
     body instanceof Uint8Array
-      ? await readBytes(body, contentType, kind.kind, options.release, apiVersionOf(kind), options.pause)
+      ? await readBytes(
+          body,
+          contentType,
+          { kind: kind.kind, version: options.release, apiVersion: apiVersionOf(kind) },
+          options.pause,
+        )
       : rawObject(body);
   await options.pause?.();
   const decoded = modelOf(kind).decode(raw, options.release);
@@ -67,8 +78,8 @@ function rawObject(tree: object, known?: object): RawBody {
 }
 
 /**
- * What a patch has made, which may be as wrong as any body; `ownProblems` are what strict validation refuses of the
- * patch itself. Throws 400, and 422 for what strict validation refuses.
+ * Decodes the result of a patch, which may be as invalid as any body; `ownProblems` are the strict validation
+ * errors of the patch itself. Throws 400, and 422 for strict validation errors.
  */
 export function decodePatched(
   raw: { readonly [key: string]: unknown },

@@ -11,8 +11,8 @@ import { encoded } from "./representation.ts";
 type Failed = Pick<ApiRequest, "method" | "url" | "headers">;
 
 /**
- * The answer to a request that went wrong: a Status, in the form that the client accepts. What is no StatusError is a
- * fault of ours: it is logged and answered 500. `warnings` came up before.
+ * Returns the response for an error: a Status, in the encoding that the client accepts. Errors other than
+ * StatusError are internal: they are logged, with status 500. `warnings`: warnings before the error.
  */
 export function failureResponse(
   request: Failed,
@@ -31,7 +31,7 @@ export function failureResponse(
     ...headersOf({ warnings }),
   };
   try {
-    return encoded(status.code ?? 500, object, accepted, headers);
+    return encoded(status.code ?? 500, object, accepted, { headers });
   } catch (second) {
     log.error({ error: second }, "a Status could not be encoded");
     return bodyResponse(500, { "content-type": "application/json" }, () => `${encodeJSON(object)}\n`, object);
@@ -40,9 +40,9 @@ export function failureResponse(
 
 const plainText = { "content-type": "text/plain; charset=utf-8" };
 
-/** What upstream says in plain text, since it knows nothing yet of what is asked for. */
+/** Errors for which upstream responds with plain text, because the encoding is not negotiated yet. */
 function unreadPath({ url }: Failed, error: unknown): ApiResponse | undefined {
-  // This is Go's HTTP server itself, which also gives up the connection.
+  // This response comes from Go's HTTP server, which also closes the connection.
   if (error instanceof BadPath) {
     return bodyResponse(400, { ...plainText, connection: "close" }, () => "400 Bad Request");
   }
@@ -63,7 +63,7 @@ function statusOf(request: Failed, error: unknown, log: Log): Partial<StatusErro
   };
 }
 
-/** Whether the stack could not hold the nesting of what was sent: a mistake of the client. */
+/** Reports whether the nesting of the request has overflowed the stack: an error of the client. */
 function isTooDeep(error: unknown): boolean {
   return error instanceof RangeError && error.message === "Maximum call stack size exceeded";
 }

@@ -1,19 +1,24 @@
 import { type BodyType, type RawBody, readBody } from "@dray/api/codec";
 import type { Pause } from "../request/large-work.ts";
 
-/** Maximum size of YAML that is read without a thread: it takes about as long as a thread takes to start. */
+/** Maximum size of YAML that is parsed without a thread: it takes about as long as starting a thread. */
 const maxInlineBytes = 64 * 1024;
 
+/** The type that a body should have, and the release whose fields are known. */
+interface ExpectedType {
+  readonly kind: string;
+  readonly version: string | undefined;
+  readonly apiVersion: string;
+}
+
 /**
- * Reads the bytes of a request's body into a tree, as `readBody` does: after a pause, and long YAML, which takes ten times
- * as long as JSON, in a thread of its own. Throws 400 BadRequest.
+ * Parses the bytes of a request's body into a tree, as `readBody`: after a pause, and long YAML, which takes
+ * ten times as long as JSON, in a thread of its own. Throws 400 BadRequest.
  */
 export async function readBytes(
   bytes: Uint8Array,
   type: BodyType,
-  kind: string,
-  version: string | undefined,
-  apiVersion: string,
+  { kind, version, apiVersion }: ExpectedType,
   pause: Pause,
 ): Promise<RawBody> {
   await pause?.();

@@ -12,7 +12,7 @@ import { encodeYAML } from "../yaml/emit.ts";
 import { encodeObject, encodeProtobuf } from "./codec.ts";
 import { type TableOptions, tableOf } from "./table.ts";
 
-/** What the answers of resources can be turned into; which of them fits is seen when there is an answer. */
+/** Kinds to which responses of resources can be converted; whether one fits is decided with the response. */
 export const resourceForms: Forms = new Set(
   ["v1", "v1beta1"].flatMap((version) =>
     ["Table", "PartialObjectMetadata", "PartialObjectMetadataList"].map(
@@ -20,7 +20,7 @@ export const resourceForms: Forms = new Set(
     ),
   ),
 );
-/** The same where there are no Tables. */
+/** The same without Tables. */
 export const metadataForms: Forms = new Set([...resourceForms].filter((form) => !form.endsWith("/Table")));
 
 export interface List {
@@ -30,33 +30,32 @@ export interface List {
   readonly items: readonly KubeObject[];
 }
 
-/** An object in the form that the client accepts. */
-export function objectResponse(
-  code: number,
-  object: object,
-  served: ServedResource,
-  accepted: Accepted,
-  options: TableOptions,
-  headers: Record<string, string | readonly string[]> = {},
-): BodyResponse {
-  // A Status is what it is.
-  const whole = accepted.as === undefined || (object as { kind?: string }).kind === "Status";
-  const shown = whole ? object : transformed(object as KubeObject, served, accepted, options);
-  return encoded(code, shown, accepted, headers);
+type Headers = Record<string, string | readonly string[]>;
+
+/** How the response of a resource is represented. */
+export interface Representation {
+  readonly served: ServedResource;
+  readonly accepted: Accepted;
+  readonly table: TableOptions;
+  readonly headers: Headers;
 }
 
-function transformed(
-  object: KubeObject,
-  served: ServedResource,
-  accepted: Accepted,
-  options: TableOptions,
-): object {
+/** Returns the response with an object in the encoding that the client accepts. */
+export function objectResponse(code: number, object: object, representation: Representation): BodyResponse {
+  const { accepted, headers } = representation;
+  // A Status is never converted.
+  const whole = accepted.as === undefined || (object as { kind?: string }).kind === "Status";
+  const shown = whole ? object : transformed(object as KubeObject, representation);
+  return encoded(code, shown, accepted, { headers });
+}
+
+function transformed(object: KubeObject, { served, accepted, table }: Representation): object {
   if (accepted.as!.kind === "Table") {
     const metadata = { resourceVersion: object.metadata.resourceVersion };
-    return tableOf([object], metadata, served, options, tableVersion(accepted));
+    return tableOf({ metadata, items: [object] }, served, table, tableVersion(accepted));
   }
   if (accepted.as!.kind === "PartialObjectMetadataList") {
-    // Upstream finds out late that an object without a Go type is not a list.
+    // Upstream detects late that an object without a Go type is not a list.
     if (served.facts.schemaless) throw serverError("content is not a list");
     throw notAcceptable(
       `you requested PartialObjectMetadataList, but the requested object is not a list (*${internalType(served)})`,
@@ -65,7 +64,7 @@ function transformed(
   return partial(object, served, version(accepted));
 }
 
-/** The Go type of a kind, which some messages name: `core.Pod`. */
+/** Returns the Go type of a kind, which some messages contain: `core.Pod`. */
 function internalType({ group, kind, facts }: ServedResource): string {
   if (facts.goType !== undefined) return facts.goType;
   if (facts.schemaless) return "unstructured.Unstructured";
@@ -73,17 +72,10 @@ function internalType({ group, kind, facts }: ServedResource): string {
   return `${name}.${kind}`;
 }
 
-/** A list in the form that the client accepts. */
-export function listResponse(
-  list: List,
-  served: ServedResource,
-  accepted: Accepted,
-  options: TableOptions,
-  headers: Record<string, string | readonly string[]> = {},
-): BodyResponse {
+/** Returns the response with a list in the encoding that the client accepts. */
+export function listResponse(list: List, { served, accepted, table, headers }: Representation): BodyResponse {
   if (accepted.as?.kind === "Table") {
-    const table = tableOf(list.items, list.metadata, served, options, tableVersion(accepted));
-    return encoded(200, table, accepted, headers);
+    return encoded(200, tableOf(list, served, table, tableVersion(accepted)), accepted, { headers });
   }
   if (accepted.as?.kind === "PartialObjectMetadata") {
     throw notAcceptable(
@@ -93,25 +85,19 @@ export function listResponse(
   if (accepted.as) {
     const apiVersion = version(accepted);
     const items = list.items.map((item) => partial(item, served, apiVersion));
-    return encoded(
-      200,
-      { kind: "PartialObjectMetadataList", apiVersion, metadata: list.metadata, items },
-      accepted,
-      headers,
-      // Upstream adds the items one by one, and so sends no list where there are none.
-      items.length > 0
-        ? undefined
-        : () => ({ ...list, kind: "PartialObjectMetadataList", apiVersion, items: null }),
-    );
+    const object = { kind: "PartialObjectMetadataList", apiVersion, metadata: list.metadata, items };
+    // Upstream appends the items one by one, so an empty list has no `items`.
+    const wire = (): object => ({ ...list, kind: "PartialObjectMetadataList", apiVersion, items: null });
+    return encoded(200, object, accepted, items.length > 0 ? { headers } : { headers, wire });
   }
-  // In process the items stay whole: caches of clients and server share the same objects. On the wire items of a
-  // list have neither kind nor apiVersion.
+  // In process the items are handed over complete: caches of clients and server share the same objects. On
+  // the wire, items of a list have neither kind nor apiVersion.
   const wire = (): object => {
-    // Objects of which the server knows no type of its own are written as they are.
+    // Objects without a built-in schema are encoded unchanged.
     if (served.facts.schemaless) return { ...list, metadata: { continue: "", ...list.metadata } };
     return { ...list, items: list.items.map(withoutKind) };
   };
-  return encoded(200, list, accepted, headers, wire);
+  return encoded(200, list, accepted, { headers, wire });
 }
 
 function withoutKind(item: KubeObject): object {
@@ -127,7 +113,7 @@ export function tableVersion(accepted: Accepted): "v1" | "v1beta1" {
   return accepted.as?.version === "v1beta1" ? "v1beta1" : "v1";
 }
 
-/** Only the metadata of an object. */
+/** Returns only the metadata of an object. */
 export function partial(object: KubeObject, { stored }: ServedResource, apiVersion: string): object {
   return {
     kind: "PartialObjectMetadata",
@@ -137,15 +123,14 @@ export function partial(object: KubeObject, { stored }: ServedResource, apiVersi
 }
 
 /**
- * Any answer that is an object. `wire` makes what is sent as JSON and YAML where that differs from what is handed over in
- * process.
+ * Returns the response with any object. `wire` returns the object to encode as JSON and YAML if it differs
+ * from the one that is handed over in process.
  */
 export function encoded(
   code: number,
   object: object,
   accepted: Accepted,
-  headers: Record<string, string | readonly string[]> = {},
-  wire: () => object = () => object,
+  { headers = {}, wire = () => object }: { readonly headers?: Headers; readonly wire?: () => object } = {},
 ): BodyResponse {
   const { mediaType } = accepted;
   const all = {
@@ -161,7 +146,7 @@ export function encoded(
         case "application/yaml":
           return encodeYAML(wire());
         case "application/vnd.kubernetes.protobuf":
-          // It has neither kind nor apiVersion of anything but the whole.
+          // The protobuf of items contains neither kind nor apiVersion.
           return encodeProtobuf(object);
         default:
           return accepted.pretty ? indentedJSON(encodeObject(wire())) : `${encodeObject(wire())}\n`;

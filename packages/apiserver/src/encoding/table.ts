@@ -1,23 +1,27 @@
-import { type KubeObject, quoted, StatusError } from "@dray/api";
+import type { KubeObject } from "@dray/api";
+import { quoted, StatusError } from "@dray/api";
 import type { ListMeta } from "@dray/api/meta/v1";
 import { convert } from "../kinds/conversion.ts";
 import { modelOf } from "../kinds/models.ts";
 import type { ServedResource } from "../kinds/resources.ts";
-import { type IncludeObject, inRowOrder, makeTable } from "../tables/index.ts";
+import type { IncludeObject } from "../tables/index.ts";
+import { inRowOrder, makeTable } from "../tables/index.ts";
 
 export interface TableOptions {
-  /** How much of each object a row carries: `None`, `Metadata` or `Object`. */
+  /** Contents of `object` in each row: `None`, `Metadata` or `Object`. */
   readonly includeObject: string;
   /** Milliseconds since the epoch, for ages. */
   readonly now: number;
-  /** For the events of a watch after the first. */
+  /** For events of a watch after the first one. */
   readonly omitColumns?: boolean;
 }
 
-/** Objects in their served version as a Table (meta/v1): what kubectl prints. Throws 400 for odd options. */
+/**
+ * Returns objects in their served version as a Table (meta/v1), which kubectl prints. Throws 400 for invalid
+ * options.
+ */
 export function tableOf(
-  list: readonly KubeObject[],
-  metadata: ListMeta,
+  { items, metadata }: { readonly items: readonly KubeObject[]; readonly metadata: ListMeta },
   served: ServedResource,
   options: TableOptions,
   version: "v1" | "v1beta1",
@@ -25,7 +29,7 @@ export function tableOf(
   const { now, omitColumns = false } = options;
   const includeObject = includedOf(options);
   const { printer } = modelOf(served.stored);
-  const objects = inRowOrder(printer, list);
+  const objects = inRowOrder(printer, items);
   const table = makeTable({
     printer,
     // The columns of a built-in kind are those of its stored version; each version of a custom one has its own.
@@ -49,7 +53,7 @@ export function tableOf(
 
 const included: readonly string[] = ["None", "Metadata", "Object"];
 
-/** What the rows of a table hold of their objects. Throws 400 for what no table has. */
+/** Returns the validated includeObject option. Throws 400 for an unknown value. */
 export function includedOf({ includeObject }: TableOptions): IncludeObject {
   if (included.includes(includeObject)) return includeObject as IncludeObject;
   throw StatusError.of(

@@ -17,7 +17,7 @@ const unknownAuthority = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
 
-/** Why a connection has failed, in the words of Go's HTTP client, which clients of Kubernetes know. */
+/** Returns the message of Go's HTTP client for a connection error: clients of Kubernetes match on it. */
 export function failureText(error: NodeError, host: string): string {
   const { code = "", address, port, cert } = error;
   const certificate = "tls: failed to verify certificate: x509: certificate";
@@ -63,7 +63,7 @@ const texts: Readonly<Record<number, string>> = {
   504: "the server was unable to return a response in the time allotted, but may still be processing the request",
 };
 
-/** What the body says itself, if it is a Status. */
+/** Returns the message of the body if it is a Status. */
 function statedMessage(body: string): string | undefined {
   try {
     const { kind, message } = JSON.parse(body) as { kind?: unknown; message?: unknown };
@@ -73,7 +73,10 @@ function statedMessage(body: string): string | undefined {
   }
 }
 
-/** What an answer with another code than 200 means to clients of Kubernetes (NewGenericServerResponse). */
+/**
+ * Returns the message that Kubernetes clients derive from a status code other than 200
+ * (NewGenericServerResponse).
+ */
 export function statusText(code: number, body: string, contentType: string | undefined): string {
   const stated = statedMessage(body);
   if (stated !== undefined) return stated;

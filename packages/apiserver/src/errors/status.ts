@@ -1,7 +1,7 @@
 import { quoted, StatusError, type StatusReason } from "@dray/api";
 import type { Status, StatusDetails } from "@dray/api/meta/v1";
 
-/** A Status as it is sent: the fields in the order and with the omissions of Kubernetes. */
+/** Returns a Status for the wire: with Kubernetes' order of fields and omitted empty fields. */
 export function statusObject(status: Partial<Status>): Status {
   return {
     kind: "Status",
@@ -20,17 +20,17 @@ function withoutEmpty(details: StatusDetails): StatusDetails {
   return Object.fromEntries(entries) as StatusDetails;
 }
 
-/** An error with a code but no reason, or whose reason has another code than usual. */
+/** Creates an error with a code but no reason, or whose reason has an unusual code. */
 export function statusError(code: number, message: string, rest: Partial<Status> = {}): StatusError {
   return new StatusError(statusObject({ status: "Failure", message, code, ...rest }));
 }
 
-/** An error that Kubernetes makes of a bare failure: code 500 and no reason. */
+/** Creates the error to which Kubernetes converts a plain Go error: code 500 and no reason. */
 export function serverError(message: string): StatusError {
   return statusError(500, message);
 }
 
-/** The answers that come with empty details where the path is not served. */
+/** Creates an error with empty details, for paths that are not served. */
 export function genericError(reason: StatusReason, message: string): StatusError {
   return StatusError.of(reason, message, {});
 }
@@ -60,11 +60,11 @@ export function alreadyExists(resource: { group: string; resource: string }, nam
 export function conflict(
   resource: { group: string; resource: string },
   name: string,
-  why: string,
+  detail: string,
 ): StatusError {
   return StatusError.of(
     "Conflict",
-    `Operation cannot be fulfilled on ${qualified(resource)} ${quoted(name)}: ${why}`,
+    `Operation cannot be fulfilled on ${qualified(resource)} ${quoted(name)}: ${detail}`,
     {
       name,
       ...groupOf(resource),
@@ -73,15 +73,15 @@ export function conflict(
   );
 }
 
-/** 403 by admission or authorization; `why` follows a colon. */
+/** Creates a 403 of admission or authorization; `why` follows a colon. */
 export function forbidden(
   resource: { group: string; resource: string },
   name: string,
-  why: string,
+  detail: string,
   details: object = {},
 ): StatusError {
   const subject = name === "" ? qualified(resource) : `${qualified(resource)} ${quoted(name)}`;
-  return StatusError.of("Forbidden", `${subject} is forbidden: ${why}`, {
+  return StatusError.of("Forbidden", `${subject} is forbidden: ${detail}`, {
     ...(name === "" ? {} : { name }),
     ...groupOf(resource),
     kind: resource.resource,

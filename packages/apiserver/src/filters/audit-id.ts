@@ -3,12 +3,12 @@ import type { ApiRequest, ApiResponse } from "@dray/client";
 import type { RequestNotes } from "../flowcontrol/limiter.ts";
 import type { Filter } from "./call.ts";
 
-/** Characters of a client's `Audit-ID` that are kept. */
+/** Maximum length of a client's `Audit-ID`. */
 const maxAuditIdLength = 64;
 
 /**
- * Puts the id of the request into its answer, which is the client's own if it sends one, and the FlowSchema and priority
- * level by which it was classified. Answers in process have neither.
+ * Adds headers to the response: the id of the request, which is the client's own if it sends one, and the
+ * FlowSchema and priority level by which it was classified. Responses in process have neither.
  *
  * Upstream: apiserver/pkg/endpoints/filters/audit_init.go, WithAuditInit
  */

@@ -1,7 +1,10 @@
 import type { Filter } from "./call.ts";
 import type { FilterParts } from "./parts.ts";
 
-/** Finds out who sends the request. Throws 401. Upstream: apiserver/pkg/endpoints/filters/authentication.go, WithAuthentication */
+/**
+ * Authenticates the request. Throws 401. Upstream: apiserver/pkg/endpoints/filters/authentication.go,
+ * WithAuthentication
+ */
 export function withAuthentication({ authenticator }: Pick<FilterParts, "authenticator">): Filter {
   return (next) => (call) => {
     call.user = authenticator.authenticate(call.request.credential);

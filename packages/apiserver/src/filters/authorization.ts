@@ -6,7 +6,10 @@ import type { FilterParts } from "./parts.ts";
 
 type Parts = Pick<FilterParts, "authorize" | "log">;
 
-/** Throws 403 to a user who may not do this. Upstream: apiserver/pkg/endpoints/filters/authorization.go, WithAuthorization */
+/**
+ * Throws 403 if the user is not allowed to do this. Upstream:
+ * apiserver/pkg/endpoints/filters/authorization.go, WithAuthorization
+ */
 export function withAuthorization(parts: Parts): Filter {
   return (next) => (call) => {
     checkAuthorized(parts, call.request, call.user, call.info);

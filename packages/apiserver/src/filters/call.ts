@@ -2,18 +2,18 @@ import type { ApiRequest, ApiResponse, UserInfo } from "@dray/client";
 import type { RequestNotes, WatchProgress } from "../flowcontrol/limiter.ts";
 import type { RequestInfo } from "../request/info.ts";
 
-/** A request on its way through the filters. Each sets what it finds out for those behind it. */
+/** A request in the filter chain. Each filter sets its results for the filters behind it. */
 export class Call {
-  /** A filter may replace it by one that ends earlier. */
+  /** A filter may replace it by a request that aborts earlier. */
   request: ApiRequest;
   /** Milliseconds since the epoch. */
   readonly began: number;
   readonly notes: RequestNotes = { warnings: new Set() };
-  /** Milliseconds that the request may take; of a watch those until it begins. Set by `withTimeout`. */
+  /** Request timeout in milliseconds; for a watch, the time until it begins. Set by `withTimeout`. */
   limit = 0;
   /** Progress of a watch that holds a seat. Set by `withPriorityAndFairness`. */
   watch: WatchProgress | undefined;
-  /** Undefined until `withRequestInfo` has read the path. */
+  /** Undefined until `withRequestInfo` has parsed the path. */
   parsed: RequestInfo | undefined;
   #user: UserInfo | undefined;
 
@@ -22,13 +22,13 @@ export class Call {
     this.began = began;
   }
 
-  /** What the request is about. Throws a TypeError before `withRequestInfo`. */
+  /** The parsed request. Throws a TypeError before `withRequestInfo`. */
   get info(): RequestInfo {
     if (this.parsed === undefined) throw new TypeError("the path of the request has not been read yet");
     return this.parsed;
   }
 
-  /** The sender, or whom it impersonates. Throws a TypeError before `withAuthentication`. */
+  /** The requesting or impersonated user. Throws a TypeError before `withAuthentication`. */
   get user(): UserInfo {
     if (this.#user === undefined) throw new TypeError("the request has not been authenticated yet");
     return this.#user;
@@ -39,8 +39,8 @@ export class Call {
   }
 }
 
-/** Answers a call. It may throw a StatusError or reject with one. */
+/** Handles a call. It may throw a StatusError or reject with one. */
 export type CallHandler = (call: Call) => Promise<ApiResponse>;
 
-/** Puts one step before a handler, or behind it. */
+/** Wraps a handler in one step before or after it. */
 export type Filter = (next: CallHandler) => CallHandler;

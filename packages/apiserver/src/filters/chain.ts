@@ -4,7 +4,7 @@ import { withAuthorization } from "./authorization.ts";
 import type { CallHandler, Filter } from "./call.ts";
 import { withFailures } from "./failures.ts";
 import { withImpersonation } from "./impersonation.ts";
-import { withLargeAnswers } from "./large-answers.ts";
+import { withLargeResponses } from "./large-responses.ts";
 import type { FilterParts } from "./parts.ts";
 import { withPriorityAndFairness } from "./priority-and-fairness.ts";
 import { withRequestInfo } from "./request-info.ts";
@@ -14,7 +14,8 @@ import { withTimeout } from "./timeout.ts";
 /**
  * The filters of every request, the outermost first. Behind the last one is the handler of the request.
  *
- * Upstream: staging/src/k8s.io/apiserver/pkg/server/config.go, DefaultBuildHandlerChain, which names the innermost first
+ * Upstream: staging/src/k8s.io/apiserver/pkg/server/config.go, DefaultBuildHandlerChain, which names the
+ * innermost first
  */
 export function filters(parts: FilterParts): readonly Filter[] {
   return [
@@ -26,12 +27,12 @@ export function filters(parts: FilterParts): readonly Filter[] {
     withAuthentication(parts),
     withImpersonation(parts),
     withPriorityAndFairness(parts),
-    withLargeAnswers(parts),
+    withLargeResponses(parts),
     withAuthorization(parts),
   ];
 }
 
-/** Puts the filters before a handler. */
+/** Wraps a handler in the filters. */
 export function buildChain(parts: FilterParts, handler: CallHandler): CallHandler {
   return filters(parts).reduceRight((next, filter) => filter(next), handler);
 }

@@ -8,14 +8,17 @@ import type { FilterParts } from "./parts.ts";
 
 const noWarnings: ReadonlySet<string> = new Set();
 
-/** The answer to a request that is refused whatever its body is: to a user who may not send it. Undefined for others. */
+/**
+ * Returns the response to a request that is rejected before its body is read: the user may not send it.
+ * Undefined for other requests.
+ */
 export function earlyRefusal(parts: FilterParts, head: ApiRequest): ApiResponse | undefined {
   const { authenticator, authorize, constrainedImpersonation, log } = parts;
   try {
     const info = requestInfo(head.method, head.url);
     const sender = authenticator.authenticate(head.credential);
-    const wanted = requestAttributes(sender, info);
-    const user = impersonate(wanted, head, authorize, constrainedImpersonation);
+    const attributes = requestAttributes(sender, info);
+    const user = impersonate(attributes, head, authorize, constrainedImpersonation);
     checkAuthorized(parts, head, user, info);
     return undefined;
   } catch (error) {

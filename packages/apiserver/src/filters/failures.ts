@@ -2,7 +2,10 @@ import { failureResponse } from "../encoding/failure.ts";
 import type { Filter } from "./call.ts";
 import type { FilterParts } from "./parts.ts";
 
-/** Answers with a Status where anything behind it throws. Upstream: apiserver/pkg/server/filters/wrap.go, WithPanicRecovery */
+/**
+ * Responds with a Status if an inner handler throws. Upstream: apiserver/pkg/server/filters/wrap.go,
+ * WithPanicRecovery
+ */
 export function withFailures({ log }: Pick<FilterParts, "log">): Filter {
   return (next) => async (call) => {
     const { request } = call;

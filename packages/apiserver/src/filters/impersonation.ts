@@ -4,7 +4,7 @@ import type { Filter } from "./call.ts";
 import type { FilterParts } from "./parts.ts";
 
 /**
- * Lets the sender act as another user. Throws 400 and 403.
+ * Replaces the requesting user by the impersonated one. Throws 400 and 403.
  *
  * Upstream: apiserver/pkg/endpoints/filters/impersonation, WithConstrainedImpersonation
  */
@@ -13,8 +13,8 @@ export function withImpersonation({
   constrainedImpersonation,
 }: Pick<FilterParts, "authorize" | "constrainedImpersonation">): Filter {
   return (next) => (call) => {
-    const wanted = requestAttributes(call.user, call.info);
-    call.user = impersonate(wanted, call.request, authorize, constrainedImpersonation);
+    const attributes = requestAttributes(call.user, call.info);
+    call.user = impersonate(attributes, call.request, authorize, constrainedImpersonation);
     return next(call);
   };
 }

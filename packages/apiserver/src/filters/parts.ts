@@ -7,20 +7,20 @@ import type { Metrics } from "../observe/metrics.ts";
 import type { RequestInfo } from "../request/info.ts";
 import type { LargeWork } from "../request/large-work.ts";
 
-/** Parts of the server that filters need. */
+/** Dependencies of the filters. */
 export interface FilterParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly authenticator: Authenticator;
   readonly authorize: (attributes: Attributes) => Decision;
-  /** Impersonation needs a right for each kind of user (KEP-5284). */
+  /** Impersonation requires a right for each kind of user (KEP-5284). */
   readonly constrainedImpersonation: boolean;
   readonly limiter: Limiter;
   readonly largeWork: LargeWork;
   readonly metrics: Metrics;
   readonly servedBy: (info: RequestInfo) => ServedResource | undefined;
-  /** Milliseconds that a request may take, watches and other streams aside. */
+  /** Request timeout in milliseconds, except for watches and other streams. */
   readonly timeout: number;
-  /** Ends with the server. */
+  /** Aborts when the server stops. */
   readonly signal: AbortSignal;
 }

@@ -2,7 +2,8 @@ import type { Filter } from "./call.ts";
 import type { FilterParts } from "./parts.ts";
 
 /**
- * Waits for a seat, answers 429 where there is none: by API Priority and Fairness, or by two counters.
+ * Waits for a seat, responds with 429 if there is none: by API Priority and Fairness, or by the two
+ * max-in-flight limits.
  *
  * Upstream: apiserver/pkg/server/filters/priority-and-fairness.go, WithPriorityAndFairness; maxinflight.go
  */

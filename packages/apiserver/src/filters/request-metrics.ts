@@ -1,7 +1,7 @@
 import type { Filter } from "./call.ts";
 import type { FilterParts } from "./parts.ts";
 
-/** Counts the answer and the time up to its beginning. */
+/** Counts responses, and measures the time until they begin. */
 export function withRequestMetrics({
   clock,
   metrics,
@@ -11,7 +11,13 @@ export function withRequestMetrics({
     const response = await next(call);
     const { request, parsed, began } = call;
     const served = parsed && servedBy(parsed);
-    metrics.count(request.method, parsed, served, response.status, clock.now() - began);
+    metrics.count({
+      method: request.method,
+      info: parsed,
+      served,
+      code: response.status,
+      milliseconds: clock.now() - began,
+    });
     return response;
   };
 }

@@ -1,11 +1,12 @@
-import { answeredWithin, timeLimit } from "../http/deadline.ts";
+import { respondWithin, timeLimit } from "../http/deadline.ts";
 import { endsWith } from "../request/ends-with.ts";
 import { isLongRunning } from "../request/long-running.ts";
 import type { Filter } from "./call.ts";
 import type { FilterParts } from "./parts.ts";
 
 /**
- * Answers 504 to a request that takes too long. One that may last, such as a watch, ends when the server does.
+ * Responds with 504 when the timeout of a request is over. Long-running requests such as watches end when the
+ * server stops.
  *
  * Upstream: apiserver/pkg/server/filters/timeout.go, WithTimeoutForNonLongRunningRequests;
  * apiserver/pkg/endpoints/filters/request_deadline.go, WithRequestDeadline
@@ -23,7 +24,7 @@ export function withTimeout({
       return next(call);
     }
     call.limit = timeLimit(info.query, timeout);
-    return answeredWithin(clock, call.limit, request, (timed) => {
+    return respondWithin(clock, call.limit, request, (timed) => {
       call.request = timed;
       return next(call);
     });

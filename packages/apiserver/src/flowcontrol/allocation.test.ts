@@ -15,10 +15,10 @@ test("a sum is divided in proportion to the targets", () => {
   assert.equal(fraction, 2);
 });
 
-test("bounds hold some shares, and the others divide the rest", () => {
+test("bounds limit some shares, and the others divide the rest", () => {
   assert.deepEqual(rounded(allocate(30, [share(20, 20, 100), share(20, 0, 100)]).amounts), [20, 10]);
   assert.deepEqual(rounded(allocate(30, [share(10, 0, 5), share(10, 0, 100)]).amounts), [5, 25]);
-  // Nobody wants anything: all get the same.
+  // Without any demand, all get the same.
   assert.deepEqual(rounded(allocate(30, [share(0, 0, 100), share(0, 0, 100)]).amounts), [15, 15]);
   assert.deepEqual(rounded(allocate(1, [share(4, 2, 9), share(3, 3, 9)]).amounts), [2, 3]);
   assert.deepEqual(rounded(allocate(99, [share(4, 2, 9), share(3, 3, 8)]).amounts), [9, 8]);
@@ -34,7 +34,7 @@ test("demand is averaged over time", () => {
 });
 
 /** Upstream: dropped_requests_tracker.go */
-test("clients of an overloaded level are told to wait longer, and less when it is over", () => {
+test("Retry-After of an overloaded level grows, and falls after the overload", () => {
   const clock = fakeClock();
   const retryAfter = new RetryAfter();
   const note = (count: number): void => {

@@ -1,4 +1,7 @@
-/** One that shares in a sum: it gets between `lower` and `upper`, and else in proportion to its target. */
+/**
+ * One class among which a sum is divided: it gets between `lower` and `upper`, otherwise in proportion to its
+ * target.
+ */
 export interface Share {
   /** At least `lower`. */
   readonly target: number;
@@ -9,16 +12,16 @@ export interface Share {
 export interface Allocation {
   /** One for each share, in their order. */
   readonly amounts: readonly number[];
-  /** Part of its target that a share gets where no bound holds it. */
+  /** Fraction of its target that a share gets if no bound applies. */
   readonly fraction: number;
 }
 
-/** Targets below count as this much: a share without one still gets its part of what nobody wants. */
+/** Minimum of targets: a share without a target still gets its part of the rest. */
 const minTarget = 0.001;
 
 /**
- * Divides a sum so that all shares get the same fraction of their targets, but for those that a bound holds. Where the
- * bounds leave no way, each gets its bound.
+ * Divides a sum so that all shares get the same fraction of their targets, except where a bound applies. If
+ * the bounds do not fit the sum, each gets its bound.
  *
  * Upstream: apiserver/pkg/util/flowcontrol/conc_alloc.go, computeConcurrencyAllocation
  */
@@ -27,19 +30,22 @@ export function allocate(sum: number, shares: readonly Share[]): Allocation {
   const at = (fraction: number): number[] =>
     shares.map(({ lower, upper }, index) => Math.max(lower, Math.min(upper, fraction * targets[index]!)));
   const total = (amounts: readonly number[]): number => amounts.reduce((a, b) => a + b, 0);
-  // Between two of these fractions the total grows evenly.
+  // Between two of these fractions the total is linear.
   const fractions = shares
     .flatMap(({ lower, upper }, index) => [lower / targets[index]!, upper / targets[index]!])
     .sort((a, b) => a - b);
-  let [below, least] = [0, total(at(0))];
-  if (sum <= least) return { amounts: at(0), fraction: 0 };
+  let [below, totalBelow] = [0, total(at(0))];
+  if (sum <= totalBelow) return { amounts: at(0), fraction: 0 };
   for (const above of fractions) {
-    const most = total(at(above));
-    if (most >= sum) {
-      const fraction = most === least ? above : below + ((sum - least) / (most - least)) * (above - below);
+    const totalAbove = total(at(above));
+    if (totalAbove >= sum) {
+      const fraction =
+        totalAbove === totalBelow
+          ? above
+          : below + ((sum - totalBelow) / (totalAbove - totalBelow)) * (above - below);
       return { amounts: at(fraction), fraction };
     }
-    [below, least] = [above, most];
+    [below, totalBelow] = [above, totalAbove];
   }
   return { amounts: shares.map(({ upper }) => upper), fraction: below };
 }

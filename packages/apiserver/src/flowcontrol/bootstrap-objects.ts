@@ -3,7 +3,7 @@ import { mandatoryFlowControl } from "@dray/api/validation";
 import suggested from "./suggested.json" with { type: "json" };
 
 export const group = "flowcontrol.apiserver.k8s.io";
-/** Annotation: `true` where the server keeps the spec of the object up to date. */
+/** Annotation with value `true` if the server keeps the spec of the object up to date. */
 export const autoUpdateAnnotation = "apf.kubernetes.io/autoupdate-spec";
 
 /** An object that may have to be created. */
@@ -29,7 +29,7 @@ const priorityLevels = (
   specs: Readonly<Record<string, PriorityLevelConfigurationSpec>>,
 ): BootstrapObject<PriorityLevelConfigurationSpec>[] => objectsOf("PriorityLevelConfiguration", specs);
 
-/** The objects that a server begins with. Upstream: apiserver/pkg/apis/flowcontrol/bootstrap/default.go */
+/** The objects of a new server. Upstream: apiserver/pkg/apis/flowcontrol/bootstrap/default.go */
 export const mandatorySchemas = flowSchemas(mandatoryFlowControl.flowSchemas);
 export const mandatoryLevels = priorityLevels(mandatoryFlowControl.priorityLevelConfigurations);
 export const suggestedSchemas = flowSchemas(suggested.flowSchemas);

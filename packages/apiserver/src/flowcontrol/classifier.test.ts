@@ -78,7 +78,7 @@ function matches(rule: PolicyRulesWithSubjects, request: string, name = "me"): b
   return classifierOf([schema, rest]).classify(requestInfo(method, url), { name, groups: [] }).name === "own";
 }
 
-test("a rule names subjects, verbs, groups, resources and namespaces", () => {
+test("a rule matches subjects, verbs, groups, resources and namespaces", () => {
   const rule = { subjects: [any], resourceRules: [pods] };
   assert.ok(matches(rule, "GET /api/v1/namespaces/a/pods/p"));
   assert.ok(!matches(rule, "GET /api/v1/namespaces/a/pods"), "that is a list");
@@ -99,7 +99,7 @@ test("a rule names subjects, verbs, groups, resources and namespaces", () => {
   );
 });
 
-test("requests without a namespace match only rules of cluster scope", () => {
+test("requests without a namespace match only cluster-scoped rules", () => {
   const list = { ...pods, verbs: ["list"], namespaces: ["*"] };
   assert.ok(!matches({ subjects: [any], resourceRules: [list] }, "GET /api/v1/pods"));
   assert.ok(
@@ -109,7 +109,7 @@ test("requests without a namespace match only rules of cluster scope", () => {
 });
 
 test("a rule for requests without a namespace may have no namespaces", () => {
-  // As it is stored.
+  // As stored.
   const namespaces = null as unknown as string[];
   const rule = { subjects: [any], resourceRules: [{ ...pods, clusterScope: true, namespaces }] };
   assert.ok(!matches(rule, "GET /api/v1/namespaces/a/pods/p"));
@@ -126,7 +126,7 @@ test("a service account is matched by namespace and name", () => {
   assert.ok(!matches(of("*"), "GET /version", "system:serviceaccount:nn:a"));
 });
 
-test("of FlowSchemas with one precedence the first by name matches", () => {
+test("among FlowSchemas with equal precedence the first by name matches", () => {
   const spec = {
     priorityLevelConfiguration: { name: "l" },
     matchingPrecedence: 5,

@@ -19,8 +19,8 @@ interface UserRule {
 }
 
 /**
- * Finds the first FlowSchema that matches a request. Which subjects match a user is cached: of the rules that are left, few
- * have to be looked at.
+ * Finds the first FlowSchema that matches a request. The match of subjects and users is cached, so that few
+ * rules remain to be checked.
  *
  * Upstream: apiserver/pkg/util/flowcontrol/rule.go
  */
@@ -29,7 +29,7 @@ export class Classifier {
   readonly #fallback: Flow;
   readonly #users = new Map<string, readonly UserRule[]>();
 
-  /** `flows` in the order of matching; `fallback` takes what none of them matches. */
+  /** `flows` in the order of matching; `fallback` is used if none of them matches. */
   constructor(flows: readonly Flow[], fallback: Flow) {
     this.#flows = flows;
     this.#fallback = fallback;
@@ -46,7 +46,7 @@ export class Classifier {
   }
 
   #rulesOf(user: UserInfo): readonly UserRule[] {
-    // No name or group has a NUL.
+    // Names and groups contain no NUL.
     const key = `${user.name}\0${user.groups.join("\0")}`;
     let rules = this.#users.get(key);
     if (rules === undefined) {
@@ -79,9 +79,9 @@ function matchesSubject(subject: Subject, { name, groups }: UserInfo): boolean {
   }
 }
 
-/** A wildcard counts only where it is alone, as validation wants it. */
+/** A wildcard counts only if it is the only value, as validation requires. */
 const includes = (list: readonly string[] | null | undefined, value: string): boolean =>
-  // A list that is always written is null where nobody has set it.
+  // A list that is always serialized is null if unset.
   !!list && ((list.length === 1 && list[0] === any) || list.includes(value));
 
 function matchesResource(rule: ResourcePolicyRule, info: RequestInfo): boolean {

@@ -17,8 +17,8 @@ const levels = "prioritylevelconfigurations";
 const catchAll = "catch-all";
 
 /**
- * The FlowSchemas and priority levels in effect: those that are stored, and the mandatory ones that are missing. A change
- * takes effect with the write that makes it.
+ * The FlowSchemas and priority levels in effect: the stored ones, and the missing mandatory ones. A change
+ * takes effect with its write.
  *
  * Upstream: apiserver/pkg/util/flowcontrol/apf_controller.go
  */
@@ -30,10 +30,10 @@ export class Configuration {
   /** By level and FlowSchema. */
   #counts = new Map<string, FlowCounts>();
   #classifier: Classifier | undefined;
-  /** Fraction of its target that a level gets which no bound holds. */
+  /** Fraction of its target that a level gets if no bound applies. */
   fairFraction = 0;
 
-  /** `seats`: those of the server, for all levels but the exempt one. */
+  /** `seats`: all seats of the server, shared by all levels but the exempt one. */
   constructor(storage: Storage, clock: Clock, seats: number) {
     this.#storage = storage;
     this.#clock = clock;
@@ -58,14 +58,14 @@ export class Configuration {
     return this.#objects<FlowSchema>(schemas);
   }
 
-  /** True if a level of this name is stored. FlowSchemas that refer to a missing one dangle. */
+  /** Reports whether a level of this name is stored. FlowSchemas that refer to a missing one dangle. */
   hasLevel(name: string): boolean {
     if (this.#classifier === undefined) this.#renew();
     const level = this.#levels.get(name);
     return level !== undefined && !level.isQuiescing && level.uid !== "";
   }
 
-  /** A level has become idle: one that is no longer wanted can go. */
+  /** Called when a level has become idle: one whose object is gone is dropped on the next use. */
   reap(level: PriorityLevel): void {
     if (level.isQuiescing) this.#classifier = undefined;
   }
@@ -104,7 +104,7 @@ export class Configuration {
     return new Flow(schema, level, counts);
   }
 
-  /** Drops the counts of FlowSchemas that are gone: otherwise names that clients make up would add up. */
+  /** Drops the counts of deleted FlowSchemas: names chosen by clients would accumulate otherwise. */
   #forgetCounts(flows: readonly Flow[]): void {
     const used = new Set(flows.map(({ counts }) => counts));
     for (const [key, counts] of this.#counts) {
@@ -136,7 +136,7 @@ export class Configuration {
     this.#adjust(all);
   }
 
-  /** Lends seats that a level does not use to those that want more. To be called every 10 seconds. */
+  /** Lends unused seats of levels to levels that need more. Called every 10 seconds. */
   adjust(): void {
     this.#adjust(this.levels);
   }
@@ -147,19 +147,19 @@ export class Configuration {
     const limited = all.filter(({ isExempt }) => !isExempt);
     const sum = (amounts: readonly number[]): number => amounts.reduce((a, b) => a + b, 0);
     const seats = sum(all.map(({ nominalSeats }) => nominalSeats));
-    let left = seats;
+    let remaining = seats;
     for (const level of all) {
       if (!level.isExempt) continue;
       level.setSeats(level.keptSeats);
-      left -= level.currentSeats;
+      remaining -= level.currentSeats;
     }
-    const least = sum(limited.map(({ minSeats }) => minSeats));
+    const minTotal = sum(limited.map(({ minSeats }) => minSeats));
     const kept = sum(limited.map(({ keptSeats }) => keptSeats));
     for (const level of limited) level.targetSeats = Math.max(level.keptSeats, level.smoothedDemand);
     this.fairFraction = 0;
-    if (left <= least) for (const level of limited) level.setSeats(level.minSeats);
-    else if (left <= kept) {
-      const part = (left - least) / (kept - least);
+    if (remaining <= minTotal) for (const level of limited) level.setSeats(level.minSeats);
+    else if (remaining <= kept) {
+      const part = (remaining - minTotal) / (kept - minTotal);
       for (const level of limited)
         level.setSeats(level.minSeats + Math.round((level.keptSeats - level.minSeats) * part));
     } else this.#share(seats, limited);

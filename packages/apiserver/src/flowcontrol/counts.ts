@@ -1,6 +1,6 @@
 import { Histogram } from "./histogram.ts";
 
-/** Reasons of the metric of rejected requests. */
+/** Reasons in the metric of rejected requests. */
 export type RejectReason = "concurrency-limit" | "queue-full" | "time-out";
 
 /** Counts of the requests of one FlowSchema at one priority level. */
@@ -16,7 +16,7 @@ export class FlowCounts {
   readonly executedWait = new Histogram();
   readonly rejectedWait = new Histogram();
   readonly execution = new Histogram();
-  /** Of watches: until they have sent what was there before. */
+  /** For watches: until they have sent the initial events. */
   readonly watchExecution = new Histogram();
 
   constructor(level: string, schema: string) {

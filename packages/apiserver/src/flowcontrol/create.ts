@@ -8,36 +8,36 @@ import { dumpText } from "./dump.ts";
 import { WorkEstimator } from "./estimate.ts";
 import { FlowControl } from "./flow-control.ts";
 import type { Limiter } from "./limiter.ts";
-import { type Limits, Overload } from "./max-in-flight.ts";
+import { type Limits, MaxInFlightLimiter } from "./max-in-flight.ts";
 
-/** The parts of the server that API Priority and Fairness needs. */
+/** Dependencies of API Priority and Fairness. */
 export interface FlowControlParts {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly log: Log;
   readonly limits: Limits;
-  /** False: two counters bound the requests (--enable-priority-and-fairness). */
+  /** False: two max-in-flight limits apply instead (--enable-priority-and-fairness). */
   readonly isEnabled: boolean;
   readonly servedBy: (info: RequestInfo) => ServedResource | undefined;
   /** Sends a request to the server itself. */
   readonly send: (request: ApiRequest) => Promise<ApiResponse>;
-  /** Ends with the server. */
+  /** Aborts when the server stops. */
   readonly signal: AbortSignal;
 }
 
 /** The limiter of a server, and its debug pages. */
 export interface RequestControl {
   readonly limiter: Limiter;
-  /** The text of a page below `/debug/api_priority_and_fairness/`; undefined for another path. */
+  /** Returns the text of a page below `/debug/api_priority_and_fairness/`; undefined for another path. */
   readonly dump: (path: string, query: URLSearchParams) => string | undefined;
-  /** Starts to keep the conditions of FlowSchemas. */
+  /** Starts to update the conditions of FlowSchemas. */
   start(): void;
 }
 
-/** Throws a TypeError for limits that leave no seat. */
+/** Throws a TypeError if the limits leave no seat. */
 export function createRequestControl(parts: FlowControlParts): RequestControl {
   const { storage, clock, log, limits, isEnabled, servedBy, send, signal } = parts;
-  if (!isEnabled) return { limiter: new Overload(limits), dump: () => undefined, start() {} };
+  if (!isEnabled) return { limiter: new MaxInFlightLimiter(limits), dump: () => undefined, start() {} };
   const seats = limits.readOnly + limits.mutating;
   if (seats <= 0) {
     throw new TypeError(

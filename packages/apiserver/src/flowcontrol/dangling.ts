@@ -6,25 +6,27 @@ import type { Configuration } from "./configuration.ts";
 
 const fieldManager = "api-priority-and-fairness-config-consumer-v1";
 const user = { name: "system:apiserver", groups: ["system:masters", "system:authenticated"] };
-/** Writes of one FlowSchema in a minute, so that servers that disagree do not fight. */
+/** Maximum writes of one FlowSchema per minute, so that servers that disagree do not fight. */
 const maxWrites = 6;
 const minute = 60_000;
-/** Milliseconds after which what could not be written is written again. */
+/** Milliseconds before a failed write is retried. */
 const retryInterval = 30_000;
 
+/** Dependencies of DanglingConditions. */
 interface DanglingConditionsParts {
   readonly configuration: Configuration;
   readonly storage: Storage;
+  /** Sends a request to the server itself. */
   readonly send: (request: ApiRequest) => Promise<ApiResponse>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Aborted when the server closes. */
+  /** Aborts when the server stops. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Keeps the condition `Dangling` of all FlowSchemas: whether the priority level that they name exists. It is written by
- * server-side apply, only where it changes.
+ * Keeps the condition `Dangling` of all FlowSchemas: whether their priority level exists. It is written by
+ * server-side apply, only if it changes.
  *
  * Upstream: apiserver/pkg/util/flowcontrol/apf_controller.go, presyncFlowSchemaStatus, digestConfigObjects
  */
@@ -49,7 +51,7 @@ export class DanglingConditions {
       storage.cache(resource).subscribe(() => this.schedule());
   }
 
-  /** Looks at all conditions soon, several changes at once. */
+  /** Schedules an update of all conditions; several changes share one. */
   schedule(): void {
     if (this.#isScheduled || this.#signal.aborted) return;
     this.#isScheduled = true;
@@ -91,7 +93,7 @@ export class DanglingConditions {
     return may;
   }
 
-  /** False where it has to be tried again. */
+  /** Returns false if it must be retried. */
   async #apply(name: string, condition: FlowSchemaCondition): Promise<boolean> {
     const lastTransitionTime = `${new Date(this.#clock.now()).toISOString().slice(0, 19)}Z`;
     const response = await this.#send({
@@ -107,7 +109,7 @@ export class DanglingConditions {
       credential: { type: "user", user },
       signal: this.#signal,
     });
-    // One that has been deleted has no condition; a group that is not served has none either.
+    // A deleted FlowSchema has no condition; nor does one of a group that is not served.
     if (response.status === 200 || response.status === 404) return true;
     if (!this.#signal.aborted)
       this.#log.warn({ name, status: response.status }, "the condition of a FlowSchema could not be written");

@@ -1,13 +1,13 @@
-/** Seats that a priority level could have used, over a time. */
+/** Seats that a priority level could have used in a period. */
 export interface DemandSummary {
-  /** Weighted by time, as is the standard deviation. */
+  /** Weighted by time, like the standard deviation. */
   readonly average: number;
   readonly deviation: number;
   readonly highest: number;
 }
 
 /**
- * Integrates the seats that a priority level asks for, in use and waiting, over time.
+ * Integrates the seats that a priority level demands, in use and waiting, over time.
  *
  * Upstream: apiserver/pkg/util/flowcontrol/fairqueuing/integrator.go
  */
@@ -30,7 +30,7 @@ export class SeatDemand {
     if (seats > this.#highest) this.#highest = seats;
   }
 
-  /** The demand since the last call; undefined if no time has passed. */
+  /** Returns the demand since the last call; undefined if no time has passed. */
   summary(now: number): DemandSummary | undefined {
     this.#advance(now);
     const [elapsed, highest] = [this.#elapsed, this.#highest];

@@ -70,21 +70,21 @@ const queueHeads = [
   "TotalWorkSum",
 ];
 
-/** Seat-milliseconds as upstream writes seat-seconds. */
+/** Formats seat-milliseconds as upstream formats seat-seconds. */
 const seatSeconds = (work: number): string => `${(work / 1000).toFixed(8)}ss`;
 
-/** Leaves out queues that were never used. */
+/** Unused queues are omitted. */
 function queueRows({ name, requests }: PriorityLevel): Rows {
   const queues = [...requests.queues].sort((a, b) => a.index - b.index);
   return queues.map(({ index, waiting, executing, seatsInUse, nextStart, waitingWork }) => {
     const initial = [...waiting].reduce((sum, { work }) => sum + work.initialSeats, 0);
-    const most = [...waiting].reduce((sum, { seats }) => sum + seats, 0);
+    const totalSeats = [...waiting].reduce((sum, { seats }) => sum + seats, 0);
     return [
       name,
       ...[index, waiting.size, executing, seatsInUse].map(String),
       seatSeconds(nextStart),
       String(initial),
-      String(most),
+      String(totalSeats),
       seatSeconds(waitingWork),
     ];
   });
@@ -140,7 +140,7 @@ function requestRow(request: FlowRequest, index: number, isDetailed: boolean): s
   return [...row, user.name, verb, path, namespace, name, apiVersionOf(info), resource, subresource];
 }
 
-/** Columns behind each other, padded to the widest of each, and a comma. Upstream: text/tabwriter */
+/** Pads each column to its widest cell and a comma. Upstream: text/tabwriter */
 function table(heads: readonly string[], rows: Rows): string {
   const all = [heads, ...rows];
   const widths = heads.map((_, column) => Math.max(...all.map((row) => row[column]!.length)) + 2);

@@ -7,13 +7,13 @@ import { requestInfo } from "../request/info.ts";
 import type { Storage } from "../storage/storage.ts";
 import { WorkEstimator } from "./estimate.ts";
 import { PriorityLevel } from "./priority-level.ts";
-import { Watchers } from "./watchers.ts";
+import { WatchTracker } from "./watchers.ts";
 
-const count = (watchers: Watchers, method: string, url: string, minimum = 1): number =>
+const count = (watchers: WatchTracker, method: string, url: string, minimum = 1): number =>
   watchers.count(requestInfo(method, url), minimum);
 
-test("a write has the watches of its resource, its namespace and its object", () => {
-  const watchers = new Watchers();
+test("a write counts the watches of its resource, its namespace and its object", () => {
+  const watchers = new WatchTracker();
   const watch = (url: string): (() => void) => watchers.add(requestInfo("GET", `${url}?watch=1`));
   const ends = [
     watch("/api/v1/configmaps"),
@@ -32,8 +32,8 @@ test("a write has the watches of its resource, its namespace and its object", ()
   assert.equal(count(watchers, "PUT", "/api/v1/namespaces/a/configmaps/m"), 0);
 });
 
-test("watches of the pods of one node are not told of those of others", () => {
-  const watchers = new Watchers();
+test("watches of the pods of a node are not counted for others", () => {
+  const watchers = new WatchTracker();
   const url = "/api/v1/pods?watch=1";
   watchers.add(requestInfo("GET", `${url}&fieldSelector=spec.nodeName%3Dn`));
   assert.equal(count(watchers, "POST", "/api/v1/namespaces/a/pods"), 0);
@@ -44,7 +44,10 @@ test("watches of the pods of one node are not told of those of others", () => {
 
 const limitResponse = { type: "Queue", queuing: { queues: 64, handSize: 6, queueLengthLimit: 50 } };
 
-/** An estimator of a server that has so many config maps of 10 kB, and a level with so many seats. */
+/**
+ * Returns an estimator of a server with this number of config maps of 10 kB, and a level with this number of
+ * seats.
+ */
 function estimatorOf(objects: number, seats: number): { estimator: WorkEstimator; level: PriorityLevel } {
   const object = {
     apiVersion: "v1",
@@ -70,7 +73,7 @@ function estimatorOf(objects: number, seats: number): { estimator: WorkEstimator
   return { estimator: new WorkEstimator(storage, systemClock, () => served), level };
 }
 
-test("a list takes a seat for each 100 kB, up to what its level allows", () => {
+test("a list takes a seat for each 100 kB, up to the limit of its level", () => {
   const seats = (url: string, objects: number, of = 600): number => {
     const { estimator, level } = estimatorOf(objects, of);
     return estimator.estimate(requestInfo("GET", url), level).initialSeats;
@@ -87,7 +90,7 @@ test("a list takes a seat for each 100 kB, up to what its level allows", () => {
   assert.equal(seats(`${url}?watch=1&resourceVersion=7`, 35), 1);
 });
 
-test("a write with many watches holds seats while they are told", () => {
+test("a write with many watches holds seats while they are notified", () => {
   const { estimator, level } = estimatorOf(1, 600);
   const write = requestInfo("POST", "/api/v1/namespaces/a/configmaps");
   const watch = requestInfo("GET", "/api/v1/configmaps?watch=1");

@@ -6,20 +6,20 @@ import type { ResourceCache } from "../storage/cache.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { PriorityLevel } from "./priority-level.ts";
 import { oneSeat, type WorkEstimate } from "./request.ts";
-import { Watchers } from "./watchers.ts";
+import { WatchTracker } from "./watchers.ts";
 
-/** Bytes of a list that a seat stands for (bytesPerSeat); every list of the server comes out of its memory. */
+/** Bytes of a list per seat (bytesPerSeat); lists are always served from memory. */
 const bytesPerSeat = 100_000;
 const maxListBytes = 1_000_000;
 const watchesPerSeat = 10;
-/** Milliseconds that it takes to tell watches, as many as a seat stands for (eventAdditionalDuration). */
+/** Milliseconds to notify `watchesPerSeat` watches of an event (eventAdditionalDuration). */
 const eventDuration = 5;
 const maxMutatingSeats = 10;
-/** Number of objects that are measured, and the lifetime of their average in milliseconds. */
+/** Number of measured objects, and lifetime of their average in milliseconds. */
 const sampleSize = 10;
 const sampleLifetime = 60_000;
 
-/** Average bytes of the objects of a resource. */
+/** Average size of the objects of a resource, in bytes. */
 interface Sample {
   readonly bytes: number;
   readonly until: number;
@@ -32,7 +32,7 @@ interface Sample {
  * mutating_work_estimator.go
  */
 export class WorkEstimator {
-  readonly watchers = new Watchers();
+  readonly watchers = new WatchTracker();
   readonly #storage: Storage;
   readonly #clock: Clock;
   readonly #servedBy: (info: RequestInfo) => ServedResource | undefined;
@@ -90,7 +90,7 @@ export class WorkEstimator {
   }
 
   #mutating(info: RequestInfo, level: PriorityLevel): WorkEstimate {
-    // A token is an answer and no object: nobody is told of it.
+    // A token is a response, not an object: no watch gets an event.
     if (info.resource === "serviceaccounts" && info.subresource === "token") return oneSeat;
     const watches = this.watchers.count(info, watchesPerSeat);
     if (watches === 0) return oneSeat;
@@ -101,7 +101,7 @@ export class WorkEstimator {
   }
 }
 
-/** True if a watch begins with all objects that are there. */
+/** Reports whether a watch begins with all existing objects. */
 function sendsObjects({ query }: RequestInfo): boolean {
   const version = query.get("resourceVersion") ?? "";
   return version === "" || version === "0" || query.get("sendInitialEvents") === "true";

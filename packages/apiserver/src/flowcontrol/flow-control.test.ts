@@ -11,7 +11,7 @@ const schemaHeader = "x-kubernetes-pf-flowschema-uid";
 const maps = "/api/v1/namespaces/default/configmaps";
 const map = (name: string): object => ({ metadata: { name } });
 
-/** A level of the name with these users, who may do everything; answers the UIDs of both objects. */
+/** Creates a level of this name with these users, who may do everything; returns the UIDs of both objects. */
 async function withLevel(
   tested: TestServer,
   users: readonly string[],
@@ -35,7 +35,7 @@ const metric = async ({ call }: TestServer, name: string, labels: string): Promi
   return Number(line.split(" ").at(-1));
 };
 
-test("answers name the FlowSchema and the priority level of their request", async () => {
+test("responses name the FlowSchema and the priority level of their request", async () => {
   const tested = await testServer();
   const { level, schema } = await withLevel(tested, ["noxu"], 1);
   const mine = await tested.call("GET", "/version", { user: "noxu", groups: ["system:authenticated"] });
@@ -55,10 +55,10 @@ test("answers name the FlowSchema and the priority level of their request", asyn
   await tested.server.close();
 });
 
-test("metrics tell the seats of a priority level as soon as it is there, and what it has done", async () => {
+test("metrics contain the seats of a priority level as soon as it exists, and its counters", async () => {
   const tested = await testServer();
   await withLevel(tested, ["noxu"], 5);
-  // 600 seats, of which 5 of 250 shares are this level's.
+  // 600 seats, of which 5 of 250 shares belong to this level.
   assert.equal(
     await metric(tested, "apiserver_flowcontrol_nominal_limit_seats", 'priority_level="tested"'),
     12,
@@ -78,7 +78,7 @@ test("metrics tell the seats of a priority level as soon as it is there, and wha
   await tested.server.close();
 });
 
-test("a level without queues rejects what is too much, and others go on", async () => {
+test("a level without queues rejects excess requests, and other levels proceed", async () => {
   const { store, hold, release } = slowStore();
   const tested = await testServer({ store });
   await withLevel(tested, ["greedy"], 1);
@@ -106,7 +106,7 @@ test("a level without queues rejects what is too much, and others go on", async 
   await tested.server.close();
 });
 
-/** Sends a write of the user that waits; `order` gets the user's name when it is answered. */
+/** Sends a write of the user that waits; the user's name is added to `order` when it completes. */
 const sendIn = (tested: TestServer, order: string[]) => {
   let sent = 0;
   return async (user: string): Promise<Answer> => {
@@ -116,7 +116,7 @@ const sendIn = (tested: TestServer, order: string[]) => {
   };
 };
 
-test("a user who sends much does not hold up another one", async () => {
+test("a user with many requests does not delay another one", async () => {
   const { store, hold, release } = slowStore();
   const tested = await testServer({ store, maxRequestsInFlight: 1, maxMutatingRequestsInFlight: 1 });
   const queuing = { queues: 64, handSize: 2, queueLengthLimit: 50 };
@@ -143,7 +143,7 @@ test("a user who sends much does not hold up another one", async () => {
   await tested.server.close();
 });
 
-test("a request that waits too long, or whose client goes away, leaves its queue", async () => {
+test("a request leaves its queue when its time is over, or its client disconnects", async () => {
   const { store, hold, release } = slowStore();
   const clock = fakeClock();
   const tested = await testServer({ store, clock, maxRequestsInFlight: 1, maxMutatingRequestsInFlight: 1 });
@@ -181,7 +181,7 @@ test("a request that waits too long, or whose client goes away, leaves its queue
   await tested.server.close();
 });
 
-/** A watch of the user `me` that nobody reads yet. */
+/** Opens a watch of the user `me` that nobody reads yet. */
 const openWatch = ({ server }: TestServer, signal: AbortSignal): Promise<ApiResponse> =>
   server.handle({
     method: "GET",
@@ -191,7 +191,7 @@ const openWatch = ({ server }: TestServer, signal: AbortSignal): Promise<ApiResp
     signal,
   });
 
-test("a watch has a seat until it has sent what was there", async () => {
+test("a watch holds a seat until it has sent the initial events", async () => {
   const tested = await testServer({ maxRequestsInFlight: 1, maxMutatingRequestsInFlight: 1 });
   await withLevel(tested, ["me"], 1);
   const labels = 'flow_schema="tested",priority_level="tested"';
@@ -209,7 +209,7 @@ test("a watch has a seat until it has sent what was there", async () => {
   await new Promise(setImmediate);
   assert.equal(await executing(), 0);
   assert.equal((await tested.call("GET", maps, { user: "me" })).status, 200);
-  // One whose client goes before it has begun to read takes no seat with it.
+  // A watch whose client disconnects before reading keeps no seat.
   const left = new AbortController();
   await openWatch(tested, left.signal);
   assert.equal(await executing(), 1);
@@ -219,7 +219,7 @@ test("a watch has a seat until it has sent what was there", async () => {
   await tested.server.close();
 });
 
-test("a level that is deleted stays until its last request has ended, and takes nobody else", async () => {
+test("a deleted level remains until its last request has ended, and takes no new ones", async () => {
   const tested = await testServer();
   const { schema } = await withLevel(tested, ["me"], 1);
   const gone = new AbortController();
@@ -236,7 +236,7 @@ test("a level that is deleted stays until its last request has ended, and takes 
   await tested.server.close();
 });
 
-test("seats that one level does not use are lent to another", async () => {
+test("unused seats of one level are lent to another", async () => {
   const clock = fakeClock();
   const tested = await testServer({ clock });
   const url = `${flowcontrol}/prioritylevelconfigurations`;

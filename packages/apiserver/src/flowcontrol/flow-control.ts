@@ -3,26 +3,21 @@ import { isLongRunning } from "../request/long-running.ts";
 import type { Configuration } from "./configuration.ts";
 import type { WorkEstimator } from "./estimate.ts";
 import type { Flow } from "./flow.ts";
-import {
-  type Arrival,
-  kindOfRequest,
-  type Limiter,
-  type RequestKind,
-  tooManyRequests,
-  type WatchProgress,
-} from "./limiter.ts";
+import type { LimitedRequest, Limiter, RequestKind, WatchProgress } from "./limiter.ts";
+import { kindOfRequest, tooManyRequests } from "./limiter.ts";
 import { metricLines } from "./metrics.ts";
 import { FlowRequest, oneSeat } from "./request.ts";
 import { RetryAfter } from "./retry-after.ts";
 
-/** Milliseconds between two adjustments of what levels lend each other (borrowingAdjustmentPeriod). */
+/** Milliseconds between two adjustments of borrowed seats (borrowingAdjustmentPeriod). */
 const adjustmentInterval = 10_000;
-/** Part of its time that a request may wait, and the longest in milliseconds. */
+/** Maximum fraction of its timeout that a request may wait, and the maximum wait in milliseconds. */
 const waitFraction = 0.25;
 const maxWait = 60_000;
 
 /**
- * API Priority and Fairness: requests are sorted into priority levels, each of which has seats and queues of its own.
+ * API Priority and Fairness: requests are classified into priority levels, each of which has seats and queues
+ * of its own.
  *
  * Upstream: KEP-1040; apiserver/pkg/server/filters/priority-and-fairness.go
  */
@@ -42,7 +37,10 @@ export class FlowControl implements Limiter {
     this.#adjustLater();
   }
 
-  async run(arrival: Arrival, work: (watch?: WatchProgress) => Promise<ApiResponse>): Promise<ApiResponse> {
+  async run(
+    arrival: LimitedRequest,
+    work: (watch?: WatchProgress) => Promise<ApiResponse>,
+  ): Promise<ApiResponse> {
     const { info } = arrival;
     const isWatch = info.verb === "watch";
     if (!isWatch && isLongRunning(info)) return work();
@@ -71,19 +69,22 @@ export class FlowControl implements Limiter {
     this.#cancelAdjustment();
   }
 
-  #arrive({ info, user, notes }: Arrival): FlowRequest<Flow> {
+  #arrive({ info, user, notes }: LimitedRequest): FlowRequest<Flow> {
     const flow = this.#configuration.classifier.classify(info, user);
     const { level } = flow;
     notes.flow = flow;
-    // Exempt requests never wait for what others take.
+    // Exempt requests never wait for the seats of others.
     const work = level.isExempt ? oneSeat : this.#estimator.estimate(info, level);
-    const request = new FlowRequest({ flow, info, user, work, arrived: this.#clock.now() });
+    const request = new FlowRequest({ flow, info, user, work, now: this.#clock.now() });
     level.requests.start(request);
     return request;
   }
 
-  /** Resolves when the request is executed, or rejected: after its time, or because the client has gone. */
-  async #decision(request: FlowRequest<Flow>, { request: { signal }, limit }: Arrival): Promise<void> {
+  /**
+   * Resolves when the request is executed or rejected: after its maximum wait, or because the client has
+   * disconnected.
+   */
+  async #decision(request: FlowRequest<Flow>, { request: { signal }, limit }: LimitedRequest): Promise<void> {
     const give = (): void => request.flow.level.requests.timeOut(request);
     const cancel = this.#clock.after(Math.min(limit * waitFraction, maxWait), give);
     signal.addEventListener("abort", give, { once: true });
@@ -118,10 +119,10 @@ export class FlowControl implements Limiter {
     this.#configuration.reap(level);
   }
 
-  /** A watch has a seat until it has sent the objects that were there before. Writes count it until its end. */
+  /** A watch holds a seat until it has sent the initial events. Writes count it until its end. */
   async #watch(
     request: FlowRequest<Flow>,
-    { request: { signal }, info }: Arrival,
+    { request: { signal }, info }: LimitedRequest,
     work: (watch: WatchProgress) => Promise<ApiResponse>,
   ): Promise<ApiResponse> {
     const forget = this.#estimator.watchers.add(info);
@@ -137,7 +138,7 @@ export class FlowControl implements Limiter {
       forget();
       signal.removeEventListener("abort", ended);
     };
-    // A client that has gone may never have begun to read.
+    // The client may have disconnected before reading.
     signal.addEventListener("abort", ended, { once: true });
     try {
       const response = await work({ initialized, ended });

@@ -28,13 +28,13 @@ export class Flow {
     this.#method = spec.distinguisherMethod?.type;
   }
 
-  /** Returns the value that tells the flows of the FlowSchema apart: requests with the same value are one flow. */
+  /** Returns the flow distinguisher: requests of the FlowSchema with the same value form one flow. */
   distinguisher({ namespace }: RequestInfo, { name }: UserInfo): string {
     if (this.#method === "ByUser") return name;
     return this.#method === "ByNamespace" ? namespace : "";
   }
 
-  /** The queues that requests with this distinguisher may use. */
+  /** Returns the queues that requests with this distinguisher may use. */
   hand(distinguisher: string, queuing: { queues: number; handSize: number }): readonly number[] {
     let hand = this.#hands.get(distinguisher);
     if (hand === undefined) {

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 
 /**
- * The queues that a flow may use (shuffle sharding): a few of all, so that two flows rarely have the same ones.
+ * Returns the queues of a flow (shuffle sharding): a small subset, so that two flows rarely have the same
+ * ones.
  *
  * Upstream: apiserver/pkg/util/shufflesharding, Dealer; apf_controller.go, hashFlowID
  */
@@ -14,11 +15,11 @@ export function handOf(
   let entropy = digest.readBigUInt64LE();
   const hand: number[] = [];
   for (let dealt = 0; dealt < handSize; dealt++) {
-    const left = BigInt(queues - dealt);
-    let card = Number(entropy % left);
-    entropy /= left;
-    // Counts only those that have not been dealt.
-    for (const taken of hand.toSorted((a, b) => a - b)) if (card >= taken) card++;
+    const remaining = BigInt(queues - dealt);
+    let card = Number(entropy % remaining);
+    entropy /= remaining;
+    // Counts only queues that have not been dealt.
+    for (const index of hand.toSorted((a, b) => a - b)) if (card >= index) card++;
     hand.push(card);
   }
   return hand;

@@ -1,9 +1,13 @@
-/** Upper bounds in seconds. Upstream: apiserver/pkg/util/flowcontrol/metrics, requestDurationSecondsBuckets */
+/**
+ * Upper bounds in seconds.
+ *
+ * Upstream: apiserver/pkg/util/flowcontrol/metrics, requestDurationSecondsBuckets
+ */
 const bounds = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30] as const;
 
-/** Counts durations by bound, as Prometheus reads them. */
+/** A histogram of durations for Prometheus. */
 export class Histogram {
-  /** Not cumulative; the last is beyond all bounds. */
+  /** Not cumulative; the last is the overflow bucket. */
   readonly #counts = new Array<number>(bounds.length + 1).fill(0);
   #sum = 0;
   #count = 0;
@@ -17,7 +21,7 @@ export class Histogram {
     this.#count++;
   }
 
-  /** The lines of the text format; none where nothing was observed. */
+  /** Returns the lines of the text format; empty if nothing was observed. */
   lines(name: string, labels: string): string[] {
     if (this.#count === 0) return [];
     let total = 0;

@@ -8,7 +8,7 @@ import { flowcontrol, flowSchema, priorityLevel } from "./test-objects.ts";
 const annotation = "apf.kubernetes.io/autoupdate-spec";
 const minute = 60_000;
 
-/** Runs until nothing more follows from what has been done. */
+/** Runs the event loop until all pending work is done. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 200; turn++) await new Promise(setImmediate);
 }
@@ -50,7 +50,7 @@ test("a server has the mandatory and the suggested objects", async () => {
   await tested.server.close();
 });
 
-test("what is deleted comes back, and what should not be there goes", async () => {
+test("deleted objects are restored, and obsolete ones are removed", async () => {
   const clock = fakeClock();
   const tested = await testServer({ clock });
   const url = `${flowcontrol}/prioritylevelconfigurations`;
@@ -71,7 +71,7 @@ test("what is deleted comes back, and what should not be there goes", async () =
   await tested.server.close();
 });
 
-test("suggested objects are restored as long as their annotation says so", async () => {
+test("suggested objects are restored as long as their annotation allows it", async () => {
   const clock = fakeClock();
   const tested = await testServer({ clock });
   const url = `${flowcontrol}/prioritylevelconfigurations/workload-low`;
@@ -92,13 +92,13 @@ test("suggested objects are restored as long as their annotation says so", async
   assert.deepEqual(await state(), ["true", 100]);
   await change("false", 8);
   assert.deepEqual(await state(), ["false", 8]);
-  // Without it, one that has been changed is somebody's own.
+  // Without the annotation, a changed object belongs to its user.
   await change(null, 9);
   assert.deepEqual(await state(), ["false", 9]);
   await tested.server.close();
 });
 
-test("of mandatory objects only the seats of exempt can be chosen", async () => {
+test("only the seats of the mandatory level exempt can be changed", async () => {
   const clock = fakeClock();
   const tested = await testServer({ clock });
   const url = `${flowcontrol}/prioritylevelconfigurations`;
@@ -116,7 +116,7 @@ test("of mandatory objects only the seats of exempt can be chosen", async () => 
   await tested.server.close();
 });
 
-test("the status of a FlowSchema says whether its priority level exists, and is written when that changes", async () => {
+test("the condition Dangling of a FlowSchema is written when its priority level appears or disappears", async () => {
   const tested = await testServer();
   const url = `${flowcontrol}/flowschemas`;
   const dangling = async (name: string): Promise<{ condition: Record<string, string>; version: string }> => {
@@ -153,7 +153,7 @@ test("the status of a FlowSchema says whether its priority level exists, and is 
   await tested.server.close();
 });
 
-test("tables show FlowSchemas in the order of matching", async () => {
+test("tables list FlowSchemas in the order of matching", async () => {
   const tested = await testServer();
   await settle();
   const headers = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };

@@ -14,18 +14,18 @@ import {
   suggestedSchemas,
 } from "./bootstrap-objects.ts";
 
-/** Milliseconds after which the objects are looked after again. */
+/** Milliseconds between two reconciliations. */
 const interval = 60_000;
 /** Field manager of these objects. */
 export const producer = "api-priority-and-fairness-config-producer-v1";
 
 type Configured = FlowSchema | PriorityLevelConfiguration;
-type Wanted = BootstrapObject<Configured["spec"]>;
+type DesiredObject = BootstrapObject<Configured["spec"]>;
 
 /**
- * Keeps the FlowSchemas and priority levels that a server begins with: those that are missing are created, the spec of the
- * mandatory ones is restored, that of the suggested ones as long as nobody has changed it or forbidden it by the
- * annotation. Objects with the annotation that no longer belong to them are removed.
+ * Keeps the FlowSchemas and priority levels of a new server: missing ones are created, the spec of the
+ * mandatory ones is restored, that of the suggested ones unless a user has changed it or forbids it with the
+ * annotation. Objects with the annotation that are not among them any more are deleted.
  *
  * Upstream: pkg/registry/flowcontrol/ensurer/strategy.go; rest/storage_flowcontrol.go
  */
@@ -41,18 +41,18 @@ export class FlowControlObjects {
   }
 
   async ensure(): Promise<void> {
-    // Writes of one turn share one durable commit.
+    // Writes of one turn of the event loop share one durable commit.
     await Promise.all([
-      ...suggestedLevels.map((wanted) => this.#ensure(this.#levels, wanted, false)),
-      ...suggestedSchemas.map((wanted) => this.#ensure(this.#schemas, wanted, false)),
-      ...mandatoryLevels.map((wanted) => this.#ensure(this.#levels, wanted, true)),
-      ...mandatorySchemas.map((wanted) => this.#ensure(this.#schemas, wanted, true)),
+      ...suggestedLevels.map((desired) => this.#ensure(this.#levels, desired, false)),
+      ...suggestedSchemas.map((desired) => this.#ensure(this.#schemas, desired, false)),
+      ...mandatoryLevels.map((desired) => this.#ensure(this.#levels, desired, true)),
+      ...mandatorySchemas.map((desired) => this.#ensure(this.#schemas, desired, true)),
     ]);
     await this.#removeOthers(this.#schemas, [...mandatorySchemas, ...suggestedSchemas]);
     await this.#removeOthers(this.#levels, [...mandatoryLevels, ...suggestedLevels]);
   }
 
-  /** Ensures them again and again, until the signal. */
+  /** Ensures them periodically, until the signal aborts. */
   keep(clock: Clock, log: Log, signal: AbortSignal): void {
     if (signal.aborted) return;
     const cancel = clock.after(interval, async () => {
@@ -67,18 +67,18 @@ export class FlowControlObjects {
     signal.addEventListener("abort", cancel, { once: true });
   }
 
-  async #ensure(served: ServedResource, wanted: Wanted, isMandatory: boolean): Promise<void> {
-    const present = this.#own.find(served, "", wanted.metadata.name) as Configured | undefined;
+  async #ensure(served: ServedResource, desired: DesiredObject, isMandatory: boolean): Promise<void> {
+    const present = this.#own.find(served, "", desired.metadata.name) as Configured | undefined;
     if (present === undefined) {
-      await this.#own.ensure(served, wanted);
+      await this.#own.ensure(served, desired);
       return;
     }
-    const updates = isMandatory || wantsUpdates(present);
+    const updates = isMandatory || isAutoUpdated(present);
     const isAnnotated = parsedBool(present.metadata.annotations?.[autoUpdateAnnotation]) === updates;
-    const isSame = !updates || hasSpec(present, wanted);
+    const isSame = !updates || hasSpec(present, desired);
     if (isAnnotated && isSame) return;
     await this.#own.change(served, present, (draft) => {
-      if (!isSame) (draft as Configured).spec = thaw(wanted.spec) as Configured["spec"];
+      if (!isSame) (draft as Configured).spec = thaw(desired.spec) as Configured["spec"];
       draft.metadata.annotations = {
         ...draft.metadata.annotations,
         ...(isAnnotated ? {} : { [autoUpdateAnnotation]: String(updates) }),
@@ -87,8 +87,8 @@ export class FlowControlObjects {
   }
 
   /** Upstream: RemoveUnwantedObjects */
-  async #removeOthers(served: ServedResource, wanted: readonly Wanted[]): Promise<void> {
-    const names = new Set(wanted.map(({ metadata }) => metadata.name));
+  async #removeOthers(served: ServedResource, desired: readonly DesiredObject[]): Promise<void> {
+    const names = new Set(desired.map(({ metadata }) => metadata.name));
     for (const { metadata } of this.#own.list(served)) {
       const isOurs = parsedBool(metadata.annotations?.[autoUpdateAnnotation]) === true;
       if (isOurs && !names.has(metadata.name)) await this.#own.remove(served, metadata.name);
@@ -96,20 +96,23 @@ export class FlowControlObjects {
   }
 }
 
-/** One that says nothing of it wants updates until its spec is changed for the first time (shouldUpdateSpec). */
-function wantsUpdates({ metadata }: KubeObject): boolean {
+/**
+ * An object without the annotation is updated until its spec is changed for the first time
+ * (shouldUpdateSpec).
+ */
+function isAutoUpdated({ metadata }: KubeObject): boolean {
   return parsedBool(metadata.annotations?.[autoUpdateAnnotation]) ?? Number(metadata.generation) === 1;
 }
 
-/** The fields of `exempt` that an administrator may change count as equal (plcSpecEqualish). */
-function hasSpec(present: Configured, wanted: Wanted): boolean {
-  const { exempt } = wanted.spec as PriorityLevelConfiguration["spec"];
-  if (exempt === undefined) return deepEqual(present.spec, wanted.spec);
+/** The fields of `exempt` that an administrator may change are ignored (plcSpecEqualish). */
+function hasSpec(present: Configured, desired: DesiredObject): boolean {
+  const { exempt } = desired.spec as PriorityLevelConfiguration["spec"];
+  if (exempt === undefined) return deepEqual(present.spec, desired.spec);
   const own = (present.spec as PriorityLevelConfiguration["spec"]).exempt;
-  return own !== undefined && deepEqual({ ...present.spec, exempt }, wanted.spec);
+  return own !== undefined && deepEqual({ ...present.spec, exempt }, desired.spec);
 }
 
-/** Upstream: Go's strconv.ParseBool; undefined for what is no boolean. */
+/** Upstream: Go's strconv.ParseBool; undefined if it is not a boolean. */
 function parsedBool(text: string | undefined): boolean | undefined {
   if (text === undefined) return undefined;
   if (["1", "t", "T", "TRUE", "true", "True"].includes(text)) return true;

@@ -2,39 +2,41 @@ import type { ApiRequest, ApiResponse, UserInfo } from "@dray/client";
 import { textResponse } from "../http/response.ts";
 import type { RequestInfo } from "../request/info.ts";
 
-/** Facts about a request that go into its answer, however it ends. */
+/** Facts about a request that are added to its response, successful or not. */
 export interface RequestNotes {
   /** Texts of Warning headers. */
   readonly warnings: Set<string>;
-  /** The FlowSchema that it was classified by; absent where nothing classifies it. */
+  /** The FlowSchema that matched; absent if requests are not classified. */
   flow?: { readonly uid: string; readonly level: { readonly uid: string } };
 }
 
-/** A request that wants a seat. */
-export interface Arrival {
+/** A request that needs a seat. */
+export interface LimitedRequest {
   readonly request: ApiRequest;
   readonly info: RequestInfo;
   readonly user: UserInfo;
   readonly notes: RequestNotes;
-  /** Milliseconds that the request may take; of a watch those until it begins. */
+  /** Request timeout in milliseconds; for a watch, the time until it begins. */
   readonly limit: number;
 }
 
 /** Progress of a watch. Each method may be called more than once. */
 export interface WatchProgress {
-  /** It has sent what was there before: it needs no seat any more. */
+  /** The initial events are sent: the watch needs no seat any more. */
   initialized(): void;
   ended(): void;
 }
 
-/** Requests that only read, and others. */
+/** Read-only requests, and others. */
 export type RequestKind = "readOnly" | "mutating";
 
-/** Bounds the requests that are worked on at the same time. */
+/** Limits the number of requests in flight. */
 export interface Limiter {
-  /** Runs `work` as soon as the request may be worked on; returns 429 if it may not. `watch` is there for watches. */
-  run(arrival: Arrival, work: (watch?: WatchProgress) => Promise<ApiResponse>): Promise<ApiResponse>;
-  /** Requests that are worked on. */
+  /**
+   * Runs `work` as soon as the request gets a seat; returns 429 if it gets none. `watch` is set for watches.
+   */
+  run(arrival: LimitedRequest, work: (watch?: WatchProgress) => Promise<ApiResponse>): Promise<ApiResponse>;
+  /** Number of executing requests. */
   count(kind: RequestKind): number;
   /** Lines of the text format of Prometheus. */
   metrics(): readonly string[];
@@ -46,7 +48,7 @@ const readOnlyVerbs: ReadonlySet<string> = new Set(["get", "list", "watch"]);
 export const kindOfRequest = ({ verb }: RequestInfo): RequestKind =>
   readOnlyVerbs.has(verb) ? "readOnly" : "mutating";
 
-/** 429 in the words of kube-apiserver. */
+/** Returns a 429 with kube-apiserver's message. */
 export function tooManyRequests(retryAfter = 1): ApiResponse {
   const headers = { "retry-after": String(retryAfter) };
   return textResponse(429, "Too many requests, please try again later.\n", headers);

@@ -20,7 +20,7 @@ const grant = {
 const maps = "/api/v1/namespaces/default/configmaps";
 const map = (name: string): object => ({ metadata: { name } });
 
-test("without priority and fairness, a server answers 429 beyond its limit, but goes on with what keeps a cluster alive", async () => {
+test("without priority and fairness, a server responds with 429 beyond its limit, except to requests that keep a cluster alive", async () => {
   const { store, hold, release } = slowStore();
   const tested = await testServer({
     store,
@@ -38,7 +38,7 @@ test("without priority and fairness, a server answers 429 beyond its limit, but 
   assert.equal(refused.status, 429);
   assert.equal(refused.headers["retry-after"], "1");
   assert.equal(refused.body, "Too many requests, please try again later.\n");
-  // Reads, administrators, health and leader election have other seats.
+  // Reads, administrators, health checks and leader election have other seats.
   assert.equal((await tested.call("GET", maps, writer)).status, 200);
   assert.equal((await tested.call("GET", "/livez", writer)).status, 200);
   const lease = { metadata: { name: "kube-scheduler" }, spec: { holderIdentity: "me" } };
@@ -70,7 +70,7 @@ test("without priority and fairness, watches take no seat", async () => {
   await Promise.allSettled(watched);
 });
 
-test("a request that takes longer than it may is answered 504", async () => {
+test("a request that exceeds its timeout gets 504", async () => {
   const { store, hold, release } = slowStore();
   const timers: (() => void)[] = [];
   const clock = {
@@ -102,7 +102,7 @@ test("a request that takes longer than it may is answered 504", async () => {
   await tested.server.close();
 });
 
-test("health checks say which of them pass, and which were left out", async () => {
+test("health checks list those that pass, and those that were excluded", async () => {
   const tested = await testServer();
   const verbose = (await tested.call("GET", "/readyz?verbose&exclude=etcd&exclude=nosuch")).body;
   assert.match(verbose, /^\[\+\]ping ok\n\[\+\]log ok\n\[\+\]etcd excluded: ok\n/);
@@ -115,7 +115,7 @@ test("health checks say which of them pass, and which were left out", async () =
   await tested.server.close();
 });
 
-test("others may check service-account tokens with the published key", async () => {
+test("service-account tokens can be verified with the published key", async () => {
   const tested = await testServer({ advertisedPort: 7443 });
   const configuration = await tested.call("GET", "/.well-known/openid-configuration");
   assert.equal(configuration.body.issuer, "https://kubernetes.default.svc");

@@ -2,26 +2,32 @@ import type { ApiResponse, UserInfo } from "@dray/client";
 import { nodesGroup } from "../authorization/node.ts";
 import type { RequestInfo } from "../request/info.ts";
 import { isLongRunning } from "../request/long-running.ts";
-import { type Arrival, kindOfRequest, type Limiter, type RequestKind, tooManyRequests } from "./limiter.ts";
+import {
+  kindOfRequest,
+  type LimitedRequest,
+  type Limiter,
+  type RequestKind,
+  tooManyRequests,
+} from "./limiter.ts";
 
 const healthPath = /^\/(?:healthz|livez|readyz)(?:\/|$)/;
 const leaders = new Set(["system:kube-controller-manager", "system:kube-scheduler"]);
 
 export interface Limits {
-  /** Requests that only read; 0 is no limit. */
+  /** Maximum number of read-only requests; 0 means no limit. */
   readonly readOnly: number;
   readonly mutating: number;
 }
 
-/** The counter of a request. */
+/** The counter to which a request belongs. */
 type Seat = RequestKind | "leader-election" | "node-high" | "exempt";
 
 /**
- * Holds the number of requests that are worked on at the same time within two limits, so that a server under load answers
- * some of them in time instead of all of them too late: without API Priority and Fairness. What keeps a cluster alive has
- * seats of its own: leader election, heartbeats of nodes; health checks and administrators are never refused.
+ * Limits the number of requests in flight without API Priority and Fairness, so that a server under load
+ * serves some of them in time instead of all of them too late. Leader election and heartbeats of nodes, which
+ * keep a cluster alive, have seats of their own; health checks and administrators are never rejected.
  */
-export class Overload implements Limiter {
+export class MaxInFlightLimiter implements Limiter {
   readonly #limits: Readonly<Record<Seat, number>>;
   readonly #counts = new Map<Seat, number>();
 
@@ -36,7 +42,7 @@ export class Overload implements Limiter {
     };
   }
 
-  async run({ info, user }: Arrival, work: () => Promise<ApiResponse>): Promise<ApiResponse> {
+  async run({ info, user }: LimitedRequest, work: () => Promise<ApiResponse>): Promise<ApiResponse> {
     if (isLongRunning(info)) return work();
     const seat = seatOf(info, user);
     const count = this.#count(seat);

@@ -28,7 +28,11 @@ const ofFlows: Readonly<Record<string, (counts: FlowCounts) => number>> = {
 const labelsOf = ({ level, schema }: FlowCounts): string =>
   `flow_schema="${schema}",priority_level="${level}"`;
 
-/** Returns the metrics in the text format of Prometheus. Upstream: apiserver/pkg/util/flowcontrol/metrics/metrics.go */
+/**
+ * Returns the metrics in the text format of Prometheus.
+ *
+ * Upstream: apiserver/pkg/util/flowcontrol/metrics/metrics.go
+ */
 export function metricLines(configuration: Configuration): string[] {
   const { levels } = configuration;
   const used = [...configuration.counts].filter(

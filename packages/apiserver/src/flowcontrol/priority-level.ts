@@ -4,12 +4,12 @@ import type { PriorityLevelSource } from "../kinds/flowcontrol/flow-schema/order
 import { SeatDemand } from "./demand.ts";
 import { QueueSet, type Queuing } from "./queue-set.ts";
 
-/** Share of a level's seats that one request may take at most (priorityLevelMaxSeatsPercent). */
+/** Maximum fraction of a level's seats for one request (priorityLevelMaxSeatsPercent). */
 const maxSeatsFraction = 0.15;
-/** Part of an old demand that is left after a period; its half-life is 5 minutes (seatDemandSmoothingCoefficient). */
+/** Weight of the old demand after a period; its half-life is 5 minutes (seatDemandSmoothingCoefficient). */
 const smoothing = 0.977;
 
-/** A PriorityLevelConfiguration in effect. It stays the same through changes of the object. */
+/** A PriorityLevelConfiguration in effect. Changes of the object keep the instance. */
 export class PriorityLevel {
   readonly name: string;
   readonly requests: QueueSet;
@@ -17,14 +17,17 @@ export class PriorityLevel {
   readonly #demand: SeatDemand;
   uid = "";
   isExempt = false;
-  /** Its object is gone: it stays until its last request has ended. */
+  /** The object is deleted; the level remains until its last request has ended. */
   isQuiescing = false;
   #spec: PriorityLevelConfigurationSpec | undefined;
   #isNew = true;
-  /** Seats by its shares; what it has after lending all that it may; after borrowing all that it may; what it has now. */
+  /** The level's part of the server's seats, in proportion to its shares. */
   nominalSeats = 0;
+  /** Seats after lending all that it may lend. */
   minSeats = 0;
+  /** Seats after borrowing all that it may borrow. */
   maxSeats = 0;
+  /** Seats after lending and borrowing in this period. */
   currentSeats = 0;
   /** Demand of the last period, in seats. */
   highestDemand = 0;
@@ -59,7 +62,7 @@ export class PriorityLevel {
     return { queues, handSize, queueLengthLimit };
   }
 
-  /** Its part of all the server's seats, of which so many fall to one share. */
+  /** Sets the level's part of all seats of the server, in proportion to its shares. */
   divide(seats: number, allShares: number): void {
     const { lendablePercent, borrowingLimitPercent } = this.#spec?.limited ?? {};
     const lendable = lendablePercent ?? this.#spec?.exempt?.lendablePercent ?? 0;
@@ -86,7 +89,7 @@ export class PriorityLevel {
     this.smoothedDemand = Math.max(envelope, smoothing * this.smoothedDemand + (1 - smoothing) * envelope);
   }
 
-  /** Seats that it keeps, whatever others want: its recent demand, as far as its own seats go. */
+  /** Seats that are never lent: the recent demand, limited by its own seats. */
   get keptSeats(): number {
     if (this.isExempt) return Math.max(this.minSeats, this.highestDemand);
     return Math.max(this.minSeats, Math.min(this.nominalSeats, this.highestDemand));
@@ -97,7 +100,7 @@ export class PriorityLevel {
     this.requests.configure(this.isExempt ? Number.POSITIVE_INFINITY : seats, this.#queuing);
   }
 
-  /** Maximum number of seats of one request; undefined where the level sets none. */
+  /** Maximum number of seats of one request; undefined if the level has no limit. */
   get maxRequestSeats(): number | undefined {
     const queuing = this.#queuing;
     if (queuing === undefined) return undefined;

@@ -7,7 +7,8 @@ import { Flow } from "./flow.ts";
 import { handOf } from "./hand.ts";
 import { PriorityLevel } from "./priority-level.ts";
 import type { QueueSet } from "./queue-set.ts";
-import { FlowRequest, oneSeat, type WorkEstimate } from "./request.ts";
+import type { WorkEstimate } from "./request.ts";
+import { FlowRequest, oneSeat } from "./request.ts";
 
 const queuing = { queues: 64, handSize: 6, queueLengthLimit: 50 };
 const info = requestInfo("GET", "/version");
@@ -19,7 +20,7 @@ interface Level {
   readonly counts: FlowCounts;
 }
 
-/** A priority level with so many seats. */
+/** Creates a priority level with this number of seats. */
 function levelOf(seats: number, queues?: object): Level {
   const clock = fakeClock();
   const level = new PriorityLevel("l", clock);
@@ -41,7 +42,7 @@ function levelOf(seats: number, queues?: object): Level {
         info,
         user: { name: user, groups: [] },
         work,
-        arrived: clock.now(),
+        now: clock.now(),
       });
       requests.start(request);
       return request;
@@ -49,7 +50,7 @@ function levelOf(seats: number, queues?: object): Level {
   };
 }
 
-test("a level without queues rejects what it has no seat for", () => {
+test("a level without queues rejects requests without a free seat", () => {
   const { queues, start, counts } = levelOf(2);
   const [first, second, third] = [start("a"), start("a"), start("b")];
   assert.deepEqual([first.state, second.state, third.state], ["executing", "executing", "rejected"]);
@@ -58,7 +59,7 @@ test("a level without queues rejects what it has no seat for", () => {
   assert.equal(start("b").state, "executing");
 });
 
-test("a full queue rejects, and who waits is executed as seats become free", () => {
+test("a full queue rejects, and waiting requests are executed as seats become free", () => {
   const { queues, start, counts } = levelOf(1, { queues: 1, handSize: 1, queueLengthLimit: 2 });
   const requests = [1, 2, 3, 4].map(() => start("a"));
   const states = (): string[] => requests.map(({ state }) => state);
@@ -74,7 +75,7 @@ test("a full queue rejects, and who waits is executed as seats become free", () 
   assert.equal(queues.seatsInUse, 0);
 });
 
-test("a flow of few requests is not held up by one of many", () => {
+test("a flow with few requests is not delayed by one with many", () => {
   const { queues, clock, start } = levelOf(1, queuing);
   let executing = start("elephant");
   const crowd = Array.from({ length: 200 }, () => start("elephant"));
@@ -87,12 +88,12 @@ test("a flow of few requests is not held up by one of many", () => {
     before++;
   }
   assert.equal(mouse.state, "executing");
-  // The crowd has six queues of its own: one request of each may be before the only one of the other flow.
+  // The crowd has six queues of its own: one request of each may precede the only one of the other flow.
   assert.ok(before <= 7, `${before} of the crowd were before it`);
   assert.ok(crowd.filter(({ state }) => state === "waiting").length > 190);
 });
 
-test("two flows that always wait get the same time, though the requests of one take longer", () => {
+test("two busy flows get the same time, though the requests of one take longer", () => {
   const { queues, clock, start } = levelOf(1, { queues: 64, handSize: 1, queueLengthLimit: 1000 });
   for (let index = 0; index < 900; index++) for (const user of ["slow", "fast"]) start(user);
   const time: Record<string, number> = { slow: 0, fast: 0 };
@@ -122,7 +123,7 @@ test("a request wider than its level is executed alone", () => {
   assert.equal(third.state, "executing");
 });
 
-test("the seats of a write stay taken while its watchers are told", () => {
+test("the seats of a write stay in use while its watchers are notified", () => {
   const { queues, clock, start } = levelOf(3, queuing);
   const first = start("a", { initialSeats: 1, finalSeats: 3, latency: 5 });
   queues.finish(first);
@@ -132,7 +133,7 @@ test("the seats of a write stay taken while its watchers are told", () => {
   assert.equal(second.state, "executing");
 });
 
-test("a hand has as many queues as it should, each once, and is that of the flow", () => {
+test("a hand has the configured number of distinct queues, and depends on the flow", () => {
   const hands = Array.from({ length: 200 }, (_, index) => handOf("s", `user-${index}`, queuing));
   for (const hand of hands) {
     assert.equal(new Set(hand).size, 6);

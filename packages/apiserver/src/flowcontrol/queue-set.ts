@@ -3,35 +3,36 @@ import type { RejectReason } from "./counts.ts";
 import type { SeatDemand } from "./demand.ts";
 import type { FlowRequest, Queue } from "./request.ts";
 
-/** Milliseconds that a request is expected to take (estimatedServiceDuration). */
+/** Expected duration of a request in milliseconds (estimatedServiceDuration). */
 const expectedDuration = 3;
 
 /** The queues of a priority level. Upstream: QueuingConfiguration of flowcontrol.apiserver.k8s.io/v1 */
 export interface Queuing {
   readonly queues: number;
   readonly handSize: number;
-  /** Maximum number of requests in a queue where no seat is free. */
+  /** Maximum number of requests that wait in a queue. */
   readonly queueLengthLimit: number;
 }
 
 /**
- * The seats of a priority level, and the queues of requests that wait for one. Queues share the seats fairly: each request
- * has a virtual start, after that of the requests before it in its queue by their work, and the one that would end first
- * is next (start-time fair queueing). A request that finds a free seat and no request waiting takes it without a queue.
+ * The seats of a priority level, and the queues of requests that wait for one. Queues share the seats fairly:
+ * each request has a virtual start, which follows the requests before it in its queue by their work, and the
+ * request that would end first is next (start-time fair queueing). A request that finds a free seat and no
+ * waiting request skips the queues.
  *
  * Upstream: apiserver/pkg/util/flowcontrol/fairqueuing/queueset, whose virtual time follows the clock
  */
 export class QueueSet {
   readonly #clock: Clock;
   readonly #demand: SeatDemand;
-  /** Seats that may be taken at a time. */
+  /** Maximum number of seats in use. */
   #limit = 0;
   /** Undefined if requests never wait. */
   #queuing: Queuing | undefined;
-  /** Those that are in use, by index. */
+  /** Queues in use, by index. */
   readonly #queues = new Map<number, Queue>();
   #virtualTime = 0;
-  /** The latest virtual start of any queue. */
+  /** The maximum virtual start of all queues. */
   #latestStart = 0;
   #enqueued = 0;
   readonly executing = new Set<FlowRequest>();
@@ -61,7 +62,7 @@ export class QueueSet {
     this.#dispatch(this.#clock.now());
   }
 
-  /** Executes the request, lets it wait, or rejects it: see its state. */
+  /** Executes the request, queues it, or rejects it: see its state. */
   start(request: FlowRequest): void {
     const queuing = this.#queuing;
     const room = queuing === undefined || this.seatsInUse < this.#limit;
@@ -91,7 +92,7 @@ export class QueueSet {
     this.#reject(request, "time-out");
   }
 
-  /** The request has been executed; its seats are free after its latency. */
+  /** Ends a request; its seats become free after its latency. */
   finish(request: FlowRequest): void {
     const now = this.#clock.now();
     const { counts } = request.flow;
@@ -100,7 +101,7 @@ export class QueueSet {
     counts.executing--;
     if (queue) {
       queue.executing--;
-      // The duration of a request is known only now.
+      // The actual duration of a request is known only now.
       queue.nextStart += work.initialSeats * (now - request.started - expectedDuration);
       this.#bound(queue);
     }
@@ -120,7 +121,7 @@ export class QueueSet {
     this.#dispatch(now);
   }
 
-  /** A request that takes more seats than there are is executed alone. */
+  /** A request that needs more seats than the limit is executed alone. */
   #hasSeats(seats: number): boolean {
     if (seats > this.#limit) return this.executing.size === 0;
     return this.seatsInUse + seats <= this.#limit;
@@ -145,7 +146,7 @@ export class QueueSet {
     request.reject();
   }
 
-  /** Of the queues of its flow the one with the least work; of equal ones not always the same. */
+  /** Returns the queue of the flow with the least work; ties are broken by rotation. */
   #choose({ flow, info, user }: FlowRequest, queuing: Queuing): Queue {
     const hand = flow.hand(flow.distinguisher(info, user), queuing);
     const offset = this.#enqueued++ % hand.length;
@@ -193,7 +194,7 @@ export class QueueSet {
     this.#dropIfUnused(queue);
   }
 
-  /** Executes those that wait, as long as there are seats for the next one. */
+  /** Executes waiting requests as long as there are seats for the next one. */
   #dispatch(now: number): void {
     while (this.waiting > 0 && this.seatsInUse < this.#limit) {
       const request = this.#next();
@@ -210,7 +211,7 @@ export class QueueSet {
     }
   }
 
-  /** The first request of the queue whose first request would end before those of all others. */
+  /** Returns the first request of the queue whose first request would end first. */
   #next(): FlowRequest | undefined {
     let next: FlowRequest | undefined;
     let earliest = Number.POSITIVE_INFINITY;
@@ -225,7 +226,7 @@ export class QueueSet {
     return next;
   }
 
-  /** No request starts before it has come: a queue that was short gets no credit for that. */
+  /** A request does not start before its arrival: a short queue accumulates no credit. */
   #bound(queue: Queue): void {
     const [first] = queue.waiting;
     if (first !== undefined) queue.nextStart = Math.max(queue.nextStart, first.arrivedAt);
@@ -250,6 +251,6 @@ const newQueue = (index: number, nextStart: number): Queue => ({
   nextStart,
 });
 
-/** In seat-milliseconds, as long as nobody knows how long it takes. */
+/** Estimated work in seat-milliseconds, before the duration is known. */
 const workOf = ({ work }: FlowRequest): number =>
   work.initialSeats * expectedDuration + work.finalSeats * work.latency;

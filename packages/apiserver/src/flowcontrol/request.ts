@@ -2,18 +2,18 @@ import type { UserInfo } from "@dray/client";
 import type { RequestInfo } from "../request/info.ts";
 import type { FlowCounts } from "./counts.ts";
 
-/** The seats that a request takes, and for how long. */
+/** The seats of a request, and how long it holds them. */
 export interface WorkEstimate {
-  /** Seats while it is worked on. */
+  /** Seats during execution. */
   readonly initialSeats: number;
-  /** Seats after that, for `latency` milliseconds: while its watchers are told. */
+  /** Seats after execution, for `latency` milliseconds: while its watchers are notified. */
   readonly finalSeats: number;
   readonly latency: number;
 }
 
 export const oneSeat: WorkEstimate = { initialSeats: 1, finalSeats: 0, latency: 0 };
 
-/** The part of a FlowSchema in effect that its requests need while they wait and are executed. */
+/** The properties of a FlowSchema in effect that its requests need while they wait and are executed. */
 export interface RequestFlow {
   readonly name: string;
   readonly level: { readonly name: string; readonly isExempt: boolean };
@@ -22,11 +22,11 @@ export interface RequestFlow {
   hand(distinguisher: string, queuing: { queues: number; handSize: number }): readonly number[];
 }
 
-/** Requests of a few flows that wait, in the order of their arrival. */
+/** Waiting requests of a few flows, in the order of their arrival. */
 export interface Queue {
   readonly index: number;
   readonly waiting: Set<FlowRequest>;
-  /** Work of those that wait, in seat-milliseconds. */
+  /** Work of the waiting requests, in seat-milliseconds. */
   waitingWork: number;
   executing: number;
   seatsInUse: number;
@@ -34,13 +34,13 @@ export interface Queue {
   nextStart: number;
 }
 
-interface FlowRequestOptions<Flow extends RequestFlow> {
+interface FlowRequestParts<Flow> {
   readonly flow: Flow;
   readonly info: RequestInfo;
   readonly user: UserInfo;
   readonly work: WorkEstimate;
-  /** Milliseconds since the epoch. */
-  readonly arrived: number;
+  /** Time of its arrival, in milliseconds since the epoch. */
+  readonly now: number;
 }
 
 /** A request at a priority level. */
@@ -49,25 +49,25 @@ export class FlowRequest<Flow extends RequestFlow = RequestFlow> {
   readonly info: RequestInfo;
   readonly user: UserInfo;
   readonly work: WorkEstimate;
-  /** The most seats that it takes at a time. */
+  /** Maximum number of seats at a time. */
   readonly seats: number;
-  /** Milliseconds since the epoch, as `started`. */
+  /** Milliseconds since the epoch, like `started`. */
   readonly arrived: number;
   started = 0;
   state: "new" | "waiting" | "executing" | "rejected" = "new";
-  /** Undefined for one that did not have to wait. */
+  /** Undefined if the request did not wait. */
   queue: Queue | undefined;
-  /** The virtual time at its arrival. */
+  /** Virtual time at its arrival. */
   arrivedAt = 0;
   #decision: PromiseWithResolvers<void> | undefined;
 
-  constructor({ flow, info, user, work, arrived }: FlowRequestOptions<Flow>) {
+  constructor({ flow, info, user, work, now }: FlowRequestParts<Flow>) {
     this.flow = flow;
     this.info = info;
     this.user = user;
     this.work = work;
     this.seats = Math.max(work.initialSeats, work.finalSeats);
-    this.arrived = arrived;
+    this.arrived = now;
   }
 
   /** Resolves when a waiting request is executed or rejected. */

@@ -1,9 +1,9 @@
-/** Seconds; also how long rejected requests are remembered at most. */
+/** Maximum in seconds; also how long rejected requests are counted. */
 const maxRetryAfter = 32;
 
 /**
- * Computes the Retry-After of an overloaded priority level, in seconds: it doubles while many requests are rejected all the
- * same, and falls by one second where few are.
+ * Computes the Retry-After of an overloaded priority level, in seconds: it doubles while many requests are
+ * still rejected, and falls by one second when few are.
  *
  * Upstream: apiserver/pkg/util/flowcontrol/dropped_requests_tracker.go
  */
@@ -17,7 +17,7 @@ export class RetryAfter {
     return this.#seconds;
   }
 
-  /** A request has been rejected; `now` in milliseconds. */
+  /** Counts a rejected request; `now` in milliseconds. */
   note(now: number): void {
     const second = Math.floor(now / 1000);
     const last = this.#history.at(-1);
@@ -26,12 +26,12 @@ export class RetryAfter {
       return;
     }
     this.#adjust(second);
-    const kept = Math.min(2 * this.#seconds, maxRetryAfter);
-    this.#history = this.#history.filter((entry) => second - entry.second <= kept);
+    const span = Math.min(2 * this.#seconds, maxRetryAfter);
+    this.#history = this.#history.filter((entry) => second - entry.second <= span);
     this.#history.push({ second, rejected: 1 });
   }
 
-  /** By what came in as many seconds as clients are told to wait. */
+  /** Adjusts Retry-After by the number of requests rejected within the last Retry-After. */
   #adjust(second: number): void {
     const wait = this.#seconds;
     let rejected = 0;

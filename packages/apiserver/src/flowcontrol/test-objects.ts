@@ -1,11 +1,11 @@
-/** For tests: FlowSchemas and priority levels, and a store that holds requests up. */
+/** For tests: FlowSchemas and priority levels, and a store that delays requests. */
 import { systemClock } from "@dray/client";
 import { memoryStore, type Store } from "@dray/store";
 import type { TestServer } from "../testing/test-server.ts";
 
 export const flowcontrol = "/apis/flowcontrol.apiserver.k8s.io/v1";
 
-/** A store whose writes wait from `hold` on until `release`. */
+/** A store whose writes wait between `hold` and `release`. */
 export function slowStore(): { store: Store; hold: () => void; release: () => void } {
   const store = memoryStore(systemClock);
   const write = store.txn.bind(store);
@@ -23,7 +23,7 @@ export function slowStore(): { store: Store; hold: () => void; release: () => vo
   };
 }
 
-/** Without queues unless `queuing` says so. */
+/** Without queues unless `queuing` is given. */
 export const priorityLevel = (name: string, shares: number, queuing?: object): object => ({
   metadata: { name },
   spec: {
@@ -36,7 +36,7 @@ export const priorityLevel = (name: string, shares: number, queuing?: object): o
   },
 });
 
-/** All requests of these users; each user is a flow. */
+/** Matches all requests of these users; each user is a flow. */
 export const flowSchema = (name: string, level: string, users: readonly string[]): object => ({
   metadata: { name },
   spec: {
@@ -55,7 +55,7 @@ export const flowSchema = (name: string, level: string, users: readonly string[]
   },
 });
 
-/** Lets all authenticated users do everything. */
+/** Allows all authenticated users everything. */
 export async function allowAll({ call }: TestServer): Promise<void> {
   const rbac = "/apis/rbac.authorization.k8s.io/v1";
   const apiGroup = "rbac.authorization.k8s.io";

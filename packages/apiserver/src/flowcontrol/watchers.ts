@@ -1,8 +1,8 @@
 import { parseFieldSelector } from "@dray/api";
 import type { RequestInfo } from "../request/info.ts";
 
-/** Watches of one resource name: all of them, and by group, namespace and name. */
-interface Watched {
+/** Number of watches of one resource name: in total, and by group, namespace and name. */
+interface WatchCounts {
   total: number;
   readonly byScope: Map<string, number>;
 }
@@ -11,12 +11,12 @@ const scopeKey = (group: string, namespace: string, name: string): string =>
   `${group}\0${namespace}\0${name}`;
 
 /**
- * Counts the watches that get an event of a write.
+ * Counts the watches that receive an event of a write.
  *
  * Upstream: apiserver/pkg/util/flowcontrol/watch_tracker.go
  */
-export class Watchers {
-  readonly #watched = new Map<string, Watched>();
+export class WatchTracker {
+  readonly #watched = new Map<string, WatchCounts>();
 
   /** Returns a function that removes the watch; to be called once. */
   add(info: RequestInfo): () => void {
@@ -27,7 +27,9 @@ export class Watchers {
     return () => this.#change(info.resource, key, -1);
   }
 
-  /** At least `minimum`, else 0: to count few exactly is not worth the time. */
+  /**
+   * Returns the count if it is at least `minimum`, otherwise 0: an exact small count is not worth the time.
+   */
   count({ group, resource, namespace, name }: RequestInfo, minimum: number): number {
     const watched = this.#watched.get(resource);
     if (watched === undefined || watched.total < minimum) return 0;
@@ -57,7 +59,7 @@ function selectsNode({ query }: RequestInfo): boolean {
       ({ field, operator, value }) => field === "spec.nodeName" && operator === "=" && value !== "",
     );
   } catch {
-    // The watch is going to be refused.
+    // The watch will be rejected.
     return false;
   }
 }

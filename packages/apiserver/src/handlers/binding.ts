@@ -4,19 +4,19 @@ import type { ApiResponse } from "@dray/client";
 import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { conflict, serverError, statusObject } from "../errors/status.ts";
-import { headersOf } from "../http/warnings.ts";
 import { withPodCondition } from "../kinds/core/pod/conditions.ts";
 import { writeOptions } from "../request/options.ts";
 import { thaw } from "../storage/json.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import { checkStored } from "../write/preconditions.ts";
 import { readObject } from "./body.ts";
-import { type Context, tableOptions } from "./context.ts";
+import type { Context } from "./context.ts";
+import { representation } from "./context.ts";
 import { writeOf } from "./write.ts";
 
 const bindingKind = { group: "", version: "v1", kind: "Binding" };
 
-/** A binding names its pod, and a node. Throws 400, and 500 for the node, as upstream. */
+/** Validates that a binding names its pod, and a node. Throws 400, and 500 for the node, as upstream. */
 function checkBinding({ metadata, target }: Binding, pod: string): void {
   if (metadata.name !== pod)
     throw StatusError.of("BadRequest", "name in URL does not match name in Binding object");
@@ -27,23 +27,28 @@ function checkBinding({ metadata, target }: Binding, pod: string): void {
   if (!target?.name) throw serverError("target.name: Required value");
 }
 
-/** POST on `pods/binding`: the scheduler says where a pod runs. */
+/** Handles POST on `pods/binding`: the scheduler assigns a pod to a node. */
 export async function bindPod(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
   const binding = (await readObject(context, bindingKind, options.fieldValidation)) as unknown as Binding;
   ensureNamespace(served, info.namespace, binding);
   const write = writeOf(context, options);
   const key = registry.key(served, info.namespace, info.name);
-  await registry.admit(write, "CREATE", binding, bindingKind, () => checkBinding(binding, info.name));
+  await registry.admit(write, {
+    operation: "CREATE",
+    object: binding,
+    kind: bindingKind,
+    validate: () => checkBinding(binding, info.name),
+  });
   await registry.update(write, {
     unchecked: true,
     change(current) {
       const pod = thaw(current) as Pod;
-      const refuse = (why: string): StatusError =>
-        conflict({ group: served.group, resource: "pods/binding" }, info.name, why);
-      checkStored(served, binding.metadata, pod, key, options.dryRun);
+      const refuse = (reason: string): StatusError =>
+        conflict({ group: served.group, resource: "pods/binding" }, info.name, reason);
+      checkStored(binding.metadata, pod, { served, key, dryRun: options.dryRun });
       if (pod.metadata.deletionTimestamp)
         throw refuse(`pod ${info.name} is being deleted, cannot be assigned to a host`);
       if (pod.spec?.nodeName)
@@ -61,5 +66,5 @@ export async function bindPod(context: Context): Promise<ApiResponse> {
     },
   });
   const answer = statusObject({ status: "Success", code: 201 });
-  return objectResponse(201, answer, served, wanted, tableOptions(context), headersOf(context));
+  return objectResponse(201, answer, representation(context, encoding));
 }

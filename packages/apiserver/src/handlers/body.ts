@@ -7,11 +7,11 @@ import { type Context, warn } from "./context.ts";
 const bodyTypes = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 export type BodyType = "application/json" | "application/yaml" | "application/vnd.kubernetes.protobuf";
 
-/** A media type whose parameters, too, are well-formed, as Go's mime package wants it. */
+/** A media type with well-formed parameters, as Go's mime package requires. */
 const mediaType =
   /^\s*([^\s;]+)\s*(?:;\s*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*")\s*)*;?\s*$/;
 
-/** The media type of the body; none counts as JSON. Throws 415. */
+/** Returns the media type of the body; JSON if absent. Throws 415. */
 export function bodyType(context: Pick<Context, "request">): BodyType {
   const header = context.request.headers["content-type"] ?? "";
   const type = mediaType.exec(header)?.[1]?.toLowerCase();
@@ -23,7 +23,7 @@ export function bodyType(context: Pick<Context, "request">): BodyType {
   );
 }
 
-/** The body as it came. Throws 413. */
+/** Returns the raw body. Throws 413. */
 export function bodyOf(context: Pick<Context, "request">): Uint8Array | object {
   const body = context.request.body ?? new Uint8Array();
   if (body instanceof Uint8Array && body.length > bodyLimit) {
@@ -33,8 +33,8 @@ export function bodyOf(context: Pick<Context, "request">): Uint8Array | object {
 }
 
 /**
- * The object that a request carries, of the kind given, with its defaults. Adds warnings about unknown fields to the
- * context, or throws 400 where these are taken strictly.
+ * Decodes the body of a request, an object of this kind, with its defaults. Adds warnings about unknown
+ * fields to the context, or throws 400 in strict validation.
  */
 export async function readObject(
   context: Context,

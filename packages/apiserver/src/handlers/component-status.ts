@@ -5,27 +5,29 @@ import type { ApiResponse } from "@dray/client";
 import { accepted } from "../encoding/accepted.ts";
 import { listResponse, objectResponse, resourceForms } from "../encoding/representation.ts";
 import { notFound } from "../errors/status.ts";
-import { headersOf } from "../http/warnings.ts";
 import { listOptions } from "../request/options.ts";
-import { type Context, tableOptions } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 import { selectionOf } from "./select.ts";
 
-/** Ports of the health endpoints on this machine (componentstatuses of kube-apiserver look there too). */
+/** Ports of the health endpoints on this machine (kube-apiserver's componentstatuses use them too). */
 const probed: Readonly<Record<string, number>> = { scheduler: 10_259, "controller-manager": 10_257 };
 const storageName = "etcd-0";
 const probeMilliseconds = 20_000;
 
-/** GET of `componentstatuses`: how the parts of the control plane are at this moment. Nothing of it is stored. */
+/**
+ * Handles GET of `componentstatuses`: the current health of the control plane's components. Nothing of it is
+ * stored.
+ */
 export async function componentStatuses(context: Context): Promise<ApiResponse> {
   const { info, served } = context;
   const name = info.parts[1];
   if (name !== undefined) {
-    const wanted = accepted(context, resourceForms);
+    const encoding = accepted(context, resourceForms);
     if (name !== storageName && !Object.hasOwn(probed, name)) throw notFound(missing, name);
     const status = await statusOf(context, name);
-    return objectResponse(200, status, served, wanted, tableOptions(context), headersOf(context));
+    return objectResponse(200, status, representation(context, encoding));
   }
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const selection = selectionOf(served, listOptions(info.query, false));
   const names = [...Object.keys(probed), storageName];
   const all = await Promise.all(names.map((each) => statusOf(context, each)));
@@ -35,10 +37,10 @@ export async function componentStatuses(context: Context): Promise<ApiResponse> 
     metadata: {},
     items: all.filter((status) => selection.matches(status)),
   };
-  return listResponse(list, served, wanted, tableOptions(context), headersOf(context));
+  return listResponse(list, representation(context, encoding));
 }
 
-/** Upstream names the kind in the singular where one is missing. */
+/** Upstream's NotFound has the kind in the singular. */
 const missing = { group: "", resource: "componentstatus" };
 
 async function statusOf({ registry }: Context, name: string): Promise<ComponentStatus> {
@@ -55,11 +57,11 @@ async function statusOf({ registry }: Context, name: string): Promise<ComponentS
   } as unknown as ComponentStatus;
 }
 
-/** Asks `/healthz` of a component on this machine, whose certificate nobody knows. */
+/** Requests `/healthz` of a component on this machine, whose certificate is not verified. */
 function probe(port: number): Promise<{ readonly healthy: boolean; readonly message: string }> {
   const url = `https://127.0.0.1:${port}/healthz`;
   return new Promise((resolve) => {
-    const fail = (why: string): void => resolve({ healthy: false, message: `Get "${url}": ${why}` });
+    const fail = (reason: string): void => resolve({ healthy: false, message: `Get "${url}": ${reason}` });
     const call = request(url, { rejectUnauthorized: false, timeout: probeMilliseconds });
     call.once("timeout", () => call.destroy(new Error("context deadline exceeded")));
     call.once("error", (error: NodeJS.ErrnoException) => {

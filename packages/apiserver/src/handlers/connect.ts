@@ -6,11 +6,11 @@ import { kubeletAddress, type Target } from "../proxy/kubelet.ts";
 import { queryBoolean } from "../request/info.ts";
 import { portsOption } from "../request/values.ts";
 import { isUpgrade, isWebSocket, subprotocols } from "../upgrade/request.ts";
-import { chosenContainer, nodeOf } from "./container.ts";
+import { findContainer, nodeOf } from "./container.ts";
 import type { Context } from "./context.ts";
 import { writeOf } from "./write.ts";
 
-/** The kind of the options of a connection, as admission and discovery name it (PodExecOptions, ...). */
+/** The kind of the options of a connection in admission and discovery (PodExecOptions, ...). */
 const optionKinds: Readonly<Record<string, string>> = {
   "pods/attach": "PodAttachOptions",
   "pods/exec": "PodExecOptions",
@@ -20,7 +20,9 @@ const optionKinds: Readonly<Record<string, string>> = {
   "nodes/proxy": "NodeProxyOptions",
 };
 
-/** Asks admission about a connection to what a subresource stands for. Throws 400 for a dry run: there is none. */
+/**
+ * Calls admission for a connection to a subresource. Throws 400 for a dry run, which connections do not have.
+ */
 export async function admitConnection(context: Context, options: object): Promise<void> {
   const { info, served, registry } = context;
   if (info.query.has("dryRun")) throw StatusError.of("BadRequest", "dryRun is not supported");
@@ -32,13 +34,23 @@ export async function admitConnection(context: Context, options: object): Promis
     fieldValidation: "Ignore",
     force: false,
   });
-  await registry.admit(write, "CONNECT", object, { group: "", version: "v1", kind });
+  await registry.admit(write, {
+    operation: "CONNECT",
+    object,
+    kind: { group: "", version: "v1", kind },
+  });
 }
 
-/** Nodes whose kubelet takes WebSockets of every protocol say so (KEP-4006): nothing is translated for them. */
+/**
+ * Feature of nodes whose kubelet accepts WebSockets of every protocol (KEP-4006): nothing is translated for
+ * them.
+ */
 const kubeletTakesWebSockets = "ExtendWebSocketsToKubelet";
 
-/** GET and POST on `pods/attach`, `exec` and `portforward`: a stream from the kubelet of the pod's node. */
+/**
+ * Handles GET and POST on `pods/attach`, `exec` and `portforward`: a stream from the kubelet of the pod's
+ * node.
+ */
 export async function streamFromPod(context: Context): Promise<ApiResponse> {
   const { info, served, registry, request } = context;
   const ofContainer = info.subresource !== "portforward";
@@ -46,7 +58,7 @@ export async function streamFromPod(context: Context): Promise<ApiResponse> {
   await admitConnection(context, options);
   checkMayCreate(context);
   const pod = registry.need(served, info.namespace, info.name).object as Pod;
-  const container = ofContainer ? chosenContainer(pod, info.query.get("container") ?? "") : "";
+  const container = ofContainer ? findContainer(pod, info.query.get("container") ?? "") : "";
   const nodeName = pod.spec?.nodeName ?? "";
   if (nodeName === "") {
     throw StatusError.of("BadRequest", `pod ${info.name} does not have a host assigned`);
@@ -59,8 +71,9 @@ export async function streamFromPod(context: Context): Promise<ApiResponse> {
     if (ofContainer) {
       const { translated, translatedProtocol } = await import("../upgrade/translate.ts");
       const { stdin = false, stdout = false, stderr = false, tty = false } = options;
-      const wanted = { stdin, stdout, stderr, tty };
-      if (offered.includes(translatedProtocol)) return translated(target, request, path, wanted, context);
+      const commandOptions = { stdin, stdout, stderr, tty };
+      if (offered.includes(translatedProtocol))
+        return translated({ target, path }, request, commandOptions, context);
     } else {
       const { tunnelled, tunnelledProtocols } = await import("../upgrade/tunnel.ts");
       if (tunnelledProtocols(request).length > 0) return tunnelled(target, request, path, context.clock);
@@ -76,7 +89,7 @@ function kubeletTarget({ kubelet }: Context, node: Node): Target {
   return { scheme: "https", host, port: String(port), client: kubelet };
 }
 
-/** Where a kubelet serves it, with its own names of the options. */
+/** Returns the path on the kubelet, which has its own names of the options. */
 function kubeletPath({ info }: Context, container: string, options: StreamOptions): string {
   const { command = [], ports = [] } = options;
   const query = new URLSearchParams(command.map((word): [string, string] => ["command", word]));
@@ -91,7 +104,7 @@ function kubeletPath({ info }: Context, container: string, options: StreamOption
 
 const kubeletParameters = { stderr: "error", stdin: "input", stdout: "output", tty: "tty" } as const;
 
-/** PodExecOptions, PodAttachOptions and PodPortForwardOptions in one. */
+/** PodExecOptions, PodAttachOptions and PodPortForwardOptions combined. */
 interface StreamOptions extends Partial<Record<keyof typeof kubeletParameters, true>> {
   readonly container?: string;
   readonly command?: readonly string[];
@@ -113,7 +126,7 @@ function streamOptions({ info }: Context): StreamOptions {
   };
 }
 
-/** To be in a container is to change it: who may only `get` may not connect (since 1.35). */
+/** A connection to a container can change it: the right to `get` is not enough (since 1.35). */
 function checkMayCreate(context: Context): void {
   const { info, served, user } = context;
   if (info.verb === "create") return;

@@ -4,23 +4,23 @@ import { notFound } from "../errors/status.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Context } from "./context.ts";
 
-/** The container named, or the only one of a pod that has one. Throws 400. */
-export function chosenContainer(pod: Pod, wanted: string): string {
+/** Returns the container of this name, or the only container of the pod. Throws 400. */
+export function findContainer(pod: Pod, requested: string): string {
   const { name } = pod.metadata;
   const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
   const names = [...initContainers, ...containers, ...ephemeralContainers].map((container) => container.name);
-  if (wanted === "") {
+  if (requested === "") {
     if (containers.length === 1) return containers[0]!.name;
     throw StatusError.of(
       "BadRequest",
       `a container name must be specified for pod ${name}, choose one of: [${names.join(" ")}]`,
     );
   }
-  if (names.includes(wanted)) return wanted;
-  throw StatusError.of("BadRequest", `container ${wanted} is not valid for pod ${name}`);
+  if (names.includes(requested)) return requested;
+  throw StatusError.of("BadRequest", `container ${requested} is not valid for pod ${name}`);
 }
 
-/** The node of that name. Throws 404, which names the resource that the request is about, as upstream does. */
+/** Returns the node of this name. Throws 404 with the resource of the request, as upstream. */
 export function nodeOf({ registry, served }: Context, name: string): Node {
   const node = registry.storage.cache("nodes").get(objectKey("nodes", "", name))?.object;
   if (node === undefined) throw notFound({ group: "", resource: served.resource }, name);

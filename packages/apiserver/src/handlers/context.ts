@@ -3,16 +3,19 @@ import type { Authenticator } from "../authentication/authenticate.ts";
 import type { ServiceAccountTokens } from "../authentication/service-account.ts";
 import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { Rbac } from "../authorization/rbac.ts";
+import type { Representation } from "../encoding/representation.ts";
 import type { TableOptions } from "../encoding/table.ts";
 import type { WatchProgress } from "../flowcontrol/limiter.ts";
+import { headersOf } from "../http/warnings.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import type { KubeletClient } from "../proxy/kubelet.ts";
+import type { Accepted } from "../request/accept.ts";
 import type { RequestInfo } from "../request/info.ts";
 import type { Pause } from "../request/large-work.ts";
 import type { UsageCollector } from "../resource-metrics/collector.ts";
 import type { Registry } from "../write/registry.ts";
 
-/** A request on its way through the handlers: who wants what. */
+/** A request in the handlers: the parsed request, the user, and dependencies. */
 export interface Context {
   readonly request: ApiRequest;
   readonly info: RequestInfo;
@@ -25,25 +28,34 @@ export interface Context {
   readonly rbac: Rbac;
   readonly tokens: ServiceAccountTokens;
   readonly authenticator: Authenticator;
-  /** All that is served, by `group/version/resource`. */
+  /** All served resources, by `group/version/resource`. */
   readonly resources: ReadonlyMap<string, ServedResource>;
   readonly kubelet: KubeletClient;
   /** For metrics.k8s.io. */
   readonly usage: UsageCollector;
   /** Texts of Warning headers; handlers add to it. */
   readonly warnings: Set<string>;
-  /** Awaited between two steps of work that grows with the body. */
+  /** Awaited between two steps of work that grows with the size of the body. */
   readonly pause: Pause;
-  /** How a watch says how far it has come, where somebody counts it. */
+  /** Reports the progress of a watch, if it is counted. */
   readonly watch?: WatchProgress;
 }
 
-/** Adds warnings to the answer, of which each is given once: also of a patch that is tried again. */
+/** Adds warnings to the response, without duplicates, also when a patch is retried. */
 export function warn({ warnings }: Pick<Context, "warnings">, texts: readonly string[]): void {
   for (const text of texts) warnings.add(text);
 }
 
-/** What the query says of Tables; whether that makes sense is seen where there is one. */
+/** Returns the Table options of the query; they are validated when a Table is built. */
 export function tableOptions({ info, clock }: Pick<Context, "info" | "clock">): TableOptions {
   return { includeObject: info.query.get("includeObject") || "Metadata", now: clock.now() };
+}
+
+/** Returns how the response to this request is represented, for a resource other than its own if given. */
+export function representation(
+  context: Context,
+  accepted: Accepted,
+  served: ServedResource = context.served,
+): Representation {
+  return { served, accepted, table: tableOptions(context), headers: headersOf(context) };
 }

@@ -3,20 +3,20 @@ import { test } from "node:test";
 import { continueToken, expiredContinue, parseContinue } from "./continue.ts";
 
 const token = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
-const refused = (text: string, why: string): void => {
+const refused = (text: string, reason: string): void => {
   assert.throws(() => parseContinue(text), {
-    message: `invalid continue token: continue key is not valid: ${why}`,
+    message: `invalid continue token: continue key is not valid: ${reason}`,
   });
 };
 
-test("a token is read as it was written", () => {
+test("a token is decoded to its contents", () => {
   assert.deepEqual(parseContinue(continueToken({ start: "n/a", revision: 7 })), {
     start: "n/a",
     revision: 7,
   });
 });
 
-test("broken tokens are refused in the words of kube-apiserver", () => {
+test("malformed tokens are rejected with kube-apiserver's messages", () => {
   const version = "meta.k8s.io/v1";
   refused("!", "illegal base64 data at input byte 0");
   refused("garbage", "invalid character '\\u0081' looking for beginning of value");
@@ -31,7 +31,7 @@ test("broken tokens are refused in the words of kube-apiserver", () => {
   refused(token({ v: version, rv: 1, start: "../a" }), "../a");
 });
 
-test("who comes too late is told how to go on", () => {
+test("an expired token returns one to continue with", () => {
   const { metadata } = expiredContinue("n/a").status as { metadata?: { continue?: string } };
   assert.deepEqual(parseContinue(metadata?.continue ?? ""), { start: "n/a", revision: -1 });
 });

@@ -2,27 +2,27 @@ import { posix } from "node:path";
 import { quoted, StatusError } from "@dray/api";
 import { JSONError, parseJSON } from "@dray/api/codec";
 
-/** Where the next page of a list begins. */
+/** The position at which the next page of a list begins. */
 export interface Continue {
-  /** The first key that it may have, within the collection. */
+  /** The minimum key of the page, within the collection. */
   readonly start: string;
-  /** The revision that all pages show; -1: the newest one (the pages are then not of one moment). */
+  /** The revision of all pages; -1: the newest one (the pages are then inconsistent). */
   readonly revision: number;
 }
 
 const version = "meta.k8s.io/v1";
 
-/** The token of the next page. */
+/** Returns the token of the next page. */
 export function continueToken({ start, revision }: Continue): string {
   return Buffer.from(JSON.stringify({ v: version, rv: revision, start })).toString("base64url");
 }
 
-/** Reads a token. Throws 400 in the words of k8s.io/apiserver/pkg/storage. */
+/** Parses a token. Throws 400 with the messages of k8s.io/apiserver/pkg/storage. */
 export function parseContinue(text: string): Continue {
   checkBase64(text);
   const bytes = Buffer.from(text, "base64url");
   const first = bytes[0] ?? 0;
-  // Upstream looks at bytes: one that begins no value is named as the character of that number.
+  // Upstream works on bytes: an invalid first byte is printed as the character of that code.
   if (first >= 0x80) {
     const shown = quoted(String.fromCharCode(first)).slice(1, -1).replace("\\x", "\\u00");
     throw unreadable(`invalid character '${shown}' looking for beginning of value`);
@@ -41,13 +41,16 @@ export function parseContinue(text: string): Continue {
   if (!start) throw unreadable(`encoded start key empty (version ${version})`);
   const plain = String(start);
   const key = plain.startsWith("/") ? plain : `/${plain}`;
-  // No token leads out of its collection.
+  // A token must not lead out of its collection.
   const clean = posix.normalize(key).replace(/(?<=.)\/$/, "");
   if (clean !== key) throw unreadable(plain);
   return { start: key.slice(1), revision: Number(rv) };
 }
 
-/** What a list answers whose revision is no longer known; `start` goes on from there with what there is now. */
+/**
+ * Returns the error of a list whose revision is compacted; its token continues at `start` with the newest
+ * revision.
+ */
 export function expiredContinue(start: string): StatusError {
   const error = StatusError.of(
     "Expired",
@@ -57,8 +60,8 @@ export function expiredContinue(start: string): StatusError {
   return new StatusError({ ...error.status, metadata });
 }
 
-function unreadable(why: string): StatusError {
-  return StatusError.of("BadRequest", `invalid continue token: continue key is not valid: ${why}`);
+function unreadable(reason: string): StatusError {
+  return StatusError.of("BadRequest", `invalid continue token: continue key is not valid: ${reason}`);
 }
 
 function unknownVersion(given: string): StatusError {

@@ -18,7 +18,7 @@ const serving = { ...pair, clientAuthority: authority.certificate };
 const maps = "/api/v1/namespaces/default/configmaps";
 const authorization = "Bearer admin-token";
 
-test("a hundred watchers that never read cost bounded memory, are cut off, and harm nobody", {
+test("a hundred watchers that never read cost bounded memory, are disconnected, and delay no others", {
   timeout: 120_000,
 }, async () => {
   let cut = 0;

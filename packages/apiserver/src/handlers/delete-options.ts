@@ -4,7 +4,7 @@ import { type DeleteOptions, deleteOptions } from "../request/options.ts";
 import { bodyOf, bodyType } from "./body.ts";
 import type { Context } from "./context.ts";
 
-/** DeleteOptions are known to every group; the server reads them in its own version. */
+/** DeleteOptions exist in every group; the server decodes them in its own version. */
 const row = {
   group: "meta.k8s.io",
   version: "v1",
@@ -15,7 +15,10 @@ const row = {
 };
 const apiVersion = "meta.k8s.io/v1";
 
-/** The options of a DELETE: its body if it has one, else its query. Throws 400, 413, 415 and 422. */
+/**
+ * Returns the options of a DELETE: from its body if it has one, otherwise from the query. Throws 400, 413,
+ * 415 and 422.
+ */
 export async function readDeleteOptions(context: Context): Promise<DeleteOptions> {
   const { query } = context.info;
   const body = bodyOf(context);
@@ -24,13 +27,13 @@ export async function readDeleteOptions(context: Context): Promise<DeleteOptions
   const { version } = context.registry.features;
   const raw =
     body instanceof Uint8Array
-      ? await readBytes(body, type, row.kind, version, apiVersion, context.pause)
+      ? await readBytes(body, type, { kind: row.kind, version, apiVersion }, context.pause)
       : { tree: body, duplicates: [], typed: false };
   const { object } = decodeBody({ ...raw, tree: inOwnVersion(raw.tree) }, row, version);
   return deleteOptions(query, object);
 }
 
-/** They are sent in the version of whatever is to be deleted. */
+/** Options are sent in the version of the deleted resource. */
 function inOwnVersion(tree: unknown): unknown {
   if (typeof tree !== "object" || tree === null || Array.isArray(tree)) return tree;
   const { kind, apiVersion: sent } = tree as { kind?: unknown; apiVersion?: unknown };

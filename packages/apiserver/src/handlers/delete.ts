@@ -1,51 +1,53 @@
-import { apiVersionOf, type KubeObject, StatusError } from "@dray/api";
+import type { KubeObject } from "@dray/api";
+import { apiVersionOf, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import { CompactedError } from "@dray/store";
 import { accepted } from "../encoding/accepted.ts";
 import { listResponse, objectResponse, resourceForms } from "../encoding/representation.ts";
-import { headersOf } from "../http/warnings.ts";
 import { converted, prepareConversion } from "../kinds/conversion.ts";
-import { type DeleteOptions, listOptions, type WriteOptions } from "../request/options.ts";
+import type { DeleteOptions, WriteOptions } from "../request/options.ts";
+import { listOptions } from "../request/options.ts";
 import type { Stored } from "../storage/cache.ts";
 import { readFailure } from "../storage/failures.ts";
-import { type Context, tableOptions } from "./context.ts";
+import type { Context } from "./context.ts";
+import { representation } from "./context.ts";
 import { parseContinue } from "./continue.ts";
 import { readDeleteOptions } from "./delete-options.ts";
-import { reach } from "./freshness.ts";
-import { forgotten, versionOf } from "./list.ts";
+import { waitForRevision } from "./freshness.ts";
+import { compactedError, parseVersion } from "./list.ts";
 import { selectionOf } from "./select.ts";
 import { writeOf } from "./write.ts";
 
 const noManager: WriteOptions = { dryRun: false, fieldManager: "", fieldValidation: "Ignore", force: false };
 
-/** DELETE of one object. */
+/** Handles DELETE of one object. */
 export async function deleteObject(context: Context): Promise<ApiResponse> {
   const { served, registry } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const options = await readDeleteOptions(context);
   warnOfDeletion(context, options);
   const deletion = await registry.delete(writeOf(context, noManager), options);
-  const { gone, object, shown } = deletion;
-  const answer = gone && !shown ? registry.deletionAnswer(served, object) : object;
-  const status = !gone && options.orphanDependents === false ? 202 : 200;
-  return objectResponse(status, answer, served, wanted, tableOptions(context), headersOf(context));
+  const { isRemoved, object, shown } = deletion;
+  const answer = isRemoved && !shown ? registry.deletionResponse(served, object) : object;
+  const status = !isRemoved && options.orphanDependents === false ? 202 : 200;
+  return objectResponse(status, answer, representation(context, encoding));
 }
 
 function warnOfDeletion({ registry, served, warnings }: Context, options: DeleteOptions): void {
   for (const text of registry.strategy(served).warnOfDeletion?.(options) ?? []) warnings.add(text);
 }
 
-/** DELETE of all selected objects of a collection; answers with what they were. */
+/** Handles DELETE of all selected objects of a collection; returns the deleted objects. */
 export async function deleteCollection(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const selected = listOptions(info.query, false);
   const options = await readDeleteOptions(context);
   const selection = selectionOf(served, selected);
   warnOfDeletion(context, options);
-  const version = versionOf(selected.resourceVersion);
+  const version = parseVersion(selected.resourceVersion);
   if (selected.continue !== "") parseContinue(selected.continue);
-  if (version > 0) await reach(context, version);
+  if (version > 0) await waitForRevision(context, version);
   const cache = registry.cache(served);
   const prefix =
     served.namespaced && info.namespace !== "" ? `${cache.prefix}${info.namespace}/` : cache.prefix;
@@ -65,7 +67,7 @@ export async function deleteCollection(context: Context): Promise<ApiResponse> {
       const write = { ...writeOf(context, noManager), collection: true as const };
       await registry.delete({ ...write, namespace: namespace ?? "", name }, options);
     } catch (error) {
-      // Gone in the meantime is what was asked for.
+      // An object that is gone already is what the client wants.
       if (!StatusError.is(error, "NotFound")) throw error;
     }
     items.push(await converted(object, served.stored, served));
@@ -76,19 +78,19 @@ export async function deleteCollection(context: Context): Promise<ApiResponse> {
     metadata: { resourceVersion: String(registry.storage.revision) },
     items,
   };
-  return listResponse(list, served, wanted, tableOptions(context), headersOf(context));
+  return listResponse(list, representation(context, encoding));
 }
 
-/** What the collection was at a version. Throws 410 for one that is forgotten. */
+/** Returns the objects of the collection at a version. Throws 410 if it is compacted. */
 async function objectsAt({ registry, served }: Context, version: number, prefix: string): Promise<Stored[]> {
   try {
     const found = registry.storage.objectsAt(registry.cache(served), version, prefix);
-    // What comes from a cache must be taken at once: it changes with the next event.
+    // Objects of a cache must be copied before the next event.
     if (Symbol.iterator in found) return [...found];
     const objects: Stored[] = [];
     for await (const stored of found) objects.push(stored);
     return objects;
   } catch (error) {
-    throw error instanceof CompactedError ? forgotten() : readFailure(error);
+    throw error instanceof CompactedError ? compactedError() : readFailure(error);
   }
 }

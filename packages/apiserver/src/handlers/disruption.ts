@@ -1,4 +1,5 @@
-import { type KubeObject, labelSelectorOf, StatusError } from "@dray/api";
+import type { KubeObject } from "@dray/api";
+import { labelSelectorOf, StatusError } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { isPodReady } from "@dray/api/pod";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
@@ -11,10 +12,10 @@ import { writeOf } from "./write.ts";
 const maxUnconfirmed = 2000;
 
 /**
- * Takes a disruption from the budget that a pod is under. Throws 429 if the budget is used up, 500 if a pod
- * has several budgets. A pod that is not ready needs no disruption as long as enough others are healthy.
+ * Takes a disruption from the pod's budget. Throws 429 if none is left, 500 if a pod has several budgets. A
+ * pod that is not ready needs no disruption as long as enough others are healthy.
  */
-export async function spendBudget(context: Context, pod: Pod, dryRun: boolean): Promise<void> {
+export async function takeDisruption(context: Context, pod: Pod, dryRun: boolean): Promise<void> {
   const budgets = budgetsOf(context, pod);
   const budget = budgets[0];
   if (budget === undefined) return;
@@ -38,7 +39,8 @@ export async function spendBudget(context: Context, pod: Pod, dryRun: boolean): 
     {
       unchecked: true,
       ownManagers: true,
-      change: (current) => spent(current as PodDisruptionBudget, pod.metadata.name, context.registry.now()),
+      change: (current) =>
+        withoutDisruption(current as PodDisruptionBudget, pod.metadata.name, context.registry.now()),
     },
   );
 }
@@ -65,8 +67,8 @@ function check({ metadata, status }: PodDisruptionBudget): void {
   const { disruptionsAllowed = 0, disruptedPods = {}, currentHealthy = 0, desiredHealthy = 0 } = status ?? {};
   if (disruptionsAllowed < 0) throw forbidden(resource, name, "pdb disruptions allowed is negative");
   if (Object.keys(disruptedPods).length > maxUnconfirmed) {
-    const why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller";
-    throw forbidden(resource, name, why);
+    const detail = "DisruptedPods map too big - too many evictions not confirmed by PDB controller";
+    throw forbidden(resource, name, detail);
   }
   if (disruptionsAllowed > 0) return;
   const failed = status?.conditions?.find(
@@ -82,8 +84,8 @@ function check({ metadata, status }: PodDisruptionBudget): void {
   );
 }
 
-/** The budget with one disruption less, which the controller will confirm. Throws as `check` does. */
-function spent(current: PodDisruptionBudget, podName: string, now: string): KubeObject {
+/** Returns the budget with one disruption less, which the controller will confirm. Throws like `check`. */
+function withoutDisruption(current: PodDisruptionBudget, podName: string, now: string): KubeObject {
   check(current);
   const budget = thaw(current) as PodDisruptionBudget;
   const status = budget.status!;

@@ -1,4 +1,5 @@
-import { type KubeObject, StatusError } from "@dray/api";
+import type { KubeObject } from "@dray/api";
+import { StatusError } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { isPodActive } from "@dray/api/pod";
 import type { Eviction } from "@dray/api/policy/v1";
@@ -6,64 +7,72 @@ import type { ApiResponse } from "@dray/client";
 import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { serverError, statusObject } from "../errors/status.ts";
-import { headersOf } from "../http/warnings.ts";
 import { withPodCondition } from "../kinds/core/pod/conditions.ts";
-import { type DeleteOptions, deleteOptions, writeOptions } from "../request/options.ts";
+import type { DeleteOptions } from "../request/options.ts";
+import { deleteOptions, writeOptions } from "../request/options.ts";
 import { thaw } from "../storage/json.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import { checkPreconditions } from "../write/preconditions.ts";
 import { bodyOf, readObject } from "./body.ts";
-import { type Context, tableOptions } from "./context.ts";
-import { spendBudget } from "./disruption.ts";
+import type { Context } from "./context.ts";
+import { representation } from "./context.ts";
+import { takeDisruption } from "./disruption.ts";
 import { writeOf } from "./write.ts";
 
 const evictionKind = { group: "policy", version: "v1", kind: "Eviction" };
 const oldKind = { ...evictionKind, version: "v1beta1" };
 
-/** POST on `pods/eviction`: a DELETE that disruption budgets may refuse with 429. */
+/** Handles POST on `pods/eviction`: a DELETE that disruption budgets may reject with 429. */
 export async function evictPod(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
-  const kind = isOld(bodyOf(context)) ? oldKind : evictionKind;
+  const kind = isV1beta1(bodyOf(context)) ? oldKind : evictionKind;
   const eviction = (await readObject(context, kind, options.fieldValidation)) as unknown as Eviction;
   const write = writeOf(context, options);
   const object = eviction as unknown as KubeObject;
   ensureNamespace(served, info.namespace, object);
-  await registry.admit(write, "CREATE", object, evictionKind, () => {
-    if (eviction.metadata?.name === info.name) return;
-    throw StatusError.of("BadRequest", "name in URL does not match name in Eviction object");
+  await registry.admit(write, {
+    operation: "CREATE",
+    object,
+    kind: evictionKind,
+    validate() {
+      if (eviction.metadata?.name === info.name) return;
+      throw StatusError.of("BadRequest", "name in URL does not match name in Eviction object");
+    },
   });
   checkSameDryRun(info.query.getAll("dryRun"), eviction.deleteOptions?.dryRun ?? []);
-  const wish = optionsOf(eviction);
-  await evict(context, { ...wish, dryRun: options.dryRun || wish.dryRun });
+  const evictionOptions = optionsOf(eviction);
+  await evict(context, { ...evictionOptions, dryRun: options.dryRun || evictionOptions.dryRun });
   const answer = statusObject({ status: "Success", code: 201 });
-  return objectResponse(201, answer, served, wanted, tableOptions(context), headersOf(context));
+  return objectResponse(201, answer, representation(context, encoding));
 }
 
 /** Upstream: pkg/registry/core/pod/storage/eviction.go, propagateDryRun. Throws 500. */
-function checkSameDryRun(asked: readonly string[], sent: readonly string[]): void {
-  if (asked.length === 0 || sent.length === 0 || asked.join(" ") === sent.join(" ")) return;
-  const both = `[${asked.join(" ")}] and [${sent.join(" ")}]`;
+function checkSameDryRun(inQuery: readonly string[], sent: readonly string[]): void {
+  if (inQuery.length === 0 || sent.length === 0 || inQuery.join(" ") === sent.join(" ")) return;
+  const both = `[${inQuery.join(" ")}] and [${sent.join(" ")}]`;
   throw serverError(`Non-matching dry-run options in request and content: ${both}`);
 }
 
-/** Does the body say `policy/v1beta1`? Upstream still takes that version, in all media types. */
-function isOld(body: Uint8Array | object): boolean {
+/** Reports whether the body has version `policy/v1beta1`, which upstream still accepts in all media types. */
+function isV1beta1(body: Uint8Array | object): boolean {
   if (!(body instanceof Uint8Array))
     return (body as { apiVersion?: unknown }).apiVersion === "policy/v1beta1";
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes("policy/v1beta1");
 }
 
-/** Options of the deletion. Those that are invalid are refused by the deletion itself, after the pod has been marked. */
-interface Wish extends DeleteOptions {
+/**
+ * Options of the deletion. Invalid ones are rejected by the deletion itself, after the pod has been marked.
+ */
+interface EvictionOptions extends DeleteOptions {
   readonly problem?: unknown;
 }
 
-function optionsOf(eviction: Eviction): Wish {
-  const given = (eviction.deleteOptions ?? {}) as Record<string, unknown>;
+function optionsOf(eviction: Eviction): EvictionOptions {
+  const bodyOptions = (eviction.deleteOptions ?? {}) as Record<string, unknown>;
   try {
-    return deleteOptions(new URLSearchParams(), given);
+    return deleteOptions(new URLSearchParams(), bodyOptions);
   } catch (problem) {
     const { preconditions, dryRun = [] } = eviction.deleteOptions ?? {};
     return { dryRun: dryRun.length > 0, problem, ...(preconditions === undefined ? {} : { preconditions }) };
@@ -71,10 +80,10 @@ function optionsOf(eviction: Eviction): Wish {
 }
 
 /** Deletes the pod, if its budget has a disruption left. */
-async function evict(context: Context, { problem, ...options }: Wish): Promise<void> {
+async function evict(context: Context, { problem, ...options }: EvictionOptions): Promise<void> {
   const { info, served, registry } = context;
   const pod = registry.need(served, info.namespace, info.name).object as Pod;
-  if (!disturbsNobody(pod)) await spendBudget(context, pod, options.dryRun);
+  if (!canIgnorePDB(pod)) await takeDisruption(context, pod, options.dryRun);
   const write = writeOf(context, {
     dryRun: false,
     fieldManager: "",
@@ -89,12 +98,12 @@ async function evict(context: Context, { problem, ...options }: Wish): Promise<v
       ownManagers: true,
       change(current) {
         const { uid, resourceVersion } = options.preconditions ?? {};
-        const given = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
-        checkPreconditions(served, { ...options, preconditions: given }, current as Pod);
-        return marking(current as Pod, registry.now());
+        const expected = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+        checkPreconditions(served, { ...options, preconditions: expected }, current as Pod);
+        return withDisruptionTarget(current as Pod, registry.now());
       },
     });
-    // What has just been written is no change by others.
+    // The own write is not a conflict.
     const resourceVersion = marked.object.metadata.resourceVersion;
     const asRead = preconditions?.resourceVersion === pod.metadata.resourceVersion;
     if (preconditions?.resourceVersion && asRead) preconditions = { ...preconditions, resourceVersion };
@@ -104,15 +113,15 @@ async function evict(context: Context, { problem, ...options }: Wish): Promise<v
   await registry.delete({ ...write, admitted: true }, { ...options, ...same });
 }
 
-/** A pod that has not started or has ended can be evicted without a disruption. */
-function disturbsNobody(pod: Pod): boolean {
+/** Reports whether evicting the pod needs no budget: it is not running, or already being deleted. */
+function canIgnorePDB(pod: Pod): boolean {
   return !isPodActive(pod) || pod.status?.phase === "Pending";
 }
 
-/** The pod with the condition that says why it goes. */
-function marking(current: Pod, now: string): KubeObject {
+/** Returns the pod with the condition DisruptionTarget. */
+function withDisruptionTarget(current: Pod, now: string): KubeObject {
   const pod = thaw(current) as Pod;
-  const why = { reason: "EvictionByEvictionAPI", message: "Eviction API: evicting" };
-  pod.status = withPodCondition(pod.status, { type: "DisruptionTarget", status: "True", ...why }, now);
+  const detail = { reason: "EvictionByEvictionAPI", message: "Eviction API: evicting" };
+  pod.status = withPodCondition(pod.status, { type: "DisruptionTarget", status: "True", ...detail }, now);
   return pod;
 }

@@ -12,7 +12,7 @@ const put = (name: string): Operation => ({
   value: JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: "default" } }),
 });
 
-/** A store with some methods of its own. */
+/** Returns a store with some methods replaced. */
 function altered(inner: Store, methods: Partial<Store>): Store {
   return {
     name: inner.name,
@@ -28,7 +28,7 @@ function altered(inner: Store, methods: Partial<Store>): Store {
   };
 }
 
-test("a read without a resourceVersion shows what another server has written before it", async () => {
+test("a read without a resourceVersion returns earlier writes of another server", async () => {
   const inner = memoryStore(systemClock);
   let gate = Promise.resolve();
   const store = altered(inner, {
@@ -50,7 +50,7 @@ test("a read without a resourceVersion shows what another server has written bef
     call("GET", `${collection}?limit=500&fieldSelector=metadata.name=a`),
     call("GET", `${collection}?continue=${token}&fieldSelector=metadata.name=a`),
   ];
-  // Whoever asks for anything gets what there is.
+  // resourceVersion=0 returns the cached state.
   assert.equal((await call("GET", `${collection}/a?resourceVersion=0`)).status, 404);
   assert.equal((await call("GET", `${collection}?resourceVersion=0`)).status, 200);
   late.resolve();
@@ -64,7 +64,7 @@ test("a read without a resourceVersion shows what another server has written bef
   await server.close();
 });
 
-test("while the store is away reads without a resourceVersion fail, those with 0 do not", async () => {
+test("while the store is unavailable, reads without a resourceVersion fail, those with 0 do not", async () => {
   let failure: Error | undefined;
   const inner = memoryStore(systemClock);
   const store = altered(inner, {
@@ -92,7 +92,7 @@ test("while the store is away reads without a resourceVersion fail, those with 0
   await server.close();
 });
 
-test("what others keep in the same store does not hold reads up", async () => {
+test("writes of others in the same store do not delay reads", async () => {
   const { call, store, server } = await testServer();
   const foreign = { type: "put", key: "/elsewhere/a", value: "1" } as const;
   const first = await store.txn([], [foreign]);
@@ -105,7 +105,7 @@ test("what others keep in the same store does not hold reads up", async () => {
   await server.close();
 });
 
-test("two servers on one etcd: what one has acknowledged the other shows", {
+test("two servers on one etcd: a write that one has acknowledged is visible on the other", {
   skip: withoutEtcd,
 }, async () => {
   const etcd = new TestEtcd();

@@ -1,14 +1,14 @@
 import { StatusError } from "@dray/api";
 import type { Context } from "./context.ts";
 
-/** How long a reader waits for a revision that the server has not seen yet. */
-const waitMilliseconds = 3000;
+/** Timeout of a read that waits for a revision that the server has not seen yet. */
+const waitTimeout = 3000;
 
-/** Resolves when the caches are at least at `revision`. Throws 504 where that does not happen soon. */
-export async function reach(context: Context, revision: number): Promise<void> {
+/** Resolves when the caches are at least at `revision`. Throws 504 after the timeout. */
+export async function waitForRevision(context: Context, revision: number): Promise<void> {
   const { storage } = context.registry;
-  const soon = storage.reached(revision, waitMilliseconds);
-  // The revision may be one that the store has and of which its watch says nothing. What fails, time tells.
+  const soon = storage.reached(revision, waitTimeout);
+  // The store may have the revision without an event in its watch. A failure ends in the timeout.
   if (storage.revision < revision) storage.current().catch(() => {});
   if (await soon) return;
   throw StatusError.of(

@@ -1,16 +1,16 @@
 import type { KubeObject } from "@dray/api";
 
-/** Smaller ones are not worth their entry, in bytes. */
+/** Minimum length in bytes: smaller frames are not worth an entry. */
 const minLength = 16 * 1024;
 
 /**
- * The bytes of large objects that are on their way to watchers, so that all those that begin with an object share them.
- * They are kept only as long as a watcher has yet to take them.
+ * Encoded large objects that wait for watchers, so that all watches that begin with an object share its
+ * bytes. They are kept only until all watchers have taken them.
  */
 export class LargeFrames {
   readonly #frames = new WeakMap<KubeObject, Map<string, WeakRef<Uint8Array>>>();
 
-  /** The bytes of `object` in this form, which `make` makes if nobody has them. */
+  /** Returns the bytes of `object` in this encoding; calls `make` if nobody holds them. */
   bytes(object: KubeObject, form: string, make: () => Uint8Array): Uint8Array {
     const known = this.#frames.get(object);
     const shared = known?.get(form)?.deref();

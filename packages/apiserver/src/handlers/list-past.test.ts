@@ -17,14 +17,14 @@ const put = (name: string, value = ""): Operation => ({
   }),
 });
 
-/** A server with six objects. */
+/** Starts a server with six objects. */
 async function setup(): Promise<TestServer> {
   const server = await testServer();
   for (let index = 0; index < 6; index++) await server.store.txn([], [put(`o${index}`, "before")]);
   return server;
 }
 
-/** Changes them, and then so much else that no history reaches back to them. */
+/** Changes the objects, and then so many others that no history contains the old ones. */
 async function change({ store, call }: TestServer): Promise<void> {
   await store.txn([], [{ type: "delete", key: key("o3") }]);
   await store.txn([], [put("o4", "after")]);
@@ -36,7 +36,7 @@ async function change({ store, call }: TestServer): Promise<void> {
 const names = ({ body }: Answer): string[] =>
   body.items.map((item: { metadata: { name: string } }) => item.metadata.name);
 
-test("the pages of a list are of one moment, however long the client takes, until the store has forgotten it", async () => {
+test("the pages of a list have one revision, however slow the client, until the store compacts it", async () => {
   const tested = await setup();
   const { call, store, server } = tested;
   const first = await call("GET", `${collection}?limit=2`);
@@ -56,7 +56,7 @@ test("the pages of a list are of one moment, however long the client takes, unti
   assert.equal(third.body.metadata.continue, undefined);
   assert.equal(third.body.metadata.remainingItemCount, undefined);
 
-  // A page is filled with what is selected, and says nothing of how many remain.
+  // A page is filled with selected objects, without a number of remaining ones.
   const page = await call(
     "GET",
     `${collection}?limit=1&labelSelector=odd=1&continue=${odd.body.metadata.continue}`,
@@ -65,7 +65,7 @@ test("the pages of a list are of one moment, however long the client takes, unti
   assert.equal(page.body.metadata.remainingItemCount, undefined);
   assert.ok(page.body.metadata.continue);
 
-  // A server that was started since has counted nothing.
+  // A server that was started later has no counts.
   const another = await testServer({ store });
   const again = await another.call("GET", next);
   assert.deepEqual(names(again), ["o2", "o3"]);
@@ -77,7 +77,7 @@ test("the pages of a list are of one moment, however long the client takes, unti
   assert.equal(expired.status, 410);
   assert.equal(expired.body.reason, "Expired");
   assert.match(expired.body.message, /^The provided continue parameter is too old to display a consistent/);
-  // It may go on with what there is now.
+  // The list may be continued at the newest revision.
   const rest = await call("GET", `${collection}?limit=2&continue=${expired.body.metadata.continue}`);
   assert.deepEqual(names(rest), ["o2", "o4"]);
   assert.equal(rest.body.items[1].data.value, "after");
@@ -85,7 +85,7 @@ test("the pages of a list are of one moment, however long the client takes, unti
   await server.close();
 });
 
-test("an exact revision is shown until the store has forgotten it, limits and selectors included", async () => {
+test("an exact revision is served until the store compacts it, also with limits and selectors", async () => {
   const tested = await setup();
   const { call, store, server } = tested;
   const newest = (await call("GET", collection)).body.metadata.resourceVersion;
@@ -102,9 +102,9 @@ test("an exact revision is shown until the store has forgotten it, limits and se
   const one = await call("GET", `${named}&resourceVersionMatch=Exact`);
   assert.deepEqual(names(one), ["o3"]);
   assert.equal(one.body.metadata.continue, undefined);
-  // A limit means an exact revision only for what has pages.
+  // A limit means an exact revision only for lists with pages.
   assert.deepEqual(names(await call("GET", named)), []);
-  // The tokens of other servers name the first key of a page, whatever that is.
+  // Tokens of other servers name the first key of a page, which need not exist.
   const start = { v: "meta.k8s.io/v1", rv: Number(newest), start: "o4" };
   const token = Buffer.from(JSON.stringify(start)).toString("base64url");
   assert.deepEqual(names(await call("GET", `${collection}?continue=${token}`)), ["o4", "o5"]);
@@ -116,7 +116,7 @@ test("an exact revision is shown until the store has forgotten it, limits and se
   await server.close();
 });
 
-test("a token of the future waits as a revision of the future does", async () => {
+test("a token with a future revision waits, like a future revision", async () => {
   const { call, server } = await setup();
   const start = { v: "meta.k8s.io/v1", rv: 99999999, start: "o4" };
   const token = Buffer.from(JSON.stringify(start)).toString("base64url");
@@ -126,7 +126,7 @@ test("a token of the future waits as a revision of the future does", async () =>
   await server.close();
 });
 
-test("what the server has let the store forget it does not show from its memory either", async () => {
+test("a compacted revision is not served from the cache either", async () => {
   const intervals: (() => void)[] = [];
   const clock = {
     now: () => systemClock.now(),

@@ -3,42 +3,44 @@ import type { ApiResponse } from "@dray/client";
 import { CompactedError } from "@dray/store";
 import { accepted } from "../encoding/accepted.ts";
 import { listResponse, resourceForms } from "../encoding/representation.ts";
-import { headersOf } from "../http/warnings.ts";
 import { convert, prepareConversion } from "../kinds/conversion.ts";
 import type { ServedResource } from "../kinds/resources.ts";
-import { type ListOptions, listOptions } from "../request/options.ts";
+import type { ListOptions } from "../request/options.ts";
+import { listOptions } from "../request/options.ts";
 import { versionProblem } from "../request/version.ts";
 import type { Stored } from "../storage/cache.ts";
 import { readFailure } from "../storage/failures.ts";
-import { type Context, tableOptions } from "./context.ts";
+import type { Context } from "./context.ts";
+import { representation } from "./context.ts";
 import { continueToken, expiredContinue, parseContinue } from "./continue.ts";
-import { reach } from "./freshness.ts";
+import { waitForRevision } from "./freshness.ts";
 import { Page } from "./page.ts";
 import { selectionOf } from "./select.ts";
 
-/** GET of a collection: one page of it, at one revision. */
+/** Handles GET of a collection: one page of it, at one revision. */
 export async function listObjects(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const { storage } = registry;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const options = listOptions(info.query, false);
   const selection = selectionOf(served, options);
-  const version = versionOf(options.resourceVersion);
+  const version = parseVersion(options.resourceVersion);
   const cache = registry.cache(served);
   const prefix =
     served.namespaced && info.namespace !== "" ? `${cache.prefix}${info.namespace}/` : cache.prefix;
-  // With resourceVersion=0 whatever is in the cache will do, and the limit is not kept.
+  // With resourceVersion=0 the cached state is returned, and the limit is ignored.
   const limit = options.resourceVersion === "0" ? 0 : options.limit;
   const token = options.continue === "" ? undefined : parseContinue(options.continue);
   if (token !== undefined && version > 0) {
     throw StatusError.of("BadRequest", "specifying resource version is not allowed when using continue");
   }
-  // Of one name in one namespace there is one object, which is read as such: it has no pages. A token asks for a page.
+  // A name in a namespace selects at most one object, which is read directly, without pages. A token requests
+  // a page.
   const one =
     token === undefined && selection.name !== undefined && (!served.namespaced || info.namespace !== "");
   const exact = token ? Math.max(token.revision, 0) : exactRevision(options, version, one);
-  if (exact > 0) await reach(context, exact);
-  else if (version > 0) await reach(context, version);
+  if (exact > 0) await waitForRevision(context, exact);
+  else if (version > 0) await waitForRevision(context, version);
   else if (token !== undefined || options.resourceVersion === "") await storage.current();
   const revision = exact || storage.revision;
   const page = new Page(selection, limit, one);
@@ -46,14 +48,14 @@ export async function listObjects(context: Context): Promise<ApiResponse> {
   const start = token && prefix + token.start;
   try {
     const found = storage.objectsAt(cache, revision, prefix, start);
-    // What comes from a cache must be taken at once: it changes with the next event.
+    // Objects of a cache must be copied before the next event.
     if (selection.converts) page.fill(await prepared(found, served));
     else if (Symbol.iterator in found) page.fill(found);
     else await page.read(found);
   } catch (error) {
     if (!(error instanceof CompactedError)) throw readFailure(error);
     if (token !== undefined) throw expiredContinue(token.start);
-    throw forgotten();
+    throw compactedError();
   }
   const { remaining } = page;
   const next =
@@ -69,10 +71,10 @@ export async function listObjects(context: Context): Promise<ApiResponse> {
   await prepareConversion(page.items, served);
   const items = page.items.map((object) => convert(object, served.stored, served));
   const list = { kind: served.listKind, apiVersion: apiVersionOf(served), metadata, items };
-  return listResponse(list, served, wanted, tableOptions(context), headersOf(context));
+  return listResponse(list, representation(context, encoding));
 }
 
-/** All objects, ready to be converted: they are selected by what they are in the version that was asked for. */
+/** Returns all objects, converted: they are selected by their form in the requested version. */
 async function prepared(
   found: Iterable<Stored> | AsyncIterable<Stored>,
   served: ServedResource,
@@ -85,20 +87,20 @@ async function prepared(
   return all;
 }
 
-/** The one revision that a list has to show; 0 where it is the newest, or the newest that is in the cache. */
+/** Returns the exact revision of a list; 0 for the newest, or the newest in the cache. */
 function exactRevision({ resourceVersionMatch, limit }: ListOptions, version: number, one: boolean): number {
-  // A page of a list meant the same before there was a resourceVersionMatch.
+  // This is what a page meant before resourceVersionMatch existed.
   const exact = resourceVersionMatch === "Exact" || (resourceVersionMatch === "" && limit > 0 && !one);
   return exact ? version : 0;
 }
 
-/** 0 for "any" and "newest". Throws 400 for what is no version. */
-export function versionOf(text: string): number {
+/** 0 for "any" and "newest". Throws 400 for an invalid version. */
+export function parseVersion(text: string): number {
   const problem = versionProblem(text);
   if (problem !== undefined) throw StatusError.of("BadRequest", `invalid resource version: ${problem}`);
   return Number(text);
 }
 
-/** What is answered for a version that the store has compacted. */
-export const forgotten = (): StatusError =>
+/** Returns the error for a compacted version. */
+export const compactedError = (): StatusError =>
   StatusError.of("Expired", "The resourceVersion for the provided list is too old.");

@@ -8,27 +8,26 @@ import { containerLogs } from "../proxy/kubelet.ts";
 import { queryBoolean } from "../request/info.ts";
 import { integerOption, timeOption } from "../request/values.ts";
 import { isWebSocket } from "../upgrade/request.ts";
-import { chosenContainer, nodeOf } from "./container.ts";
+import { findContainer, nodeOf } from "./container.ts";
 import type { Context } from "./context.ts";
 
-/** GET on `pods/log`: bytes from the kubelet of the pod's node, over WebSocket if the client asks for that. */
+/** Handles GET on `pods/log`: bytes from the kubelet of the pod's node, over WebSocket on request. */
 export async function podLog(context: Context): Promise<ApiResponse> {
   const { info, served, registry, kubelet } = context;
-  // Upstream chooses a form for the answer before it knows that there will be none of these.
+  // Upstream negotiates the encoding before it knows that it is not used.
   accepted(context, resourceForms);
   const query = checkedOptions(info);
   const pod = registry.need(served, info.namespace, info.name).object as Pod;
-  const container = chosenContainer(pod, info.query.get("container") ?? "");
+  const container = findContainer(pod, info.query.get("container") ?? "");
   const nodeName = pod.spec?.nodeName ?? "";
-  // Nothing has run yet: there is no log, and that is no error.
+  // The pod is not scheduled: there is no log, which is not an error.
   if (nodeName === "") return bodyResponse(204, {}, () => "");
   const node = nodeOf(context, nodeName);
   const { authority: _, ...unverified } = kubelet;
   const logs = await containerLogs(
     queryBoolean(info.query, "insecureSkipTLSVerifyBackend") ? unverified : kubelet,
     node,
-    `${info.namespace}/${info.name}/${container}`,
-    query,
+    { container: `${info.namespace}/${info.name}/${container}`, query },
     context.request.signal,
   );
   if (!isWebSocket(context.request)) return logs;
@@ -36,7 +35,9 @@ export async function podLog(context: Context): Promise<ApiResponse> {
   return bytesOverWebSocket(context.request, logs, context.log);
 }
 
-/** The query for the kubelet (PodLogOptions). Throws 400 for what cannot be read, 422 for what makes no sense. */
+/**
+ * Returns the query for the kubelet (PodLogOptions). Throws 400 for malformed options, 422 for invalid ones.
+ */
 function checkedOptions({ query, name }: Context["info"]): URLSearchParams {
   const errors: FieldError[] = [];
   const passed = new URLSearchParams();

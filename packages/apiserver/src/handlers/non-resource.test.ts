@@ -4,7 +4,7 @@ import { testServer } from "../testing/test-server.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 
-test("a path is taken as it came: with two slashes in front it is none", async () => {
+test("paths are not normalized: one with two leading slashes is not found", async () => {
   const { call, server } = await testServer();
   for (const path of ["//api/v1/pods", "//version", "/metrics/", "/apis//", "/openapi/v3/"]) {
     assert.equal((await call("GET", path)).status, 404, path);
@@ -15,7 +15,7 @@ test("a path is taken as it came: with two slashes in front it is none", async (
   await server.close();
 });
 
-test("a path that names nothing to watch, or that is no path, is refused in plain text", async () => {
+test("an invalid path, or a watch path without a resource, is rejected in plain text", async () => {
   const { call, server } = await testServer();
   const { status, headers, body } = await call("GET", "/api/v1/watch?x=1");
   assert.equal(status, 500);
@@ -29,7 +29,7 @@ test("a path that names nothing to watch, or that is no path, is refused in plai
   await server.close();
 });
 
-test("a name that no key may have is refused before anything is looked for", async () => {
+test("a name that is invalid as a key is rejected before any lookup", async () => {
   const { call, server } = await testServer();
   const message = async (path: string): Promise<string> => (await call("GET", path)).body.message;
   assert.equal(await message(`${configMaps}/a%25b`), `Name parameter invalid: "a%b": may not contain '%'`);
@@ -52,7 +52,7 @@ test("a name that no key may have is refused before anything is looked for", asy
   await server.close();
 });
 
-test("what is answered in one form alone is refused to who takes another", async () => {
+test("a path with one media type rejects clients that do not accept it", async () => {
   const { call, server } = await testServer();
   const answer = await call("GET", "/version", { headers: { accept: "application/yaml" } });
   assert.equal(answer.status, 406);
@@ -67,7 +67,7 @@ test("what is answered in one form alone is refused to who takes another", async
   await server.close();
 });
 
-test("every answer names its request, by the name that the client gave it", async () => {
+test("every response has an Audit-ID, the client's own if it sends one", async () => {
   const { call, server } = await testServer();
   const named = await call("GET", "/healthz", { headers: { "audit-id": "mine" } });
   assert.equal(named.headers["audit-id"], "mine");
@@ -75,7 +75,7 @@ test("every answer names its request, by the name that the client gave it", asyn
   await server.close();
 });
 
-test("discovery is aggregated for who asks for it anywhere, and says where the server is", async () => {
+test("discovery is aggregated if any clause requests it, and contains the server's address", async () => {
   const { call, server } = await testServer();
   const form = "as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io";
   const accept = `application/json,application/json;${form}`;

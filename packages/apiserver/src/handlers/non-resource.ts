@@ -20,21 +20,24 @@ export interface NonResourceParts {
   readonly clock: Clock;
   readonly health: readonly HealthCheck[];
   readonly tokens: ServiceAccountTokens;
-  /** What the server has counted, as Prometheus reads it. */
+  /** Metrics in the text format of Prometheus. */
   readonly metrics: () => string;
-  /** What a path of API Priority and Fairness below `/debug` shows; undefined for another path. */
+  /** Returns the page of API Priority and Fairness at a path below `/debug`; undefined for another path. */
   readonly dump: (path: string, query: URLSearchParams) => string | undefined;
-  /** Where clients find the server: `host:port`. */
+  /** Address at which clients reach the server: `host:port`. */
   readonly address: string;
-  /** Where the keys of tokens are, if not at this server. */
+  /** URL of the keys of tokens, if they are not on this server. */
   readonly jwksUri?: string | undefined;
 }
 
 const metricsType = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
-/** What takes all paths below it for itself: elsewhere a path that nobody knows is a page that is not there. */
+/**
+ * Services that handle all paths below their own: unknown paths there are Status errors; elsewhere they are
+ * plain 404 pages.
+ */
 const services = ["/version/", "/openid/v1/jwks/", "/.well-known/openid-configuration/"];
 
-/** The paths that are no resources: discovery, OpenAPI, health, metrics. */
+/** Handles non-resource paths: discovery, OpenAPI, health, metrics. */
 export class NonResourcePaths {
   readonly #parts: NonResourceParts;
   readonly #openAPI: OpenAPI;
@@ -48,7 +51,7 @@ export class NonResourcePaths {
     this.#statusPage = new StatusPage(parts.release, parts.clock);
   }
 
-  /** The answer to a request for a path that is no resource. Throws what a Status says. */
+  /** Returns the response to a non-resource request. Throws StatusError. */
   async response(request: ApiRequest, info: RequestInfo): Promise<ApiResponse> {
     const { health, discovery, tokens, address, jwksUri } = this.#parts;
     const healthy = healthResponse(info.path, info.query, health);
@@ -114,7 +117,7 @@ export class NonResourcePaths {
   }
 }
 
-/** JSON as people read it, whatever the client asks for. */
+/** Indented JSON, whatever the client accepts. */
 function rawJSON(object: object): ApiResponse {
   const headers = { "cache-control": "no-cache, private", "content-type": "application/json" };
   return bodyResponse(200, headers, () => JSON.stringify(object, undefined, 2), object);

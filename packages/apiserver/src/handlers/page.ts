@@ -2,7 +2,7 @@ import type { KubeObject } from "@dray/api";
 import type { Stored } from "../storage/cache.ts";
 import type { Selection } from "./select.ts";
 
-/** One page of a list: what was selected, until it is full. */
+/** One page of a list: selected objects are added until it is full. */
 export class Page {
   readonly #selection: Selection;
   readonly #limit: number;
@@ -12,14 +12,14 @@ export class Page {
   /** The key of the last item. */
   last = "";
   /**
-   * How many objects come behind the page. With a selection 1 stands for any number: none of them may be selected,
-   * which is known only when they are read.
+   * Number of objects behind the page. With a selection, 1 stands for any number: whether any of them is
+   * selected is known only when they are read.
    */
   remaining = 0;
-  /** How many objects there are from the beginning of the page, where that is known: then they need not be counted. */
+  /** Number of objects from the beginning of the page, if known: then they need not be counted. */
   behind: number | undefined;
 
-  /** With `limit` 0 the page is never full; `one` says that not more than one object can be selected. */
+  /** With `limit` 0 the page is never full; `one`: at most one object can be selected. */
   constructor(selection: Selection, limit: number, one: boolean) {
     this.#selection = selection;
     this.#limit = limit;
@@ -34,7 +34,7 @@ export class Page {
     for await (const stored of found) if (!this.#take(stored)) return;
   }
 
-  /** False when the rest is of no interest. */
+  /** Returns false when the page needs no more objects. */
   #take({ key, object }: Stored): boolean {
     if (this.#limit > 0 && this.items.length === this.#limit) {
       if (this.#one) return false;

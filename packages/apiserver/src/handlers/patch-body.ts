@@ -9,17 +9,17 @@ import type { Context } from "./context.ts";
 /** JSON patch (RFC 6902), merge patch (RFC 7386), strategic merge patch, server-side apply. */
 export type PatchKind = "json" | "merge" | "strategic" | "apply";
 
-/** The body of a patch as it was read: a tree, or why there is none. */
+/** The parsed body of a patch, or its error. */
 export interface PatchBody {
-  /** Throws 400 where the body cannot be read. */
+  /** Throws 400 if the body is malformed. */
   readonly value: () => unknown;
-  /** About keys that are repeated in it. */
+  /** Warnings about repeated keys. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads the body of a patch. What is wrong with it is said when it is asked for: that the object is not there is said
- * before. Throws 413.
+ * Parses the body of a patch. Its error is thrown by `value`: that the object is missing is reported first.
+ * Throws 413.
  */
 export async function readPatchBody(context: Context, kind: PatchKind): Promise<PatchBody> {
   const body = bodyOf(context);
@@ -41,7 +41,7 @@ export async function readPatchBody(context: Context, kind: PatchKind): Promise<
   }
 }
 
-/** The strategic merge alone passes the error on as it is. */
+/** Only the strategic merge passes the error through unchanged. */
 function refusal(error: unknown, kind: PatchKind): unknown {
   if (!(error instanceof JSONError)) return error;
   return StatusError.of(
@@ -51,10 +51,12 @@ function refusal(error: unknown, kind: PatchKind): unknown {
 }
 
 async function readApplied(body: Uint8Array, pause: Pause): Promise<PatchBody> {
-  const refuse = (why: string): StatusError => StatusError.of("BadRequest", `error decoding YAML: ${why}`);
+  const refuse = (reason: string): StatusError =>
+    StatusError.of("BadRequest", `error decoding YAML: ${reason}`);
   let read: Awaited<ReturnType<typeof readBytes>>;
   try {
-    read = await readBytes(body, "application/yaml", "", undefined, "meta.k8s.io/v1", pause);
+    const expected = { kind: "", version: undefined, apiVersion: "meta.k8s.io/v1" };
+    read = await readBytes(body, "application/yaml", expected, pause);
   } catch (error) {
     if (!StatusError.is(error, "BadRequest")) throw error;
     throw refuse(`error converting YAML to JSON: ${error.message}`);

@@ -5,7 +5,6 @@ import { accepted } from "../encoding/accepted.ts";
 import { type Decoded, type DecodeOptions, decodePatched } from "../encoding/codec.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { conflict, genericError } from "../errors/status.ts";
-import { headersOf } from "../http/warnings.ts";
 import { duplicateFields } from "../json/nesting.ts";
 import { convert } from "../kinds/conversion.ts";
 import type { ServedResource } from "../kinds/resources.ts";
@@ -24,7 +23,7 @@ import { writtenPaths } from "../patch/problem-order.ts";
 import { type WriteOptions, writeOptions } from "../request/options.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import type { UpdateRules } from "../write/registry.ts";
-import { type Context, tableOptions, warn } from "./context.ts";
+import { type Context, representation, warn } from "./context.ts";
 import { type PatchKind, readPatchBody } from "./patch-body.ts";
 import { checkName, writeOf } from "./write.ts";
 
@@ -37,17 +36,17 @@ const patchTypes: ReadonlyMap<string, PatchKind> = new Map([
 
 export type Plain = { readonly [key: string]: unknown };
 
-/** Which of the four kinds of patches the body is. Throws 415. */
+/** Returns which of the four kinds of patches the body is. Throws 415. */
 export function patchKind(context: Context): PatchKind {
   const header = context.request.headers["content-type"] ?? "";
   const kind = patchTypes.get(header.split(";", 1)[0]!.trim());
-  // A strategic merge needs to know more of a type than a schema of OpenAPI says.
+  // A strategic merge needs type information that an OpenAPI schema does not have.
   const { schemaless } = context.served.facts;
   if (kind !== undefined && !(schemaless && kind === "strategic")) return kind;
   const types = [...patchTypes.keys()]
     .filter((type) => !schemaless || patchTypes.get(type) !== "strategic")
     .join(", ");
-  // What no resource takes the router refuses, in its own words.
+  // A type that no resource accepts is rejected by the router, with its own message.
   if (kind === undefined) throw genericError("UnsupportedMediaType", "415: Unsupported Media Type");
   throw StatusError.of(
     "UnsupportedMediaType",
@@ -55,10 +54,10 @@ export function patchKind(context: Context): PatchKind {
   );
 }
 
-/** PATCH of an object or its status. */
+/** Handles PATCH of an object or its status. */
 export async function patchObject(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const kind = patchKind(context);
   const options = writeOptions(
     info.query,
@@ -74,10 +73,10 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
     async change(current) {
       const body = value();
       await context.pause?.();
-      if (current === undefined) return create(context, type, body, options, warnings);
+      if (current === undefined) return create(context, { type, body, options }, warnings);
       const live = convert(current, served.stored, served) as unknown as Plain;
-      const raw = ofLiveKind(patched(context, kind, type, live, body, options), live, kind);
-      judgeRepeated(context, options, warnings);
+      const raw = withLiveKind(patched(context, { kind, type, live, body, options }), live, kind);
+      checkRepeatedKeys(context, options, warnings);
       await context.pause?.();
       const object = decodeOutcome(raw, live, {
         kind,
@@ -93,18 +92,11 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
     },
   };
   const written = await registry.update(writeOf(context, options), rules);
-  return objectResponse(
-    written.created ? 201 : 200,
-    written.object,
-    served,
-    wanted,
-    tableOptions(context),
-    headersOf(context),
-  );
+  return objectResponse(written.created ? 201 : 200, written.object, representation(context, encoding));
 }
 
-/** A strategic merge is one of known objects, which stay of their kind; other patches may forget to say it. */
-function ofLiveKind(raw: Plain, live: Plain, kind: PatchKind): Plain {
+/** A strategic merge patches typed objects, whose kind stays; other patches may omit it. */
+function withLiveKind(raw: Plain, live: Plain, kind: PatchKind): Plain {
   const { apiVersion, kind: name } = live;
   if (kind === "strategic") return { ...raw, apiVersion, kind: name };
   return { ...raw, apiVersion: raw["apiVersion"] ?? apiVersion, kind: raw["kind"] ?? name };
@@ -118,7 +110,7 @@ interface Patching {
   readonly problems: readonly string[];
 }
 
-/** What strict validation refuses of the patch itself. An apply's own duplicates are warnings only. */
+/** Returns the strict validation errors of the patch itself. Duplicates in an apply are warnings only. */
 export function patchProblems(kind: PatchKind, body: unknown): string[] {
   if (kind === "apply") return [];
   const duplicates = duplicateFields(body);
@@ -128,12 +120,15 @@ export function patchProblems(kind: PatchKind, body: unknown): string[] {
 
 const fromJSON = "error decoding from json: ";
 
-/** Decodes what a patch has made of `live`. Throws 422, which shows the patch or its outcome as the server has it. */
+/**
+ * Decodes the result of a patch of `live`. Throws 422, which contains the patch or its result as the server
+ * prints it.
+ */
 function decodeOutcome(raw: Plain, live: Plain, patching: Patching): Decoded {
   const { kind, body, served, decoding, problems } = patching;
   try {
     const written = kind === "json" ? writtenPaths(body) : [];
-    return decodePatched(raw, ofSentKind(raw, served, decoding), { ...decoding, live, written }, problems);
+    return decodePatched(raw, servedAsSent(raw, served, decoding), { ...decoding, live, written }, problems);
   } catch (error) {
     if (!StatusError.is(error, "Invalid")) throw error;
     // A kind that is not in the schema table has no order of fields.
@@ -147,7 +142,7 @@ function decodeOutcome(raw: Plain, live: Plain, patching: Patching): Decoded {
       const [start = "", ...rest] = message.split(before);
       if (problem !== undefined) return `${start}${after}: ${problem}`;
       const whole = [start, ...rest].join(after);
-      // The converter says where it has met an error of JSON.
+      // The converter reports the position of a JSON error.
       return kind === "strategic"
         ? whole.replace(/(?=illegal base64 data at input byte \d+$)/, fromJSON)
         : whole;
@@ -160,7 +155,7 @@ function decodeOutcome(raw: Plain, live: Plain, patching: Patching): Decoded {
   }
 }
 
-/** With sorted keys: as Go writes maps. */
+/** Sorts the keys, as Go encodes maps. */
 function inOrder(value: unknown): object {
   if (Array.isArray(value)) return value.map(inOrder);
   if (typeof value !== "object" || value === null) return value as unknown as object;
@@ -171,8 +166,8 @@ function inOrder(value: unknown): object {
   );
 }
 
-/** A patch may have made an object of another kind, which is read as such before it is refused. */
-function ofSentKind(raw: Plain, served: ServedResource, decoding: DecodeOptions): ServedResource {
+/** The result of a patch may be an object of another kind, which is decoded as such before it is rejected. */
+function servedAsSent(raw: Plain, served: ServedResource, decoding: DecodeOptions): ServedResource {
   const { apiVersion, kind } = raw;
   if (apiVersion !== apiVersionOf(served) || typeof kind !== "string" || kind === served.kind) return served;
   const other = kindOf(served.group, served.version, kind);
@@ -186,15 +181,17 @@ export async function readPatch(context: Context, kind: PatchKind): Promise<unkn
   return value();
 }
 
-/** The new object, as raw as a body: what the patch makes of the live one. */
-export function patched(
-  context: Context,
-  kind: PatchKind,
-  type: ObjectType,
-  live: Plain,
-  body: unknown,
-  options: WriteOptions,
-): Plain {
+/** A patch of an object of this type. */
+interface Patch {
+  readonly kind: PatchKind;
+  readonly type: ObjectType;
+  readonly live: Plain;
+  readonly body: unknown;
+  readonly options: WriteOptions;
+}
+
+/** Returns the new object, as unvalidated as a body: the patch applied to the live one. */
+export function patched(context: Context, { kind, type, live, body, options }: Patch): Plain {
   switch (kind) {
     case "json":
       return jsonPatch(live, body);
@@ -215,8 +212,8 @@ export function patched(
   }
 }
 
-/** Keys that an applied body has twice, which are looked for once it has been applied. Throws 400. */
-function judgeRepeated(context: Context, options: WriteOptions, repeated: readonly string[]): void {
+/** Repeated keys of an applied body are checked after the apply. Throws 400. */
+function checkRepeatedKeys(context: Context, options: WriteOptions, repeated: readonly string[]): void {
   if (options.fieldValidation === "Warn") warn(context, repeated);
   if (options.fieldValidation !== "Strict" || repeated.length === 0) return;
   throw StatusError.of(
@@ -225,12 +222,10 @@ function judgeRepeated(context: Context, options: WriteOptions, repeated: readon
   );
 }
 
-/** Server-side apply of what is not there yet. */
+/** Creates an object by server-side apply. */
 async function create(
   context: Context,
-  type: ObjectType,
-  body: unknown,
-  options: WriteOptions,
+  { type, body, options }: Pick<Patch, "type" | "body" | "options">,
   repeated: readonly string[],
 ): Promise<KubeObject> {
   const { info, served, registry } = context;
@@ -243,7 +238,7 @@ async function create(
     subresource: info.subresource,
     now: registry.now(),
   });
-  judgeRepeated(context, options, repeated);
+  checkRepeatedKeys(context, options, repeated);
   await context.pause?.();
   const decoding = { ...registry.decoding(options.fieldValidation), keepsNulls: true };
   const { object, warnings } = decodePatched(raw, served, decoding);
@@ -252,15 +247,15 @@ async function create(
   checkIdentity(context, object);
   const { uid } = object.metadata;
   if (uid) {
-    const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
-    throw conflict(served, info.name, why);
+    const reason = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+    throw conflict(served, info.name, reason);
   }
   return convert(object, served, served.stored);
 }
 
 function checkIdentity(context: Context, object: KubeObject): void {
   const { info, served } = context;
-  // A patch cannot move a cluster-scoped object into a namespace, nor is trying an error.
+  // A patch cannot move a cluster-scoped object into a namespace; the attempt is not an error.
   if (!served.namespaced) delete object.metadata.namespace;
   ensureNamespace(served, info.namespace, object);
   checkName(info.name, object);

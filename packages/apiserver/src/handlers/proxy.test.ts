@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import type { ServerOptions } from "../index.ts";
 import { adminToken, type TestServer, testServer } from "../testing/test-server.ts";
 
-/** Pods have no loopback address: to be reached here one needs another address of this machine. */
+/** Pods have no loopback address: to be reachable here they need another address of this machine. */
 const address = Object.values(networkInterfaces())
   .flatMap((addresses) => addresses ?? [])
   .find(({ internal, family }) => !internal && family === "IPv4")?.address;
@@ -16,7 +16,7 @@ const skip = address === undefined && "this machine has no address but the loopb
 
 const namespace = "/api/v1/namespaces/n";
 
-/** A pod that gives back `METHOD URL`, and a service with the port `web` in front of it. */
+/** Starts a pod that returns `METHOD URL`, and a service with the port `web` in front of it. */
 async function started(
   t: TestContext,
   options: Partial<ServerOptions> = {},
@@ -52,7 +52,7 @@ async function started(
   return { ...tested, port };
 }
 
-/** An endpoint of the service at that address, which is said to be that of a pod. */
+/** Returns an endpoint of the service at this address, with a reference to the pod. */
 function slice(name: string, port: number, pod: string, ready = true): object {
   return {
     metadata: { name, labels: { "kubernetes.io/service-name": "s" } },
@@ -78,7 +78,7 @@ async function ask({ server }: TestServer, path: string, method = "GET"): Promis
   return [response.status, JSON.parse(new TextDecoder().decode(response.bytes())).message];
 }
 
-test("a pod is reached by every form of its name, with every method and path", { skip }, async (t) => {
+test("a pod can be reached by every form of its name, with every method and path", { skip }, async (t) => {
   const tested = await started(t);
   const { port } = tested;
   for (const name of ["p", `p:${port}`, `http:p:${port}`, `:p:${port}`]) {
@@ -101,13 +101,13 @@ test("a pod is reached by every form of its name, with every method and path", {
   }
 });
 
-test("a service is reached at a ready pod of its endpoint slices", { skip }, async (t) => {
+test("a service proxies to a ready pod of its EndpointSlices", { skip }, async (t) => {
   const tested = await started(t);
   const slices = "/apis/discovery.k8s.io/v1/namespaces/n/endpointslices";
   const none = [503, 'no endpoints available for service "s"'];
   assert.deepEqual(await ask(tested, "/services/s:web/proxy/"), none);
   const { port } = tested;
-  // An address is only believed if the pod has it, and is ready.
+  // An address is used only if it is that of the pod, which is ready.
   for (const body of [slice("x", port, "other"), slice("y", port, "p", false), slice("z", port, "gone")]) {
     await tested.call("POST", slices, { body });
   }
@@ -124,7 +124,7 @@ test("a service is reached at a ready pod of its endpoint slices", { skip }, asy
   ]);
 });
 
-test("before 1.37 a service is reached at a pod of its Endpoints", { skip }, async (t) => {
+test("before 1.37 a service proxies to a pod of its Endpoints", { skip }, async (t) => {
   const tested = await started(t, { kubernetesVersion: "1.36" });
   assert.deepEqual(await ask(tested, "/services/s:web/proxy/"), [404, 'services "s" not found']);
   const targetRef = { kind: "Pod", namespace: "n", name: "p" };

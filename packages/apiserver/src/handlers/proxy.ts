@@ -13,18 +13,18 @@ import { nodeOf } from "./container.ts";
 import type { Context } from "./context.ts";
 
 /**
- * All methods on `proxy` of pods, services and nodes: the request goes on to what stands behind the name.
+ * Handles all methods on `proxy` of pods, services and nodes: passes the request on to the named object.
  *
  * Upstream: k8s.io/apimachinery, pkg/util/proxy/upgradeaware.go, ServeHTTP
  */
 export async function proxy(context: Context, rest: readonly string[]): Promise<ApiResponse> {
   const { info, served, request } = context;
-  const asked = subpath(info.path, rest);
-  await admitConnection(context, asked === "" ? {} : { path: asked });
+  const proxyPath = subpath(info.path, rest);
+  await admitConnection(context, proxyPath === "" ? {} : { path: proxyPath });
   const target = await targets[served.resource]!(context, reference(context));
-  const path = asked === "" ? "" : posix.normalize(asked);
+  const path = proxyPath === "" ? "" : posix.normalize(proxyPath);
   if (isUpgrade(request)) {
-    // As upstream: a connection that is upgraded goes to the path alone, without the query.
+    // As upstream: an upgraded connection gets the path alone, without the query.
     const { upgradeThrough } = await import("../upgrade/through.ts");
     return upgradeThrough(target, request, encodeURI(path) || "/", context.clock);
   }
@@ -39,14 +39,14 @@ export async function proxy(context: Context, rest: readonly string[]): Promise<
 }
 
 /**
- * What follows `proxy` in a path, from a slash on; empty if nothing does.
+ * Returns the part of a path after `proxy`, beginning with a slash; empty if there is none.
  *
  * Upstream: k8s.io/apiserver, pkg/endpoints/handlers/get.go, getRequestOptions
  */
 function subpath(path: string, rest: readonly string[]): string {
   const joined = rest.join("/");
-  const begun = joined === "" || joined.startsWith("/") ? joined : `/${joined}`;
-  return path.endsWith("/") && !begun.endsWith("/") ? `${begun}/` : begun;
+  const absolute = joined === "" || joined.startsWith("/") ? joined : `/${joined}`;
+  return path.endsWith("/") && !absolute.endsWith("/") ? `${absolute}/` : absolute;
 }
 
 interface Reference {
@@ -112,7 +112,7 @@ function isLoopback(host: string): boolean {
   return typeof address !== "string" && isLoopbackAddress(unmapped(address));
 }
 
-/** Refuses addresses of this machine, and invalid ones. Throws 400. */
+/** Rejects addresses of this machine, and invalid ones. Throws 400. */
 function checkReachable(host: string): void {
   const local =
     /^(0\.0\.0\.0$|127\.|169\.254\.|2(2[4-9]|3\d)\.|255\.255\.255\.255$)|^(::|::1|fe80:.*|ff.*)$/i;

@@ -18,9 +18,9 @@ const api = "/apis/metrics.k8s.io/v1beta1";
 
 describe("metrics.k8s.io", () => {
   let tested: TestServer;
-  /** `COMMON NAME PATH` of what the kubelet was asked. */
+  /** `COMMON NAME PATH` of each request to the kubelet. */
   const asked: string[] = [];
-  /** A node that uses a quarter of a CPU, with a container that uses half of one. */
+  /** A node that uses a quarter of a CPU, with a container that uses half a CPU. */
   const kubelet = createServer(
     {
       cert: kubeletPair.certificate,
@@ -84,7 +84,7 @@ container_memory_working_set_bytes${labels} 2097152 ${at}
     return Math.abs(Number.parseInt(text, 10) * unit - cores) < 0.01;
   };
 
-  test("nodes and pods of which there are numbers, of two readings of each kubelet", async () => {
+  test("lists nodes and pods with usage, from two readings of each kubelet", async () => {
     const { status, body } = await tested.call("GET", `${api}/nodes`);
     assert.equal(status, 200, JSON.stringify(body));
     const { items, ...list } = body;
@@ -119,7 +119,7 @@ container_memory_working_set_bytes${labels} 2097152 ${at}
     assert.deepEqual(asked, [path, path], "numbers that are new enough are asked for once");
   });
 
-  test("one by name, in its own namespace, by labels and fields", async () => {
+  test("gets one by name, and selects by namespace, labels and fields", async () => {
     const one = await tested.call("GET", `${api}/namespaces/default/pods/busy`);
     assert.deepEqual(
       [one.status, one.body.kind, one.body.containers.length, one.body.metadata.name],
@@ -136,7 +136,7 @@ container_memory_working_set_bytes${labels} 2097152 ${at}
     assert.deepEqual(await names("/nodes?labelSelector=zone"), ["n1"]);
   });
 
-  test("what has no numbers is not found, in the words of metrics-server", async () => {
+  test("returns metrics-server's NotFound for objects without usage", async () => {
     for (const [path, message] of [
       ["nodes/n2", 'nodemetrics.metrics.k8s.io "n2" not found'],
       ["nodes/n3", 'node "n3" not found'],
@@ -149,7 +149,7 @@ container_memory_working_set_bytes${labels} 2097152 ${at}
     }
   });
 
-  test("as a Table, and as protobuf", async () => {
+  test("encodes Tables and protobuf", async () => {
     const accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
     const { body } = await tested.call("GET", `${api}/pods`, { headers: { accept } });
     assert.deepEqual(
@@ -169,7 +169,7 @@ container_memory_working_set_bytes${labels} 2097152 ${at}
     assert.ok(Buffer.from(protobuf.bytes()).includes("metrics.k8s.io/v1beta1"));
   });
 
-  test("is read only, in discovery, and needs a right that view has", async () => {
+  test("is read-only, in discovery, and needs a right that view has", async () => {
     const { body } = await tested.call("GET", api);
     assert.deepEqual(
       body.resources.map(({ name, kind, verbs }: { name: string; kind: string; verbs: string[] }) => [
@@ -200,12 +200,12 @@ container_memory_working_set_bytes${labels} 2097152 ${at}
       },
     });
     assert.equal((await tested.call("GET", `${api}/nodes`, someone)).status, 200);
-    // Nodes of the core group are another right.
+    // Nodes of the core group are a different right.
     assert.equal((await tested.call("GET", "/api/v1/nodes", someone)).status, 403);
   });
 });
 
-test("a server that nobody has told to does not serve metrics.k8s.io, whatever else it serves", async () => {
+test("metrics.k8s.io is not served by default", async () => {
   const tested = await testServer({ runtimeConfig: { "api/all": true } });
   assert.equal((await tested.call("GET", `${api}/nodes`)).status, 404);
   const { body } = await tested.call("GET", "/apis");

@@ -5,18 +5,17 @@ import type { ApiResponse } from "@dray/client";
 import { accepted } from "../encoding/accepted.ts";
 import { listResponse, objectResponse, resourceForms } from "../encoding/representation.ts";
 import { notFound } from "../errors/status.ts";
-import { headersOf } from "../http/warnings.ts";
 import { listOptions } from "../request/options.ts";
 import { type Usage, usageQuantities, windowText } from "../resource-metrics/usage.ts";
 import { objectKey, registryPrefix } from "../storage/keys.ts";
-import { type Context, tableOptions } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 import { selectionOf } from "./select.ts";
 
-/** How the numbers of one resource of metrics.k8s.io are made of objects that are stored. */
+/** How one resource of metrics.k8s.io is computed from stored objects. */
 interface Source {
   /** The stored resource. */
   readonly resource: string;
-  /** What messages call it where such an object is missing: upstream reads nodes and pods by different listers. */
+  /** Name of the resource in NotFound messages: upstream reads nodes and pods by different listers. */
   readonly missing: string;
   readonly metrics: (context: Context, object: KubeObject) => NodeMetrics | PodMetrics | undefined;
 }
@@ -62,15 +61,15 @@ const pods: Source = {
 };
 
 /**
- * GET of `nodes` and `pods` of metrics.k8s.io: made of what kubelets report, and of nothing that is stored. Objects
- * without numbers are left out of lists, and are not found.
+ * Handles GET of `nodes` and `pods` of metrics.k8s.io: computed from the reports of kubelets. Objects without
+ * usage are omitted from lists, and not found.
  *
  * Upstream: metrics-server, pkg/api/node.go, pkg/api/pod.go
  */
 export async function resourceMetrics(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const source = served.resource === "nodes" ? nodes : pods;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const [, name] = info.parts;
   if (name !== undefined) {
     const key = objectKey(source.resource, info.namespace, name);
@@ -82,7 +81,7 @@ export async function resourceMetrics(context: Context): Promise<ApiResponse> {
     const path = served.namespaced ? `${info.namespace}/${name}` : name;
     if (found === undefined)
       throw notFound({ group: served.group, resource: served.kind.toLowerCase() }, path);
-    return objectResponse(200, found, served, wanted, tableOptions(context), headersOf(context));
+    return objectResponse(200, found, representation(context, encoding));
   }
   const selection = selectionOf(served, listOptions(info.query, false));
   await context.usage.refresh();
@@ -93,10 +92,10 @@ export async function resourceMetrics(context: Context): Promise<ApiResponse> {
     return made === undefined ? [] : [made];
   });
   const list = { kind: served.listKind, apiVersion: apiVersionOf(served), metadata: {}, items };
-  return listResponse(list, served, wanted, tableOptions(context), headersOf(context));
+  return listResponse(list, representation(context, encoding));
 }
 
-/** The numbers are made now; there is no version of them. */
+/** The usage is computed on request; it has no resourceVersion. */
 function metadataOf({ clock }: Context, metadata: Readonly<Record<string, unknown>>): object {
   return { ...metadata, creationTimestamp: timeText(clock.now()) };
 }

@@ -5,7 +5,7 @@ import { testServer } from "../testing/test-server.ts";
 const now = "2026-01-02T03:04:05Z";
 const clock = { now: () => Date.parse(now), after: () => () => {} };
 
-test("a review is answered with its question and who has asked it", async () => {
+test("the response of a review contains its spec and its field manager", async () => {
   const { server, call } = await testServer({ clock });
   const spec = { resourceAttributes: { verb: "get", resource: "pods" } };
   const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
@@ -39,7 +39,7 @@ test("a review is answered with its question and who has asked it", async () => 
   await server.close();
 });
 
-test("who asks about himself gets none of his question back", async () => {
+test("the response of a self review does not contain its spec", async () => {
   const { server, call } = await testServer({ clock });
   const self = await call("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", {
     body: { metadata: { labels: { a: "b" } } },

@@ -24,33 +24,32 @@ import { type Attributes, resourceAttributes } from "../authorization/attributes
 import { nodeNameOf } from "../authorization/node.ts";
 import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
-import { headersOf } from "../http/warnings.ts";
 import { writeOptions } from "../request/options.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import { bindPod } from "./binding.ts";
 import { readObject } from "./body.ts";
-import { type Context, tableOptions } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 import { writeOf } from "./write.ts";
 
-/** POST on a resource of which nothing is stored: the body is a question, the answer its status. */
+/** Handles POST on a resource that is not stored: the body is a review, the result is in its status. */
 export async function createOnly(context: Context): Promise<ApiResponse> {
   const { info, served } = context;
   if (served.resource === "bindings") return bindByBody(context);
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
   const review = await readObject(context, served, options.fieldValidation);
   checkReview(context, review, options.fieldManager);
-  await context.registry.admit(writeOf(context, options), "CREATE", review, undefined);
+  await context.registry.admit(writeOf(context, options), { operation: "CREATE", object: review });
   const object = {
     kind: served.kind,
     apiVersion: apiVersionOf(served),
     ...shown(context, review),
     status: answer(context, review),
   } as unknown as KubeObject;
-  return objectResponse(201, object, served, wanted, tableOptions(context), headersOf(context));
+  return objectResponse(201, object, representation(context, encoding));
 }
 
-/** What is answered beside the status: the question, except where all of it was who has asked. */
+/** Returns the review as shown in the response; for reviews of the requesting user without its input. */
 function shown({ served, registry }: Context, review: KubeObject): object {
   switch (served.kind) {
     case "SelfSubjectRulesReview":
@@ -64,7 +63,7 @@ function shown({ served, registry }: Context, review: KubeObject): object {
   }
 }
 
-/** A review that is not valid is refused without saying its kind, as upstream does. */
+/** The error of an invalid review does not contain its kind, as upstream. */
 function checkReview({ served, registry, info }: Context, review: KubeObject, manager: string): void {
   if (served.kind === "SelfSubjectRulesReview" || served.kind === "SelfSubjectReview") return;
   const {
@@ -75,13 +74,13 @@ function checkReview({ served, registry, info }: Context, review: KubeObject, ma
   } = review.metadata ?? {};
   review.metadata = metadata as KubeObject["metadata"];
   ensureNamespace(served, info.namespace, review);
-  registry.managers.created(served, review, manager, "", registry.now());
+  registry.managers.created(served, review, { manager, subresource: "", now: registry.now() });
   if (served.group !== "authorization.k8s.io") return;
   const errors = registry.checks.create(served, review, served.group);
   if (errors.length > 0) throw invalid({ group: served.group, kind: "" }, "", errors);
 }
 
-/** The old path for a binding: the pod's name is in the body. */
+/** The legacy path for a binding: the pod's name is in the body. */
 async function bindByBody(context: Context): Promise<ApiResponse> {
   const options = writeOptions(context.info.query, "CreateOptions", context.request.headers["user-agent"]);
   const binding = (await readObject(context, context.served, options.fieldValidation)) as unknown as Binding;
@@ -174,17 +173,20 @@ function attributesOf(user: UserInfo, resource: ResourceAttributes, fieldSelecto
   });
 }
 
-/** What of a selector can be used: an authorizer that asks for less than what is meant only says no more often (KEP-4601). */
-interface Understood {
+/**
+ * The supported requirements of a selector: dropping one only widens the question, so that the authorizer
+ * denies more often (KEP-4601).
+ */
+interface ParsedSelector {
   readonly text: string;
-  /** Requirements that were understood, and whether there were others. */
+  /** Supported requirements, and whether there were others. */
   readonly count: number;
   readonly failed: boolean;
 }
 
-function fieldsOf({ rawSelector, requirements = [] }: FieldSelectorAttributes): Understood {
+function fieldsOf({ rawSelector, requirements = [] }: FieldSelectorAttributes): ParsedSelector {
   if (requirements.length === 0) {
-    return understood(() => parseFieldSelector(rawSelector ?? ""));
+    return parseSelector(() => parseFieldSelector(rawSelector ?? ""));
   }
   const terms = requirements
     .filter(({ operator, values }) => (operator === "In" || operator === "NotIn") && values?.length === 1)
@@ -197,13 +199,15 @@ function fieldsOf({ rawSelector, requirements = [] }: FieldSelectorAttributes): 
 
 const labelOperators = ["In", "NotIn", "Exists", "DoesNotExist"];
 
-function labelsOf({ rawSelector, requirements = [] }: LabelSelectorAttributes): Understood {
-  if (requirements.length === 0) return understood(() => parseLabelSelector(rawSelector ?? ""));
+function labelsOf({ rawSelector, requirements = [] }: LabelSelectorAttributes): ParsedSelector {
+  if (requirements.length === 0) return parseSelector(() => parseLabelSelector(rawSelector ?? ""));
   const count = requirements.filter(({ operator }) => labelOperators.includes(operator)).length;
   return { text: "", count, failed: count < requirements.length };
 }
 
-function understood(parse: () => { toString(): string; requirements: readonly unknown[] }): Understood {
+function parseSelector(
+  parse: () => { toString(): string; requirements: readonly unknown[] },
+): ParsedSelector {
   try {
     const selector = parse();
     return { text: selector.toString(), count: selector.requirements.length, failed: false };
@@ -213,10 +217,10 @@ function understood(parse: () => { toString(): string; requirements: readonly un
   }
 }
 
-function ignoredText(name: string, selector: Understood | undefined): string | undefined {
+function ignoredText(name: string, selector: ParsedSelector | undefined): string | undefined {
   if (!selector?.failed) return undefined;
-  const how = selector.count > 0 ? "partially ignored" : "ignored";
-  return `spec.resourceAttributes.${name} ${how} due to parse error`;
+  const extent = selector.count > 0 ? "partially ignored" : "ignored";
+  return `spec.resourceAttributes.${name} ${extent} due to parse error`;
 }
 
 function subjectReview(context: Context, review: SubjectAccessReview | LocalSubjectAccessReview): object {

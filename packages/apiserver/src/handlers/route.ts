@@ -18,7 +18,7 @@ import { createObject, replaceObject } from "./write.ts";
 
 export type Handler = (context: Context) => Promise<ApiResponse>;
 
-/** What answers each method on one path, and the verb of discovery that it stands for. */
+/** The handler of each method on one path, and its verb in discovery. */
 type Methods = Readonly<Record<string, readonly [verb: string, handler: Handler]>>;
 
 const ofCollection: Methods = {
@@ -36,7 +36,7 @@ const ofObject: Methods = {
 };
 const ofWatch: Methods = { GET: ["watch", watchObjects] };
 
-/** Resources that are not kept in the storage, by group. */
+/** Resources that are not stored, by group. */
 const unstored: Readonly<Record<string, Handler>> = {
   "/componentstatuses": componentStatuses,
   "metrics.k8s.io/nodes": resourceMetrics,
@@ -44,8 +44,8 @@ const unstored: Readonly<Record<string, Handler>> = {
 };
 
 /**
- * Sends a request for a resource to what answers it. Throws 404 for paths and 405 for methods that are not served;
- * only what is served warns that its version is deprecated.
+ * Passes a resource request on to its handler. Throws 404 for paths and 405 for methods that are not served;
+ * only served paths warn that their version is deprecated.
  */
 export function route(context: Context): Promise<ApiResponse> {
   const { schemaless } = context.served.facts;
@@ -58,8 +58,8 @@ export function route(context: Context): Promise<ApiResponse> {
 }
 
 /**
- * Names that no key of the storage may have are refused before anything is looked for (as upstream's keys of objects
- * and those of etcd are made). Throws 400.
+ * Rejects names that are invalid as storage keys before any lookup (by upstream's rules for object keys and
+ * etcd keys). Throws 400.
  */
 function checkNames({ info, served, request }: Context): void {
   if (served.facts.createOnly) return;
@@ -77,11 +77,11 @@ function checkNames({ info, served, request }: Context): void {
   }
   const resource = served.facts.schemaless ? `${served.group}/${served.resource}` : served.resource;
   const key = ["", resource, namespace, ...(name === "" ? [] : [name])].join("/");
-  // Upstream has 500 here, for a mistake of the client.
+  // Upstream responds with 500, though it is an error of the client.
   throw StatusError.of("BadRequest", `invalid key: ${quoted(key)}`);
 }
 
-/** Connections answer with whatever is at their other end. */
+/** Connections return whatever the other end sends, in any media type. */
 const anyType = new Set(["attach", "exec", "portforward", "proxy"]);
 
 function checkAccept({ request, info }: Context): void {
@@ -96,25 +96,28 @@ function handlerOf(context: Context): Handler {
   const [, name, sub, ...rest] = info.parts;
   const scoped = served.namespaced ? info.inNamespace || name === undefined : !info.inNamespace;
   if (!scoped || info.verb === "proxy") throw notServed();
-  if (info.legacyWatch && sub === undefined) return chosen(ofWatch, served, method);
+  if (info.legacyWatch && sub === undefined) return methodHandler(ofWatch, served, method);
   if (info.legacyWatch) throw notServed();
   if (name === undefined) {
-    const own = chosen(
+    const own = methodHandler(
       served.namespaced && !info.inNamespace ? ofAllNamespaces : ofCollection,
       served,
       method,
     );
     if (served.facts.createOnly) return createOnly;
-    if (method === "GET" && info.verb === "watch") return chosen(ofWatch, served, method);
+    if (method === "GET" && info.verb === "watch") return methodHandler(ofWatch, served, method);
     return unstored[`${served.group}/${served.resource}`] ?? own;
   }
   if (sub !== undefined) return subresource(context, sub, rest);
-  const own = chosen(ofObject, served, method);
+  const own = methodHandler(ofObject, served, method);
   return unstored[`${served.group}/${served.resource}`] ?? own;
 }
 
-/** The handler of a method. A path of which no method is served is no path (404); else it is another method (405). */
-function chosen(methods: Methods, { verbs }: ServedResource, method: string): Handler {
+/**
+ * Returns the handler of a method. A path without any served method is not found (404); otherwise the method
+ * is not allowed (405).
+ */
+function methodHandler(methods: Methods, { verbs }: ServedResource, method: string): Handler {
   if (!Object.values(methods).some(([verb]) => verbs.includes(verb))) throw notServed();
   const found = Object.hasOwn(methods, method) ? methods[method] : undefined;
   if (found === undefined || !verbs.includes(found[0])) throw methodNotAllowed();

@@ -13,7 +13,7 @@ describe("paths and methods", () => {
   const status = async (method: string, url: string, body?: unknown): Promise<number> =>
     (await tested.call(method, url, body === undefined ? {} : { body })).status;
 
-  test("what no method is served of is not there; else it is the wrong method", async () => {
+  test("a path without any served method is not found; otherwise the method is not allowed", async () => {
     assert.equal(await status("POST", "/api/v1/bindings", {}), 404);
     assert.equal(await status("GET", "/api/v1/namespaces/n/bindings"), 405);
     assert.equal(await status("PUT", "/api/v1/pods", {}), 405);
@@ -25,14 +25,14 @@ describe("paths and methods", () => {
     assert.equal(await status("GET", "/apis/nosuch.example.com/v1"), 404);
   });
 
-  test("only what is served warns of its version", async () => {
+  test("only served paths warn that their version is deprecated", async () => {
     const warned = async (method: string, url: string): Promise<boolean> =>
       (await tested.call(method, url)).headers["warning"] !== undefined;
     assert.equal(await warned("GET", "/api/v1/namespaces/n/endpoints"), true);
     assert.equal(await warned("HEAD", "/api/v1/namespaces/n/endpoints/x"), false);
   });
 
-  test("connections fail as far as they come", async () => {
+  test("connections fail with the error of the step that they reach", async () => {
     const pods = "/api/v1/namespaces/n/pods";
     const containers = [{ name: "c", image: "i" }];
     await tested.call("POST", pods, { body: { metadata: { name: "p" }, spec: { containers } } });
@@ -48,7 +48,7 @@ describe("paths and methods", () => {
     assert.match(await message(`${pods}/p/log?stream=x`), /stream: Forbidden: may not be specified$/);
   });
 
-  test("a resize takes nothing but resources", async () => {
+  test("a resize changes only resources", async () => {
     const pods = "/api/v1/namespaces/n/pods";
     const container = { name: "c", image: "i", resources: { requests: { cpu: "1" } } };
     await tested.call("POST", pods, { body: { metadata: { name: "r" }, spec: { containers: [container] } } });
@@ -66,7 +66,7 @@ describe("paths and methods", () => {
     assert.equal(refused.status, 422);
   });
 
-  test("an eviction spends what the budget has left", async () => {
+  test("an eviction takes a disruption from the budget", async () => {
     const containers = [{ name: "c", image: "i" }];
     const spec = { containers, nodeName: "x" };
     const labels = { app: "a" };

@@ -1,4 +1,5 @@
-import { apiVersionOf, invalid, type KubeObject } from "@dray/api";
+import type { KubeObject } from "@dray/api";
+import { apiVersionOf, invalid } from "@dray/api";
 import type { Scale } from "@dray/api/autoscaling/v1";
 import type { ApiResponse } from "@dray/client";
 import { scalePrinter } from "../customresources/columns.ts";
@@ -6,38 +7,42 @@ import { accepted } from "../encoding/accepted.ts";
 import { decodePatched } from "../encoding/codec.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { serverError } from "../errors/status.ts";
-import { headersOf } from "../http/warnings.ts";
 import { converted } from "../kinds/conversion.ts";
 import { builtInModel, printedAs } from "../kinds/models.ts";
 import { scaledManagedFields, scaleManagedFields, trackUpdate } from "../patch/index.ts";
-import { type WriteOptions, writeOptions } from "../request/options.ts";
+import { writeOptions } from "../request/options.ts";
 import { versionProblem } from "../request/version.ts";
 import { thaw } from "../storage/json.ts";
 import { objectType } from "../write/managed-fields.ts";
 import { readObject } from "./body.ts";
-import { type Context, tableOptions, warn } from "./context.ts";
-import { type Plain, patched, patchKind, patchProblems, readPatch } from "./patch.ts";
+import type { Context } from "./context.ts";
+import { representation, warn } from "./context.ts";
+import type { Plain } from "./patch.ts";
+import { patched, patchKind, patchProblems, readPatch } from "./patch.ts";
 import { checkExport } from "./read.ts";
 import { ScaledParts } from "./scaled.ts";
 import { checkName, writeOf } from "./write.ts";
 
 const scaleKind = { group: "autoscaling", version: "v1", kind: "Scale" };
 
-/** GET, PUT and PATCH of `scale`: the number of replicas, the same for all kinds that have one. */
+/**
+ * Handles GET, PUT and PATCH of `scale`: the number of replicas, in the same form for all kinds that have
+ * one.
+ */
 export async function scale(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const model =
     served.scalePaths === undefined ? builtInModel(scaleKind) : printedAs(scaleKind, scalePrinter);
   const { schemaless, ...facts } = served.facts;
-  // Of a custom resource upstream has the scale in its public type, of the others in its internal one.
+  // For custom resources upstream has the scale in its public type, for others in its internal one.
   const goType = schemaless ? "v1.Scale" : "autoscaling.Scale";
   const shown = { ...served, facts: { ...facts, goType }, stored: { ...served.stored, ...scaleKind, model } };
   const answer = (object: KubeObject): ApiResponse => {
     const found = scaleOf(context, object);
-    // Who owns the number is known of the object; its scale is not told.
+    // The owner of the field is known from the object; the scale does not contain it.
     delete found.metadata!.managedFields;
-    return objectResponse(200, found, shown, wanted, tableOptions(context), headersOf(context));
+    return objectResponse(200, found, representation(context, encoding, shown));
   };
   const { method } = context.request;
   const parts = new ScaledParts(served);
@@ -72,13 +77,24 @@ export async function scale(context: Context): Promise<ApiResponse> {
       const live = scaleOf(context, object);
       let next: Scale;
       if (kind) {
-        const raw = patched(context, kind, objectType(scaleKind), live as unknown as Plain, body, options);
+        const raw = patched(context, {
+          kind,
+          type: objectType(scaleKind),
+          live: live as unknown as Plain,
+          body,
+          options,
+        });
         const decoding = registry.decoding(options.fieldValidation);
         const decoded = decodePatched(raw, scaleKind, decoding, patchProblems(kind, body));
         warn(context, decoded.warnings);
         next = decoded.object as unknown as Scale;
       } else next = thaw(sent!);
-      return withScale(context, object, live, next, options, kind === "apply");
+      return withScale(context, object, {
+        live,
+        next,
+        fieldManager: options.fieldManager,
+        isApply: kind === "apply",
+      });
     },
   });
   return answer(written.object);
@@ -106,17 +122,22 @@ function scaleOf({ served }: Context, object: KubeObject): Scale {
   };
 }
 
+interface ScaleChange {
+  readonly live: Scale;
+  readonly next: Scale;
+  readonly fieldManager: string;
+  /** Server-side apply: the managedFields of `next` are final. */
+  readonly isApply: boolean;
+}
+
 function withScale(
   context: Context,
   current: KubeObject,
-  live: Scale,
-  next: Scale,
-  options: WriteOptions,
-  applied: boolean,
+  { live, next, fieldManager, isApply }: ScaleChange,
 ): KubeObject {
   const { served, info, registry } = context;
   const replicas = Number(next.spec?.replicas ?? 0);
-  // What a custom resource may have it says itself.
+  // Custom resources validate their replicas themselves.
   if (replicas < 0 && served.scalePaths === undefined) {
     throw invalid(scaleKind, info.name, [
       {
@@ -127,12 +148,12 @@ function withScale(
       },
     ]);
   }
-  const tracked = applied
+  const tracked = isApply
     ? next
     : trackUpdate({
         live: live as unknown as Plain,
         updated: next as unknown as Plain,
-        manager: options.fieldManager,
+        manager: fieldManager,
         type: objectType(scaleKind),
         subresource: "scale",
         now: registry.now(),
@@ -140,18 +161,17 @@ function withScale(
   const object = thaw(current);
   const parts = new ScaledParts(served);
   parts.setReplicas(object, replicas);
+  const apiVersion = apiVersionOf(served.stored);
   const fields = scaledManagedFields(
     current.metadata.managedFields,
     (tracked as unknown as Scale).metadata?.managedFields,
-    apiVersionOf(served.stored),
-    new Set([apiVersionOf(served.stored)]),
-    parts.fields,
+    { apiVersion, apiVersions: new Set([apiVersion]), path: parts.fields },
   );
   if (fields === undefined) delete object.metadata.managedFields;
   else object.metadata.managedFields = fields as unknown as NonNullable<typeof object.metadata.managedFields>;
   const { uid, resourceVersion } = next.metadata ?? {};
   if (uid) object.metadata.uid = uid;
-  // Without a version the scale is that of any.
+  // A scale without a resourceVersion matches any.
   if (resourceVersion) object.metadata.resourceVersion = resourceVersion;
   return object;
 }

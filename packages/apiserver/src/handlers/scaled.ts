@@ -5,10 +5,10 @@ import { isPlain, type Plain, setField } from "../structural-schemas/schema.ts";
 
 const usual = { spec: ".spec.replicas", status: ".status.replicas", selector: ".spec.selector" };
 
-/** What the scale of an object shows and sets: where that is depends on its kind. */
+/** The fields of an object that its scale shows and sets: their paths depend on the kind. */
 export class ScaledParts {
   readonly #paths: { readonly spec: string; readonly status: string; readonly selector?: string };
-  /** A custom resource must have replicas to have a scale. */
+  /** A custom resource has a scale only if its replicas are set. */
   readonly #mustBeSet: boolean;
 
   constructor({ scalePaths }: ServedResource) {
@@ -16,7 +16,7 @@ export class ScaledParts {
     this.#mustBeSet = scalePaths !== undefined;
   }
 
-  /** As entries of managedFields have it. */
+  /** In the notation of managedFields. */
   get fields(): string[] {
     return namesOf(this.#paths.spec).map((name) => `f:${name}`);
   }
@@ -26,7 +26,7 @@ export class ScaledParts {
     return value === undefined || value === null ? undefined : Number(value);
   }
 
-  /** Throws 500 where the object has no number of replicas and must have one. */
+  /** Throws 500 if the replicas are missing but required. */
   checkSet(object: KubeObject): void {
     if (!this.#mustBeSet || this.replicas(object) !== undefined) return;
     const path = JSON.stringify(this.#paths.spec);

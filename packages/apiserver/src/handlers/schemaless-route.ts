@@ -30,8 +30,8 @@ const ofPart: Readonly<Record<string, Handler>> = {
 };
 
 /**
- * What answers a request for a resource that the server was not built with. Upstream looks at its verb alone, where
- * the paths of built-in resources are each known for themselves. Throws 404 and 405 in the words of that.
+ * Returns the handler for a resource that is not built in. Upstream looks only at its verb, while the paths
+ * of built-in resources are registered individually. Throws 404 and 405 with upstream's messages.
  */
 export function schemalessHandler({ info, served }: Context): Handler {
   const everywhere = info.verb === "list" || info.verb === "watch";

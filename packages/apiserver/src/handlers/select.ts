@@ -11,19 +11,22 @@ import { convert } from "../kinds/conversion.ts";
 import { checkSelectable, fieldText } from "../kinds/field-selectors.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 
-/** Which objects of a collection a request is about. */
+/** The selected objects of a collection. */
 export interface Selection {
-  /** Neither labels nor fields were asked for. */
+  /** There is neither a label selector nor a field selector. */
   readonly all: boolean;
-  /** The one name that a field selector asks for. */
+  /** The single name in the field selector. */
   readonly name: string | undefined;
-  /** A webhook converts the objects, and fields of the converted ones are asked for: `matches` takes prepared ones. */
+  /**
+   * A webhook converts the objects, and the selector has fields of the converted ones: `matches` takes
+   * converted ones.
+   */
   readonly converts: boolean;
   /** Takes an object in its stored version. */
   matches(object: KubeObject): boolean;
 }
 
-/** Reads both selectors. Throws 400. */
+/** Parses both selectors. Throws 400. */
 export function selectionOf(
   served: ServedResource,
   options: { readonly labelSelector: string; readonly fieldSelector: string },

@@ -15,7 +15,7 @@ import { replaceObject } from "./write.ts";
 
 type Handler = (context: Context, rest: readonly string[]) => Promise<ApiResponse>;
 
-/** Subresources that are no view of the object itself, by `resource/subresource`. */
+/** Subresources that are not a view of the object itself, by `resource/subresource`. */
 const handlers: Readonly<Record<string, Handler>> = {
   "pods/attach": streamFromPod,
   "pods/binding": bindPod,
@@ -37,7 +37,7 @@ const methodVerbs: Readonly<Record<string, string>> = {
   PUT: "update",
   PATCH: "patch",
 };
-/** A proxy passes on more than it has verbs for. */
+/** A proxy passes on more methods than it has verbs. */
 const proxyVerbs: Readonly<Record<string, string>> = {
   ...methodVerbs,
   DELETE: "delete",
@@ -46,8 +46,8 @@ const proxyVerbs: Readonly<Record<string, string>> = {
 };
 
 /**
- * What answers a request for a part of an object: `status`, `scale`, or one with a handler of its own. `rest` is what
- * follows in the path. Throws 404 and 405.
+ * Returns the handler of a subresource: `status`, `scale`, or one with a handler of its own. `rest`: the
+ * remaining path segments. Throws 404 and 405.
  */
 export function subresource(
   { info, served, request }: Context,

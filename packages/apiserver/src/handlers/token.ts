@@ -15,27 +15,29 @@ import type { BoundTo } from "../authentication/service-account.ts";
 import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { conflict, notFound } from "../errors/status.ts";
-import { headersOf } from "../http/warnings.ts";
 import { builtInType, trackUpdate } from "../patch/index.ts";
 import { writeOptions } from "../request/options.ts";
 import { objectKey } from "../storage/keys.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import { readObject } from "./body.ts";
-import { type Context, tableOptions } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 import { writeOf } from "./write.ts";
 
 const tokenKind = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" };
 const defaultSeconds = 3600;
-/** Minimum lifetime of a token. */
+/** Minimum lifetime of a token, in seconds. */
 const minSeconds = 600;
 
-/** POST on `serviceaccounts/token`: a token of the account, perhaps bound to a pod, secret or node. */
+/**
+ * Handles POST on `serviceaccounts/token`: returns a token of the account, optionally bound to a pod, secret
+ * or node.
+ */
 export async function createToken(context: Context): Promise<ApiResponse> {
   const { info, served, registry, tokens, clock } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
   const request = (await readObject(context, tokenKind, options.fieldValidation)) as unknown as TokenRequest;
-  // A token is no stored object, so that no admission sees it on its way: this rule is asked here.
+  // A token is not stored, so admission does not see it; this rule is checked here.
   checkNodeToken({
     storage: registry.storage,
     user: context.user,
@@ -51,7 +53,7 @@ export async function createToken(context: Context): Promise<ApiResponse> {
   const managed = withManager(request, seconds, options.fieldManager, registry.now());
   request.metadata = { ...request.metadata, name: info.name, namespace: info.namespace };
   const object = request as unknown as KubeObject;
-  await registry.admit(writeOf(context, options), "CREATE", object, tokenKind);
+  await registry.admit(writeOf(context, options), { operation: "CREATE", object, kind: tokenKind });
   const spec = request.spec;
   checkSeconds(seconds);
   const audiences = spec?.audiences?.length ? spec.audiences : [tokens.issuer];
@@ -71,10 +73,10 @@ export async function createToken(context: Context): Promise<ApiResponse> {
     spec: { audiences, expirationSeconds: seconds, boundObjectRef: spec?.boundObjectRef ?? null },
     status: { token, expirationTimestamp: timeText(expires.getTime()) },
   } as unknown as KubeObject;
-  return objectResponse(201, answer, served, wanted, tableOptions(context), headersOf(context));
+  return objectResponse(201, answer, representation(context, encoding));
 }
 
-/** What a client has written in the metadata, and that it was he: a request for a token is an object like others. */
+/** Adds managedFields with the metadata that the client has set: a token request is an object like others. */
 function withManager(request: TokenRequest, seconds: number, manager: string, now: string): object {
   const { name: _name, namespace: _namespace, ...metadata } = request.metadata ?? {};
   const updated = { ...request, metadata, spec: { ...request.spec, expirationSeconds: seconds } };
@@ -113,7 +115,7 @@ function checkSeconds(seconds: number): void {
   }
 }
 
-/** The object that the token dies with. Throws 404 where it is not there, 409 where it is another one. */
+/** Returns the object to which the token is bound. Throws 404 if it is missing, 409 if it is another one. */
 function boundTo(
   context: Context,
   account: ServiceAccount,

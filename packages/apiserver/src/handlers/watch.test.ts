@@ -29,7 +29,7 @@ class TestClock implements Clock {
   }
 }
 
-test("bookmarks come every minute and two seconds before the end, and say how far the watch is", async () => {
+test("bookmarks come every minute and two seconds before the end, with the revision of the watch", async () => {
   const clock = new TestClock();
   const { server, call, watch } = await testServer({ clock });
   const { metadata } = (await call("GET", maps)).body;
@@ -60,7 +60,7 @@ test("bookmarks come every minute and two seconds before the end, and say how fa
   await server.close();
 });
 
-test("a watch that begins with much makes its frames as the client takes them", async () => {
+test("a watch encodes many initial events as the client takes them", async () => {
   const { server, call } = await testServer();
   for (let i = 0; i < 50; i++) {
     await call("POST", maps, { body: { metadata: { name: `a-${i}` }, data: { i: "old" } } });
@@ -77,7 +77,7 @@ test("a watch that begins with much makes its frames as the client takes them", 
   for await (const { event } of response.events) {
     const object = event.object as { metadata: { name: string }; data?: { i: string } };
     names.push(`${event.type} ${object.metadata.name} ${object.data?.i}`);
-    // What changes while the state is sent comes after it, and not instead.
+    // Changes during the initial events follow them, and do not replace them.
     if (names.length === 1) {
       await call("PUT", `${maps}/a-9`, { body: { metadata: { name: "a-9" }, data: { i: "new" } } });
       await call("DELETE", `${maps}/a-8`);
@@ -91,7 +91,7 @@ test("a watch that begins with much makes its frames as the client takes them", 
   await server.close();
 });
 
-test("watches that begin with a large object share its bytes, in each form", async () => {
+test("watches that begin with a large object share its bytes, in each encoding", async () => {
   const { server, call } = await testServer();
   await call("POST", maps, { body: { metadata: { name: "large" }, data: { text: "x".repeat(50_000) } } });
   const first = async (accept: string): Promise<Uint8Array> => {

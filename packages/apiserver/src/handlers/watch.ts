@@ -14,53 +14,55 @@ import { versionProblem } from "../request/version.ts";
 import type { CacheEvent } from "../storage/history.ts";
 import { isWebSocket } from "../upgrade/request.ts";
 import { type Context, tableOptions } from "./context.ts";
-import { reach } from "./freshness.ts";
+import { waitForRevision } from "./freshness.ts";
 import { LargeFrames } from "./large-frames.ts";
 import { type Selection, selectionOf } from "./select.ts";
 
 const bookmarkMilliseconds = 60_000;
-/** The last bookmark of a watch comes so long before its end. */
+/** Milliseconds between the last bookmark of a watch and its end. */
 const lastBookmarkMilliseconds = 2_000;
-/** First frames that wait for their watchers. */
+/** Initial frames that wait for their watchers. */
 const largeFrames = new LargeFrames();
 /** Watches without a timeout of their own end after 30 to 60 minutes. */
 const defaultTimeoutSeconds = 1800;
 
-/** A watch of a collection (or, on the old path, of one object). */
+/** Handles a watch of a collection (or, on the legacy path, of one object). */
 export async function watchObjects(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, resourceForms, true);
+  const encoding = accepted(context, resourceForms, true);
   const options = listOptions(info.query, true);
   const { resourceVersion } = options;
   const problem = versionProblem(resourceVersion);
   if (problem !== undefined) throw serverError(problem);
   const selection = selectionOf(served, options, info.legacyWatch ? (info.parts[1] ?? "") : "");
-  const frames = new Frames(context, wanted);
-  // Refused before the first event, not with it.
-  if (wanted.as?.kind === "Table") includedOf(tableOptions(context));
+  const frames = new Frames(context, encoding);
+  // Rejected before the first event, not with it.
+  if (encoding.as?.kind === "Table") includedOf(tableOptions(context));
   const mediaType =
-    wanted.mediaType === "application/vnd.kubernetes.protobuf"
+    encoding.mediaType === "application/vnd.kubernetes.protobuf"
       ? "application/vnd.kubernetes.protobuf;stream=watch"
       : "application/json";
   const watch: WatchResponse = {
     type: "watch",
     status: 200,
     headers: { "cache-control": "no-cache, private", "content-type": mediaType, ...headersOf(context) },
-    events: events(context, registry.cache(served), options, selection, frames),
+    events: events(context, { cache: registry.cache(served), options, selection, frames }),
   };
   if (!isWebSocket(context.request)) return watch;
   const { watchOverWebSocket } = await import("../upgrade/watch.ts");
   return watchOverWebSocket(context.request, watch, context);
 }
 
-type Cache = ReturnType<Context["registry"]["cache"]>;
+interface WatchParts {
+  readonly cache: ReturnType<Context["registry"]["cache"]>;
+  readonly options: ListOptions;
+  readonly selection: Selection;
+  readonly frames: Frames;
+}
 
 async function* events(
   context: Context,
-  cache: Cache,
-  options: ListOptions,
-  selection: Selection,
-  frames: Frames,
+  { cache, options, selection, frames }: WatchParts,
 ): AsyncGenerator<WatchFrame> {
   const { info, served, registry } = context;
   const { storage } = registry;
@@ -68,18 +70,18 @@ async function* events(
     served.namespaced && info.namespace !== "" ? `${cache.prefix}${info.namespace}/` : cache.prefix;
   const version = options.resourceVersion === "" ? 0 : Number(options.resourceVersion);
   const initial = options.sendInitialEvents ?? version === 0;
-  // Before anything is taken down: what comes during the wait is part of the state that the watch begins with.
+  // This precedes the snapshot: events during the wait are part of the initial state.
   if (initial && version > 0) {
     try {
-      await reach(context, version);
+      await waitForRevision(context, version);
     } catch (error) {
       yield frames.error(error as StatusError);
       return;
     }
   }
   const from = initial || version === 0 ? storage.revision : version;
-  const pace = new Pace(context, options);
-  const reader = cache.read(from, pace.wake);
+  const timers = new WatchTimers(context, options);
+  const reader = cache.read(from, timers.wake);
   try {
     if (reader === undefined) {
       yield frames.error(
@@ -88,17 +90,17 @@ async function* events(
       return;
     }
     if (initial) {
-      // References to what is there now; frames are made one by one, as the client takes them.
+      // References to the current objects; frames are encoded one by one, as the client takes them.
       const present = [...cache.range(prefix)].map(({ object }) => object);
       await prepareConversion(present, served);
       for (const object of present) {
-        if (pace.ended) return;
+        if (timers.ended) return;
         if (selection.matches(object)) yield frames.ofInitial(object);
       }
       if (options.allowWatchBookmarks) yield frames.bookmark(from, true);
     }
     context.watch?.initialized();
-    while (!pace.ended) {
+    while (!timers.ended) {
       const changes = reader.next();
       if (changes === undefined) {
         context.log.warn({ user: context.user.name, resource: served.resource }, "a watcher was cut off");
@@ -106,37 +108,37 @@ async function* events(
       }
       await prepareConversion(objectsOf(changes, prefix), served);
       for (const event of changes) {
-        // A watch may begin in the future, and then waits for it.
+        // A watch may begin at a future revision, and then waits for it.
         if (event.revision <= from || !event.key.startsWith(prefix)) continue;
         const frame = frames.ofEvent(event, selection);
         if (frame === undefined) continue;
-        if (pace.ended) return;
+        if (timers.ended) return;
         yield frame;
       }
       if (changes.length > 0) continue;
-      if (pace.takeBookmark()) yield frames.bookmark(Math.max(from, storage.revision), false);
-      else await pace.rest();
+      if (timers.takeBookmark()) yield frames.bookmark(Math.max(from, storage.revision), false);
+      else await timers.rest();
     }
   } catch (error) {
-    // A webhook that does not convert ends the watch, as upstream.
+    // A failed conversion by a webhook ends the watch, as upstream.
     if (!(error instanceof StatusError)) throw error;
     yield frames.error(error);
   } finally {
     reader?.close();
-    pace.close();
+    timers.close();
     context.watch?.ended();
   }
 }
 
-/** What events are about, before and after. */
+/** Returns the objects of events, before and after. */
 function objectsOf(changes: readonly CacheEvent[], prefix: string): KubeObject[] {
   return changes
     .filter(({ key }) => key.startsWith(prefix))
     .flatMap(({ object, previous }) => (previous === undefined ? [object] : [object, previous]));
 }
 
-/** When a watch has something to do, and when it ends: after its time, or when the client goes away. */
-class Pace {
+/** Wakes a watch when it has work, and ends it: after its timeout, or when the client disconnects. */
+class WatchTimers {
   readonly #context: Context;
   readonly #ends: number;
   readonly #cancelEnd: () => void;
@@ -148,7 +150,7 @@ class Pace {
   constructor(context: Context, options: ListOptions) {
     this.#context = context;
     const { clock, registry, request } = context;
-    const seconds = options.timeoutSeconds || defaultTimeoutSeconds + spread(registry.newId());
+    const seconds = options.timeoutSeconds || defaultTimeoutSeconds + jitter(registry.newId());
     this.#ends = clock.now() + seconds * 1000;
     this.#cancelEnd = clock.after(seconds * 1000, this.#end);
     request.signal.addEventListener("abort", this.#end, { once: true });
@@ -163,13 +165,13 @@ class Pace {
     this.wake();
   };
 
-  /** Resolves with the next `wake`; one that came since the last rest counts. */
+  /** Resolves with the next `wake`; one since the last call counts. */
   async rest(): Promise<void> {
     await this.#awake.promise;
     this.#awake = Promise.withResolvers<void>();
   }
 
-  /** True once whenever a bookmark is due. */
+  /** Returns true once whenever a bookmark is due. */
   takeBookmark(): boolean {
     const due = this.#bookmark;
     this.#bookmark = false;
@@ -182,7 +184,10 @@ class Pace {
     this.#context.request.signal.removeEventListener("abort", this.#end);
   }
 
-  /** A bookmark comes every minute, and shortly before the end, so that the next watch begins late. */
+  /**
+   * A bookmark is sent every minute, and shortly before the end, so that the next watch can begin at a recent
+   * revision.
+   */
   #bookmarkLater(): void {
     const { clock } = this.#context;
     const last = this.#ends - lastBookmarkMilliseconds - clock.now();
@@ -195,14 +200,14 @@ class Pace {
   }
 }
 
-/** 0 to 1799, from an id: so that watches that began together do not all end together. */
-function spread(id: string): number {
+/** Returns 0 to 1799, derived from an id: watches that began together must not all end together. */
+function jitter(id: string): number {
   let sum = 0;
   for (let index = 0; index < id.length; index++) sum = (sum * 31 + id.charCodeAt(index)) % 1800;
   return sum;
 }
 
-/** Makes frames in the form that one watcher accepts; watchers of the same form share them. */
+/** Encodes frames in the form that one watcher accepts; watchers with the same form share them. */
 class Frames {
   readonly #context: Context;
   readonly #accepted: Accepted;
@@ -222,7 +227,7 @@ class Frames {
     ].join("|");
   }
 
-  /** The frame of a change as this watcher sees it: entering its selection is ADDED, leaving it DELETED. */
+  /** Returns the frame of a change for this watcher: entering its selection is ADDED, leaving it DELETED. */
   ofEvent(event: CacheEvent, selection: Selection): WatchFrame | undefined {
     const { type, object, previous } = event;
     if (selection.all) return this.#shared(event, type, object);
@@ -234,17 +239,17 @@ class Frames {
     return this.#shared(event, "DELETED", previous, object.metadata.resourceVersion);
   }
 
-  /** The frame of an object that was there before the watch. */
+  /** Returns the frame of an object that existed before the watch. */
   ofInitial(object: KubeObject): WatchFrame {
     const frame = this.of("ADDED", object);
-    // Ages in tables pass.
+    // Ages in tables change.
     if (this.#accepted.as?.kind === "Table") return frame;
     return { event: frame.event, bytes: () => largeFrames.bytes(object, this.#form, () => frame.bytes()) };
   }
 
-  /** `version`: the resourceVersion that is shown, if it is not that of the object. */
+  /** `version`: the resourceVersion in the frame, if it differs from that of the object. */
   #shared(event: CacheEvent, type: WatchEventType, object: KubeObject, version?: string): WatchFrame {
-    // Ages in tables pass: they are made for each watcher.
+    // Ages in tables change: they are computed for each watcher.
     if (this.#accepted.as?.kind === "Table") return this.of(type, object, version);
     const key = `${type}|${this.#form}`;
     let frame = event.frames.get(key);
@@ -271,7 +276,7 @@ class Frames {
     const metadata = { resourceVersion: object.metadata.resourceVersion };
     const options = { ...tableOptions(this.#context), omitColumns: this.#columnsSent };
     this.#columnsSent = true;
-    return tableOf([object], metadata, served, options, tableVersion(this.#accepted));
+    return tableOf({ metadata, items: [object] }, served, options, tableVersion(this.#accepted));
   }
 
   bookmark(revision: number, initialEventsEnd: boolean): WatchFrame {
@@ -281,7 +286,7 @@ class Frames {
       ...(initialEventsEnd ? { annotations: { "k8s.io/initial-events-end": "true" } } : {}),
     };
     const tree = { kind: served.kind, apiVersion: apiVersionOf(served), metadata };
-    // An object of which nothing is said has the fields that are never left out.
+    // An object without any other data has the fields that are never omitted.
     const raw = { tree, duplicates: [], typed: false };
     const object = modelOf(served).decode(raw, registry.features.version).object as unknown as KubeObject;
     if (this.#accepted.as === undefined) return this.#frame("BOOKMARK", object);

@@ -1,16 +1,18 @@
-import { type KubeObject, StatusError } from "@dray/api";
+import type { KubeObject } from "@dray/api";
+import { StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
-import { headersOf } from "../http/warnings.ts";
 import { convert } from "../kinds/conversion.ts";
-import { givenOptions, type WriteOptions, writeOptions } from "../request/options.ts";
+import type { WriteOptions } from "../request/options.ts";
+import { admissionOptions, writeOptions } from "../request/options.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import type { Write } from "../write/registry.ts";
 import { readObject } from "./body.ts";
-import { type Context, tableOptions } from "./context.ts";
+import type { Context } from "./context.ts";
+import { representation } from "./context.ts";
 
-/** The write that a request is, as the registry takes it. */
+/** Returns the write of a request, as the registry takes it. */
 export function writeOf(context: Context, options: WriteOptions): Write {
   const { info, served, user } = context;
   return {
@@ -21,29 +23,29 @@ export function writeOf(context: Context, options: WriteOptions): Write {
     user,
     verb: info.verb,
     options,
-    given: givenOptions(info),
+    clientOptions: admissionOptions(info),
     warn: (text) => context.warnings.add(text),
     sent: context.request,
     pause: context.pause,
   };
 }
 
-/** POST on a collection. */
+/** Handles POST on a collection. */
 export async function createObject(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
   const draft = await readObject(context, served, options.fieldValidation);
   ensureNamespace(served, info.namespace, draft);
   const object = await registry.create(writeOf(context, options), draft);
   await context.pause?.();
-  return objectResponse(201, object, served, wanted, tableOptions(context), headersOf(context));
+  return objectResponse(201, object, representation(context, encoding));
 }
 
-/** PUT on an object or its status. */
+/** Handles PUT on an object or its status. */
 export async function replaceObject(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
-  const wanted = accepted(context, resourceForms);
+  const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "UpdateOptions", context.request.headers["user-agent"]);
   const draft = await readObject(context, served, options.fieldValidation);
   ensureNamespace(served, info.namespace, draft);
@@ -54,7 +56,7 @@ export async function replaceObject(context: Context): Promise<ApiResponse> {
     replaces: true,
     mayCreate: served.facts.createOnUpdate === true && info.subresource === "",
     ...(resourceVersion && resourceVersion !== "0" ? { expectedVersion: resourceVersion } : {}),
-    // The registry may ask more than once, and changes what it gets.
+    // The registry may call this more than once, and changes the result.
     async change() {
       const fresh = first ?? (await readObject(context, served, "Ignore"));
       first = undefined;
@@ -62,17 +64,10 @@ export async function replaceObject(context: Context): Promise<ApiResponse> {
       return convert(fresh, served, served.stored);
     },
   });
-  return objectResponse(
-    written.created ? 201 : 200,
-    written.object,
-    served,
-    wanted,
-    tableOptions(context),
-    headersOf(context),
-  );
+  return objectResponse(written.created ? 201 : 200, written.object, representation(context, encoding));
 }
 
-/** The name in the body must be the one in the path. Throws 400. */
+/** Validates that the name in the body is the one in the path. Throws 400. */
 export function checkName(name: string, object: KubeObject): void {
   const own = object.metadata.name ?? "";
   if (own === name) return;

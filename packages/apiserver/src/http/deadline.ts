@@ -3,7 +3,7 @@ import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
 import { textResponse } from "./response.ts";
 
 const message = "Timeout: request did not complete within the allotted timeout";
-/** Sent as text, as upstream does where the answer that the client asked for never came. */
+/** Sent as text, as upstream, which has not negotiated an encoding here. */
 const body = JSON.stringify({
   metadata: {},
   status: "Failure",
@@ -13,21 +13,27 @@ const body = JSON.stringify({
   code: 504,
 });
 
-/** How long a request may take: its parameter `timeout`, if that is shorter than `longest` (milliseconds). Throws 400. */
-export function timeLimit(query: URLSearchParams, longest: number): number {
+/**
+ * Returns the timeout of a request in milliseconds: its parameter `timeout`, at most `maxTimeout`. Throws
+ * 400.
+ */
+export function timeLimit(query: URLSearchParams, maxTimeout: number): number {
   const text = query.get("timeout");
-  if (!text) return longest;
+  if (!text) return maxTimeout;
   try {
-    const wanted = Number(parseDuration(text)) / 1e6;
-    return wanted > 0 && wanted < longest ? wanted : longest;
+    const requested = Number(parseDuration(text)) / 1e6;
+    return requested > 0 && requested < maxTimeout ? requested : maxTimeout;
   } catch (error) {
     if (!(error instanceof DurationError)) throw error;
     throw StatusError.of("BadRequest", `invalid timeout specified in the request URL - ${error.message}`);
   }
 }
 
-/** Answers 504 where the answer has not begun after so many milliseconds; the work for it is told by its signal. */
-export async function answeredWithin(
+/**
+ * Responds with 504 if the response has not begun within the timeout; the signal of the request aborts its
+ * work.
+ */
+export async function respondWithin(
   clock: Clock,
   milliseconds: number,
   request: ApiRequest,
@@ -46,7 +52,7 @@ export async function answeredWithin(
   }
 }
 
-/** A request that may also end because its time is over. */
+/** A request that also aborts when its time is over. */
 class TimedRequest implements ApiRequest {
   readonly method: string;
   readonly url: string;
@@ -69,7 +75,7 @@ class TimedRequest implements ApiRequest {
     this.#request = request;
   }
 
-  /** Most requests never look at their signal, and joining two is not free. */
+  /** Created on first use: few requests use their signal, and joining two is not free. */
   get signal(): AbortSignal {
     if (this.#signal === undefined) {
       this.#over = new AbortController();

@@ -7,40 +7,43 @@ import type { ApiRequest, UpgradeResponse } from "@dray/client";
 import { headersOf } from "../request/headers.ts";
 
 /**
- * Milliseconds for which the rest of a body is still read after the answer. A connection that is closed on what has come
- * and was not read is reset, and its client may lose the answer (RFC 9112, 9.6).
+ * Milliseconds for which the rest of a body is read after the response. Closing a connection with unread data
+ * resets it, and the client may lose the response (RFC 9112, 9.6).
  */
-const lingering = 5_000;
+const lingerTimeout = 5_000;
 
 /** Names in lower case. */
-export type AnswerHeaders = Readonly<Record<string, string | readonly string[]>>;
+export type ResponseHeaders = Readonly<Record<string, string | readonly string[]>>;
 
-/** A request on its connection, and the way to answer it; the same for HTTP/2 and HTTP/1.1. */
+/** A request on its connection, and the way to respond to it; the same for HTTP/2 and HTTP/1.1. */
 export interface Exchange extends Pick<ApiRequest, "method" | "url" | "headers" | "repeated"> {
   readonly socket: TLSSocket;
-  /** What comes of the body; undefined where the request has none. */
+  /** The body; undefined if the request has none. */
   readonly body: Readable | undefined;
-  /** Takes the body of the answer. Its `close` is the end of the exchange. */
+  /** The stream of the response body. Its `close` event is the end of the exchange. */
   readonly answer: Writable;
-  /** Whether the answer has begun. */
-  readonly begun: boolean;
-  /** Begins the answer. */
-  begin(status: number, headers: AnswerHeaders): void;
-  /** Begins an answer whose body may be long in coming: its beginning is sent at once. */
-  beginStream(status: number, headers: AnswerHeaders): void;
-  /** The whole of an answer without a body. */
-  only(status: number, headers: AnswerHeaders): void;
-  /** Ends the answer, with these bytes if any. */
+  /** Reports whether the response has begun. */
+  readonly hasBegun: boolean;
+  /** Begins the response. */
+  begin(status: number, headers: ResponseHeaders): void;
+  /** Begins a response whose body may take long: the headers are sent at once. */
+  beginStream(status: number, headers: ResponseHeaders): void;
+  /** Sends a response without a body. */
+  sendEmpty(status: number, headers: ResponseHeaders): void;
+  /** Ends the response, with these bytes if any. */
   end(bytes?: Uint8Array | string): void;
-  /** Throws away what is still to come of the request: it is answered without. Before the answer begins. */
-  leaveBody(): void;
-  /** Hands the connection over to an answer that goes on in another protocol, where there is one to hand over. */
-  takeOver(response: UpgradeResponse): void;
-  /** Ends the exchange at once. */
-  cutOff(): void;
+  /**
+   * Discards the rest of the request body, which is not needed for the response. Called before the response
+   * begins.
+   */
+  discardBody(): void;
+  /** Hands the connection over to a response in another protocol, if the connection allows it. */
+  handOver(response: UpgradeResponse): void;
+  /** Destroys the exchange at once. */
+  abort(): void;
 }
 
-/** A stream of HTTP/2, without the objects in which Node wraps it so that it looks like HTTP/1.1. */
+/** An HTTP/2 stream, without Node's wrappers that make it look like HTTP/1.1. */
 export class Http2Exchange implements Exchange {
   readonly method: string;
   readonly url: string;
@@ -63,19 +66,19 @@ export class Http2Exchange implements Exchange {
     return this.answer.session!.socket as TLSSocket;
   }
 
-  get begun(): boolean {
+  get hasBegun(): boolean {
     return this.answer.headersSent;
   }
 
-  begin(status: number, headers: AnswerHeaders): void {
+  begin(status: number, headers: ResponseHeaders): void {
     this.answer.respond({ ...headers, ":status": status });
   }
 
-  beginStream(status: number, headers: AnswerHeaders): void {
+  beginStream(status: number, headers: ResponseHeaders): void {
     this.begin(status, headers);
   }
 
-  only(status: number, headers: AnswerHeaders): void {
+  sendEmpty(status: number, headers: ResponseHeaders): void {
     this.answer.respond({ ...headers, ":status": status }, { endStream: true });
   }
 
@@ -83,16 +86,16 @@ export class Http2Exchange implements Exchange {
     this.answer.end(bytes);
   }
 
-  leaveBody(): void {
+  discardBody(): void {
     this.answer.resume();
   }
 
-  takeOver(response: UpgradeResponse): void {
+  handOver(response: UpgradeResponse): void {
     response.discard();
-    this.cutOff();
+    this.abort();
   }
 
-  cutOff(): void {
+  abort(): void {
     this.answer.destroy();
   }
 }
@@ -105,7 +108,7 @@ export class Http1Exchange implements Exchange {
   readonly socket: TLSSocket;
   readonly body: IncomingMessage | undefined;
   readonly answer: ServerResponse;
-  #left: IncomingMessage | undefined;
+  #unread: IncomingMessage | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse) {
     this.answer = response;
@@ -119,48 +122,48 @@ export class Http1Exchange implements Exchange {
     this.body = encoding === undefined && Number(length) === 0 ? undefined : request;
   }
 
-  get begun(): boolean {
+  get hasBegun(): boolean {
     return this.answer.headersSent;
   }
 
-  begin(status: number, headers: AnswerHeaders): void {
+  begin(status: number, headers: ResponseHeaders): void {
     this.answer.statusCode = status;
     for (const [name, value] of Object.entries(headers)) this.answer.setHeader(name, value);
   }
 
-  beginStream(status: number, headers: AnswerHeaders): void {
+  beginStream(status: number, headers: ResponseHeaders): void {
     this.begin(status, headers);
     this.answer.flushHeaders();
   }
 
-  only(status: number, headers: AnswerHeaders): void {
+  sendEmpty(status: number, headers: ResponseHeaders): void {
     this.begin(status, headers);
     this.end();
   }
 
   end(bytes?: Uint8Array | string): void {
-    if (this.#left === undefined) {
+    if (this.#unread === undefined) {
       this.answer.end(bytes);
       return;
     }
     if (bytes === undefined) this.answer.flushHeaders();
     else this.answer.write(bytes);
-    // Its length is known to the client, who need not wait; the connection closes with the end.
-    const rest = finished(this.#left, { signal: AbortSignal.timeout(lingering) });
+    // The client knows the length and need not wait; the connection closes with the end.
+    const rest = finished(this.#unread, { signal: AbortSignal.timeout(lingerTimeout) });
     rest.catch(() => {}).then(() => this.answer.end());
   }
 
-  leaveBody(): void {
+  discardBody(): void {
     this.answer.setHeader("connection", "close");
-    this.#left = this.body?.resume();
+    this.#unread = this.body?.resume();
   }
 
-  takeOver(response: UpgradeResponse): void {
+  handOver(response: UpgradeResponse): void {
     response.discard();
-    this.cutOff();
+    this.abort();
   }
 
-  cutOff(): void {
+  abort(): void {
     this.socket.destroy();
   }
 }

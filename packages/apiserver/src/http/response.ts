@@ -4,7 +4,7 @@ type Headers = Record<string, string | readonly string[]>;
 
 const encoder = new TextEncoder();
 
-/** An answer whose bytes are made when they are first read. */
+/** Creates a response whose bytes are encoded on first use. */
 export function bodyResponse(
   status: number,
   headers: Headers,
@@ -40,5 +40,5 @@ export function textResponse(status: number, text: string, headers: Headers = {}
   );
 }
 
-/** 404 in plain text, for a path that is not served. */
+/** Returns 404 in plain text, for a path that is not served. */
 export const noPage = (): BodyResponse => textResponse(404, "404 page not found\n");

@@ -2,7 +2,9 @@ import { floatText, quoted } from "@dray/api";
 import { ForeignValue } from "@dray/cel";
 import { isNumeric, type JsonObject } from "./values.ts";
 
-/** How Go's `%v` shows a decoded JSON value: `map[a:1 b:[x y]]`, keys in order. Error texts carry it. */
+/**
+ * Formats a decoded JSON value with Go's `%v`: `map[a:1 b:[x y]]`, sorted keys. Error messages contain it.
+ */
 export function goText(value: unknown): string {
   if (value instanceof ForeignValue) return value.text;
   if (value === null || value === undefined) return "<nil>";
@@ -16,7 +18,7 @@ export function goText(value: unknown): string {
     .join(" ")}]`;
 }
 
-/** How Go's `%#v` shows a decoded JSON value. */
+/** Formats a decoded JSON value with Go's `%#v`. */
 export function goSyntax(value: unknown): string {
   if (value instanceof ForeignValue) return value.syntax;
   if (value === null || value === undefined) return "interface {}(nil)";
@@ -31,7 +33,7 @@ export function goSyntax(value: unknown): string {
     .join(", ")}}`;
 }
 
-/** The name of the Go type that a decoded JSON value has. */
+/** Returns the name of the Go type of a decoded JSON value. */
 export function goType(value: unknown): string {
   if (value instanceof ForeignValue) return value.type;
   if (value === null || value === undefined) return "%!s(<nil>)";
@@ -42,8 +44,8 @@ export function goType(value: unknown): string {
   return "map[string]interface {}";
 }
 
-/** What Go's JSON decoder calls a value of the wrong sort. */
-export function goJsonSort(value: unknown): string {
+/** Returns the name by which Go's JSON decoder reports a value of the wrong type. */
+export function goJsonType(value: unknown): string {
   if (Array.isArray(value)) return "array";
   if (typeof value === "boolean") return "bool";
   if (typeof value === "object") return "object";

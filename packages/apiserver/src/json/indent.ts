@@ -1,4 +1,4 @@
-/** JSON text without blanks, in the form that people read: two blanks a level, as Go's json.Indent writes it. */
+/** Indents JSON text by two blanks a level, as Go's json.Indent. */
 export function indentedJSON(text: string): string {
   const out: string[] = [];
   let depth = 0;

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { parseJSON } from "@dray/api/codec";
 import { checkNesting, duplicateFields } from "./nesting.ts";
 
-test("keys that a text repeats are found at every level, a level's own first", () => {
+test("repeated keys are found at every level, those of a level before those below it", () => {
   const tree = parseJSON('{"b":[{"x":1,"x":2}],"a":1,"a":{"c":1,"c":2}}');
   assert.deepEqual(duplicateFields(tree), [
     'duplicate field "a"',
@@ -12,7 +12,7 @@ test("keys that a text repeats are found at every level, a level's own first", (
   ]);
 });
 
-test("what is nested a thousand times is refused, however wide it is", () => {
+test("a thousand levels of nesting are rejected, however wide the object", () => {
   const nested = (depth: number): unknown => parseJSON(`${"[".repeat(depth)}${"]".repeat(depth)}`);
   checkNesting([nested(900), nested(900)]);
   assert.throws(() => checkNesting(nested(2000)), { message: "exceeded max depth" });

@@ -2,8 +2,8 @@ import { quoted, StatusError } from "@dray/api";
 import { duplicateKeys } from "@dray/api/codec";
 
 /**
- * Maximum number of levels of an object. Go's limit for JSON is 10000, which the stack cannot hold everywhere: a stored
- * object must be readable in every form.
+ * Maximum number of levels of an object. Go's limit for JSON is 10000, which may overflow the stack: a stored
+ * object must be encodable in every form.
  */
 const maxDepth = 1000;
 
@@ -24,7 +24,10 @@ export function checkNesting(tree: unknown): void {
   }
 }
 
-/** `duplicate field "spec.a"` for every key that the text of the tree repeats. Throws 400 as `checkNesting`. */
+/**
+ * Returns `duplicate field "spec.a"` for every repeated key in the text of the tree. Throws 400 like
+ * `checkNesting`.
+ */
 export function duplicateFields(tree: unknown): string[] {
   checkNesting(tree);
   const found: string[] = [];

@@ -1,4 +1,4 @@
-/** A JSON object as decoders hand it out: perhaps frozen, perhaps without a prototype. */
+/** A decoded JSON object: possibly frozen, possibly without a prototype. */
 export type JsonObject = { readonly [key: string]: unknown };
 
 /** An object under construction. */
@@ -8,7 +8,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The own field of that name; a key such as `constructor` never reaches the prototype. */
+/** Returns the own field of this name; a key such as `constructor` never reaches the prototype. */
 export function fieldOf(object: JsonObject, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
@@ -22,24 +22,24 @@ export function setField(object: MutableObject, key: string, value: unknown): vo
   }
 }
 
-/** An empty object with the prototype of `like`, or none. */
+/** Returns an empty object with the prototype of `like`, or without one. */
 export function emptyLike(like: JsonObject | undefined): MutableObject {
   return like !== undefined && Object.getPrototypeOf(like) === null ? Object.create(null) : {};
 }
 
-/** A shallow copy that may be changed. */
+/** Returns a shallow copy that may be changed. */
 export function copyOf(object: JsonObject): MutableObject {
   return Object.assign(emptyLike(object), object);
 }
 
-/** A shallow copy with one field set. */
+/** Returns a shallow copy with one field set. */
 export function withField(object: JsonObject, key: string, value: unknown): JsonObject {
   const copy = copyOf(object);
   setField(copy, key, value);
   return copy;
 }
 
-/** A shallow copy without one field; the object itself where it has none. */
+/** Returns a shallow copy without one field; the object itself if it has no such field. */
 export function withoutField(object: JsonObject, key: string): JsonObject {
   if (!Object.hasOwn(object, key)) return object;
   const copy = copyOf(object);
@@ -52,7 +52,10 @@ export function isEmpty(object: object): boolean {
   return true;
 }
 
-/** Deep equality of JSON values; numbers compare by value whether `number` or `bigint`. Null and missing differ. */
+/**
+ * Deep equality of JSON values; numbers compare by value whether `number` or `bigint`. Null and missing
+ * differ.
+ */
 export function jsonEqual(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== "object" || typeof right !== "object") {

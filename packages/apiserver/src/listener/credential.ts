@@ -4,8 +4,8 @@ import type { FrontProxies } from "../authentication/front-proxies.ts";
 import { subprotocolToken } from "../upgrade/request.ts";
 
 /**
- * What a client offers to be authenticated by, in the order in which upstream asks: the word of a front proxy, its
- * certificate, its token.
+ * Returns the credential of a client, in upstream's order: the headers of a front proxy, its certificate, its
+ * token.
  */
 export function credentialOf(
   socket: TLSSocket,
@@ -20,23 +20,23 @@ export function credentialOf(
   if (user !== undefined) return { type: "frontProxy", user };
   if (peer.credential !== undefined && isValid) return peer.credential;
   if (token !== undefined) return { type: "bearer", token };
-  // Who shows a certificate that is not believed is not anonymous: it fails like a token that is not known.
+  // A client with an untrusted certificate is not anonymous: it fails like one with an unknown token.
   return peer.anonymous ? { type: "none" } : { type: "bearer", token: "" };
 }
 
-/** What the certificate of a connection says; it does not change. */
+/** The identity in the certificate of a connection; it does not change. */
 interface Peer {
-  /** It shows no certificate, or a good one that names nobody. */
+  /** It has no certificate, or a trusted one that names no user. */
   readonly anonymous: boolean;
-  /** It is that of a front proxy. */
+  /** Its certificate is that of a front proxy. */
   readonly frontProxy: boolean;
   readonly credential?: Credential;
-  /** Milliseconds since the epoch. A connection may last longer than its certificate. */
+  /** Milliseconds since the epoch. A connection may outlive its certificate. */
   readonly validUntil: number;
 }
 
 const peers = new WeakMap<TLSSocket, Peer>();
-/** Where a certificate holds the uid of its user (KEP-5311). */
+/** Attribute of a certificate that contains the uid of its user (KEP-5311). */
 const uidAttribute = "1.3.6.1.4.1.57683.2";
 
 function peerOf(socket: TLSSocket, proxies: FrontProxies | undefined): Peer {
@@ -44,7 +44,7 @@ function peerOf(socket: TLSSocket, proxies: FrontProxies | undefined): Peer {
   if (known !== undefined) return known;
   const certificate = socket.getPeerCertificate();
   const subject = (certificate?.subject ?? {}) as unknown as Record<string, string | string[] | undefined>;
-  // Of several common names the last counts, as Go reads them.
+  // The last of several common names counts, as in Go.
   const commonName = [subject["CN"] ?? ""].flat().at(-1)!;
   const uids = [subject[uidAttribute] ?? []].flat();
   const presented = certificate?.raw !== undefined;
@@ -55,7 +55,7 @@ function peerOf(socket: TLSSocket, proxies: FrontProxies | undefined): Peer {
     anonymous: !presented || (uses.client && commonName === ""),
     frontProxy: uses.frontProxy,
     validUntil: Date.parse(certificate?.valid_to ?? ""),
-    // A certificate with several uids, or an empty one, is not believed.
+    // A certificate with several uids, or an empty one, is not accepted.
     ...(named && uids.length <= 1 && uids[0] !== ""
       ? {
           credential: {
@@ -72,7 +72,7 @@ function peerOf(socket: TLSSocket, proxies: FrontProxies | undefined): Peer {
   return peer;
 }
 
-/** `Bearer X`, one blank between them and whatever behind; other schemes and an empty token are no credential. */
+/** Parses `Bearer X`, separated by one blank; other schemes and an empty token are no credential. */
 export function bearerToken(header: string | undefined): string | undefined {
   const [scheme, token] = (header ?? "").trim().split(" ");
   return scheme!.toLowerCase() === "bearer" && token ? token : undefined;

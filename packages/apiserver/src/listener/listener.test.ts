@@ -18,7 +18,7 @@ const serverPair = await issueCertificate(
 );
 const serving = { ...serverPair, clientAuthority: authority.certificate };
 
-test("a client certificate says who its owner is, by HTTP/1.1", async () => {
+test("a client certificate authenticates its user over HTTP/1.1", async () => {
   const { server } = await testServer({ serving });
   const listener = await server.listen();
   const { certificate, key } = await issueCertificate(
@@ -48,7 +48,7 @@ test("a client certificate says who its owner is, by HTTP/1.1", async () => {
   await server.close();
 });
 
-test("a certificate that is not believed is refused, unless a token comes with it", async () => {
+test("an untrusted certificate is rejected, unless there is also a token", async () => {
   const { server } = await testServer({ serving });
   const listener = await server.listen();
   const stranger = await issueCertificate(
@@ -77,7 +77,7 @@ test("a certificate that is not believed is refused, unless a token comes with i
   await server.close();
 });
 
-test("a watcher that goes away leaves nothing behind, and a body over the limit gets 413, by HTTP/2", async () => {
+test("a disconnected watcher leaves nothing behind, and a body over the limit gets 413, over HTTP/2", async () => {
   const { server, call } = await testServer({ serving });
   const listener = await server.listen();
   const session = connect(listener.url, { ca: authority.certificate });
@@ -112,7 +112,7 @@ test("a watcher that goes away leaves nothing behind, and a body over the limit 
   await server.close();
 });
 
-test("who writes the whole of a body that is too large still reads its 413, by HTTP/1.1", async (t) => {
+test("a client that sends an entire oversized body still gets its 413 over HTTP/1.1", async (t) => {
   const { server } = await testServer({ serving });
   t.after(() => server.close());
   const listener = await server.listen();
@@ -127,7 +127,7 @@ test("who writes the whole of a body that is too large still reads its 413, by H
     `Content-Length: ${pieces * piece.length}`,
   ];
   socket.write(`${head.join("\r\n")}\r\n\r\n`);
-  // A client that is slow: the answer has long been given when it has come to the end.
+  // A slow client: the response is complete long before the client has read it.
   for (let at = 0; at < pieces; at++) {
     await new Promise<void>((resolve, reject) =>
       socket.write(piece, (error) => (error ? reject(error) : resolve())),
@@ -139,7 +139,7 @@ test("who writes the whole of a body that is too large still reads its 413, by H
   assert.match(answer, /"reason":"RequestEntityTooLarge"/);
 });
 
-test("who owes a body is answered at once, and left after a while, by HTTP/1.1", async (t) => {
+test("an unfinished body gets a response at once, and is disconnected later, over HTTP/1.1", async (t) => {
   const { server } = await testServer({ serving });
   t.after(() => server.close());
   const listener = await server.listen();
@@ -153,7 +153,7 @@ test("who owes a body is answered at once, and left after a while, by HTTP/1.1",
   await closed;
 });
 
-test("in process an object crosses as it is, frozen, for the user that was named", async () => {
+test("an in-process object is handed over frozen, for the given user", async () => {
   const { server, call } = await testServer();
   await call("POST", "/api/v1/namespaces/default/configmaps", { body: { metadata: { name: "a" } } });
   const { signal } = new AbortController();
@@ -170,7 +170,7 @@ test("in process an object crosses as it is, frozen, for the user that was named
   await assert.rejects(transport.request({ method: "GET", url, headers: {}, signal }), /closed/);
 });
 
-test("answers of more than 128 KiB are compressed for who accepts gzip, and for nobody else", async () => {
+test("responses of more than 128 KiB are compressed for clients that accept gzip, and for no others", async () => {
   const { server, call } = await testServer({ serving });
   const listener = await server.listen();
   const url = "/api/v1/namespaces/default/configmaps";
@@ -203,13 +203,13 @@ test("answers of more than 128 KiB are compressed for who accepts gzip, and for 
   assert.deepEqual(gunzipSync(packed[2]), plain[2]);
   assert.equal((await get(`${url}/small`, "gzip"))[0], undefined);
   assert.equal((await get(`${url}/large`, "gzip;q=0"))[0], undefined);
-  // What varies otherwise, varies so, too.
+  // Other Vary values are kept.
   assert.deepEqual(await parts("/openapi/v3/api/v1", "identity"), [undefined, "Accept"]);
   assert.deepEqual(await parts("/openapi/v3/api/v1", "gzip"), ["gzip", "Accept, Accept-Encoding"]);
   await server.close();
 });
 
-test("of a header that comes twice the first value counts, but every group is one", async () => {
+test("the first value of a repeated header counts, except for groups", async () => {
   const { server } = await testServer({ serving });
   const listener = await server.listen();
   const headers = [
@@ -240,8 +240,8 @@ test("of a header that comes twice the first value counts, but every group is on
   await server.close();
 });
 
-/** Begins a POST of a large body and never ends it; the status that is answered, 0 where the stream is ended. */
-function owe(session: ClientHttp2Session, headers: Record<string, string>): Promise<number> {
+/** Sends a POST of a large body that never ends; returns the status, 0 if the stream is reset. */
+function sendUnfinishedBody(session: ClientHttp2Session, headers: Record<string, string>): Promise<number> {
   return new Promise((resolve) => {
     const stream = session.request({
       ":method": "POST",
@@ -257,18 +257,18 @@ function owe(session: ClientHttp2Session, headers: Record<string, string>): Prom
   });
 }
 
-test("a body is not waited for from who may not send it, nor for ever", async () => {
+test("an unauthorized body is not read, and other bodies have a time limit", async () => {
   const { server } = await testServer({ serving });
   const listener = await server.listen({ timeouts: { progress: 300 } });
   const session = connect(listener.url, { ca: authority.certificate });
-  assert.equal(await owe(session, {}), 403);
-  assert.equal(await owe(session, { authorization: "Bearer x" }), 401);
-  assert.equal(await owe(session, { authorization: "Bearer admin-token" }), 0);
+  assert.equal(await sendUnfinishedBody(session, {}), 403);
+  assert.equal(await sendUnfinishedBody(session, { authorization: "Bearer x" }), 401);
+  assert.equal(await sendUnfinishedBody(session, { authorization: "Bearer admin-token" }), 0);
   session.destroy();
   await server.close();
 });
 
-test("many headers are all read, and long ones too", async () => {
+test("many and long headers are read", async () => {
   const { server } = await testServer({ serving });
   const listener = await server.listen();
   const padding = Array.from({ length: 1500 }, (_, at) => [`x-${at}`, "y".repeat(100)]).flat();
@@ -305,7 +305,7 @@ test("many headers are all read, and long ones too", async () => {
   await server.close();
 });
 
-test("of a method that Node does not know the first of several headers counts too", async () => {
+test("the first value of a repeated header counts for unknown methods, too", async () => {
   const { server } = await testServer({ serving });
   const listener = await server.listen();
   const lines = [
@@ -320,7 +320,7 @@ test("of a method that Node does not know the first of several headers counts to
   await server.close();
 });
 
-test("a good certificate that names nobody is anonymous", async () => {
+test("a trusted certificate that names no user is anonymous", async () => {
   const { server } = await testServer({ serving });
   const listener = await server.listen();
   const nameless = await issueCertificate(authority, { commonName: "", usages: ["client"] }, now);
@@ -340,7 +340,7 @@ test("a good certificate that names nobody is anonymous", async () => {
   await server.close();
 });
 
-test("long lists that are on their way leave room for other requests of the connection", async () => {
+test("long lists in flight do not block other requests of the connection", async () => {
   const { server, call } = await testServer({ serving });
   const listener = await server.listen();
   const path = "/api/v1/namespaces/default/configmaps";
@@ -362,7 +362,7 @@ test("long lists that are on their way leave room for other requests of the conn
   await server.close();
 });
 
-test("by HTTP/2 a HEAD has no body, who asks whether to go on is told to, and CONNECT is refused", async () => {
+test("over HTTP/2 a HEAD has no body, Expect gets 100 Continue, and CONNECT is rejected", async () => {
   const { server } = await testServer({ serving });
   const listener = await server.listen();
   const session = connect(listener.url, { ca: authority.certificate });

@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
-import {
-  createSecureServer,
-  type Http2SecureServer,
-  type IncomingHttpHeaders,
-  type SecureServerOptions,
-  type ServerHttp2Stream,
+import type {
+  Http2SecureServer,
+  IncomingHttpHeaders,
+  SecureServerOptions,
+  ServerHttp2Stream,
 } from "node:http2";
+import { createSecureServer } from "node:http2";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { Clock, Log } from "@dray/client";
@@ -16,14 +16,19 @@ import type { RequestHeader } from "../authentication/request-header.ts";
 import { Http1Exchange, Http2Exchange } from "../http/exchange.ts";
 import { mayUpgrade, upgradeExchange } from "../upgrade/exchange.ts";
 import { credentialOf } from "./credential.ts";
-import { type Answering, Service } from "./serve.ts";
-import { defaultTimeouts, endWhenIdle, type Timeouts } from "./timeouts.ts";
+import type { RequestHandler } from "./serve.ts";
+import { Service } from "./serve.ts";
+import type { Timeouts } from "./timeouts.ts";
+import { defaultTimeouts, endWhenIdle } from "./timeouts.ts";
 import { answerUnknownMethod } from "./unknown-method.ts";
 
-/** Bytes of the headers of a request (http.DefaultMaxHeaderBytes of Go): a token or a selector may be long. */
-const headerLimit = 1 << 20;
+/**
+ * Maximum bytes of the headers of a request (http.DefaultMaxHeaderBytes of Go): a token or a selector may be
+ * long.
+ */
+const maxHeaderBytes = 1 << 20;
 
-/** Milliseconds of silence after which the system asks whether the other side is still there. */
+/** Idle time in milliseconds before TCP keep-alive probes. */
 const keepAliveDelay = 30_000;
 
 export interface ListenOptions {
@@ -31,14 +36,14 @@ export interface ListenOptions {
   readonly host?: string;
   /** Any free port if absent or 0. */
   readonly port?: number;
-  /** How long clients are waited for; upstream's times where absent. */
+  /** Timeouts for clients; upstream's values if absent. */
   readonly timeouts?: Partial<Timeouts>;
 }
 
 export interface Tls {
   readonly certificate: string;
   readonly key: string;
-  /** PEM of the authority whose client certificates are believed. */
+  /** PEM of the authority of client certificates. */
   readonly clientAuthority: string;
   readonly requestHeader?: RequestHeader | undefined;
 }
@@ -50,14 +55,17 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** Serves over HTTPS: HTTP/2, and HTTP/1.1 for those who do not speak it. */
-export async function listen(
-  answering: Answering,
-  tls: Tls,
-  options: ListenOptions,
-  clock: Clock,
-  log: Log,
-): Promise<Listener> {
+/** The requests' handler and the settings of a listener. */
+interface ListenerParts {
+  readonly handler: RequestHandler;
+  readonly tls: Tls;
+  readonly options: ListenOptions;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Serves over HTTPS: HTTP/2, and HTTP/1.1 for clients without HTTP/2. */
+export async function listen({ handler, tls, options, clock, log }: ListenerParts): Promise<Listener> {
   const timeouts = { ...defaultTimeouts, ...options.timeouts };
   const proxies = tls.requestHeader && new FrontProxies(tls.requestHeader, tls.clientAuthority);
   const server = createSecureServer({
@@ -66,25 +74,25 @@ export async function listen(
     key: tls.key,
     ca: [tls.clientAuthority, ...(tls.requestHeader ? [tls.requestHeader.clientAuthority] : [])],
     requestCert: true,
-    // A certificate of another authority is as good as none: the request is then anonymous or has a token.
+    // A certificate of another authority is ignored: the request is then anonymous or has a token.
     rejectUnauthorized: false,
     minVersion: "TLSv1.2",
-    settings: { maxConcurrentStreams: 1000, maxHeaderListSize: headerLimit },
-    maxHeaderSize: headerLimit,
+    settings: { maxConcurrentStreams: 1000, maxHeaderListSize: maxHeaderBytes },
+    maxHeaderSize: maxHeaderBytes,
     http1Options: {
       headersTimeout: timeouts.header,
       keepAliveTimeout: timeouts.idle,
       connectionsCheckingInterval: Math.min(timeouts.header / 4, 5_000),
     },
-    // In MiB. With less, a few long lists on their way end all other streams of their connection.
+    // In MiB. With less, a few long lists in flight end all other streams of their connection.
     maxSessionMemory: 32,
-    // As many as fit, for the least that one takes (RFC 9113, 6.5.2).
-    maxHeaderListPairs: headerLimit / 32,
+    // The maximum that fits, at the minimum size of a header (RFC 9113, 6.5.2).
+    maxHeaderListPairs: maxHeaderBytes / 32,
   } as SecureServerOptions);
-  // Else Node leaves out the last of many headers, which may say in whose name the request is.
+  // Otherwise Node drops the last of many headers, which may be impersonation headers.
   (server as unknown as HttpServer).maxHeadersCount = 0;
   const sockets = trackSockets(server);
-  const service = new Service({ answering, clock, log, progressTimeout: timeouts.progress, proxies });
+  const service = new Service({ handler, clock, log, progressTimeout: timeouts.progress, proxies });
   server.on("request", (request, response) =>
     service.serve(
       new Http1Exchange(request as unknown as IncomingMessage, response as unknown as ServerResponse),
@@ -98,7 +106,8 @@ export async function listen(
       () => socket.destroy(),
     );
   });
-  // Who listens for requests gets those of HTTP/2 as well, in objects that cost as much as the rest of a small answer.
+  // A `request` listener also gets HTTP/2 requests, in objects that cost as much as the rest of a small
+  // response.
   server.removeAllListeners("stream");
   server.on(
     "stream",
@@ -118,7 +127,7 @@ export async function listen(
   server.on("clientError", (error: Error, socket: TLSSocket) => {
     const answered = answerUnknownMethod(error, socket, (request) => {
       const credential = credentialOf(socket, request, proxies);
-      return answering.handle({ ...request, credential, signal: new AbortController().signal });
+      return handler.handle({ ...request, credential, signal: new AbortController().signal });
     });
     const tooLong = "code" in error && error.code === "HPE_HEADER_OVERFLOW";
     const status = tooLong ? "431 Request Header Fields Too Large" : "400 Bad Request";
@@ -148,7 +157,7 @@ function trackSockets(server: Http2SecureServer): Set<TLSSocket> {
   server.on("secureConnection", (socket: TLSSocket) => {
     sockets.add(socket);
     socket.setNoDelay(true);
-    // A client whose machine is gone says nothing of it.
+    // Detects clients whose machine is gone.
     socket.setKeepAlive(true, keepAliveDelay);
     socket.on("error", () => {});
     socket.once("close", () => sockets.delete(socket));

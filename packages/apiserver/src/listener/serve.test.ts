@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { test } from "node:test";
 import type { TLSSocket } from "node:tls";
-import { type ApiResponse, type Clock, silentLog, type WatchFrame } from "@dray/client";
+import type { ApiResponse, Clock, WatchFrame } from "@dray/client";
+import { silentLog } from "@dray/client";
 import type { Exchange } from "../http/exchange.ts";
 import { Service } from "./serve.ts";
 
@@ -27,7 +28,7 @@ class FakeClock implements Clock {
   }
 }
 
-/** Events that come one by one to all watches that have begun. */
+/** Sends events one by one to all watches that have begun. */
 class Events {
   readonly #frames: WatchFrame[] = [];
   #next = Promise.withResolvers<void>();
@@ -51,13 +52,13 @@ class Events {
   }
 }
 
-/** One watcher. A silent one takes nothing: what is written stays where it is. */
+/** One watcher. A silent one reads nothing: written bytes stay where they are. */
 class Watcher {
-  /** Bytes that were taken over from the server, and by a silent one never sent. */
+  /** Bytes that were taken from the server; a silent watcher never sends them. */
   taken = 0;
   /** The first byte of each event. */
   readonly seen: number[] = [];
-  isCutOff = false;
+  isDisconnected = false;
   readonly exchange: Exchange;
 
   constructor(silent: boolean, eventLength: number) {
@@ -70,13 +71,13 @@ class Watcher {
     });
     const socket = { bytesRead: 0, getPeerCertificate: () => undefined } as unknown as TLSSocket;
     const begin = (): void => {};
-    const cutOff = (): void => {
-      this.isCutOff = true;
+    const abort = (): void => {
+      this.isDisconnected = true;
       answer.destroy();
     };
     this.exchange = {
-      ...{ method: "GET", url: "/", headers: {}, socket, body: undefined, answer, begun: true },
-      ...{ begin, beginStream: begin, only: begin, leaveBody: begin, takeOver: begin, cutOff },
+      ...{ method: "GET", url: "/", headers: {}, socket, body: undefined, answer, hasBegun: true },
+      ...{ begin, beginStream: begin, sendEmpty: begin, discardBody: begin, handOver: begin, abort },
       end: () => void answer.end(),
     };
   }
@@ -86,7 +87,7 @@ async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise(setImmediate);
 }
 
-test("thousands of watchers that take nothing neither hold up those that do, nor memory without bounds", async (t) => {
+test("thousands of silent watchers neither delay others nor use unbounded memory", async (t) => {
   const clock = new FakeClock();
   const events = new Events();
   const handle = async ({ signal }: { signal: AbortSignal }): Promise<ApiResponse> => ({
@@ -94,7 +95,7 @@ test("thousands of watchers that take nothing neither hold up those that do, nor
     events: events.watch(signal),
   });
   const service = new Service({
-    answering: { handle, refusal: () => undefined },
+    handler: { handle, refusal: () => undefined },
     clock,
     log: silentLog,
     progressTimeout: 60_000,
@@ -118,18 +119,21 @@ test("thousands of watchers that take nothing neither hold up those that do, nor
     assert.equal(taken, sent.length * length);
   }
   const copied = (): number =>
-    silent.reduce((sum, { isCutOff, exchange }) => sum + (isCutOff ? 0 : exchange.answer.writableLength), 0);
+    silent.reduce(
+      (sum, { isDisconnected, exchange }) => sum + (isDisconnected ? 0 : exchange.answer.writableLength),
+      0,
+    );
   assert.ok(copied() <= 3000 * 32 * 1024, `${copied() / MiB} MiB before a second has passed`);
   clock.pass(1_000);
   await turns(10);
   assert.ok(copied() <= 64 * MiB, `${copied() / MiB} MiB`);
-  const cut = silent.filter(({ isCutOff }) => isCutOff).length;
+  const cut = silent.filter(({ isDisconnected }) => isDisconnected).length;
   assert.ok(cut >= 952 && cut < 1000, `${cut} were cut off`);
-  // The longest first: they began in this order.
-  assert.ok(silent.slice(0, cut).every(({ isCutOff }) => isCutOff));
-  assert.ok(readers.every(({ isCutOff }) => !isCutOff));
+  // In the order in which they began, the longest wait first.
+  assert.ok(silent.slice(0, cut).every(({ isDisconnected }) => isDisconnected));
+  assert.ok(readers.every(({ isDisconnected }) => !isDisconnected));
   // The others have a minute, as they would without them.
   clock.pass(60_000);
   await turns(10);
-  assert.ok(silent.every(({ isCutOff }) => isCutOff));
+  assert.ok(silent.every(({ isDisconnected }) => isDisconnected));
 });

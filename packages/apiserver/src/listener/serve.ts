@@ -3,70 +3,80 @@ import type { ApiRequest, ApiResponse, Clock, Log } from "@dray/client";
 import type { FrontProxies } from "../authentication/front-proxies.ts";
 import { encodeJSON } from "../encoding/codec.ts";
 import { statusObject } from "../errors/status.ts";
-import type { AnswerHeaders, Exchange } from "../http/exchange.ts";
+import type { Exchange, ResponseHeaders } from "../http/exchange.ts";
 import { bodyLimit } from "../request/body-limit.ts";
 import { credentialOf } from "./credential.ts";
 import { minRate } from "./timeouts.ts";
-import { type Waiting, WaitingBytes } from "./waiting-bytes.ts";
+import type { Waiting } from "./waiting-bytes.ts";
+import { WaitingBytes } from "./waiting-bytes.ts";
 
-/** Bytes of bodies that may wait for their readers, all clients together: above it 429 is answered instead. */
-const unsentLimit = 256 * 2 ** 20;
+/** Maximum total bytes of response bodies that wait for all clients: above it the response is 429. */
+const maxUnsentBytes = 256 * 2 ** 20;
 /**
- * Bytes of an event that are handed over at once. What waits behind them is the event itself, which all watchers share;
- * what is handed over is copied and encrypted, in buffers that a connection keeps.
+ * Maximum bytes of an event that are written at once. The rest waits as the event itself, which all watchers
+ * share; written bytes are copied and encrypted, in buffers that belong to a connection.
  */
 const sliceLength = 32 * 1024;
-/** Maximum number of bytes that wait behind all watchers together. */
-const waitingLimit = 64 * 2 ** 20;
-/** A body that may be larger is only read after its sender has shown that he may send it. */
-const trustedBody = 64 * 1024;
-/** Larger responses are compressed if the client accepts it (defaultGzipThresholdBytes of kube-apiserver). */
-const compressAbove = 128 * 1024;
+/** Maximum total bytes that wait for all watchers. */
+const maxWaitingBytes = 64 * 2 ** 20;
+/** A larger body is read only after its sender is authorized. */
+const maxUnauthorizedBodyBytes = 64 * 1024;
+/**
+ * Minimum size of responses that are compressed for clients that accept it (defaultGzipThresholdBytes of
+ * kube-apiserver).
+ */
+const minCompressedBytes = 128 * 1024;
 
-/** Smaller answers fit into the buffers of their connection; a timer for each would cost more than they do. */
-const timedAbove = 16 * 1024;
+/**
+ * Smaller responses fit into the buffers of their connection; a timer for each would cost more than they do.
+ */
+const minTimedBytes = 16 * 1024;
 
-/** What answers the requests. */
-export interface Answering {
+/** The handler of requests. */
+export interface RequestHandler {
   handle(request: ApiRequest): Promise<ApiResponse>;
-  /** The answer to a request without its body, if that is refused whatever the body says. */
+  /** Returns the response to a request that is rejected regardless of its body. */
   refusal(head: ApiRequest): ApiResponse | undefined;
 }
 
-/** Why the signal of a request is aborted. One for all: an error of its own for each would cost a stack trace. */
+/** Abort reason of requests. Shared, because creating an error for each would cost a stack trace. */
 const ended = new Error("the exchange with the client has ended");
 const nothing = new Uint8Array();
 
-interface ServiceOptions {
-  readonly answering: Answering;
+/** Dependencies of Service. */
+interface ServiceParts {
+  readonly handler: RequestHandler;
   readonly clock: Clock;
   readonly log: Log;
-  /** Milliseconds after which a client is cut off that takes nothing of its watch, or owes its body. */
+  /**
+   * Milliseconds after which a client is disconnected that reads nothing of its watch, or sends nothing of
+   * its body.
+   */
   readonly progressTimeout: number;
   readonly proxies?: FrontProxies | undefined;
 }
 
 /** Serves the exchanges of one listener. */
 export class Service {
-  readonly #answering: Answering;
+  readonly #handler: RequestHandler;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #progressTimeout: number;
   readonly #proxies: FrontProxies | undefined;
   readonly #waiting: WaitingBytes;
-  /** How many bytes all the clients have yet to take. */
+  /** Total bytes that the clients have not taken yet. */
   #unsent = 0;
 
-  constructor({ answering, clock, log, progressTimeout, proxies }: ServiceOptions) {
-    this.#answering = answering;
+  constructor({ handler, clock, log, progressTimeout, proxies }: ServiceParts) {
+    this.#handler = handler;
     this.#clock = clock;
-    this.#waiting = new WaitingBytes(clock, waitingLimit);
+    this.#waiting = new WaitingBytes(clock, maxWaitingBytes);
     this.#log = log;
     this.#progressTimeout = progressTimeout;
     this.#proxies = proxies;
   }
 
-  /** Answers it, whatever happens. Never throws. */
+  /** Always ends the exchange. Never throws. */
   serve(exchange: Exchange): void {
     const { answer, body, url } = exchange;
     const away = (error: Error): void => this.#log.debug({ error, url }, "a client has gone away");
@@ -78,48 +88,62 @@ export class Service {
         return;
       }
       this.#log.error({ error, url }, "an answer could not be sent");
-      if (exchange.begun) exchange.cutOff();
-      else fail(exchange, "InternalError", 500, "Internal error occurred: the answer could not be encoded");
+      if (exchange.hasBegun) exchange.abort();
+      else
+        fail(exchange, {
+          reason: "InternalError",
+          code: 500,
+          message: "Internal error occurred: the answer could not be encoded",
+        });
     });
   }
 
   async #serve(exchange: Exchange): Promise<void> {
     const request = new ExchangeRequest(exchange, this.#proxies);
-    let response = mayBeLarge(exchange) ? this.#answering.refusal(request) : undefined;
-    if (response !== undefined) exchange.leaveBody();
+    let response = mayBeLarge(exchange) ? this.#handler.refusal(request) : undefined;
+    if (response !== undefined) exchange.discardBody();
     else {
       const body = await readBody(exchange, this.#clock, this.#progressTimeout);
       if (body === undefined) {
-        exchange.leaveBody();
-        fail(exchange, "RequestEntityTooLarge", 413, `Request entity too large: limit is ${bodyLimit}`);
+        exchange.discardBody();
+        fail(exchange, {
+          reason: "RequestEntityTooLarge",
+          code: 413,
+          message: `Request entity too large: limit is ${bodyLimit}`,
+        });
         return;
       }
       request.body = body;
-      response = await this.#answering.handle(request);
+      response = await this.#handler.handle(request);
     }
     if (exchange.answer.destroyed) {
       if (response.type === "upgrade") response.discard();
       return;
     }
-    if (response.type === "upgrade") exchange.takeOver(response);
+    if (response.type === "upgrade") exchange.handOver(response);
     else if (response.type !== "body") await this.#stream(exchange, request, response);
     else if (response.status === 304 || exchange.method === "HEAD")
-      exchange.only(response.status, response.headers);
+      exchange.sendEmpty(response.status, response.headers);
     else await this.#send(exchange, response.status, response.headers, response.bytes());
   }
 
-  async #send(exchange: Exchange, status: number, headers: AnswerHeaders, bytes: Uint8Array): Promise<void> {
+  async #send(
+    exchange: Exchange,
+    status: number,
+    headers: ResponseHeaders,
+    bytes: Uint8Array,
+  ): Promise<void> {
     const { answer } = exchange;
-    const large = bytes.length > compressAbove;
-    if (large && this.#unsent + bytes.length > unsentLimit && this.#unsent > 0) {
+    const large = bytes.length > minCompressedBytes;
+    if (large && this.#unsent + bytes.length > maxUnsentBytes && this.#unsent > 0) {
       const message = "Too many requests, please try again later.";
-      fail(exchange, "TooManyRequests", 429, message, { "retry-after": "1" });
+      fail(exchange, { reason: "TooManyRequests", code: 429, message }, { "retry-after": "1" });
       return;
     }
     this.#unsent += bytes.length;
     const limit = this.#progressTimeout + (bytes.length / minRate) * 1000;
     const cancel =
-      bytes.length > timedAbove ? this.#clock.after(limit, () => this.#cutOff(exchange)) : undefined;
+      bytes.length > minTimedBytes ? this.#clock.after(limit, () => this.#abort(exchange)) : undefined;
     answer.once("close", () => {
       cancel?.();
       this.#unsent -= bytes.length;
@@ -149,7 +173,7 @@ export class Service {
   ): Promise<void> {
     const { answer } = exchange;
     exchange.beginStream(response.status, response.headers);
-    // A log that is read slowly holds up nothing; a watch keeps what has happened since.
+    // A slow reader of a log delays nothing; for a watch, events accumulate.
     const watch = response.type === "watch";
     const limit = watch ? this.#progressTimeout : undefined;
     for await (const part of response.type === "watch" ? response.events : response.chunks) {
@@ -161,14 +185,14 @@ export class Service {
         const slice = chunk.subarray(at, at + sliceLength);
         const taken = Promise.withResolvers<void>();
         const room = answer.write(slice, () => taken.resolve());
-        // Small events may wait together.
+        // Small events may be buffered together.
         if (room && at + sliceLength >= chunk.length) continue;
         if (watch) release ??= this.#waiting.hold(this.#waitingFor(exchange, chunk, () => at));
         const inTime = await within(taken.promise, signal, this.#clock, limit);
         if (signal.aborted) break;
         if (inTime) continue;
         release?.();
-        this.#cutOff(exchange);
+        this.#abort(exchange);
         return;
       }
       release?.();
@@ -176,24 +200,27 @@ export class Service {
     exchange.end();
   }
 
-  /** `taken` says how much of the event is gone. Over HTTP/2 a client that reads also says so itself. */
+  /**
+   * `taken` returns the number of bytes of the event that are gone. Over HTTP/2, window updates of the client
+   * show progress, too.
+   */
   #waitingFor(exchange: Exchange, event: Uint8Array, taken: () => number): Waiting {
     const { socket } = exchange;
     return {
       event,
       copied: Math.min(event.length, sliceLength),
       progress: () => socket.bytesRead + taken(),
-      cutOff: () => this.#cutOff(exchange),
+      abort: () => this.#abort(exchange),
     };
   }
 
-  #cutOff(exchange: Exchange): void {
+  #abort(exchange: Exchange): void {
     this.#log.warn({ url: exchange.url }, "a client that takes nothing of its answer was cut off");
-    exchange.cutOff();
+    exchange.abort();
   }
 }
 
-/** What an exchange asks for; the body comes later. */
+/** The request of an exchange; its body is read later. */
 class ExchangeRequest implements ApiRequest {
   readonly method: string;
   readonly url: string;
@@ -203,7 +230,7 @@ class ExchangeRequest implements ApiRequest {
   readonly remoteAddress?: string;
   body?: Uint8Array;
   readonly #answer: Exchange["answer"];
-  #gone: AbortController | undefined;
+  #disconnected: AbortController | undefined;
 
   constructor(exchange: Exchange, proxies: FrontProxies | undefined) {
     const { method, url, headers, repeated, socket, answer } = exchange;
@@ -217,19 +244,19 @@ class ExchangeRequest implements ApiRequest {
     this.#answer = answer;
   }
 
-  /** Most requests never look at their signal: it is made when somebody does. */
+  /** Created on first use: few requests use their signal. */
   get signal(): AbortSignal {
-    if (this.#gone === undefined) {
-      const gone = new AbortController();
-      this.#gone = gone;
-      if (this.#answer.destroyed) gone.abort(ended);
-      else this.#answer.once("close", () => gone.abort(ended));
+    if (this.#disconnected === undefined) {
+      const disconnected = new AbortController();
+      this.#disconnected = disconnected;
+      if (this.#answer.destroyed) disconnected.abort(ended);
+      else this.#answer.once("close", () => disconnected.abort(ended));
     }
-    return this.#gone.signal;
+    return this.#disconnected.signal;
   }
 }
 
-/** Resolves true when `done` does, or the client has gone; false if neither happens within the limit. */
+/** Resolves true when `done` does, or the client has disconnected; false after the time limit. */
 function within(
   done: Promise<void>,
   signal: AbortSignal,
@@ -239,23 +266,26 @@ function within(
   return new Promise((resolve) => {
     const end = (inTime: boolean): void => {
       cancel?.();
-      signal.removeEventListener("abort", gone);
+      signal.removeEventListener("abort", disconnected);
       resolve(inTime);
     };
-    const gone = (): void => end(true);
+    const disconnected = (): void => end(true);
     const cancel = limit === undefined ? undefined : clock.after(limit, () => end(false));
-    signal.addEventListener("abort", gone, { once: true });
-    done.then(gone);
-    if (signal.aborted) gone();
+    signal.addEventListener("abort", disconnected, { once: true });
+    done.then(disconnected);
+    if (signal.aborted) disconnected();
   });
 }
 
-/** Whether the body may be large: one of unknown length may be. */
+/** Reports whether the body may be large; so may one of unknown length. */
 function mayBeLarge({ body, headers }: Exchange): boolean {
-  return body !== undefined && !(Number(headers["content-length"]) <= trustedBody);
+  return body !== undefined && !(Number(headers["content-length"]) <= maxUnauthorizedBodyBytes);
 }
 
-/** The whole body, or undefined if it is larger than the limit. Rejects if the client goes away or takes too long. */
+/**
+ * Reads the whole body; undefined if it is larger than the limit. Rejects if the client disconnects or takes
+ * too long.
+ */
 function readBody(
   exchange: Exchange,
   clock: Clock,
@@ -269,21 +299,21 @@ function readBody(
     let size = 0;
     const stop = clock.after(progressTimeout, () => {
       reject(new Error("the client did not complete its request in time"));
-      exchange.cutOff();
+      exchange.abort();
     });
     body.on("data", (chunk: Buffer) => {
       size += chunk.length;
       if (size > bodyLimit) resolve(undefined);
       else chunks.push(chunk);
     });
-    const gone = (): void => {
+    const disconnected = (): void => {
       stop();
       reject(new Error("the client went away before its request was complete"));
     };
-    body.once("close", gone);
+    body.once("close", disconnected);
     body.once("end", () => {
       stop();
-      body.off("close", gone);
+      body.off("close", disconnected);
       resolve(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
     });
   });
@@ -291,10 +321,8 @@ function readBody(
 
 function fail(
   exchange: Exchange,
-  reason: string,
-  code: number,
-  message: string,
-  headers: AnswerHeaders = {},
+  { reason, code, message }: { readonly reason: string; readonly code: number; readonly message: string },
+  headers: ResponseHeaders = {},
 ): void {
   const text = `${encodeJSON(statusObject({ status: "Failure", message, reason, code }))}\n`;
   const length = String(Buffer.byteLength(text));

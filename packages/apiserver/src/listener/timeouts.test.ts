@@ -19,15 +19,15 @@ const pair = await issueCertificate(
 const serving = { ...pair, clientAuthority: authority.certificate };
 const authorization = "Bearer admin-token";
 
-/** The system's clock, but delays within these bounds pass when the test says so. */
-function partialClock(least: number, most: number): Clock & { pass(milliseconds: number): void } {
+/** The system's clock, except that delays within these bounds elapse when the test calls `pass`. */
+function partialClock(minDelay: number, maxDelay: number): Clock & { pass(milliseconds: number): void } {
   let ahead = 0;
   const timers = new Set<{ at: number; run: () => void }>();
   return {
     now: () => systemClock.now() + ahead,
     after(milliseconds, run) {
-      // A minute is the limit of a request.
-      if (milliseconds < least || milliseconds > most || milliseconds === 60_000)
+      // A minute is the timeout of a request.
+      if (milliseconds < minDelay || milliseconds > maxDelay || milliseconds === 60_000)
         return systemClock.after(milliseconds, run);
       const timer = { at: this.now() + milliseconds, run };
       timers.add(timer);
@@ -52,7 +52,7 @@ async function listening(t: TestContext, options: ListenOptions = {}, clock: Clo
 
 const tls = (port: number) => tlsConnect({ port, host: "127.0.0.1", ca: authority.certificate });
 
-test("who connects and shakes no hands is left", async (t) => {
+test("a connection without a TLS handshake is closed", async (t) => {
   const { port } = await listening(t, { timeouts: { header: 200 } });
   const socket = tcpConnect(port, "127.0.0.1");
   socket.on("error", () => {});
@@ -60,7 +60,7 @@ test("who connects and shakes no hands is left", async (t) => {
   await once(socket, "close");
 });
 
-test("who sends the header of a request byte by byte, or nothing, is left, by HTTP/1.1", async (t) => {
+test("a connection with slow or missing headers is closed over HTTP/1.1", async (t) => {
   const { port } = await listening(t, { timeouts: { header: 300 } });
   for (const text of ["GET /version HTTP/1.1\r\nHost: x\r\nX: ", ""]) {
     const socket = tls(port);
@@ -74,7 +74,7 @@ test("who sends the header of a request byte by byte, or nothing, is left, by HT
   }
 });
 
-test("a connection without a request is kept for a while, and then left, by HTTP/1.1", async (t) => {
+test("an idle connection is kept alive for a while, and then closed, over HTTP/1.1", async (t) => {
   const { port } = await listening(t, { timeouts: { idle: 300 } });
   const socket = tls(port);
   socket.write(`GET /livez HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n\r\n`);
@@ -82,7 +82,7 @@ test("a connection without a request is kept for a while, and then left, by HTTP
   await once(socket, "close");
 });
 
-test("a connection without a request is ended with a farewell, one with a watch is not, by HTTP/2", async (t) => {
+test("an idle connection is closed with GOAWAY, one with a watch is not, over HTTP/2", async (t) => {
   const clock = partialClock(1_000, 90_000);
   const { url } = await listening(t, {}, clock);
   const [idle, busy] = [0, 1].map(() => connect(url, { ca: authority.certificate }));
@@ -98,7 +98,7 @@ test("a connection without a request is ended with a farewell, one with a watch 
   await once((await ask(idle!, "/livez")).resume(), "close");
   const farewell = once(idle!, "goaway");
   const closed = once(idle!, "close");
-  // The server learns of the end of the request after its client.
+  // The server notices the end of the request after its client.
   const passing = setInterval(() => clock.pass(30_000), 20);
   assert.equal((await farewell)[0], 0);
   await closed;
@@ -115,7 +115,7 @@ async function ask(session: ReturnType<typeof connect>, path: string) {
   return stream;
 }
 
-test("who takes nothing of a large answer is cut off, by HTTP/1.1 and HTTP/2", async (t) => {
+test("a client that reads nothing of a large response is disconnected over HTTP/1.1 and HTTP/2", async (t) => {
   // A minute, and 20 MB at 64 KiB a second.
   const clock = partialClock(360_000, 400_000);
   const { port, url, call } = await listening(t, {}, clock);
@@ -133,7 +133,7 @@ test("who takes nothing of a large answer is cut off, by HTTP/1.1 and HTTP/2", a
   const stream = await ask(session, maps);
   await new Promise((resolve) => setTimeout(resolve, 100));
   clock.pass(1_000_000);
-  // What was sent before is still there; then comes the end.
+  // Bytes that were sent earlier still arrive; then the stream ends.
   const ended = [once(socket, "close"), once(stream, "close")];
   socket.resume();
   stream.resume();

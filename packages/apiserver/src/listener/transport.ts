@@ -1,7 +1,7 @@
 import type { ApiRequest, ApiResponse, Transport, UserInfo } from "@dray/client";
 import { ConnectionError } from "@dray/client";
 
-/** Carries requests to a server in the same process, as a user who is known. */
+/** Carries requests to a server in the same process, as a known user. */
 export function inProcessTransport(
   handle: (request: ApiRequest) => Promise<ApiResponse>,
   user: UserInfo,

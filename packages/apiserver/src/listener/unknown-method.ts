@@ -5,9 +5,9 @@ import { headersOf } from "../request/headers.ts";
 type Answer = (request: Omit<ApiRequest, "credential" | "signal">) => Promise<ApiResponse>;
 
 /**
- * Answers a request over HTTP/1.1 whose method Node's parser does not know (`FOO /api/v1/pods`), and which it
- * therefore hands over unread. To a resource that is a method like others: kube-apiserver answers 405. False where
- * this is something else.
+ * Responds to an HTTP/1.1 request whose method Node's parser does not know (`FOO /api/v1/pods`), and which it
+ * therefore passes on unparsed. For a resource, any method is valid syntax: kube-apiserver responds with 405.
+ * Returns false for other parse errors.
  */
 export function answerUnknownMethod(
   error: Error & { code?: string; rawPacket?: Buffer },
@@ -38,7 +38,7 @@ function headOf(text: string): Omit<ApiRequest, "credential" | "signal"> | undef
 }
 
 async function written(response: Extract<ApiResponse, { type: "body" }>): Promise<Buffer> {
-  // Loaded here: node:http brings all of fetch with it.
+  // Imported lazily: node:http loads all of fetch.
   const { STATUS_CODES } = await import("node:http");
   const body = response.bytes();
   const fields = Object.entries({

@@ -25,17 +25,17 @@ function fakeClock(): Clock & { pass(milliseconds: number): Promise<void> } {
 
 const event = (bytes: number): Uint8Array => new Uint8Array(bytes);
 
-/** Watchers by name; `cut` says who was cut off. */
+/** Creates watchers by name; `cut` lists those that were disconnected. */
 function watchers(waiting: WaitingBytes) {
   const cut: string[] = [];
   const hold = (name: string, of: Uint8Array, copied = 0, progress = () => 0) => {
-    const one: Waiting = { event: of, copied, progress, cutOff: () => cut.push(name) };
+    const one: Waiting = { event: of, copied, progress, abort: () => cut.push(name) };
     return waiting.hold(one);
   };
   return { cut, hold };
 }
 
-test("an event counts once, however many wait with it, and copies count each", () => {
+test("an event counts once, however many watchers wait with it; copies count individually", () => {
   const waiting = new WaitingBytes(fakeClock(), 1000);
   const { hold } = watchers(waiting);
   const shared = event(100);
@@ -48,7 +48,7 @@ test("an event counts once, however many wait with it, and copies count each", (
   assert.equal(waiting.total, 0);
 });
 
-test("below the limit nobody is cut off", async () => {
+test("below the limit no watcher is disconnected", async () => {
   const clock = fakeClock();
   const waiting = new WaitingBytes(clock, 100);
   const { cut, hold } = watchers(waiting);
@@ -57,7 +57,7 @@ test("below the limit nobody is cut off", async () => {
   assert.deepEqual(cut, []);
 });
 
-test("above the limit the slowest is cut off after a second, and no more than it takes", async () => {
+test("above the limit the slowest watchers are disconnected after a second, as few as necessary", async () => {
   const clock = fakeClock();
   const waiting = new WaitingBytes(clock, 100);
   const { cut, hold } = watchers(waiting);
@@ -72,7 +72,7 @@ test("above the limit the slowest is cut off after a second, and no more than it
   assert.equal(waiting.total, 90);
 });
 
-test("far above the limit nobody has a second", async () => {
+test("far above the limit watchers are disconnected at once", async () => {
   const clock = fakeClock();
   const waiting = new WaitingBytes(clock, 100);
   const { cut, hold } = watchers(waiting);
@@ -85,7 +85,7 @@ test("far above the limit nobody has a second", async () => {
   assert.deepEqual(cut, ["a"]);
 });
 
-test("those that read are not cut off before those that do not", async () => {
+test("watchers that read are disconnected last", async () => {
   const clock = fakeClock();
   const waiting = new WaitingBytes(clock, 100);
   const { cut, hold } = watchers(waiting);

@@ -1,22 +1,22 @@
 import type { Clock } from "@dray/client";
 
-/** Milliseconds for which a watcher may wait before it is cut off for the others. */
+/** Milliseconds for which a watcher may wait before it may be disconnected. */
 const grace = 1_000;
 
-/** Lets the event loop look at all connections. */
+/** Lets the event loop process all connections. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate);
 }
 
-/** What waits for one reader. */
+/** An event that waits for one reader. */
 export interface Waiting {
   /** The event, which may wait for other readers, too. */
   readonly event: Uint8Array;
-  /** Bytes of it that the connection has a copy of. */
+  /** Bytes of it that are copied into the buffers of the connection. */
   readonly copied: number;
-  /** Changes when the client shows that it reads. */
+  /** Changes when the client reads. */
   progress(): number;
-  cutOff(): void;
+  abort(): void;
 }
 
 interface Holder {
@@ -26,17 +26,20 @@ interface Holder {
 }
 
 /**
- * Bounds the bytes that wait behind all watchers together: the copies of their connections, and each event once,
- * however many watchers share it. Above the limit those are cut off that have waited for a second and read nothing,
- * the longest first; above twice the limit without the second. A watcher that reads never waits for them.
- * Upstream: k8s.io/apiserver/pkg/storage/cacher, which terminates watchers that do not take their events in time.
+ * Limits the bytes that wait for all watchers: the copies of their connections, and each event once, however
+ * many watchers share it. Above the limit, watchers that have waited for a second and read nothing are
+ * disconnected, the longest wait first; above twice the limit without that second. A watcher that reads never
+ * waits for them.
+ *
+ * Upstream: k8s.io/apiserver/pkg/storage/cacher, which terminates watchers that do not take their events in
+ * time.
  */
 export class WaitingBytes {
   readonly #clock: Clock;
   readonly #limit: number;
-  /** In the order in which they began to wait, or were last seen to read. */
+  /** In the order in which they began to wait, or last made progress. */
   readonly #holders = new Set<Holder>();
-  /** How many wait with each event. */
+  /** Number of watchers that wait with each event. */
   readonly #events = new Map<Uint8Array, number>();
   #total = 0;
   #cancel: (() => void) | undefined;
@@ -51,7 +54,7 @@ export class WaitingBytes {
     return this.#total;
   }
 
-  /** These bytes wait for their reader until the answer is called. */
+  /** Counts the bytes as waiting until the returned function is called. */
   hold(waiting: Waiting): () => void {
     const holder: Holder = { waiting, since: this.#clock.now(), progress: waiting.progress() };
     const { event, copied } = waiting;
@@ -63,7 +66,7 @@ export class WaitingBytes {
     return () => this.#remove(holder);
   }
 
-  /** Sees to it that the slowest are cut off when they may be, while there is too much. */
+  /** Disconnects the slowest watchers as soon as allowed, while the limit is exceeded. */
   #reclaim(): void {
     const [slowest] = this.#holders;
     if (this.#cutting || slowest === undefined || this.#total <= this.#limit) return;
@@ -71,27 +74,27 @@ export class WaitingBytes {
     this.#cancel = this.#clock.after(this.#graceOf(slowest), () => void this.#cutOffSlowest());
   }
 
-  /** Milliseconds for which this one may still wait. */
+  /** Milliseconds for which this watcher may still wait. */
   #graceOf({ since }: Holder): number {
     return this.#total > 2 * this.#limit ? 0 : Math.max(0, since + grace - this.#clock.now());
   }
 
   async #cutOffSlowest(): Promise<void> {
     this.#cutting = true;
-    // After a stall of our own what they have taken meanwhile is not known yet.
+    // After a stall of this process, its sockets have not reported their progress yet.
     await turns();
     for (const holder of [...this.#holders]) {
       if (this.#total <= this.#limit || this.#graceOf(holder) > 0) break;
-      if (this.#hasMoved(holder)) continue;
+      if (this.#hasProgressed(holder)) continue;
       this.#remove(holder);
-      holder.waiting.cutOff();
+      holder.waiting.abort();
     }
     this.#cutting = false;
     this.#reclaim();
   }
 
-  /** One that has read something is the last in the row again. */
-  #hasMoved(holder: Holder): boolean {
+  /** Moves a watcher that has made progress to the end. */
+  #hasProgressed(holder: Holder): boolean {
     const progress = holder.waiting.progress();
     if (progress === holder.progress) return false;
     holder.progress = progress;

@@ -8,7 +8,7 @@ const protobuf = "application/vnd.kubernetes.protobuf";
 const admin = { type: "bearer", token: "admin-token" } as const;
 const { signal } = new AbortController();
 
-test("a namespace is created by a protobuf body, as kubectl sends it, and answered in protobuf", async () => {
+test("a namespace is created by kubectl's protobuf body, with a protobuf response", async () => {
   const { server, call } = await testServer();
   const body = encodeProtobuf({ apiVersion: "v1", kind: "Namespace", metadata: { name: "n" } });
   const headers = { "content-type": protobuf, accept: `${protobuf},application/json` };
@@ -22,7 +22,7 @@ test("a namespace is created by a protobuf body, as kubectl sends it, and answer
   await server.close();
 });
 
-test("YAML is read and written", async () => {
+test("YAML is decoded and encoded", async () => {
   const { server, call } = await testServer();
   const yaml = { "content-type": "application/yaml", accept: "application/yaml" };
   const body = "metadata:\n  name: w\ndata:\n  a: 'yes'\n";
@@ -32,7 +32,7 @@ test("YAML is read and written", async () => {
   await server.close();
 });
 
-test("unknown and duplicate fields are warned of, or refused where the client is strict", async () => {
+test("unknown and duplicate fields are warnings, or errors in strict validation", async () => {
   const { server, call } = await testServer();
   const body = '{"metadata":{"name":"u"},"data":{"a":"1"},"nosuch":1,"data":{"b":"2"}}';
   const warned = await call("POST", maps, { body });
@@ -63,7 +63,7 @@ test("malformed bodies, unknown types and bodies that are too large change nothi
   await server.close();
 });
 
-test("server-side apply keeps what others own, and names the owner of what it would take", async () => {
+test("server-side apply keeps fields of other managers, and names the managers of conflicting fields", async () => {
   const { server, call } = await testServer();
   const apply = (manager: string, data: object, query = "") =>
     call("PATCH", `${maps}/a?fieldManager=${manager}${query}`, {
@@ -79,7 +79,7 @@ test("server-side apply keeps what others own, and names the owner of what it wo
   await server.close();
 });
 
-test("tables have the columns of kubectl, and metadata alone is metadata alone", async () => {
+test("tables have kubectl's columns, and PartialObjectMetadata only metadata", async () => {
   const { server, call } = await testServer();
   await call("POST", maps, { body: { metadata: { name: "t" }, data: { a: "1", b: "2" } } });
   const table = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io,application/json" };
@@ -97,7 +97,7 @@ test("tables have the columns of kubectl, and metadata alone is metadata alone",
   await server.close();
 });
 
-test("discovery names every resource, in both forms, and has not changed for who knows it already", async () => {
+test("discovery lists every resource, in both forms, and responds with 304 to a known ETag", async () => {
   const { server, call } = await testServer();
   const list = await call("GET", "/apis/resource.k8s.io/v1");
   const names = list.body.resources.map(({ name }: { name: string }) => name);
@@ -113,7 +113,7 @@ test("discovery names every resource, in both forms, and has not changed for who
   await server.close();
 });
 
-test("OpenAPI says that a patch knows fieldValidation, as kubectl asks before it applies", async () => {
+test("OpenAPI contains the parameter fieldValidation of patches, which kubectl checks before it applies", async () => {
   const { server, call } = await testServer();
   const index = JSON.parse((await call("GET", "/openapi/v3")).body);
   const { body } = await call("GET", index.paths["apis/resource.k8s.io/v1"].serverRelativeURL);
@@ -123,7 +123,7 @@ test("OpenAPI says that a patch knows fieldValidation, as kubectl asks before it
   await server.close();
 });
 
-test("an older version of a claim is another view of the same object", async () => {
+test("a claim can be read and written in an older version", async () => {
   const { server, call } = await testServer({ runtimeConfig: { "api/all": true } });
   const path = (version: string) => `/apis/resource.k8s.io/${version}/namespaces/default/resourceclaims`;
   const requests = [{ name: "r", deviceClassName: "gpu" }];
@@ -144,7 +144,7 @@ test("an older version of a claim is another view of the same object", async () 
   await server.close();
 });
 
-test("a watch as a table with an option that no table has is refused before it begins", async () => {
+test("a watch with an invalid table option is rejected before it begins", async () => {
   const { server, call } = await testServer();
   const headers = { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" };
   await call("POST", maps, { body: { metadata: { name: "t" } } });

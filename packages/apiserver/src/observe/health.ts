@@ -2,7 +2,7 @@ import { quoted } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import { bodyResponse, textResponse } from "../http/response.ts";
 
-/** A check of `/healthz`, `/livez` and `/readyz`: its name, and whether it passes. */
+/** A check of `/healthz`, `/livez` and `/readyz`. */
 export interface HealthCheck {
   readonly name: string;
   /** Only for `/readyz`: whether requests should be sent here, not whether the process works. */
@@ -12,7 +12,9 @@ export interface HealthCheck {
 
 const roots = ["/healthz", "/livez", "/readyz"];
 
-/** Serves the health paths: `ok`, one check, or with `?verbose` each of them. Undefined for other paths. */
+/**
+ * Responds to the health paths: `ok`, one check, or with `?verbose` each of them. Undefined for other paths.
+ */
 export function healthResponse(
   path: string,
   query: URLSearchParams,
@@ -51,7 +53,7 @@ function oneCheck(check: HealthCheck | undefined): ApiResponse {
   return bodyResponse(200, headers, () => "ok");
 }
 
-/** Steps of starting, under the names of kube-apiserver. */
+/** Start-up steps, by kube-apiserver's names. */
 const afterStart = [
   "start-apiserver-admission-initializer",
   "generic-apiserver-start-informers",
@@ -61,7 +63,7 @@ const afterStart = [
   "bootstrap-controller",
 ];
 
-/** The checks of a server on this storage, which has ended when `ended` says so. */
+/** Returns the checks of a server on this storage; `ended` reports whether it has stopped. */
 export function healthChecks(
   storage: { readonly healthy: boolean },
   ended: () => boolean,
@@ -72,13 +74,13 @@ export function healthChecks(
     { name: "etcd", passes: () => storage.healthy },
     { name: "etcd-readiness", readiness: true, passes: () => storage.healthy },
     { name: "informer-sync", readiness: true, passes: () => true },
-    // What follows has been done before the server answers anything.
+    // These steps are done before the server accepts requests.
     ...afterStart.map((name) => ({ name: `poststarthook/${name}`, passes: () => true })),
     { name: "shutdown", readiness: true, passes: () => !ended() },
   ];
 }
 
-/** The checks as the metric that objectives are measured by (`/metrics/slis`, KEP-3466). */
+/** Formats the checks as the metric for service level indicators (`/metrics/slis`, KEP-3466). */
 export function healthText(checks: readonly HealthCheck[]): string {
   const lines = ["# TYPE kubernetes_healthcheck gauge"];
   for (const { name, readiness, passes } of checks) {

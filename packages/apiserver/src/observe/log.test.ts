@@ -10,7 +10,7 @@ import { testServer } from "../testing/test-server.ts";
 const now = Date.now();
 const pods = "/api/v1/namespaces/default/pods";
 
-test("logs come from the kubelet of the pod's node, asked with the server's own certificate", async () => {
+test("logs come from the kubelet of the pod's node, requested with the server's own certificate", async () => {
   const authority = await createAuthority("test-ca", now);
   const own = await issueCertificate(authority, { commonName: "kubelet-client", usages: ["client"] }, now);
   const theirs = await issueCertificate(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testServer } from "../testing/test-server.ts";
 
-test("requests are counted by what they are about, and what clients make up under no name", async () => {
+test("requests are counted by resource, and unknown names have no labels", async () => {
   const { server, call } = await testServer();
   const lines = async (): Promise<string[]> => (await call("GET", "/metrics")).body.split("\n");
   const requests = async (): Promise<string[]> =>

@@ -4,44 +4,45 @@ import type { ServedResource } from "../kinds/resources.ts";
 import type { RequestInfo } from "../request/info.ts";
 import type { Storage } from "../storage/storage.ts";
 
-/** Upper bounds of the histogram of durations, in seconds, as upstream has them. */
+/** Upper bounds of the histogram of durations, in seconds, as upstream. */
 const bounds = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 ];
-/** Verbs whose metric is not named like them. */
+/** Verbs whose label differs from their name. */
 const verbs: Readonly<Record<string, string | undefined>> = {
   create: "POST",
   update: "PUT",
 };
 
-/** Methods that have a metric of their own; all others share one (OtherRequestMethod). */
+/** Methods with a label of their own; all others share one (OtherRequestMethod). */
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** The requests of one kind. */
+/** Counters of requests with the same labels. */
 interface Counted {
   readonly byCode: Map<number, number>;
-  /** How long they took, by bound, not cumulative; the last is beyond all bounds. */
+  /** Counts by bound, not cumulative; the last is the overflow bucket. */
   readonly durations: number[];
   /** Seconds. */
   sum: number;
 }
 
-/** Counts what the server does, under the names of kube-apiserver. */
+/** A response to count. */
+interface CountedResponse {
+  readonly method: string;
+  readonly info: RequestInfo | undefined;
+  /** Undefined for unknown names: they get no labels, because the number of labels must be bounded. */
+  readonly served: ServedResource | undefined;
+  readonly code: number;
+  /** Milliseconds until the response began. */
+  readonly milliseconds: number;
+}
+
+/** Counts the server's work, with kube-apiserver's metric names. */
 export class Metrics {
   /** By their labels. */
   readonly #requests = new Map<string, Counted>();
 
-  /**
-   * One request has been answered; `milliseconds` up to the beginning of the answer. `served` is the resource that it is
-   * about, where there is one: what clients make up has no labels, of which there must not be more and more.
-   */
-  count(
-    method: string,
-    info: RequestInfo | undefined,
-    served: ServedResource | undefined,
-    code: number,
-    milliseconds: number,
-  ): void {
+  count({ method, info, served, code, milliseconds }: CountedResponse): void {
     const labels = labelsOf(method, info, served);
     let counted = this.#requests.get(labels);
     if (counted === undefined) {
@@ -56,7 +57,7 @@ export class Metrics {
     counted.sum += seconds;
   }
 
-  /** The text exposition format of Prometheus. */
+  /** Returns the text exposition format of Prometheus. */
   text(storage: Storage, limiter: Limiter, log: Log): string {
     const lines = ["# TYPE apiserver_request_total counter"];
     for (const [labels, { byCode }] of this.#requests) {

@@ -15,18 +15,18 @@ import {
   withManagedFields,
 } from "./managed-fields.ts";
 import type { ObjectType } from "./object-type.ts";
-import { mergeApplied, ownable, takeOver } from "./ownership.ts";
+import { mergeApplied, ownable, updateOwnership } from "./ownership.ts";
 import { reconcile } from "./reconcile.ts";
 import { strip, tracked } from "./track-update.ts";
 
 export interface ApplyOptions {
-  /** The stored object in the version of the request; undefined where it is being created. */
+  /** The stored object in the version of the request; undefined on create. */
   readonly live: JsonObject | undefined;
-  /** The decoded body of the request, as sent: no defaults, nothing converted. */
+  /** The decoded body of the request, as sent: without defaults and conversion. */
   readonly applied: JsonObject;
   /** The request's `fieldManager`. */
   readonly manager: string;
-  /** Take over what others own. */
+  /** Takes ownership of conflicting fields. */
   readonly force: boolean;
   readonly type: ObjectType;
   /** "" for the object itself. */
@@ -35,18 +35,19 @@ export interface ApplyOptions {
   readonly now: string;
 }
 
-/** Owns what was there before the first apply to an object without managedFields. */
+/** Manager of the fields that existed before the first apply to an object without managedFields. */
 const beforeFirstApply = "before-first-apply";
 
 /**
- * Server-side apply. Returns the new object with its managedFields: the applied fields over the live ones, without
- * those that the manager applied before and now leaves out, unless others own them.
+ * Server-side apply. Returns the new object with its managedFields: the applied fields over the live ones,
+ * without fields that the manager applied before and now omits, unless other managers own them.
  *
- * The result is as raw as a request body: it must still be decoded (nulls mean unset), defaulted and validated. An
- * apply that changes nothing returns the fields of the live object as they are, and leaves the times of entries alone.
+ * The result is unvalidated like a request body: it must still be decoded (nulls mean unset), defaulted and
+ * validated. An apply that changes nothing returns the fields of the live object unchanged, and keeps the
+ * times of entries.
  *
- * Errors: 409 with a cause for each field that another manager owns with another value; 400 for a body of another
- * kind or version, or with managedFields; 500 for one that does not fit the schema.
+ * Errors: 409 with a cause for each field that another manager owns with another value; 400 for a body of
+ * another kind or version, or with managedFields; 500 for one that does not match the schema.
  */
 export function apply(options: ApplyOptions): JsonObject {
   const { type, applied, manager } = options;
@@ -74,7 +75,7 @@ function checkBody(type: ObjectType, applied: JsonObject): void {
   const apiVersion = textOf(applied, "apiVersion");
   const kind = textOf(applied, "kind");
   if (apiVersion !== type.apiVersion || kind !== type.kind) {
-    // What is no group with a version counts as nothing at all.
+    // An invalid group version counts as empty.
     const sent = apiVersion.split("/").length > 2 ? qualified("", "") : qualified(apiVersion, kind);
     throw StatusError.of("BadRequest", `invalid object type: ${sent}`);
   }
@@ -119,17 +120,17 @@ function merge(options: ApplyOptions, live: JsonObject, managed: Managed): Outco
   const withOwn: Managed = new Map(managed);
   const own: ManagedEntry = { ...identity, apiVersion: type.apiVersion, time: last?.time, fields: set };
   withOwn.set(key, own);
-  const merged = mergeApplied(type, live, applied, withOwn, last);
-  const taken = takeOver({ type, subresource, before: live, after: merged }, withOwn, key);
+  const merged = mergeApplied({ type, live, applied }, withOwn, last);
+  const ownership = updateOwnership({ type, subresource, before: live, after: merged }, withOwn, key);
   const changed = !jsonEqual(live, merged);
-  const result = taken.managed;
+  const result = ownership.managed;
   const fields = strip(set);
   if (isEmptySet(fields)) result.delete(key);
   else result.set(key, entryFor(own, last, fields, changed ? options.now : last?.time));
-  return { object: changed ? merged : live, managed: result, conflicts: taken.conflicts };
+  return { object: changed ? merged : live, managed: result, conflicts: ownership.conflicts };
 }
 
-/** The entry of an applier; the last one where it still says the same. */
+/** Returns the entry of an applier: the last one if it is unchanged. */
 function entryFor(
   own: ManagedEntry,
   last: ManagedEntry | undefined,

@@ -2,8 +2,9 @@ import { isObject } from "../json/values.ts";
 import type { TypeSchema } from "./type-schema.ts";
 
 /**
- * Yields the paths of all atomic lists, maps and structs of an object: `.spec.selector`. As in upstream, entries of
- * maps without declared fields are skipped.
+ * Yields the paths of all atomic lists, maps and structs of an object: `.spec.selector`. As in upstream,
+ * entries of maps without declared fields are skipped.
+ *
  * Upstream: pkg/admission/plugin/policy/mutating/patch/smd.go, findAtomics
  */
 export function* atomicPaths({ map, list }: TypeSchema, value: unknown, path = ""): Generator<string> {

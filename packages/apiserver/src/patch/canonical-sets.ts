@@ -1,38 +1,43 @@
-import { canonicalSets, type FieldSet, type FieldSetBuilder, leaf } from "./field-set.ts";
-import { type PathElement, sortElements } from "./path-element.ts";
+import type { FieldSet, FieldSetBuilder } from "./field-set.ts";
+import { canonicalSets, leaf } from "./field-set.ts";
+import type { PathElement } from "./path-element.ts";
+import { sortElements } from "./path-element.ts";
 
-/** A node of a set and the ways on from it, by one element more and what is below that. */
+/** A node of a set, and the steps to nodes with one more element and its children. */
 interface Step {
   readonly ways: Map<string, Map<FieldSet, Step>>;
-  /** The node itself, once somebody has asked for it. */
+  /** The node itself, created on first use. */
   set: FieldSet | undefined;
 }
 
-/** Maximum number of kept steps, since clients can make up any name; a long name counts for several. */
+/**
+ * Maximum number of cached steps, so that names chosen by clients do not accumulate; a long one counts as
+ * several.
+ */
 const maxSteps = 4096;
 const usualLength = 64;
-/** Nodes of more elements are rarely equal: they are not kept. */
-const maxElements = 256;
+/** Nodes with more elements are too rarely equal to be cached. */
+const maxCachedElements = 256;
 
 /**
- * Nodes in canonical order and frozen, by how they were put together: objects that are made alike, as the pods of a
- * template are, share them, and they are not even built again.
+ * Interned nodes, in canonical order and frozen, by their elements: objects that are created alike, such as
+ * the pods of a template, share them and need not build them again.
  */
-export class Nodes {
+export class NodeCache {
   readonly #prefix: string;
   readonly #member: boolean;
   #count = 0;
   #start = stepTo(leaf);
 
-  /** `prefix`: what stands before the names of elements. `member`: the node belongs to the set itself. */
+  /** `prefix`: the prefix of element names. `member`: the node belongs to the set itself. */
   constructor(prefix: string, member: boolean) {
     this.#prefix = prefix;
     this.#member = member;
   }
 
-  /** The node of the elements of those names, each with what is below it. */
+  /** Returns the node with elements of these names and their children. */
   of(names: readonly string[], below: readonly FieldSet[]): FieldSet {
-    if (names.length > maxElements) return this.#build(names, below);
+    if (names.length > maxCachedElements) return this.#build(names, below);
     let step = this.#start;
     for (const [i, name] of names.entries()) step = this.#next(step, name, below[i]!);
     if (step.set === undefined) {
@@ -79,10 +84,12 @@ export class Nodes {
 
 const stepTo = (set: FieldSet | undefined): Step => ({ ways: new Map(), set });
 
-const members = new Nodes("", true);
-const others = new Nodes("", false);
+const members = new NodeCache("", true);
+const others = new NodeCache("", false);
 
-/** The set with its elements in canonical order, all the way down; equal sets are mostly the same object. */
+/**
+ * Returns the set with its elements in canonical order at all levels; equal sets are usually the same object.
+ */
 export function encodeFieldSet(set: FieldSet): FieldSet {
   if (set === leaf || canonicalSets.has(set)) return set;
   const names: string[] = [];

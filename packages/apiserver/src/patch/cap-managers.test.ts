@@ -16,7 +16,7 @@ const entry = (index: number, apiVersion = "v1"): object => ({
 const capped = (entries: readonly object[]): readonly Record<string, unknown>[] =>
   encodeManaged(capManagers(decodeManaged(entries))) as readonly Record<string, unknown>[];
 
-test("the oldest of many managers become one, which owns all that they owned", () => {
+test("the oldest of many managers are merged into one with all their fields", () => {
   const entries = capped(Array.from({ length: 3000 }, (_, index) => entry(index)));
   assert.equal(entries.length, 10);
   const [bucket] = entries;
@@ -26,7 +26,7 @@ test("the oldest of many managers become one, which owns all that they owned", (
   assert.deepEqual(bucket?.["time"], (entry(2990) as { time: string }).time);
 });
 
-test("each version has a bucket of its own, and one that is there is filled further", () => {
+test("each version has a bucket of its own, and an existing one is extended", () => {
   const first = capped(Array.from({ length: 14 }, (_, index) => entry(index)));
   const again = capped([...first, entry(20), entry(21)]);
   assert.equal(again.length, 10);
@@ -38,7 +38,7 @@ test("each version has a bucket of its own, and one that is there is filled furt
   assert.equal(mixed.filter(({ manager }) => manager === "ancient-changes").length, 2);
 });
 
-test("the union of many sets is what is left when they are joined one after the other", () => {
+test("the union of many sets equals their pairwise unions", () => {
   const sets: readonly FieldSet[] = [
     { "f:a": {}, "f:b": { "f:c": {} } },
     { "f:b": { ".": {}, "f:d": {} } },

@@ -1,14 +1,14 @@
 import { type FieldSet, unionAll } from "./field-set.ts";
 import { compareText, entryKey, type Managed, type ManagedEntry, withFields } from "./managed-fields.ts";
 
-const maximumUpdaters = 10;
+const maxUpdaters = 10;
 const bucketManager = "ancient-changes";
 
-/** Merges the oldest updaters of each version into one entry until no more than ten updaters are left. */
+/** Merges the oldest updaters of each version into one entry until at most ten updaters are left. */
 export function capManagers(managed: Managed): Managed {
   let updaters = 0;
   for (const entry of managed.values()) if (entry.operation === "Update") updaters++;
-  if (updaters <= maximumUpdaters) return managed;
+  if (updaters <= maxUpdaters) return managed;
 
   const result: Managed = new Map(managed);
   const oldestFirst = [...managed]
@@ -17,7 +17,7 @@ export function capManagers(managed: Managed): Managed {
   const firstOfVersion = new Map<string, string>();
   const buckets = new Map<string, FieldSet[]>();
   for (const [key, entry] of oldestFirst) {
-    if (updaters <= maximumUpdaters) break;
+    if (updaters <= maxUpdaters) break;
     const first = firstOfVersion.get(entry.apiVersion);
     if (first === undefined) {
       firstOfVersion.set(entry.apiVersion, key);

@@ -2,12 +2,12 @@ import { ForeignValue } from "@dray/cel";
 import { goSyntax, goText, goType } from "../json/go-text.ts";
 import { isNumeric, isObject, type JsonObject } from "../json/values.ts";
 import { elementText, listElement, UnkeyedElementError } from "./path-element.ts";
-import type { ListSchema, MapSchema, ScalarSort, TypeSchema } from "./type-schema.ts";
-import { isScalar, type Sort, sortFor } from "./typed-walk.ts";
+import type { ListSchema, MapSchema, ScalarType, TypeSchema } from "./type-schema.ts";
+import { isScalar, type ValueType, valueTypeFor } from "./typed-walk.ts";
 
 /**
- * Why an object does not fit its schema, in the words of upstream's structured merge; undefined where it fits.
- * Fields that are not declared, values of another sort, elements of lists that occur twice.
+ * Returns why an object does not match its schema, with the messages of upstream's structured merge;
+ * undefined if it does. Checks for undeclared fields, values of another type, duplicate list elements.
  */
 export function typedProblem(schema: TypeSchema, object: unknown): string | undefined {
   const problems: string[] = [];
@@ -17,18 +17,18 @@ export function typedProblem(schema: TypeSchema, object: unknown): string | unde
 }
 
 function check(problems: string[], schema: TypeSchema, value: unknown, path: string): void {
-  const sort = value instanceof ForeignValue ? onlySort(schema) : sortFor(schema, value);
+  const valueType = value instanceof ForeignValue ? expectedType(schema) : valueTypeFor(schema, value);
   if (value === null) return;
-  if (sort === "map") checkMap(problems, schema.map as MapSchema, value, path);
-  else if (sort === "list") checkList(problems, schema.list as ListSchema, value, path);
+  if (valueType === "map") checkMap(problems, schema.map as MapSchema, value, path);
+  else if (valueType === "list") checkList(problems, schema.list as ListSchema, value, path);
   else {
     const problem = scalarProblem(schema.scalar ?? "any", value);
     if (problem !== undefined) problems.push(at(path, problem));
   }
 }
 
-/** The sort that a schema expects of a value that fits none of its sorts. */
-function onlySort({ map, scalar }: TypeSchema): Sort {
+/** Returns the type that a schema expects for a value of a wrong type. */
+function expectedType({ map, scalar }: TypeSchema): ValueType {
   if (map !== undefined) return "map";
   return scalar === undefined ? "list" : "scalar";
 }
@@ -37,8 +37,8 @@ function at(path: string, problem: string): string {
   return path === "" ? problem : `${path}: ${problem}`;
 }
 
-function scalarProblem(sort: ScalarSort, value: unknown): string | undefined {
-  switch (sort) {
+function scalarProblem(valueType: ScalarType, value: unknown): string | undefined {
+  switch (valueType) {
     case "number":
       return isNumeric(value) ? undefined : `expected numeric (int or float), got ${goType(value)}`;
     case "string":

@@ -9,10 +9,10 @@ import {
 } from "./field-set.ts";
 import { itemsByElement, type PathElement } from "./path-element.ts";
 import { type ListSchema, type MapSchema, type TypeSchema, trackedType } from "./type-schema.ts";
-import { asList, type Sort, sortFor } from "./typed-walk.ts";
+import { asList, type ValueType, valueTypeFor } from "./typed-walk.ts";
 import { wholeFields } from "./whole-fields.ts";
 
-/** How two objects of one type differ, field by field. */
+/** The difference of two objects of one type, by field. */
 export interface Comparison {
   readonly removed: FieldSet;
   readonly modified: FieldSet;
@@ -20,8 +20,8 @@ export interface Comparison {
 }
 
 /**
- * Compares two objects. Parts that are the same object are not looked into.
- * Throws UnkeyedElementError where elements of a list cannot be told apart.
+ * Compares two objects. Identical (===) parts are skipped. Throws UnkeyedElementError if list elements cannot
+ * be identified.
  */
 export function compare(schema: TypeSchema, before: unknown, after: unknown): Comparison {
   const walk = new CompareWalk();
@@ -29,12 +29,12 @@ export function compare(schema: TypeSchema, before: unknown, after: unknown): Co
   return walk;
 }
 
-/** True where nothing differs. */
+/** Returns true if nothing differs. */
 export function isSame(comparison: Comparison): boolean {
   return comparison.removed === emptySet && comparison.modified === emptySet && comparison.added === emptySet;
 }
 
-/** The comparison without some fields and all below them. */
+/** Returns the comparison without some fields and their descendants. */
 export function excluding(comparison: Comparison, ignored: FieldSet): Comparison {
   if (isSame(comparison)) return comparison;
   return {
@@ -47,7 +47,7 @@ export function excluding(comparison: Comparison, ignored: FieldSet): Comparison
 type Outcome = "removed" | "modified" | "added";
 
 class CompareWalk implements Comparison {
-  // Shared until something differs: most parts of most objects do not.
+  // Shared until something differs: most parts of most objects are equal.
   removed: FieldSet = emptySet;
   modified: FieldSet = emptySet;
   added: FieldSet = emptySet;
@@ -68,17 +68,17 @@ class CompareWalk implements Comparison {
   }
 
   #both(schema: TypeSchema, before: unknown, after: unknown): void {
-    const sort = sortFor(schema, after);
+    const valueType = valueTypeFor(schema, after);
     if (before !== null) {
-      const other = sortFor(schema, before);
-      if (other !== sort) this.#bySort(other, schema, before, after);
+      const other = valueTypeFor(schema, before);
+      if (other !== valueType) this.#byValueType(other, schema, before, after);
     }
-    this.#bySort(sort, schema, before, after);
+    this.#byValueType(valueType, schema, before, after);
   }
 
-  #bySort(sort: Sort, schema: TypeSchema, before: unknown, after: unknown): void {
-    if (sort === "map") this.#map(schema.map as MapSchema, before, after);
-    else if (sort === "list") this.#list(schema.list as ListSchema, before, after);
+  #byValueType(valueType: ValueType, schema: TypeSchema, before: unknown, after: unknown): void {
+    if (valueType === "map") this.#map(schema.map as MapSchema, before, after);
+    else if (valueType === "list") this.#list(schema.list as ListSchema, before, after);
     else this.#leaf(before, after);
   }
 
@@ -89,7 +89,7 @@ class CompareWalk implements Comparison {
   #map(schema: MapSchema, before: unknown, after: unknown): void {
     const left = isObject(before) ? before : undefined;
     const right = isObject(after) ? after : undefined;
-    // Nothing on either side: a leaf, which keeps empty and null apart.
+    // Empty on both sides: a leaf, which distinguishes empty and null.
     if (schema.atomic || (isBare(left) && isBare(right))) {
       this.#leaf(before, after);
       return;
@@ -125,7 +125,7 @@ class CompareWalk implements Comparison {
     }
   }
 
-  /** Elements that occur more than once are owned as a whole, by their path alone. */
+  /** Elements that occur more than once are owned as a whole, by their path. */
   #items(
     schema: ListSchema,
     element: PathElement,

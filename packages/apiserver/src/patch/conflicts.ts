@@ -9,7 +9,7 @@ export interface Conflict {
   readonly fields: FieldSet;
 }
 
-/** 409 with a cause for each field (reason FieldManagerConflict): kubectl shows them one by one. */
+/** Creates a 409 with a cause for each field (reason FieldManagerConflict), which kubectl prints. */
 export function conflictError(conflicts: ReadonlyMap<string, Conflict>): StatusError {
   const groups = [...conflicts]
     .sort(([a], [b]) => compareText(a, b))
@@ -35,7 +35,7 @@ export function conflictError(conflicts: ReadonlyMap<string, Conflict>): StatusE
   return StatusError.of("Conflict", `Apply failed with ${what}`, { causes });
 }
 
-/** `"m"`, for updaters with the version that they used. */
+/** `"m"`; for updaters with their version. */
 function managerText(entry: ManagedEntry): string {
   const part = entry.subresource === "" ? "" : ` with subresource ${quoted(entry.subresource)}`;
   const version = entry.operation === "Update" ? ` using ${entry.apiVersion}` : "";

@@ -1,11 +1,11 @@
 import { StatusError } from "@dray/api";
 
-/** 500 without a reason: how the API server answers for an error of its patch libraries that it does not know. */
+/** Creates a 500 without a reason: the API server's response to an unknown error of its patch libraries. */
 export function plainError(message: string): StatusError {
   return new StatusError({ status: "Failure", message, code: 500 });
 }
 
-/** 422 whose text says nothing: a patch that does not apply. */
+/** Creates a 422 with an empty message: a patch that does not apply. */
 export function rejected(): StatusError {
   return new StatusError({
     status: "Failure",

@@ -3,11 +3,11 @@ import { canonicalElement, elementText, type PathElement, sortElements } from ".
 import type { TypeSchema } from "./type-schema.ts";
 
 /**
- * A set of fields, in the form in which managedFields carry it (FieldsV1): each key is a path element, its value the
- * set below it. An element belongs to the set itself if nothing is below it, or if it holds ".".
+ * A set of fields in the encoding of managedFields (FieldsV1): each key is a path element, its value the set
+ * of its children. An element belongs to the set itself if it has no children, or if it contains ".".
  *
- * Sets are never changed once built; results share the parts that are unchanged, down to identity, so that a set
- * that an operation leaves alone comes back as it is.
+ * Sets are immutable; results share unchanged parts, down to identity, so that an operation without effect
+ * returns its argument.
  */
 export interface FieldSet {
   readonly [element: PathElement]: FieldSet;
@@ -22,12 +22,12 @@ const self = ".";
 export const leaf: FieldSetBuilder = Object.freeze({});
 export const emptySet: FieldSet = leaf;
 
-/** True if nothing belongs to the set. */
+/** Returns true if the set is empty. */
 export function isEmptySet(set: FieldSet): boolean {
   return !hasBelow(set);
 }
 
-/** Whether the element that holds this node belongs to the set itself. */
+/** Reports whether the element with this node belongs to the set itself. */
 function isMember(node: FieldSet | undefined): boolean {
   return node === leaf || (node !== undefined && (self in node || isEmpty(node)));
 }
@@ -38,8 +38,9 @@ function hasBelow(node: FieldSet): boolean {
 }
 
 /**
- * Adds the field at that path, and what is below it, to a set that was built by this alone. Nodes with nothing below
- * them are the one `leaf`: to look into a node of thousands takes too long for each of them.
+ * Adds the field at that path, and its children, to a set that was built only with this function. Nodes
+ * without children are the shared `leaf`: checking nodes with thousands of elements for emptiness would take
+ * too long.
  */
 export function insertPath(set: FieldSetBuilder, path: readonly PathElement[], below: FieldSet = leaf): void {
   let node = set;
@@ -61,7 +62,7 @@ export function insertPath(set: FieldSetBuilder, path: readonly PathElement[], b
   node[last] = (known === undefined ? below : unionNode(known, below)) as FieldSetBuilder;
 }
 
-/** The set of the given paths. */
+/** Returns the set of the given paths. */
 export function setOf(...paths: readonly (readonly PathElement[])[]): FieldSet {
   const set: FieldSetBuilder = {};
   for (const path of paths) insertPath(set, path);
@@ -77,18 +78,18 @@ export function hasPath(set: FieldSet, path: readonly PathElement[]): boolean {
   return isMember(node);
 }
 
-/** Whether an element at the top belongs to the set. */
+/** Reports whether a top-level element belongs to the set. */
 export function hasElement(set: FieldSet, element: PathElement): boolean {
   return isMember(set[element]);
 }
 
-/** The set below an element; undefined where nothing is. */
+/** Returns the set below an element; undefined if it is empty. */
 export function below(set: FieldSet, element: PathElement): FieldSet | undefined {
   const node = set[element];
   return node !== undefined && hasBelow(node) ? node : undefined;
 }
 
-/** What belongs to either. */
+/** Returns the union of two sets. */
 export function union(left: FieldSet, right: FieldSet): FieldSet {
   if (left === right || !hasBelow(right)) return left;
   if (!hasBelow(left)) return right;
@@ -105,7 +106,7 @@ export function union(left: FieldSet, right: FieldSet): FieldSet {
   return result ?? left;
 }
 
-/** What belongs to any of many sets: to join them one after the other takes a copy for each. */
+/** Returns the union of many sets: pairwise unions would copy the result for each. */
 export function unionAll(sets: readonly FieldSet[]): FieldSet {
   const [first = emptySet] = sets;
   if (sets.every((set) => set === first)) return first;
@@ -133,7 +134,7 @@ function unionNode(left: FieldSet, right: FieldSet): FieldSet {
   return withSelf(below, hasBelow(below) && (isMember(left) || isMember(right)));
 }
 
-/** The node with or without "."; `node` itself where it fits. */
+/** Returns the node with or without "."; `node` itself if unchanged. */
 function withSelf(node: FieldSet, member: boolean): FieldSet {
   if (self in node === member) return node;
   if (member) return { [self]: leaf, ...node };
@@ -141,13 +142,13 @@ function withSelf(node: FieldSet, member: boolean): FieldSet {
   return rest;
 }
 
-/** A node made of a set below and a mark; undefined where neither is left. */
+/** Returns a node with these children and membership; undefined if both are empty. */
 function nodeOf(below: FieldSet, member: boolean): FieldSet | undefined {
   if (hasBelow(below)) return withSelf(below, member);
   return member ? leaf : undefined;
 }
 
-/** Whether all that belongs to the one set belongs to the other. */
+/** Reports whether the first set is a subset of the second. */
 export function isSubset(set: FieldSet, other: FieldSet): boolean {
   if (set === other) return true;
   for (const element in set) {
@@ -158,7 +159,7 @@ export function isSubset(set: FieldSet, other: FieldSet): boolean {
   return true;
 }
 
-/** What belongs to both. */
+/** Returns the intersection of two sets. */
 export function intersection(left: FieldSet, right: FieldSet): FieldSet {
   if (left === right) return left;
   const result: FieldSetBuilder = {};
@@ -173,12 +174,12 @@ export function intersection(left: FieldSet, right: FieldSet): FieldSet {
   return result;
 }
 
-/** What belongs to the left set and not to the right one. A field outlives its parent. */
+/** Returns the elements of the left set that are not in the right one. Children of removed fields stay. */
 export function difference(left: FieldSet, right: FieldSet): FieldSet {
   return subtract(left, right, false);
 }
 
-/** As `difference`, but a field in the right set takes all below it along. */
+/** Like `difference`, but a field in the right set also removes its descendants. */
 export function recursiveDifference(left: FieldSet, right: FieldSet): FieldSet {
   return subtract(left, right, true);
 }
@@ -200,7 +201,7 @@ function subtract(left: FieldSet, right: FieldSet, recursive: boolean): FieldSet
   return result ?? left;
 }
 
-/** With the named fields of structs on the way to each member. */
+/** Adds the named struct fields on the path to each member. */
 export function withNamedFields(set: FieldSet, schema: TypeSchema | undefined): FieldSet {
   let result: FieldSetBuilder | undefined;
   for (const element in set) {
@@ -220,7 +221,7 @@ export function withNamedFields(set: FieldSet, schema: TypeSchema | undefined): 
   return result ?? set;
 }
 
-/** Calls back for each field of the set, members of a level before what is below it, as `.spec.a[name="b"].c`. */
+/** Visits each field of the set, as `.spec.a[name="b"].c`: members of a level before descendants. */
 export function eachPath(set: FieldSet, visit: (path: readonly PathElement[]) => void): void {
   visitPaths(set, [], visit);
 }
@@ -240,15 +241,15 @@ export function pathText(path: readonly PathElement[]): string {
 }
 
 /**
- * A set as a client or the store has it, with the text of its elements made canonical; the very object where it
- * already is. Throws an Error for what is no set.
+ * Decodes a set of a client or the store, with canonical path elements; returns the same object if it is
+ * canonical already. Throws an Error if it is malformed.
  */
 export function decodeFieldSet(fields: unknown): FieldSet {
   if (fields === null || fields === undefined) return emptySet;
   return isCanonical(fields) ? fields : canonicalSet(fields);
 }
 
-/** Frozen sets that are known to be canonical: those that `encodeFieldSet` has given. */
+/** Frozen sets that are known to be canonical: results of `encodeFieldSet`. */
 export const canonicalSets = new WeakSet<FieldSet>();
 
 function isCanonical(fields: unknown): fields is FieldSet {

@@ -2,20 +2,20 @@ import { isEmpty, isObject } from "../json/values.ts";
 import { type FieldSet, type FieldSetBuilder, leaf } from "./field-set.ts";
 import { listElement, type PathElement } from "./path-element.ts";
 import type { TypeSchema } from "./type-schema.ts";
-import { asList, sortFor } from "./typed-walk.ts";
+import { asList, valueTypeFor } from "./typed-walk.ts";
 
-/** The fields that an object sets. Throws UnkeyedElementError. */
+/** Returns the fields that an object sets. Throws UnkeyedElementError. */
 export function fieldsOf(schema: TypeSchema, object: unknown): FieldSet {
   const set: FieldSetBuilder = {};
   collect(schema, object, set);
   return set;
 }
 
-/** Fills in what lies below a value; returns whether the value itself is owned. */
+/** Adds the fields below a value; returns whether the value itself is owned. */
 function collect(schema: TypeSchema, value: unknown, node: FieldSetBuilder): boolean {
-  const sort = sortFor(schema, value);
-  if (sort === "scalar") return true;
-  if (sort === "list") {
+  const valueType = valueTypeFor(schema, value);
+  if (valueType === "scalar") return true;
+  if (valueType === "list") {
     const list = schema.list;
     if (list === undefined || list.relation === "atomic") return true;
     const seen = new Map<PathElement, number>();
@@ -26,7 +26,7 @@ function collect(schema: TypeSchema, value: unknown, node: FieldSetBuilder): boo
     });
     for (const { element, item } of elements) {
       const below: FieldSetBuilder = {};
-      // Elements that occur twice are owned without what is below them.
+      // Duplicate elements are owned without their children.
       if (seen.get(element) === 1) collect(list.element, item, below);
       attach(node, element, below, true, item);
     }
@@ -47,7 +47,7 @@ function collect(schema: TypeSchema, value: unknown, node: FieldSetBuilder): boo
   return false;
 }
 
-/** `owned`: also where something is below it. */
+/** `owned`: the element is a member even if it has children. */
 function attach(
   node: FieldSetBuilder,
   element: PathElement,

@@ -1,7 +1,7 @@
 import { emptySet, type FieldSet, setOf } from "./field-set.ts";
 import type { ObjectType } from "./object-type.ts";
 
-/** Fields that the server keeps for itself: never part of an entry. */
+/** Fields that only the server sets: never part of an entry. */
 export const serverFields: FieldSet = setOf(
   ["f:apiVersion"],
   ["f:kind"],
@@ -23,7 +23,10 @@ const status = setOf(["f:status"]);
 const spec = setOf(["f:spec"]);
 const allButStatus = setOf(["f:metadata"], ["f:spec"]);
 
-/** Kinds whose `status` keeps more than the spec as it is. Upstream: GetResetFields of each status strategy */
+/**
+ * Kinds for which a write of `status` resets more than the spec. Upstream: GetResetFields of each status
+ * strategy
+ */
 const byStatus: ReadonlyMap<string, FieldSet> = new Map([
   ["Pod", setOf(["f:spec"], ["f:metadata", "f:deletionTimestamp"], ["f:metadata", "f:ownerReferences"])],
   ["Deployment", setOf(["f:spec"], ["f:metadata", "f:labels"])],
@@ -41,8 +44,8 @@ const byStatus: ReadonlyMap<string, FieldSet> = new Map([
 ]);
 
 /**
- * Fields that a write to a resource or subresource cannot change and so cannot own: the status of objects that have
- * one, all but the status on /status.
+ * Returns the fields that a write to a resource or subresource cannot change and so cannot own: the status of
+ * objects with a status subresource, everything but the status on /status.
  */
 export function ignoredFields(type: ObjectType, subresource: string): FieldSet {
   if (type.unowned !== undefined) return type.unowned[subresource] ?? emptySet;

@@ -1,7 +1,7 @@
 /**
- * What a PATCH makes of an object, and who owns which of its fields (metadata.managedFields). Pure functions of JSON
- * values: they read no clock, decode no bytes and change nothing that they are given, frozen or not; results share
- * what stays the same. Defaults, decoding and validation come after them.
+ * PATCH and field ownership (metadata.managedFields). Pure functions of JSON values: they read no clock,
+ * decode no bytes and do not modify their arguments, frozen or not; results share unchanged parts.
+ * Defaulting, decoding and validation come after them.
  */
 export { type ApplyOptions, apply } from "./apply.ts";
 export { atomicPaths } from "./atomic-paths.ts";
@@ -22,7 +22,7 @@ export {
   type FieldSchema,
   type ListSchema,
   type MapSchema,
-  type ScalarSort,
+  type ScalarType,
   type TypeSchema,
 } from "./type-schema.ts";
 export { typedMerge } from "./typed-merge.ts";

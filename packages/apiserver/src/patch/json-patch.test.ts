@@ -4,7 +4,7 @@ import { jsonPatch } from "./json-patch.ts";
 
 const copyTo = (path: string): object => ({ op: "copy", from: "/a", path });
 
-test("what was copied does not change with what it was copied from", () => {
+test("a copy does not change with its source", () => {
   const patched = jsonPatch({ a: { x: [1] } }, [
     { op: "add", path: "/a/y", value: 2 },
     copyTo("/b"),
@@ -14,7 +14,7 @@ test("what was copied does not change with what it was copied from", () => {
   assert.deepEqual(patched, { a: { x: [0, 1], y: 2 }, b: { x: [1] } });
 });
 
-test("the object that is patched stays as it is, and so do the values of the patch", () => {
+test("neither the patched object nor the values of the patch are modified", () => {
   const object = { a: { x: [1] } };
   const value = { y: {} };
   const operations = [
@@ -25,7 +25,7 @@ test("the object that is patched stays as it is, and so do the values of the pat
   assert.deepEqual([object, value], [{ a: { x: [1] } }, { y: {} }]);
 });
 
-test("copies that double what is there are refused once they add three megabytes", () => {
+test("copies are rejected once they add three megabytes", () => {
   const doubling = Array.from({ length: 40 }, (_, index) => copyTo(`/a/k${index}`));
   assert.throws(() => jsonPatch({ a: {} }, doubling), { message: /rejected our request/ });
   assert.equal(Object.keys(jsonPatch({ a: {} }, doubling.slice(0, 10))["a"] as object).length, 10);

@@ -1,6 +1,6 @@
 import { StatusError } from "@dray/api";
 import { encodeJSON } from "@dray/api/codec";
-import { goJsonSort } from "../json/go-text.ts";
+import { goJsonType } from "../json/go-text.ts";
 import {
   copyOf,
   emptyLike,
@@ -13,21 +13,24 @@ import {
 } from "../json/values.ts";
 import { rejected } from "./errors.ts";
 
-const maximumOperations = 10_000;
-/** Bytes of JSON that all `copy` operations of a patch may add together (JSONPatchMaxCopyBytes of the API server). */
-const maximumCopied = 3 * 1024 * 1024;
+const maxOperations = 10_000;
+/**
+ * Maximum bytes of JSON that all `copy` operations of a patch may add (JSONPatchMaxCopyBytes of the API
+ * server).
+ */
+const maxCopiedBytes = 3 * 1024 * 1024;
 const members = new Set(["op", "path", "from", "value"]);
 
 /**
- * Applies a JSON patch (RFC 6902) and returns the new object; nothing is changed where an operation fails.
+ * Applies a JSON patch (RFC 6902) and returns the new object; a failed operation changes nothing.
  * `operations` is the decoded body.
  *
- * Differs from the RFC as the API server's library does: `replace` of a missing member of an object adds it,
- * `test` of a missing member against null holds, negative indexes count from the end, the whole document can only be
- * tested and replaced.
+ * Differs from the RFC like the API server's library: `replace` of a missing member of an object adds it,
+ * `test` of a missing member against null succeeds, negative indices count from the end, the whole document
+ * can only be tested and replaced.
  *
- * Errors: 400 where the body is no list of operations, 413 for more than 10000, 422 where one does not apply or
- * where they copy too much.
+ * Errors: 400 if the body is not a list of operations, 413 for more than 10000, 422 if one does not apply or
+ * if they copy too much.
  */
 export function jsonPatch(object: JsonObject, operations: unknown): JsonObject {
   const draft = new Draft(object);
@@ -36,7 +39,7 @@ export function jsonPatch(object: JsonObject, operations: unknown): JsonObject {
   return draft.root;
 }
 
-/** Warnings for members of operations that mean nothing: `json patch unknown field "[0].nosuch"`. */
+/** Returns warnings for unknown members of operations: `json patch unknown field "[0].nosuch"`. */
 export function jsonPatchWarnings(operations: unknown): string[] {
   const warnings: string[] = [];
   operationsOf(operations).forEach((operation, i) => {
@@ -56,22 +59,22 @@ function operationsOf(body: unknown): readonly JsonObject[] {
       const value = isObject(operation) ? fieldOf(operation, key) : undefined;
       if (value !== undefined && value !== null && typeof value !== "string") {
         throw badRequest(
-          `json: cannot unmarshal ${goJsonSort(value)} into Go struct field jsonPatchOp.${key} of type string`,
+          `json: cannot unmarshal ${goJsonType(value)} into Go struct field jsonPatchOp.${key} of type string`,
         );
       }
     }
   }
-  if (body.length > maximumOperations) {
+  if (body.length > maxOperations) {
     throw StatusError.of(
       "RequestEntityTooLarge",
-      `The allowed maximum operations in a JSON patch is ${maximumOperations}, got ${body.length}`,
+      `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${body.length}`,
     );
   }
   return body.map((operation) => operation ?? {});
 }
 
 function undecodable(value: unknown, type: string): StatusError {
-  return badRequest(`json: cannot unmarshal ${goJsonSort(value)} into Go value of type ${type}`);
+  return badRequest(`json: cannot unmarshal ${goJsonType(value)} into Go value of type ${type}`);
 }
 
 function badRequest(text: string): StatusError {
@@ -80,10 +83,10 @@ function badRequest(text: string): StatusError {
 
 type Container = MutableObject | unknown[];
 
-/** The document as the operations so far have made it. What it began with is not changed. */
+/** The document after the operations so far. The original is not modified. */
 class Draft {
   root: unknown;
-  /** Copies that nobody else has: each list or object is copied once, however many operations change it. */
+  /** Private copies: each list or object is copied once, however many operations change it. */
   readonly #own = new WeakSet<object>();
   #copied = 0;
 
@@ -93,7 +96,7 @@ class Draft {
 
   apply(operation: JsonObject): void {
     const op = fieldOf(operation, "op");
-    // A value that is left out counts as null.
+    // An omitted value counts as null.
     const value = fieldOf(operation, "value") ?? null;
     if (fieldOf(operation, "path") === "" && (op === "replace" || op === "test")) this.#whole(op, value);
     else this.#part(op, pointer(fieldOf(operation, "path")), value, operation);
@@ -135,7 +138,7 @@ class Draft {
     }
   }
 
-  /** The list or object that holds the end of a path, which may be changed. */
+  /** Returns the private copy of the list or object that contains the end of a path. */
   #parent(path: Path): Container {
     let container = this.#owned(this.root);
     this.root = container;
@@ -165,11 +168,11 @@ class Draft {
   #copy(value: unknown): unknown {
     if (value === null) return null;
     this.#copied += Buffer.byteLength(encodeJSON(value));
-    if (this.#copied > maximumCopied) throw rejected();
+    if (this.#copied > maxCopiedBytes) throw rejected();
     return this.#detached(value);
   }
 
-  /** The value without what later operations may change in place. */
+  /** Returns a copy of the value, which later operations must not change in place. */
   #detached(value: unknown): unknown {
     if (typeof value !== "object" || value === null || !this.#own.has(value)) return value;
     if (Array.isArray(value)) return value.map((item) => this.#detached(item));
@@ -179,7 +182,7 @@ class Draft {
   }
 }
 
-/** The segments of a JSON pointer; upstream's library takes no notice of what stands before the first slash. */
+/** The segments of a JSON pointer; upstream's library ignores everything before the first slash. */
 type Path = readonly [string, ...string[]];
 
 function pointer(path: unknown): Path {

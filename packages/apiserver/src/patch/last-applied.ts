@@ -7,14 +7,15 @@ import { difference, type FieldSet, isEmptySet } from "./field-set.ts";
 import { fieldsOf } from "./fields-of.ts";
 import type { ObjectType } from "./object-type.ts";
 
-/** What client-side `kubectl apply` remembers of the last body that it sent. */
+/** The annotation in which client-side `kubectl apply` stores the last applied body. */
 const annotation = "kubectl.kubernetes.io/last-applied-configuration";
-/** All annotations of an object together, in bytes. */
-const annotationLimit = 256 * 1024;
+/** Maximum total size of the annotations of an object, in bytes. */
+const maxAnnotationBytes = 256 * 1024;
 
 /**
- * The conflicts that remain when `kubectl apply --server-side` takes over from client-side apply: fields that are in
- * the last applied configuration and still have that value are kubectl's own. Empty: the apply may go ahead.
+ * Returns the conflicts that remain when `kubectl apply --server-side` migrates from client-side apply:
+ * fields in the last applied configuration with an unchanged value belong to kubectl. Empty: the apply may
+ * proceed.
  */
 export function withoutLastApplied(
   conflicts: ReadonlyMap<string, Conflict>,
@@ -23,12 +24,12 @@ export function withoutLastApplied(
 ): ReadonlyMap<string, Conflict> {
   const allowed = fieldsOfLastApplied(live, type);
   if (allowed === undefined) return conflicts;
-  const left = new Map<string, Conflict>();
+  const result = new Map<string, Conflict>();
   for (const [key, { entry, fields }] of conflicts) {
     const remaining = difference(fields, allowed);
-    if (!isEmptySet(remaining)) left.set(key, { entry, fields: remaining });
+    if (!isEmptySet(remaining)) result.set(key, { entry, fields: remaining });
   }
-  return left;
+  return result;
 }
 
 function fieldsOfLastApplied(live: JsonObject, type: ObjectType): FieldSet | undefined {
@@ -38,7 +39,7 @@ function fieldsOfLastApplied(live: JsonObject, type: ObjectType): FieldSet | und
   try {
     last = decodeJSON(text);
   } catch {
-    // Written by some other client: then nothing is known to be kubectl's.
+    // The annotation was written by another client: no field belongs to kubectl.
     return undefined;
   }
   if (!isObject(last) || fieldOf(last, "apiVersion") !== type.apiVersion) return undefined;
@@ -47,18 +48,18 @@ function fieldsOfLastApplied(live: JsonObject, type: ObjectType): FieldSet | und
   return [modified, added, removed].reduce(difference, fieldsOf(type.schema, last));
 }
 
-/** Keeps the annotation, where the object has one, in step with what kubectl applies on the server's side. */
+/** Updates the annotation, if the object has it, when kubectl applies on the server. */
 export function syncLastApplied(object: JsonObject, applied: JsonObject): JsonObject {
   const annotations = annotationsOf(object);
   const metadata = fieldOf(object, "metadata");
   if (!isObject(metadata) || annotations === undefined || !Object.hasOwn(annotations, annotation))
     return object;
   let changed = withField(annotations, annotation, lastAppliedText(applied));
-  if (totalSize(changed) > annotationLimit) changed = withoutField(changed, annotation);
+  if (totalSize(changed) > maxAnnotationBytes) changed = withoutField(changed, annotation);
   return withField(object, "metadata", withField(metadata, "annotations", changed));
 }
 
-/** The applied object without the annotation itself, keys in order, with a line break at the end. */
+/** Returns the applied object without the annotation itself, with sorted keys and a final line break. */
 function lastAppliedText(applied: JsonObject): string {
   const metadata = fieldOf(applied, "metadata");
   const annotations = annotationsOf(applied);

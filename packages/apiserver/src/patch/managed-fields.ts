@@ -2,23 +2,25 @@ import { fieldOf, isEmpty, isObject, type JsonObject, withField, withoutField } 
 import { encodeFieldSet } from "./canonical-sets.ts";
 import { decodeFieldSet, type FieldSet } from "./field-set.ts";
 
-/** An entry of metadata.managedFields: which fields one writer owns. */
+/** An entry of metadata.managedFields: the fields of one manager. */
 export interface ManagedEntry {
   readonly manager: string;
   readonly operation: "Apply" | "Update";
-  /** The version in which the writer sees the object. */
+  /** The version in which the manager wrote the object. */
   readonly apiVersion: string;
   readonly subresource: string;
   readonly time: string | undefined;
   readonly fields: FieldSet;
-  /** The entry as it was written, while it still says the same. */
+  /** The stored entry, if unchanged. */
   readonly source?: JsonObject;
 }
 
-/** The entries of an object by who they are about (`entryKey`). */
+/** The entries of an object by `entryKey`. */
 export type Managed = Map<string, ManagedEntry>;
 
-/** Who an entry is about: appliers are one whatever version they use, updaters are one for each version. */
+/**
+ * Returns the identity of an entry: an applier has one whatever its version, an updater one for each version.
+ */
 export function entryKey(
   entry: Pick<ManagedEntry, "manager" | "operation" | "apiVersion" | "subresource">,
 ): string {
@@ -28,7 +30,7 @@ export function entryKey(
   return `{"manager":${JSON.stringify(manager)},"operation":"${operation}"${version}${part}}`;
 }
 
-/** Reads entries, as an object or a client has them. Throws an Error that says which entry is malformed. */
+/** Decodes the entries of an object or a client. Throws an Error that names the malformed entry. */
 export function decodeManaged(entries: unknown): Managed {
   const managed: Managed = new Map();
   if (entries === undefined || entries === null) return managed;
@@ -68,7 +70,7 @@ function decodeEntry(source: unknown, i: number): ManagedEntry {
   };
 }
 
-/** The entries as an object carries them, in the server's order; undefined where there are none. */
+/** Encodes the entries in the server's order; undefined if there are none. */
 export function encodeManaged(managed: Managed): readonly JsonObject[] | undefined {
   if (managed.size === 0) return undefined;
   return [...managed.values()].sort(compareEntries).map(encodeEntry);
@@ -102,14 +104,14 @@ export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** An entry with other fields; the entry itself where they are the same. */
+/** Returns an entry with other fields; the entry itself if they are the same. */
 export function withFields(entry: ManagedEntry, fields: FieldSet): ManagedEntry {
   if (fields === entry.fields) return entry;
   const { source: _, ...rest } = entry;
   return { ...rest, fields };
 }
 
-/** An entry with another time. */
+/** Returns an entry with another time. */
 export function withTime(entry: ManagedEntry, time: string): ManagedEntry {
   if (time === entry.time) return entry;
   const { source: _, ...rest } = entry;
@@ -121,13 +123,13 @@ export function managedFieldsOf(object: JsonObject): unknown {
   return isObject(metadata) ? fieldOf(metadata, "managedFields") : undefined;
 }
 
-/** True for `[]` and `[{}]`: a client wants the entries gone. */
+/** Returns true for `[]` and `[{}]`, with which a client removes all entries. */
 export function isReset(entries: unknown): boolean {
   if (!Array.isArray(entries)) return false;
   return entries.length === 0 || (entries.length === 1 && isObject(entries[0]) && isEmpty(entries[0]));
 }
 
-/** The object with those entries; the object itself where it has them already. */
+/** Returns the object with these entries; the object itself if it has them already. */
 export function withManagedFields(object: JsonObject, managed: Managed): JsonObject {
   const entries = encodeManaged(managed);
   const metadata = fieldOf(object, "metadata");

@@ -1,5 +1,5 @@
 import { StatusError } from "@dray/api";
-import { goJsonSort } from "../json/go-text.ts";
+import { goJsonType } from "../json/go-text.ts";
 import {
   copyOf,
   emptyLike,
@@ -11,15 +11,15 @@ import {
 } from "../json/values.ts";
 
 /**
- * Applies a JSON merge patch (RFC 7386): objects are merged, null removes, everything else replaces.
- * `patch` is the decoded body. Errors: 400 where it is no object.
+ * Applies a JSON merge patch (RFC 7386): objects are merged, null removes, everything else replaces. `patch`
+ * is the decoded body. Throws 400 if it is not an object.
  */
 export function mergePatch(object: JsonObject, patch: unknown): JsonObject {
   if (patch === null) throw StatusError.of("BadRequest", "Invalid JSON Patch");
   if (!isObject(patch)) {
     throw StatusError.of(
       "BadRequest",
-      `error decoding patch: json: cannot unmarshal ${goJsonSort(patch)} into Go value of type map[string]interface {}`,
+      `error decoding patch: json: cannot unmarshal ${goJsonType(patch)} into Go value of type map[string]interface {}`,
     );
   }
   return merge(object, patch);
@@ -46,7 +46,9 @@ function merge(target: JsonObject, patch: JsonObject): JsonObject {
   return result ?? target;
 }
 
-/** A list, with the nulls gone from the objects in it, as from all that is new; nulls of the list itself stay. */
+/**
+ * Returns a list with nulls removed from its objects, as from all new values; nulls of the list itself stay.
+ */
 function items(value: unknown): unknown {
   if (!Array.isArray(value)) return value;
   return value.map((item) => (isObject(item) ? merge(emptyLike(item), item) : items(item)));

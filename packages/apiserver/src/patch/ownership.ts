@@ -18,7 +18,7 @@ import type { ObjectType } from "./object-type.ts";
 import { removeFields } from "./remove-fields.ts";
 import { typedMerge } from "./typed-merge.ts";
 
-/** A write as seen by the entries of managedFields: before and after, in the version of the request. */
+/** A write: the object before and after, in the version of the request. */
 export interface Write {
   readonly type: ObjectType;
   readonly subresource: string;
@@ -32,7 +32,7 @@ interface Versioned {
   readonly object: JsonObject;
 }
 
-/** The object in another version; undefined where that version is not served. */
+/** Returns the object in another version; undefined if that version is not served. */
 function inVersion({ type, object }: Versioned, apiVersion: string): Versioned | undefined {
   if (apiVersion === type.apiVersion) return { type, object };
   const other = type.inVersion?.(apiVersion);
@@ -40,12 +40,11 @@ function inVersion({ type, object }: Versioned, apiVersion: string): Versioned |
 }
 
 /**
- * Takes from all managers but one the fields that a write changed or removed.
- * Returns the new entries, what was changed (in the version of the request; for those who ask, as an apply to what
- * nobody else owns does not), and which entries lost changed fields.
- * Entries of versions that are not served any more are dropped.
+ * Removes changed and removed fields from all managers but one. Returns the new entries, the changed fields
+ * (in the version of the request; computed on demand, because an apply without conflicts does not need them),
+ * and the entries that lost changed fields. Entries of versions that are not served any more are dropped.
  */
-export function takeOver(
+export function updateOwnership(
   write: Write,
   managed: Managed,
   except: string | undefined,
@@ -69,35 +68,37 @@ export function takeOver(
   const conflicts = new Map<string, Conflict>();
   const result: Managed = new Map();
   for (const [key, entry] of managed) {
-    let left = entry;
+    let remaining = entry;
     if (key !== except) {
       const comparison = comparisonIn(entry.apiVersion);
       if (comparison === undefined) continue;
       if (!isSame(comparison)) {
         const changed = intersection(entry.fields, union(comparison.modified, comparison.added));
         if (!isEmptySet(changed)) conflicts.set(key, { entry, fields: changed });
-        left = withFields(entry, difference(difference(entry.fields, changed), comparison.removed));
+        remaining = withFields(entry, difference(difference(entry.fields, changed), comparison.removed));
       }
     }
-    if (!isEmptySet(left.fields)) result.set(key, left);
+    if (!isEmptySet(remaining.fields)) result.set(key, remaining);
   }
   const comparison = (): Comparison => comparisonIn(write.type.apiVersion) as Comparison;
   return { managed: result, comparison, conflicts };
 }
 
-/** The fields that a write of that kind may own, of those that it sets. */
+/** Returns those of the fields that a write to this subresource may own. */
 export function ownable(type: ObjectType, subresource: string, fields: FieldSet): FieldSet {
   return recursiveDifference(fields, ignoredFields(type, subresource));
 }
 
 /**
- * Lays an applied object over the live one, and removes what the same manager applied before, does not apply any
- * more, and nobody else owns. `managed` has the new entry of the manager already.
+ * Merges an applied object into the live one, and removes fields that the same manager applied before, does
+ * not apply any more, and nobody else owns. `managed` contains the new entry of the manager already.
  */
 export function mergeApplied(
-  type: ObjectType,
-  live: JsonObject,
-  applied: JsonObject,
+  {
+    type,
+    live,
+    applied,
+  }: { readonly type: ObjectType; readonly live: JsonObject; readonly applied: JsonObject },
   managed: Managed,
   last: ManagedEntry | undefined,
 ): JsonObject {
@@ -111,7 +112,7 @@ export function mergeApplied(
   return type.inVersion?.(last.apiVersion)?.from(pruned) ?? merged;
 }
 
-/** The fields that objects set, with the named ones on the way; those of each object are found once. */
+/** Returns the fields that an object sets, with the named ones on the path; computed once per object. */
 type FieldsOf = (type: ObjectType, object: JsonObject) => FieldSet;
 
 function namedFields(): FieldsOf {
@@ -126,7 +127,7 @@ function namedFields(): FieldsOf {
 function prune(merged: Versioned, managed: Managed, last: ManagedEntry): JsonObject {
   const { type, object } = merged;
   const { schema } = type;
-  // All that would be removed would come back: so it is where nothing is left out.
+  // All removed fields would be restored: this is the usual case, where the manager omits nothing.
   for (const { apiVersion, fields } of managed.values())
     if (apiVersion === type.apiVersion && isSubset(last.fields, fields)) return object;
   const fieldsIn = namedFields();
@@ -134,12 +135,12 @@ function prune(merged: Versioned, managed: Managed, last: ManagedEntry): JsonObj
   const without = removeFields(schema, object, lastFields) as JsonObject | null;
   if (without === object) return object;
   const pruned = restoreOwned(merged, without ?? {}, managed, fieldsIn);
-  // What was removed along with its parent but was never this manager's comes back.
+  // Fields that were removed with their parent but were never this manager's are restored.
   const removed = difference(fieldsIn(type, object), fieldsIn(type, pruned));
   return (removeFields(schema, object, intersection(removed, lastFields)) as JsonObject | null) ?? {};
 }
 
-/** Puts back what any manager owns, version by version; the version of `merged` first. */
+/** Restores the fields that any manager owns, version by version; the version of `merged` first. */
 function restoreOwned(
   merged: Versioned,
   pruned: JsonObject,
@@ -158,8 +159,8 @@ function restoreOwned(
     if (whole === undefined || part === undefined) continue;
     const { schema } = whole.type;
     const keep = union(fieldsIn(whole.type, part.object), withNamedFields(fields, schema));
-    const gone = difference(fieldsIn(whole.type, whole.object), keep);
-    const restored = (removeFields(schema, whole.object, gone) as JsonObject | null) ?? {};
+    const dropped = difference(fieldsIn(whole.type, whole.object), keep);
+    const restored = (removeFields(schema, whole.object, dropped) as JsonObject | null) ?? {};
     result = apiVersion === own ? restored : (merged.type.inVersion?.(apiVersion)?.from(restored) ?? result);
   }
   return result;

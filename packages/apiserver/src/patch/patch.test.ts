@@ -42,7 +42,7 @@ describe("server-side apply", () => {
     );
   });
 
-  test("an applier gets what it asks for, and only loses what it leaves out", () => {
+  test("an applier gets its fields, and loses only those that it omits", () => {
     fc.assert(
       fc.property(pod, pod, (one, two) => {
         const live = applied(undefined, one, "m", early);
@@ -58,7 +58,7 @@ describe("server-side apply", () => {
     fc.assert(
       fc.property(pod, pod, pod, (mine, yours, again) => {
         let live = applied(undefined, mine, "me", early);
-        // One who owns nothing leaves no entry: the next applier then meets an object that nobody tracks.
+        // A manager without fields has no entry: the next applier then meets an untracked object.
         fc.pre(ownedBy(live, "me") !== undefined);
         try {
           live = applied(live, yours, "you", early);
@@ -79,7 +79,8 @@ describe("server-side apply", () => {
           entries(after).find(({ manager }) => manager === "me"),
           mineBefore,
         );
-        // All of mine still stands: applying it again meets no conflict and changes nothing but the order.
+        // All fields of `mine` are unchanged: applying it again causes no conflict and changes only the
+        // order.
         assert.deepEqual(unordered(applied(after, mine, "me", late)), unordered(after));
       }),
     );
@@ -128,7 +129,7 @@ describe("server-side apply", () => {
     );
   });
 
-  test("an undeclared field is refused whatever else holds", () => {
+  test("an undeclared field is rejected in any case", () => {
     const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" }, nosuch: "x" };
     assert.throws(
       () =>
@@ -148,7 +149,7 @@ describe("server-side apply", () => {
     );
   });
 
-  test("entries of a version that became another are kept through the conversion", () => {
+  test("entries of another version are converted", () => {
     const newType: ObjectType = { ...configMapType, apiVersion: "v2" };
     const type: ObjectType = {
       ...newType,
@@ -196,7 +197,7 @@ describe("server-side apply", () => {
 });
 
 describe("other writes", () => {
-  test("the writer owns exactly what it changed, and the update is remembered once for each manager", () => {
+  test("the manager owns exactly its changes, in one entry per manager", () => {
     fc.assert(
       fc.property(pod, pod, (one, two) => {
         const track = (live: Json | undefined, updated: Json, manager: string): Json =>
@@ -207,7 +208,7 @@ describe("other writes", () => {
           { ...two, metadata: { ...(two["metadata"] as Json), uid: "u" } },
           "editor",
         );
-        // Writing the same again takes nothing from anybody.
+        // Writing the same object again removes nothing from other managers.
         assert.deepEqual(track(updated, updated, "third"), updated);
         const owned = entries(updated).filter(({ manager }) => manager === "editor");
         assert.ok(owned.length <= 1);
@@ -218,7 +219,7 @@ describe("other writes", () => {
     );
   });
 
-  test("no more than ten updaters are remembered one by one", () => {
+  test("at most ten updaters have entries of their own", () => {
     let live: Json = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c", uid: "u" } };
     live = { ...live, metadata: { ...(live["metadata"] as Json), managedFields: [someEntry()] } };
     for (let i = 0; i < 14; i++) {
@@ -298,7 +299,7 @@ describe("other writes", () => {
         subresource: "scale",
       },
     ];
-    assert.deepEqual(scaledManagedFields(parent, scaled, "apps/v1", versions), [
+    assert.deepEqual(scaledManagedFields(parent, scaled, { apiVersion: "apps/v1", apiVersions: versions }), [
       { ...scaled[0], apiVersion: "apps/v1" },
       { ...owner, fieldsV1: { "f:spec": { "f:paused": {} } } },
     ]);
@@ -317,7 +318,7 @@ describe("strategic merge", () => {
 });
 
 describe("sets of fields", () => {
-  test("what is written is read back the same, and in Kubernetes' order", () => {
+  test("an encoded set is decoded to the same set, in Kubernetes' order", () => {
     fc.assert(
       fc.property(pod, (body) => {
         const first = applied(undefined, body, "m", early);
@@ -328,7 +329,7 @@ describe("sets of fields", () => {
           ...first,
           metadata: { ...(first["metadata"] as Json), managedFields: [{ ...entry, fieldsV1: shuffled }] },
         });
-        // An apply that adds a field writes the set anew.
+        // An apply that adds a field builds a new set.
         const more = { ...body, spec: { ...(body["spec"] as Json), hostname: "h" } };
         const direct = applied(undefined, more, "m", early);
         assert.equal(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sortElements } from "./path-element.ts";
 
-test("values and keys of one field are sorted by what they say, not by how it is written", () => {
+test("values and keys of one field are sorted by value, not by text", () => {
   const values = ["b", "a", "a b", "a(", "ab", "", "a,b", "A"];
   const sorted = [...values].sort();
   assert.deepEqual(

@@ -3,18 +3,18 @@ import { isNumeric, isObject, type JsonObject } from "../json/values.ts";
 import type { ListSchema } from "./type-schema.ts";
 
 /**
- * One step of a field's path, in the text that FieldsV1 has: `f:name` a field, `k:{"name":"a"}` the element of a
- * list with those keys, `v:"x"` the element of a set, `i:3` a place in a list. Keys are sorted and the JSON has
+ * One step of a field's path, in the encoding of FieldsV1: `f:name` a field, `k:{"name":"a"}` the list
+ * element with these keys, `v:"x"` the element of a set, `i:3` an index. Keys are sorted and the JSON has
  * Go's escapes, so that equal steps are equal texts.
  */
 export type PathElement = string;
 
-/** An element that cannot be told apart, so that its list cannot be merged. */
+/** An element without keys, so that its list cannot be merged. */
 export class UnkeyedElementError extends Error {
   override readonly name = "UnkeyedElementError";
 }
 
-/** The path element of one item of a set or a keyed list. Throws UnkeyedElementError. */
+/** Returns the path element of one item of a set or a keyed list. Throws UnkeyedElementError. */
 export function listElement(list: ListSchema, item: unknown): PathElement {
   if (list.relation === "set" || list.keys === undefined) return setElement(item);
   if (item === null) throw new UnkeyedElementError("associative list with keys may not have a null element");
@@ -34,7 +34,9 @@ export function listElement(list: ListSchema, item: unknown): PathElement {
   return `${text}}`;
 }
 
-/** The items of a list by their path elements: more than one where an element occurs again. Throws UnkeyedElementError. */
+/**
+ * Returns the items of a list by their path elements: several for a duplicate. Throws UnkeyedElementError.
+ */
 export function itemsByElement(list: ListSchema, items: readonly unknown[]): Map<PathElement, unknown[]> {
   const found = new Map<PathElement, unknown[]>();
   for (const item of items) {
@@ -61,7 +63,7 @@ function setElement(item: unknown): PathElement {
 
 const plain = /^[\w ./:@+=,;()-]*$/;
 
-/** JSON as Go writes it: `<`, `>`, `&` and the line separators escaped. */
+/** Encodes JSON as Go: `<`, `>`, `&` and the line separators are escaped. */
 function goJson(value: unknown): string {
   if (typeof value === "string" && plain.test(value)) return `"${value}"`;
   if (typeof value === "bigint") return value.toString();
@@ -71,10 +73,10 @@ function goJson(value: unknown): string {
   );
 }
 
-/** Elements with one key or value of plain text: by far the most, and canonical as they are. */
+/** Elements with one key or value of plain text: the vast majority, canonical already. */
 const plainElement = /^(k:\{"\w+":"[\w ./:@+=,;()-]*"\}|v:"[\w ./:@+=,;()-]*")$/;
 
-/** The same element in canonical text; throws an Error for what is no path element. */
+/** Returns the element in canonical text; throws an Error if it is malformed. */
 export function canonicalElement(element: string): PathElement {
   if (element[1] !== ":") throw new Error(`missing colon: ${element}`);
   if (element[0] !== "f" && plainElement.test(element)) return element;
@@ -98,7 +100,7 @@ export function canonicalElement(element: string): PathElement {
   }
 }
 
-/** For people: `.name`, `[name="a",port=80]`, `[="x"]`, `[3]`. */
+/** Formats an element for messages: `.name`, `[name="a",port=80]`, `[="x"]`, `[3]`. */
 export function elementText(element: PathElement): string {
   const content = element.slice(2);
   switch (element[0]) {
@@ -117,7 +119,7 @@ export function elementText(element: PathElement): string {
   }
 }
 
-/** A value as structured-merge-diff prints it; only wrong keys are lists or objects. */
+/** Formats a value as structured-merge-diff; only wrong keys are lists or objects. */
 function valueText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(valueText).join(",")}]`;
   if (!isObject(value)) return typeof value === "string" ? quoted(value) : String(value);
@@ -127,12 +129,15 @@ function valueText(value: unknown): string {
     .join("");
 }
 
-/** What stands before the value in plain elements. */
+/** The text before the value in plain elements. */
 const plainStart = /^(?:v:"|k:\{"\w+":")/;
 
 const rank: Readonly<Record<string, number>> = { f: 0, k: 1, v: 2, i: 3 };
 
-/** The elements in Kubernetes' order: fields by name, then keys, values (numbers before strings) and places. */
+/**
+ * Sorts elements in Kubernetes' order: fields by name, then keys, values (numbers before strings) and
+ * indices.
+ */
 export function sortElements(elements: PathElement[]): PathElement[] {
   let ordered = true;
   for (let i = 1; i < elements.length && ordered; i++) {
@@ -142,7 +147,7 @@ export function sortElements(elements: PathElement[]): PathElement[] {
   if (elements.every((element) => element[0] === "f")) return elements.sort();
   const start = plainStart.exec(elements[0] as string)?.[0];
   if (start !== undefined && elements.every((each) => each.startsWith(start) && plainElement.test(each))) {
-    // The texts have the order of the values, but for what ends them: a quote is more than a blank.
+    // The texts sort like the values, except for their ends: a quote sorts after a blank.
     const end = start.startsWith("v") ? '"' : '"}';
     const texts = elements.map((element) => element.slice(0, -end.length)).sort();
     return texts.map((text) => text + end);

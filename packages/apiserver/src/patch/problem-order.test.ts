@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { sortProblems, writtenPaths } from "./problem-order.ts";
 
-test("problems come in the order of sorted keys, those of a value that was put in as they were sent", () => {
+test("problems have the order of sorted keys, those in an added value the order of the request", () => {
   const unknown = (...paths: string[]): string[] => paths.map((path) => `unknown field "${path}"`);
   const found = unknown("spec.z", "spec.a.y", "spec.a.b", "spec.items[10].x", "spec.items[9].x", "aa");
   assert.deepEqual(

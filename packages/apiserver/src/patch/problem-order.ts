@@ -1,6 +1,6 @@
 /**
- * Puts the problems of a patched object (`unknown field "spec.a"`) in the order in which upstream finds them: patching
- * writes maps anew, with their keys sorted. `untouched`: paths of values that a JSON patch put in as they came.
+ * Sorts the problems of a patched object (`unknown field "spec.a"`) in upstream's order: patching rebuilds
+ * maps with sorted keys. `untouched`: paths of values that a JSON patch added unchanged.
  */
 export function sortProblems(problems: readonly string[], untouched: readonly string[] = []): string[] {
   const asSent = untouched.map(segmentsOf);
@@ -19,7 +19,7 @@ export function sortProblems(problems: readonly string[], untouched: readonly st
     .map(({ text }) => text);
 }
 
-/** The paths that the operations of a JSON patch write to, in the form of problems. */
+/** Returns the paths to which the operations of a JSON patch write, in the notation of problems. */
 export function writtenPaths(operations: unknown): string[] {
   if (!Array.isArray(operations)) return [];
   return operations.flatMap((operation: { readonly path?: unknown } | null) => {
@@ -34,7 +34,7 @@ export function writtenPaths(operations: unknown): string[] {
   });
 }
 
-/** `spec.containers[0].x` as `spec`, `containers`, `[0]`, `x`. */
+/** Splits `spec.containers[0].x` into `spec`, `containers`, `[0]`, `x`. */
 function segmentsOf(path: string): string[] {
   return path.split(/\.|(?=\[\d+\])/);
 }

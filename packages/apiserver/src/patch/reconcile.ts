@@ -4,8 +4,8 @@ import type { ObjectType } from "./object-type.ts";
 import { anyValue, type TypeSchema } from "./type-schema.ts";
 
 /**
- * The entries as today's schemas have them: what has become atomic since an entry was written is owned as a whole,
- * entries of versions that are not served any more are gone.
+ * Returns the entries adapted to the current schemas: fields that have become atomic since an entry was
+ * written are owned as a whole, entries of versions that are not served any more are dropped.
  */
 export function reconcile(managed: Managed, type: ObjectType): Managed {
   const result: Managed = new Map();
@@ -17,7 +17,7 @@ export function reconcile(managed: Managed, type: ObjectType): Managed {
   return result;
 }
 
-/** Sets of many objects that have been looked at, and by which schema. */
+/** Sets of many objects that are known to fit, by schema. */
 const fitting = new WeakMap<FieldSet, TypeSchema>();
 
 function wholeWhereAtomic(set: FieldSet, schema: TypeSchema): FieldSet {

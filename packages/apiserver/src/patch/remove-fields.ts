@@ -2,16 +2,16 @@ import { emptyLike, isEmpty, isObject, setField } from "../json/values.ts";
 import { below, type FieldSet, hasElement } from "./field-set.ts";
 import { listElement } from "./path-element.ts";
 import type { TypeSchema } from "./type-schema.ts";
-import { sortFor } from "./typed-walk.ts";
+import { valueTypeFor } from "./typed-walk.ts";
 
 /**
- * The object without those fields. A list or map that loses its last element becomes null, which means unset.
- * Parts that lose nothing are the object's own.
+ * Returns the object without these fields. A list or map that loses its last element becomes null, which
+ * means unset. Unchanged parts are shared with the object.
  */
 export function removeFields(schema: TypeSchema, object: unknown, fields: FieldSet): unknown {
-  const sort = sortFor(schema, object);
-  if (sort === "scalar") return object;
-  if (sort === "list") {
+  const valueType = valueTypeFor(schema, object);
+  if (valueType === "scalar") return object;
+  if (valueType === "list") {
     const list = schema.list;
     if (!Array.isArray(object) || list === undefined || object.length === 0 || list.relation === "atomic")
       return null;

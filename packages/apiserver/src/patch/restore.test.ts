@@ -5,7 +5,7 @@ import { restoreProblem } from "./restore.ts";
 
 const pod = structType("core/v1.Pod");
 
-test("a value of the wrong type is refused in the words of the converter", () => {
+test("a value of the wrong type is rejected with the converter's message", () => {
   const problem = (spec: unknown): string | undefined => restoreProblem({ spec }, pod);
   const container = (fields: object): object => ({ containers: [fields] });
   const cases: readonly (readonly [unknown, string])[] = [

@@ -1,11 +1,11 @@
 import { type FieldType, goElement, goTypeOf, type StructType } from "@dray/api/codec";
-import { goJsonSort } from "../json/go-text.ts";
+import { goJsonType } from "../json/go-text.ts";
 import { fieldOf, isNumeric, isObject } from "../json/values.ts";
 
 /**
- * Why a tree cannot become an object of that type, in the words of Kubernetes' converter, which strategic merge
- * patches go through and JSON does not (k8s.io/apimachinery/pkg/runtime, FromUnstructured); undefined where it has no
- * words of its own.
+ * Returns why a tree cannot be converted to an object of that type, with the message of Kubernetes'
+ * converter, which is used for strategic merge patches and not for JSON (k8s.io/apimachinery/pkg/runtime,
+ * FromUnstructured); undefined if the converter has no message of its own.
  */
 export function restoreProblem(tree: unknown, struct: StructType): string | undefined {
   if (tree === null || tree === undefined || struct.anyJSON || struct.alternatives !== undefined)
@@ -18,7 +18,7 @@ export function restoreProblem(tree: unknown, struct: StructType): string | unde
   return undefined;
 }
 
-/** `name` is what Go calls the type. */
+/** `name`: Go's name of the type. */
 function problemOf(value: unknown, type: FieldType, name: string): string | undefined {
   if (value === null || value === undefined) return undefined;
   switch (type.form) {
@@ -52,7 +52,7 @@ function scalarProblem(
   switch (scalar) {
     case "string":
       if (kind === "string") return undefined;
-      // Go would make a character of a whole number, so that it counts as one that could be converted.
+      // Go converts an integer to a character, so it counts as convertible.
       return kind === "int64" ? `cannot convert int64 to ${name}` : "unrecognized type: string";
     case "bool":
       return kind === "bool" ? undefined : "unrecognized type: bool";
@@ -68,16 +68,16 @@ function scalarProblem(
     case "MicroTime":
     case "Duration":
       if (kind === "string") return undefined;
-      return `json: cannot unmarshal ${goJsonSort(value)} into Go value of type string`;
+      return `json: cannot unmarshal ${goJsonType(value)} into Go value of type string`;
     case "IntOrString":
       if (kind === "string" || kind === "int64") return undefined;
-      return `json: cannot unmarshal ${goJsonSort(value)}${kind === "float64" ? ` ${value}` : ""} into Go value of type int32`;
+      return `json: cannot unmarshal ${goJsonType(value)}${kind === "float64" ? ` ${value}` : ""} into Go value of type int32`;
     default:
       return undefined;
   }
 }
 
-/** What Go calls the kind of a value that was read from JSON. */
+/** Returns Go's kind of a value that was decoded from JSON. */
 function goKind(value: unknown): string {
   if (Array.isArray(value)) return "slice";
   if (typeof value === "string") return "string";

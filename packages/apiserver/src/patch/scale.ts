@@ -3,13 +3,13 @@ import { difference, hasPath, isEmptySet, setOf } from "./field-set.ts";
 import { decodeManaged, encodeManaged, type Managed, withFields } from "./managed-fields.ts";
 
 const scaleVersion = "autoscaling/v1";
-/** Where the replicas are in a scale, and in most of what is scaled. */
+/** Path of the replicas in a scale, and in most scaled objects. */
 const replicas = ["f:spec", "f:replicas"];
 const replicasSet = setOf(replicas);
 
 /**
- * The managedFields of a scale: those entries of the scaled object that own `.spec.replicas`, as the scale has them.
- * `apiVersions`: the versions in which the replicas of the scaled kind are at `path`.
+ * Returns the managedFields of a scale: the entries of the scaled object that own `.spec.replicas`, converted
+ * to the scale. `apiVersions`: the versions in which the replicas of the scaled kind are at `path`.
  */
 export function scaleManagedFields(
   managedFields: unknown,
@@ -25,16 +25,22 @@ export function scaleManagedFields(
   return encodeManaged(scale);
 }
 
+interface ScaledVersions {
+  /** The version of new entries. */
+  readonly apiVersion: string;
+  /** The versions in which the replicas of the scaled kind are at `path`. */
+  readonly apiVersions: ReadonlySet<string>;
+  readonly path?: readonly string[];
+}
+
 /**
- * The managedFields of the scaled object after a write through its scale: whoever owns the replicas there owns them
- * here. `apiVersion`: the version in which new entries are written.
+ * Returns the managedFields of the scaled object after a write through its scale: the owner of the replicas
+ * there owns them here.
  */
 export function scaledManagedFields(
   managedFields: unknown,
   scaleFields: unknown,
-  apiVersion: string,
-  apiVersions: ReadonlySet<string>,
-  path: readonly string[] = replicas,
+  { apiVersion, apiVersions, path = replicas }: ScaledVersions,
 ): readonly JsonObject[] | undefined {
   const own = setOf(path);
   const result: Managed = new Map();
@@ -48,14 +54,14 @@ export function scaledManagedFields(
       result.set(key, entry);
       scale.delete(key);
     } else {
-      const left = difference(entry.fields, own);
-      if (!isEmptySet(left)) result.set(key, withFields(entry, left));
+      const remaining = difference(entry.fields, own);
+      if (!isEmptySet(remaining)) result.set(key, withFields(entry, remaining));
     }
   }
   for (const [key, entry] of scale) {
     if (!hasPath(entry.fields, replicas)) continue;
     const { source: _, ...rest } = entry;
-    // The time is that of the entry it replaces; what is new has none (as upstream writes it).
+    // The time is that of the replaced entry; a new entry has none (as upstream).
     result.set(key, { ...rest, apiVersion, time: parent.get(key)?.time, fields: own });
   }
   return encodeManaged(result);

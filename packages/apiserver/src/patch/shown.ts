@@ -9,7 +9,7 @@ function partsOf(value: unknown, parts = new Set<object>()): Set<object> {
   return parts;
 }
 
-/** Keys in the order in which Go writes them: of a struct that was not touched, that of its fields. */
+/** Returns the keys in Go's order: for an unchanged struct, that of its fields. */
 function keysOf(value: object, struct: StructType | undefined, untouched: boolean): string[] {
   const keys = Object.keys(value);
   if (struct === undefined || !untouched) return keys.sort();
@@ -40,14 +40,14 @@ function ordered(value: unknown, type: FieldType | undefined, untouched: Readonl
 }
 
 /**
- * What a JSON or merge patch has made of `live`, as the server's messages show it: structs that the patch has touched
- * have become maps with sorted keys, the others keep the order of their fields.
+ * Formats the result of a JSON or merge patch of `live` for messages: structs that the patch has changed are
+ * maps with sorted keys, the others keep the order of their fields.
  */
 export function shownPatched(patched: object, live: object, struct: StructType): string {
   return encodeJSON(ordered(patched, { form: "struct", struct }, partsOf(live)));
 }
 
-/** A strategic merge patch as the server's messages show it. */
+/** Formats a strategic merge patch for messages. */
 export function shownPatch(patch: unknown): string {
   return goText(patch);
 }

@@ -1,23 +1,24 @@
 import type { StatusError } from "@dray/api";
 import { goText } from "../json/go-text.ts";
-import { fieldOf, isObject, type JsonObject } from "../json/values.ts";
+import type { JsonObject } from "../json/values.ts";
+import { fieldOf, isObject } from "../json/values.ts";
 import { plainError } from "./errors.ts";
 
-/** Says what becomes of the map or of the list element that holds it: `delete`, `replace`, `merge`. */
+/** Operation on the map or list element that contains it: `delete`, `replace`, `merge`. */
 export const directive = "$patch";
-/** The fields that a map keeps. */
+/** Lists the fields that a map keeps. */
 export const retainKeys = "$retainKeys";
-/** Before `/field`: values that leave a list. */
+/** Prefix of `/field`: values to delete from a list. */
 export const deleteFrom = "$deleteFromPrimitiveList";
-/** Before `/field`: the order of a list's elements. */
+/** Prefix of `/field`: the order of a list's elements. */
 export const elementOrder = "$setElementOrder";
 
-/** The `$patch` of a list element; undefined where it has none. */
+/** Returns the `$patch` of a list element; undefined if it has none. */
 export function directiveOf(item: unknown): unknown {
   return isObject(item) ? fieldOf(item, directive) : undefined;
 }
 
-/** 500 with the text of upstream for an unknown `$patch`. */
-export function unknownDirective(how: unknown, patch: JsonObject): StatusError {
-  return plainError(`unknown patch type: ${goText(how)} in map: ${goText(patch)}`);
+/** Creates a 500 with upstream's message for an unknown `$patch`. */
+export function unknownDirective(operation: unknown, patch: JsonObject): StatusError {
+  return plainError(`unknown patch type: ${goText(operation)} in map: ${goText(patch)}`);
 }

@@ -6,33 +6,33 @@ import { directive, unknownDirective } from "./strategic-directives.ts";
 import { arranged, Places } from "./strategic-order.ts";
 import type { FieldSchema, MapSchema } from "./type-schema.ts";
 
-/** The sort of a JSON value, in the words of JavaScript. */
-export function sortOf(value: unknown): string {
+/** Returns the type of a JSON value by JavaScript's name. */
+export function jsonTypeOf(value: unknown): string {
   return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
 }
 
-/** Merges an element into that with the same merge key. */
+/** Merges an element into the one with the same merge key. */
 export type MergeElement = (
   element: JsonObject,
   change: JsonObject,
   schema: MapSchema | undefined,
 ) => JsonObject;
 
-/** A list marked `merge`, with that of a patch: by merge key, or as a set. Throws StatusError. */
+/** Merges a list marked `merge` with that of a patch: by merge key, or as a set. Throws StatusError. */
 export function mergeList(
   original: readonly unknown[],
   patch: readonly unknown[],
   field: FieldSchema,
   mergeElement: MergeElement,
 ): readonly unknown[] {
-  const sort = elementSort([original, patch]);
-  if (sort === undefined) return original;
+  const type = elementType([original, patch]);
+  if (type === undefined) return original;
   const mergeKey = field.patchMergeKey ?? "";
-  if (sort !== "object") {
+  if (type !== "object") {
     const all = [...original, ...patch];
     const places = new Places(all, "");
     const merged = all.filter((item, i) => places.of(item) === i);
-    return arranged(merged, patch, original, "", sort);
+    return arranged(merged, patch, original, "");
   }
   const element = field.type.list?.element ?? {};
   if (mergeKey === "") {
@@ -49,10 +49,10 @@ export function mergeList(
     if (at < 0) places.add(change, merged.push(change) - 1);
     else merged[at] = mergeElement(merged[at] as JsonObject, change, element.map);
   }
-  return arranged(merged, changes, kept, mergeKey, sort);
+  return arranged(merged, changes, kept, mergeKey);
 }
 
-/** Carries out the elements of the patch that hold a `$patch`; what is left is merged. */
+/** Executes the elements of the patch that contain a `$patch`; returns the rest, which is merged. */
 function directed(
   original: readonly JsonObject[],
   patch: readonly JsonObject[],
@@ -67,16 +67,16 @@ function directed(
       changes.push(item);
       continue;
     }
-    const how = item[directive];
-    if (how === "delete") {
+    const operation = item[directive];
+    if (operation === "delete") {
       deleted.add(item, 0);
       deletes = true;
-    } else if (how === "replace") {
+    } else if (operation === "replace") {
       replaced = true;
-    } else if (how === "merge") {
+    } else if (operation === "merge") {
       throw plainError("merging lists cannot yet be specified in the patch");
     } else {
-      throw unknownDirective(how, item);
+      throw unknownDirective(operation, item);
     }
   }
   const kept = deletes
@@ -85,18 +85,18 @@ function directed(
   return replaced ? { kept: changes, changes: [] } : { kept, changes };
 }
 
-/** The sort that all elements share; undefined where there are none. Errors where they differ. */
-export function elementSort(lists: readonly (readonly unknown[])[]): string | undefined {
-  let sort: string | undefined;
+/** Returns the common type of all elements; undefined if there are none. Throws if they differ. */
+export function elementType(lists: readonly (readonly unknown[])[]): string | undefined {
+  let type: string | undefined;
   for (const item of lists.flat()) {
-    const own = sortOf(item);
-    sort ??= own;
-    if (sort === "array") {
+    const own = jsonTypeOf(item);
+    type ??= own;
+    if (type === "array") {
       throw new StatusError({ ...unprocessable, message: "lists of lists are not supported" });
     }
-    if (own !== sort) throw plainError(`list element types are not identical: ${goText(lists)}`);
+    if (own !== type) throw plainError(`list element types are not identical: ${goText(lists)}`);
   }
-  return sort;
+  return type;
 }
 
 const unprocessable = { status: "Failure", reason: "Invalid", code: 422 } as const;

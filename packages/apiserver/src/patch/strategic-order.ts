@@ -3,20 +3,20 @@ import { isObject, type JsonObject, jsonEqual } from "../json/values.ts";
 import { plainError } from "./errors.ts";
 import { directiveOf, elementOrder } from "./strategic-directives.ts";
 
-/** What tells an element of a merged list apart: its merge key, or the element itself. */
+/** Returns the identity of an element of a merged list: its merge key, or the element itself. */
 export function identity(item: unknown, mergeKey: string): unknown {
   if (mergeKey === "") return item;
   if (!isObject(item)) throw plainError(`expected a map[string]interface {}, but received a ${goType(item)}`);
   return mergeKeyOf(item, mergeKey);
 }
 
-/** The merge key of an element; 500 where it has none. */
+/** Returns the merge key of an element; throws 500 if it has none. */
 export function mergeKeyOf(item: JsonObject, mergeKey: string): unknown {
   if (Object.hasOwn(item, mergeKey)) return item[mergeKey];
   throw plainError(`map: ${goText(item)} does not contain declared merge key: ${mergeKey}`);
 }
 
-/** The places of the elements of a list by what tells them apart: of equal ones the first. Throws StatusError. */
+/** The indices of the elements of a list by identity: the first of equal ones. Throws StatusError. */
 export class Places {
   readonly #places = new Map<string, number>();
   readonly #mergeKey: string;
@@ -33,22 +33,22 @@ export class Places {
     if (!this.#places.has(text)) this.#places.set(text, index);
   }
 
-  /** -1 where there is no such element. */
+  /** Returns -1 if there is no such element. */
   of(item: unknown): number {
     return this.#places.get(identityText(identity(item, this.#mergeKey))) ?? -1;
   }
 }
 
-/** The same text for equal values: a bigint equals the number of the same value. */
+/** Returns the same text for equal values: a bigint equals the number of the same value. */
 function identityText(value: unknown): string {
   if (typeof value === "number" && Number.isInteger(value)) return String(BigInt(value));
   return typeof value === "bigint" ? String(value) : JSON.stringify(value);
 }
 
-/** The elements of the patch must stand in the order that `$setElementOrder` gives, and be part of it. */
+/** Validates that the elements of the patch are in `$setElementOrder`, in the same order. */
 export function checkOrder(change: readonly unknown[], order: readonly unknown[], mergeKey: string): void {
   if (order.length === 0) return;
-  // Elements to delete need no place; others with a directive need no place of their own.
+  // Elements to delete need no position; others with a directive need no position of their own.
   const rest = mergeKey === "" ? change : change.filter((item) => directiveOf(item) !== "delete");
   let next = 0;
   for (const place of order) {
@@ -63,8 +63,9 @@ export function checkOrder(change: readonly unknown[], order: readonly unknown[]
 }
 
 /**
- * The order of the live list against which a list with `$setElementOrder` is arranged. Upstream deletes from that list
- * in place and lets the first additions fill the gap, so that elements that only the server has come before them.
+ * Returns the order of the live list against which a list with `$setElementOrder` is sorted. Upstream deletes
+ * from that list in place and lets the first additions fill the gap, so that elements that only the server
+ * has come before them.
  */
 export function orderLeftBehind(
   live: readonly unknown[],
@@ -98,17 +99,15 @@ export function orderLeftBehind(
 }
 
 /**
- * The order of a merged list: elements named by `order` stand in that order, those that only the server has in
- * theirs; both are interleaved by the places they had in the live list.
+ * Sorts a merged list: elements in `order` have that order, elements that only the server has keep theirs;
+ * both are interleaved by their positions in the live list. `key`: the merge key, "" for scalars.
  */
 export function arranged(
   merged: readonly unknown[],
   order: readonly unknown[],
   live: readonly unknown[],
-  mergeKey: string,
-  sort: string,
+  key: string,
 ): readonly unknown[] {
-  const key = sort === "object" ? mergeKey : "";
   const ordered = new Places(order, key);
   const before = new Places(live, key);
   const named = merged

@@ -13,7 +13,7 @@ import {
 import { plainError } from "./errors.ts";
 import type { ObjectType } from "./object-type.ts";
 import { deleteFrom, directive, elementOrder, retainKeys, unknownDirective } from "./strategic-directives.ts";
-import { elementSort, mergeList, sortOf } from "./strategic-lists.ts";
+import { elementType, jsonTypeOf, mergeList } from "./strategic-lists.ts";
 import { arranged, checkOrder, orderLeftBehind, Places } from "./strategic-order.ts";
 import type { FieldSchema, MapSchema } from "./type-schema.ts";
 
@@ -22,18 +22,18 @@ const badRetainKeys = "invalid patch format of retainKeys";
 const badElementOrder = "invalid patch format of setElementOrder list";
 
 /**
- * Applies a strategic merge patch: like a merge patch, but lists marked `merge` are merged by their merge key or as
- * sets, and directives (`$patch`, `$retainKeys`, `$deleteFromPrimitiveList/f`, `$setElementOrder/f`) say more.
- * Nulls that stay behind in added values mean "unset".
+ * Applies a strategic merge patch: like a merge patch, but lists marked `merge` are merged by their merge key
+ * or as sets, with the directives `$patch`, `$retainKeys`, `$deleteFromPrimitiveList/f`,
+ * `$setElementOrder/f`. Nulls that remain in added values mean "unset".
  *
- * Errors: 400 for directives of a wrong form, 422 for lists of lists, 500 without reason for the rest (an element
- * without its merge key, an unknown `$patch`), as the API server answers.
+ * Errors: 400 for malformed directives, 422 for lists of lists, 500 without reason for others (an element
+ * without its merge key, an unknown `$patch`), as the API server.
  */
 export function strategicMergePatch(object: JsonObject, patch: unknown, type: ObjectType): JsonObject {
   if (patch === null) return object;
   if (!isObject(patch)) {
-    const sort = Array.isArray(patch) ? "array" : isNumeric(patch) ? "number" : goType(patch);
-    throw badRequest(`json: cannot unmarshal ${sort} into Go value of type map[string]interface {}`);
+    const type = Array.isArray(patch) ? "array" : isNumeric(patch) ? "number" : goType(patch);
+    throw badRequest(`json: cannot unmarshal ${type} into Go value of type map[string]interface {}`);
   }
   return mergeMap(object, patch, type.schema.map);
 }
@@ -49,7 +49,7 @@ function mergeMap(original: JsonObject, patch: JsonObject, schema: MapSchema | u
   for (const key of Object.keys(patch)) {
     if (key.startsWith(elementOrder)) mergeOrdered(result, patch, key, schema, done);
   }
-  // Deletions first: what the same patch adds to the list stays.
+  // Deletions first: elements that the same patch adds to the list stay.
   for (const key of Object.keys(patch)) {
     if (key.startsWith(deleteFrom) && !done.has(key)) deleteFromList(result, key, patch[key], schema);
   }
@@ -60,17 +60,17 @@ function mergeMap(original: JsonObject, patch: JsonObject, schema: MapSchema | u
   return result;
 }
 
-/** A map with `$patch`: `replace` takes the patch as it is, `delete` leaves nothing. */
+/** A map with `$patch`: `replace` returns the patch itself, `delete` an empty map. */
 function replaceMap(patch: JsonObject): JsonObject {
-  const how = patch[directive];
-  if (how === "delete") return emptyLike(patch);
-  if (how !== "replace") throw unknownDirective(how, patch);
+  const operation = patch[directive];
+  if (operation === "delete") return emptyLike(patch);
+  if (operation !== "replace") throw unknownDirective(operation, patch);
   const copy = copyOf(patch);
   delete copy[directive];
   return copy;
 }
 
-/** A copy of the original, without the fields that `$retainKeys` does not list. */
+/** Returns a copy of the original, without the fields that `$retainKeys` does not list. */
 function retained(original: JsonObject, patch: JsonObject): MutableObject {
   const keep = fieldOf(patch, retainKeys);
   if (keep === undefined) return copyOf(original);
@@ -109,16 +109,19 @@ function mergeField(
       strategyOf(field) === "merge" ? mergeList(current, change, field, mergeMap) : change,
     );
   } else {
-    // Nothing to merge with: nulls in what is added stand for fields that are unset.
+    // There is nothing to merge with: nulls in the added value are unset fields.
     const added = withoutDirectives(
-      current !== undefined && sortOf(current) === sortOf(change) ? change : pruned(change),
+      current !== undefined && jsonTypeOf(current) === jsonTypeOf(change) ? change : pruned(change),
     );
     if (added === undefined) delete result[key];
     else setField(result, key, added);
   }
 }
 
-/** The field of a struct. Errors where the value is merged but its type is no struct or lacks the field. */
+/**
+ * Returns the field of a struct. Throws if the value is merged but its type is not a struct or lacks the
+ * field.
+ */
 function lookUp(schema: MapSchema | undefined, key: string): FieldSchema {
   if (schema?.fields === undefined) {
     throw plainError("merging an object in json but data type is not struct, instead is: map");
@@ -134,7 +137,7 @@ function strategyOf(field: FieldSchema): string | undefined {
   return field.patchStrategy?.find((strategy) => strategy !== retainKeys.slice(1));
 }
 
-/** Without nulls, at any depth of objects and lists. */
+/** Removes nulls at any depth of objects and lists. */
 function pruned(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(pruned);
   if (!isObject(value)) return value;
@@ -145,7 +148,7 @@ function pruned(value: unknown): unknown {
   return result;
 }
 
-/** Without the maps that carry a `$patch`; undefined for such a map itself. */
+/** Removes maps that contain a `$patch`; undefined for such a map itself. */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutDirectives).filter((item) => item !== undefined);
   if (!isObject(value)) return value;
@@ -158,7 +161,7 @@ function withoutDirectives(value: unknown): unknown {
   return result;
 }
 
-/** The field that a directive such as `$setElementOrder/containers` is about. */
+/** Returns the field to which a directive such as `$setElementOrder/containers` applies. */
 function directiveField(key: string, prefix: string, problem: string): string {
   if (!key.startsWith(`${prefix}/`)) throw badRequest(problem);
   return key.slice(prefix.length + 1);
@@ -179,7 +182,7 @@ function deleteFromList(
   if (!Array.isArray(current) || !Array.isArray(change)) return;
   const field = lookUp(schema, name);
   if (current.length === 0 && change.length === 0) return;
-  if (elementSort([current, change]) === "object")
+  if (elementType([current, change]) === "object")
     setField(result, name, mergeList(current, change, field, mergeMap));
   else {
     const gone = new Places(change, "");
@@ -219,9 +222,9 @@ function mergeOrdered(
     merged = mergeList(current, change, field, mergeMap);
     live = orderLeftBehind(current, change, mergeKey);
   }
-  const sort = elementSort([current ?? [], change ?? []]);
-  if (sort === undefined) throw plainError("no elements in any of the given slices");
-  setField(result, name, arranged(merged, order, live, mergeKey, sort));
+  const type = elementType([current ?? [], change ?? []]);
+  if (type === undefined) throw plainError("no elements in any of the given slices");
+  setField(result, name, arranged(merged, order, live, type === "object" ? mergeKey : ""));
   done.add(name);
 }
 

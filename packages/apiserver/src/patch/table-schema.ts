@@ -8,21 +8,21 @@ import {
   atomicValue,
   type FieldSchema,
   type ListSchema,
-  type ScalarSort,
+  type ScalarType,
   type TypeSchema,
 } from "./type-schema.ts";
 
-/** Structs that are replaced as a whole wherever they stand (`structType=atomic` on the type). */
+/** Structs that are always replaced as a whole (`structType=atomic` on the type). */
 const atomic: ReadonlySet<string> = new Set(atomicTypes);
 
-const scalars: Readonly<Record<string, ScalarSort>> = {
+const scalars: Readonly<Record<string, ScalarType>> = {
   string: "string",
   bytes: "string",
   bool: "boolean",
   int32: "number",
   int64: "number",
   double: "number",
-  // Written as text but accepted in other forms: any scalar.
+  // Serialized as text but accepted in other forms: any scalar.
   Quantity: "any",
   Time: "any",
   MicroTime: "any",
@@ -36,7 +36,7 @@ const schemas = new Map<string, TypeSchema>();
 const zeros = new Map<string, JsonObject>();
 const objectTypes = new Map<string, ObjectType>();
 
-/** The type of a built-in kind; undefined for kinds that the table does not have. */
+/** Returns the type of a built-in kind; undefined for kinds that are not in the schema table. */
 export function builtInType(apiVersion: string, kind: string): ObjectType | undefined {
   const key = `${apiVersion}/${kind}`;
   let type = objectTypes.get(key);
@@ -49,7 +49,7 @@ export function builtInType(apiVersion: string, kind: string): ObjectType | unde
   return type;
 }
 
-/** The schema of an object: its type's fields beside apiVersion and kind. */
+/** Returns the schema of an object: its type's fields, and apiVersion and kind. */
 function objectSchema(name: string): TypeSchema {
   const { map } = schemaOf(name);
   const text: FieldSchema = { type: { scalar: "string" } };
@@ -57,7 +57,7 @@ function objectSchema(name: string): TypeSchema {
   return { map: { ...map, atomic: false, fields } };
 }
 
-/** The schema of a type of the table. Made once, when first asked for. */
+/** Returns the schema of a type of the table. Built on first use. */
 function schemaOf(type: string): TypeSchema {
   const scalar = scalars[type];
   if (scalar !== undefined) return { scalar };
@@ -79,19 +79,19 @@ function schemaOf(type: string): TypeSchema {
   return schema;
 }
 
-/** Rows without a name that are not inlined are alternatives: the value is not a struct of its own. */
+/** Rows without a name that are not inlined are alternatives: the value is not a struct. */
 function isUnion(rows: readonly FieldRow[]): boolean {
   return rows.some(([name, , , marks]) => name === "" && !marks?.inline);
 }
 
-/** The rows with those of inlined structs in their place. */
+/** Replaces the rows of inlined structs by their fields. */
 function flatten(rows: readonly FieldRow[]): FieldRow[] {
   return rows.flatMap((row) =>
     row[3]?.inline && typeRows.has(row[2]) ? flatten(typeRows.get(row[2]) ?? []) : [row],
   );
 }
 
-/** A field of the table. Its type is made when first asked for: of most kinds few fields are ever met. */
+/** A field of the table. Its type is built on first use: few fields of most kinds are used. */
 class TableField implements FieldSchema {
   readonly default?: unknown;
   readonly untracked?: true;
@@ -134,16 +134,16 @@ function typeOf(type: string, marks: FieldMarks): TypeSchema {
   return { map: { ...schema.map, atomic: marks.structType === "atomic" } };
 }
 
-/** The declared default, else the zero of a scalar that is always written. */
+/** Returns the declared default, otherwise the zero value of a scalar that is always serialized. */
 function defaultOf(type: string, marks: FieldMarks): unknown {
   if (marks.default !== undefined) {
-    // `ref(Name)` names a constant of Kubernetes; none of those fields is a key of a list.
+    // `ref(Name)` names a constant of Kubernetes; no such field is a list key.
     return marks.default.startsWith("ref(") ? undefined : JSON.parse(marks.default);
   }
   return marks.omit === "never" && marks.pointer === undefined ? zeroScalars.get(type) : undefined;
 }
 
-/** What JSON shows of a struct that nobody has filled in. */
+/** Returns the JSON of an unset struct. */
 function zeroOf(type: string): JsonObject {
   let zero = zeros.get(type);
   if (zero === undefined) {

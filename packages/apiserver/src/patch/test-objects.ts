@@ -1,4 +1,4 @@
-/** Random pods and what tests compare of them. */
+/** Random pods, and functions that compare them in tests. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { apply, builtInType, type ObjectType } from "./index.ts";
@@ -80,7 +80,7 @@ export const pod = fc
       freeze(compact({ apiVersion: "v1", kind: "Pod", metadata: { ...metadata, name: "p" }, spec }) as Json),
   );
 
-/** As the server stores what it has decoded: nulls mean unset. */
+/** Returns an object as the server stores it after decoding: nulls mean unset. */
 export function stored(object: Json): Json {
   const { managedFields, ...metadata } = object["metadata"] as Json;
   const entries = managedFields === undefined ? {} : { managedFields };
@@ -88,7 +88,7 @@ export function stored(object: Json): Json {
   return { ...plain, metadata: { ...(plain["metadata"] as Json), ...entries, uid: "u" } };
 }
 
-/** Without nulls and without empty lists and objects, which no field of these pods tells apart from unset. */
+/** Removes nulls and empty lists and objects, which are equivalent to unset in all fields of these pods. */
 export function compact(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(compact);
   if (typeof value !== "object" || value === null) return value;
@@ -139,7 +139,7 @@ export function fields(entry: Entry): Json {
   return entry.fieldsV1;
 }
 
-/** The labels, lists and so on of an object with all lists in one order; nobody owns the order of a keyed list. */
+/** Sorts all lists of an object; the order of a keyed list has no owner. */
 export function unordered(object: Json): unknown {
   const { managedFields: _, ...metadata } = stored(object)["metadata"] as Json;
   return sorted({ spec: stored(object)["spec"] ?? {}, metadata });
@@ -153,7 +153,7 @@ export function sorted(value: unknown): unknown {
   return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]));
 }
 
-/** The objects as they cross the wire: without prototypes to tell apart. */
+/** Returns the objects as sent over the wire, without their prototypes. */
 export function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
@@ -174,7 +174,7 @@ export const mergeKeys: Readonly<Record<string, string>> = {
   ports: "containerPort",
 };
 
-/** The strategic patch that kubectl would compute, by the rules of its documentation. */
+/** Returns the strategic patch that kubectl would compute, by the rules of its documentation. */
 export function difference(from: Json, to: Json): Json {
   const patch: { [key: string]: unknown } = {};
   for (const name of Object.keys(from)) if (!(name in to)) patch[name] = null;

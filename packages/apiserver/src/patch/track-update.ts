@@ -14,16 +14,16 @@ import {
   withTime,
 } from "./managed-fields.ts";
 import type { ObjectType } from "./object-type.ts";
-import { ownable, takeOver } from "./ownership.ts";
+import { ownable, updateOwnership } from "./ownership.ts";
 import { UnkeyedElementError } from "./path-element.ts";
 import { reconcile } from "./reconcile.ts";
 
 export interface TrackUpdateOptions<T extends object = JsonObject> {
-  /** The stored object, in the version of the request; undefined where it is being created. */
+  /** The stored object, in the version of the request; undefined on create. */
   readonly live: T | undefined;
-  /** What will be stored: decoded, defaulted, in the version of the request. */
+  /** The object to be stored: decoded, defaulted, in the version of the request. */
   readonly updated: T;
-  /** The field manager: the request's `fieldManager`, else the first word of the User-Agent before a slash. */
+  /** The field manager: the request's `fieldManager`, otherwise the User-Agent up to the first slash. */
   readonly manager: string;
   readonly type: ObjectType;
   /** "" for the object itself. */
@@ -33,18 +33,19 @@ export interface TrackUpdateOptions<T extends object = JsonObject> {
 }
 
 /**
- * Brings metadata.managedFields up to date after a create, update or patch that is no apply: the manager owns what
- * changed, others lose it. Returns `updated`, or a copy with new managedFields; shares all else. Never throws for
- * what the objects hold: where the elements of their lists cannot be told apart, no entries are left.
+ * Updates metadata.managedFields after a create, update or patch other than an apply: the manager owns the
+ * changed fields, others lose them. Returns `updated`, or a copy with new managedFields that shares the rest.
+ * Never throws for the contents of the objects: if list elements cannot be identified, all entries are
+ * dropped.
  *
- * A client may write managedFields itself, but not through a subresource; `[]` and `[{}]` stop the tracking until
- * the next apply, none at all keeps the live ones.
+ * A client may write managedFields itself, but not through a subresource; `[]` and `[{}]` stop the tracking
+ * until the next apply, absent managedFields keep the live ones.
  */
 export function trackUpdate<T extends object>(options: TrackUpdateOptions<T>): T {
   const live = options.live as JsonObject | undefined;
   const updated = options.updated as unknown as JsonObject;
   const managed = startingPoint(live, updated, options.subresource);
-  // An object that nobody tracks stays so until somebody applies.
+  // An untracked object stays so until somebody applies.
   const untracked = managed.size === 0 && live !== undefined && hasUid(live);
   const result = untracked
     ? managed
@@ -57,7 +58,7 @@ function hasUid(object: JsonObject): boolean {
   return isObject(metadata) && Boolean(fieldOf(metadata, "uid"));
 }
 
-/** The entries that hold before the write. */
+/** Returns the entries before the write. */
 function startingPoint(live: JsonObject | undefined, updated: JsonObject, subresource: string): Managed {
   const liveEntries = live === undefined ? undefined : managedFieldsOf(live);
   const entries = managedFieldsOf(updated);
@@ -73,12 +74,12 @@ function decodedOrEmpty(entries: unknown): Managed {
   try {
     return decodeManaged(entries);
   } catch {
-    // Malformed entries count as none, so that a client that garbles them cannot block writes (upstream's rule).
+    // Malformed entries count as absent, so that a client cannot block writes with them (upstream's rule).
     return new Map();
   }
 }
 
-/** The entries after an update. */
+/** Returns the entries after an update. */
 export function tracked(
   options: TrackUpdateOptions & { readonly live: JsonObject },
   managed: Managed,
@@ -87,32 +88,32 @@ export function tracked(
   const manager = options.manager === "" ? "unknown" : options.manager;
   const entry = { manager, operation: "Update", apiVersion: type.apiVersion, subresource } as const;
   const write = { type, subresource, before: live, after: updated };
-  let taken: ReturnType<typeof takeOver>;
+  let ownership: ReturnType<typeof updateOwnership>;
   let comparison: Comparison;
   try {
-    taken = takeOver(write, reconcile(managed, type), undefined);
-    comparison = taken.comparison();
+    ownership = updateOwnership(write, reconcile(managed, type), undefined);
+    comparison = ownership.comparison();
   } catch (error) {
-    // Upstream then drops all entries rather than keep wrong ones (UpdateNoErrors).
+    // Upstream drops all entries in this case rather than keep wrong ones (UpdateNoErrors).
     if (error instanceof UnkeyedElementError) return new Map();
     throw error;
   }
   const own = strip(ownable(type, subresource, union(comparison.modified, comparison.added)));
   if (!isEmptySet(own)) {
     const key = entryKey(entry);
-    const previous = taken.managed.get(key);
-    // Map order follows nothing: entries are sorted when they are written.
-    taken.managed.set(
+    const previous = ownership.managed.get(key);
+    // The order of the map does not matter: entries are sorted when encoded.
+    ownership.managed.set(
       key,
       previous === undefined
         ? { ...entry, time: now, fields: own }
         : withTime(withFields(previous, union(previous.fields, own)), now),
     );
   }
-  return capManagers(taken.managed);
+  return capManagers(ownership.managed);
 }
 
-/** Without the fields that are the server's own. */
+/** Removes fields that only the server sets. */
 export function strip(fields: FieldSet): FieldSet {
   return difference(fields, serverFields);
 }

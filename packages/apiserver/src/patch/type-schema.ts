@@ -1,32 +1,32 @@
 /**
- * What a patch must know of a type: which of the three sorts of JSON values it may be, and how lists and maps are
- * owned and merged. Built-in kinds get theirs from the schema table (`table-schema.ts`), custom resources from the
- * OpenAPI schema of their definition.
+ * The parts of a type that patches need: which JSON types its values may have, and how lists and maps are
+ * owned and merged. Built-in kinds get theirs from the schema table (`table-schema.ts`), custom resources
+ * from the OpenAPI schema of their definition.
  *
- * A value that may be anything has all three. Schemas may refer to themselves.
+ * A value of any type has all three. Schemas may be recursive.
  */
 export interface TypeSchema {
-  readonly scalar?: ScalarSort;
+  readonly scalar?: ScalarType;
   readonly list?: ListSchema;
   readonly map?: MapSchema;
 }
 
-export type ScalarSort = "string" | "number" | "boolean" | "any";
+export type ScalarType = "string" | "number" | "boolean" | "any";
 
-/** A list: replaced as a whole, or with elements that are owned one by one. */
+/** A list: replaced as a whole, or with individually owned elements. */
 export interface ListSchema {
   readonly relation: "atomic" | "set" | "map";
   readonly element: TypeSchema;
-  /** Of a `map`: the fields that tell elements apart (`x-kubernetes-list-map-keys`). */
+  /** For `map`: the fields that identify an element (`x-kubernetes-list-map-keys`). */
   readonly keys?: readonly string[];
 }
 
-/** A struct (`fields`), a map (`element`), or a struct that takes further fields (both). */
+/** A struct (`fields`), a map (`element`), or a struct that accepts additional fields (both). */
 export interface MapSchema {
   /** Replaced as a whole (`x-kubernetes-map-type: atomic`). */
   readonly atomic: boolean;
   readonly fields?: ReadonlyMap<string, FieldSchema>;
-  /** The type of fields that are not named; none: a field that is not named is an error. */
+  /** The type of additional fields; absent: they are errors. */
   readonly element?: TypeSchema;
   /** The type's own name, for messages. */
   readonly name?: string;
@@ -34,16 +34,19 @@ export interface MapSchema {
 
 export interface FieldSchema {
   readonly type: TypeSchema;
-  /** What stands there if nothing does: completes the keys of list elements. */
+  /** The default of the field: completes the keys of list elements. */
   readonly default?: unknown;
-  /** Nobody ever owns it (`metadata.managedFields`). */
+  /** The field is never owned (`metadata.managedFields`). */
   readonly untracked?: true;
   /** Strategic merge: `merge`, `replace`, `retainKeys`. */
   readonly patchStrategy?: readonly string[];
   readonly patchMergeKey?: string;
 }
 
-/** The type of a field; undefined where nobody owns it: one that is not declared was written under another schema. */
+/**
+ * Returns the type of a field; undefined if it is not owned: an undeclared field was written under another
+ * schema.
+ */
 export function trackedType({ fields, element }: MapSchema, key: string): TypeSchema | undefined {
   const field = fields?.get(key);
   return field?.untracked ? undefined : (field?.type ?? element);

@@ -1,31 +1,31 @@
 import { emptyLike, isEmpty, isObject, jsonEqual, setField } from "../json/values.ts";
 import { listElement, type PathElement } from "./path-element.ts";
 import type { ListSchema, MapSchema, TypeSchema } from "./type-schema.ts";
-import { asList, type Sort, sortFor } from "./typed-walk.ts";
+import { asList, type ValueType, valueTypeFor } from "./typed-walk.ts";
 
 /**
- * Lays an applied object over a live one: what the applied one says holds, the rest stays. Parts that do not change
- * are the live object's own. Throws UnkeyedElementError.
+ * Merges an applied object into a live one: applied values win, the rest stays. Unchanged parts are shared
+ * with the live object. Throws UnkeyedElementError.
  */
 export function typedMerge(schema: TypeSchema, live: unknown, applied: unknown): unknown {
   if (live === applied || applied === undefined) return live;
-  return mergeAs(sortFor(schema, applied), schema, live, applied);
+  return mergeAs(valueTypeFor(schema, applied), schema, live, applied);
 }
 
-function mergeAs(sort: Sort, schema: TypeSchema, live: unknown, applied: unknown): unknown {
-  if (sort === "map") return mergeMaps(schema.map as MapSchema, live, applied);
-  if (sort === "list") return mergeLists(schema.list as ListSchema, live, applied);
-  return taken(live, applied);
+function mergeAs(valueType: ValueType, schema: TypeSchema, live: unknown, applied: unknown): unknown {
+  if (valueType === "map") return mergeMaps(schema.map as MapSchema, live, applied);
+  if (valueType === "list") return mergeLists(schema.list as ListSchema, live, applied);
+  return appliedOrLive(live, applied);
 }
 
-function taken(live: unknown, applied: unknown): unknown {
+function appliedOrLive(live: unknown, applied: unknown): unknown {
   return jsonEqual(live, applied) ? live : applied;
 }
 
 function mergeMaps(schema: MapSchema, live: unknown, applied: unknown): unknown {
   const left = isObject(live) && !isEmpty(live) ? live : undefined;
   const right = isObject(applied) && !isEmpty(applied) ? applied : undefined;
-  if (schema.atomic || (left === undefined && right === undefined)) return taken(live, applied);
+  if (schema.atomic || (left === undefined && right === undefined)) return appliedOrLive(live, applied);
   if (right === undefined) return live;
   const result = emptyLike(left ?? right);
   let changed = left === undefined;
@@ -49,18 +49,19 @@ function mergeField(schema: MapSchema, key: string, live: unknown, applied: unkn
 }
 
 /**
- * Elements of both keep the order of the applied list; elements that only the live list has keep their places
+ * Elements of both keep the order of the applied list; elements only in the live list keep their positions
  * between them.
  */
 function mergeLists(schema: ListSchema, live: unknown, applied: unknown): unknown {
   const left = asList(live) ?? [];
   const right = asList(applied) ?? [];
-  if (schema.relation === "atomic" || (left.length === 0 && right.length === 0)) return taken(live, applied);
+  if (schema.relation === "atomic" || (left.length === 0 && right.length === 0))
+    return appliedOrLive(live, applied);
   const leftElements = left.map((item) => listElement(schema, item));
   const rightElements = right.map((item) => listElement(schema, item));
   const leftItems = new Map<PathElement, unknown>();
   leftElements.forEach((element, i) => {
-    // What stands twice in the live list is not merged with: it counts as null.
+    // A duplicate in the live list is not merged with: it counts as null.
     leftItems.set(element, leftItems.has(element) ? null : left[i]);
   });
   const rightItems = new Map(rightElements.map((element, i) => [element, right[i]]));
@@ -85,7 +86,7 @@ function mergeLists(schema: ListSchema, live: unknown, applied: unknown): unknow
         continue;
       }
       if (rightItems.has(leftElement) && nextShared < shared.length && shared[nextShared] !== leftElement) {
-        // Both have it, but its turn by the applied order comes later.
+        // Both have it, but it comes later in the applied order.
         l++;
         continue;
       }

@@ -1,11 +1,11 @@
 import { isNumeric } from "../json/values.ts";
 import type { TypeSchema } from "./type-schema.ts";
 
-/** As which of its sorts a schema takes a value. */
-export type Sort = "map" | "scalar" | "list";
+/** The JSON type as which a schema accepts a value. */
+export type ValueType = "map" | "scalar" | "list";
 
-/** Where the value fits none of them, or is null, the first that the schema has. */
-export function sortFor(schema: TypeSchema, value: unknown): Sort {
+/** Returns the first type of the schema if the value has none of them, or is null. */
+export function valueTypeFor(schema: TypeSchema, value: unknown): ValueType {
   if (typeof value === "object" && value !== null) {
     if (Array.isArray(value)) {
       if (schema.list !== undefined) return "list";
@@ -19,7 +19,7 @@ export function isScalar(value: unknown): boolean {
   return typeof value === "string" || typeof value === "boolean" || isNumeric(value);
 }
 
-/** Null, missing, and the values of another sort all count as nothing. */
+/** Null, missing, and values of another type all count as absent. */
 export function asList(value: unknown): readonly unknown[] | undefined {
   return Array.isArray(value) ? value : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Random writes and what Kubernetes' own Go libraries (apimachinery 0.37.2, structured-merge-diff 6.4.2,
- * evanphx/json-patch 4.13) made of them: `upstream-answers.jsonl`, one question with its answer a line.
+ * Random writes and the results of Kubernetes' own Go libraries (apimachinery 0.37.2, structured-merge-diff
+ * 6.4.2, evanphx/json-patch 4.13): `upstream-answers.jsonl`, one case a line.
  */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -80,7 +80,7 @@ function typeNamed(name: string): ObjectType {
   return type;
 }
 
-/** Without nulls: they mean the same as nothing. */
+/** Removes nulls, which are equivalent to absent. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value, (_, item) => item ?? undefined));
 }

@@ -1,4 +1,4 @@
-/** Follows recorded sequences of a real kube-apiserver through the pure functions of this folder. */
+/** Replays recorded sequences of a real kube-apiserver through the pure functions of this folder. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -56,12 +56,12 @@ describe("recorded answers of a kube-apiserver", () => {
   }
 });
 
-/** The status of a CSINode takes back what is written to its metadata; that of other kinds keeps it. */
-function takesBackMetadata(subresource: string, path: string): boolean {
+/** A status write of a CSINode resets its metadata; that of other kinds keeps it. */
+function resetsMetadata(subresource: string, path: string): boolean {
   return subresource === "status" && path.includes("/csinodes/");
 }
 
-/** Objects by their path, as far as the recording lets us know them. */
+/** Tracks objects by path, as far as the recording contains them. */
 function follow(scenario: Scenario): void {
   const objects = new Map<string, JsonObject>();
   scenario.steps.forEach((step, i) => {
@@ -88,13 +88,13 @@ function takeStep(step: Step, objects: Map<string, JsonObject>, compareManaged: 
   const live = known?.["apiVersion"] === apiVersionOf(path) ? known : undefined;
   if (
     subresource === "scale" ||
-    takesBackMetadata(subresource, path) ||
+    resetsMetadata(subresource, path) ||
     step.user !== undefined ||
     step.pick !== undefined ||
     step.drop !== undefined
   ) {
-    // The scaled object, or what a picked answer leaves out, is not in the recording; and these functions do not know
-    // what a kind's own rules take back.
+    // The scaled object, and parts that a picked response omits, are not in the recording; and these
+    // functions do not apply the strategies of kinds.
     if (step.expect.status < 300) objects.delete(objectPath);
     return;
   }
@@ -121,7 +121,7 @@ function takeStep(step: Step, objects: Map<string, JsonObject>, compareManaged: 
       return;
     }
     if (step.expect.status >= 400) {
-      // Only validation and the store are left to refuse it.
+      // Only validation or the store can reject it.
       const elsewhere = !String(recorded?.["message"]).startsWith("Apply failed");
       assert.ok(
         [422, 404, 409].includes(step.expect.status) && elsewhere,
@@ -186,7 +186,10 @@ function tryParse(text: string): unknown {
   }
 }
 
-/** Fields that the server fills in after it has written the entries (strategies, admission), so that no one owns them. */
+/**
+ * Fields that the server sets after it has written the entries (strategies, admission), so that they have no
+ * owner.
+ */
 const filledInLater: Readonly<Record<string, readonly (readonly string[])[]>> = {
   Namespace: [["spec", "finalizers"]],
   Node: [["spec", "taints"]],
@@ -202,7 +205,7 @@ function without(object: JsonObject, path: readonly string[]): JsonObject {
   return rest.length === 0 || !isObject(value) ? others : { ...others, [key]: without(value, rest) };
 }
 
-/** The object that the server had just before it wrote the entries: the answer, with the live entries. */
+/** Returns the object before the server wrote the entries: the response, with the live entries. */
 function decoded(answer: JsonObject, live: JsonObject | undefined): JsonObject {
   const later = live === undefined ? (filledInLater[String(answer["kind"])] ?? []) : [];
   const recorded = later.reduce(without, answer);
@@ -269,7 +272,7 @@ function withoutManaged(object: JsonObject): JsonObject {
   return { ...object, metadata };
 }
 
-/** What we made must be in the answer, which has defaults besides. */
+/** Asserts that our result is contained in the response, which also has defaults. */
 function assertContains(
   recorded: JsonObject,
   ours: JsonObject,
@@ -328,7 +331,7 @@ function assertContains(
   }
 }
 
-/** managedFields must be the same, text for text but for the times. */
+/** Asserts equal managedFields, text for text except for the times. */
 function assertManaged(recorded: JsonObject, ours: JsonObject): void {
   assert.deepEqual(entriesOf(ours), entriesOf(recorded));
 }

@@ -1,22 +1,22 @@
 import { isObject } from "../json/values.ts";
-import { Nodes } from "./canonical-sets.ts";
+import { NodeCache } from "./canonical-sets.ts";
 import { type FieldSet, leaf } from "./field-set.ts";
 import { itemsByElement } from "./path-element.ts";
 import { type TypeSchema, trackedType } from "./type-schema.ts";
-import { asList, sortFor } from "./typed-walk.ts";
+import { asList, valueTypeFor } from "./typed-walk.ts";
 
-const fieldNodes = new Nodes("f:", true);
-const itemNodes = new Nodes("", true);
+const fieldNodes = new NodeCache("f:", true);
+const itemNodes = new NodeCache("", true);
 
 /**
- * What a value that was not there before adds to a set, or one that is gone takes away: the value itself is owned, and so
- * is each part of it. Throws UnkeyedElementError.
+ * Returns the fields of a value that was added or removed: the value itself is owned, and each part of it.
+ * Throws UnkeyedElementError.
  */
 export function wholeFields(schema: TypeSchema, value: unknown): FieldSet {
-  const sort = sortFor(schema, value);
+  const valueType = valueTypeFor(schema, value);
   const names: string[] = [];
   const below: FieldSet[] = [];
-  if (sort === "map" && !schema.map!.atomic && isObject(value)) {
+  if (valueType === "map" && !schema.map!.atomic && isObject(value)) {
     for (const key in value) {
       const part = value[key];
       const type = part === undefined ? undefined : trackedType(schema.map!, key);
@@ -26,7 +26,7 @@ export function wholeFields(schema: TypeSchema, value: unknown): FieldSet {
     }
     return fieldNodes.of(names, below);
   }
-  if (sort === "list" && schema.list!.relation !== "atomic") {
+  if (valueType === "list" && schema.list!.relation !== "atomic") {
     for (const [element, items] of itemsByElement(schema.list!, asList(value) ?? [])) {
       names.push(element);
       below.push(items.length > 1 ? leaf : wholeFields(schema.list!.element, items[0]));

@@ -58,7 +58,7 @@ async function backend(t: TestContext, answer: (response: ServerResponse) => voi
 const page = `<a href="/x">é</a>`;
 const rewrittenPage = `<a href="${prefix}/x">é</a>`;
 
-test("the request goes on with its own Host, and with where it came from", async (t) => {
+test("the request is passed on with its own Host, and X-Forwarded headers", async (t) => {
   const { asked, bodies, ask } = await backend(t, (response) => response.end());
   const headers = {
     host: "server:6443",
@@ -92,7 +92,7 @@ test("the request goes on with its own Host, and with where it came from", async
   );
 });
 
-test("headers of the answer are passed on but for those of the connection and of CORS", async (t) => {
+test("headers of the response are passed on, except for hop-by-hop and CORS headers", async (t) => {
   const { ask } = await backend(t, (response) => {
     response.setHeader("Set-Cookie", ["a=1", "b=2"]);
     response.setHeader("Cache-Control", "max-age=5");
@@ -146,7 +146,7 @@ test("a page in an unknown encoding is passed through", async (t) => {
   assert.equal((await buffer(chunks)).toString(), page);
 });
 
-test("a redirect stays one, through the proxy where it leads to the same host", async (t) => {
+test("a redirect is passed on, through the proxy if it leads to the same host", async (t) => {
   let location = "";
   const { ask, host } = await backend(t, (response) => {
     response.writeHead(302, { Location: location, "Content-Type": "text/html" }).end(page);
@@ -164,7 +164,7 @@ test("a redirect stays one, through the proxy where it leads to the same host", 
   }
 });
 
-test("a target that cannot be reached is 503", async () => {
+test("an unreachable target is 503", async () => {
   const ask = (port: string): Promise<unknown> =>
     forward(
       { scheme: "http", host: "127.0.0.1", port },
@@ -192,7 +192,7 @@ test("a target that cannot be reached is 503", async () => {
   }
 });
 
-test("a connection that was kept open and has ended is made anew", async (t) => {
+test("a kept-alive connection that was closed is opened again", async (t) => {
   const { ask, asked } = await backend(t, (response) => response.end("x"));
   await buffer((await ask()).chunks);
   asked[0]!.socket.destroy();

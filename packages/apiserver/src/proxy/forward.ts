@@ -8,32 +8,32 @@ import type { ApiRequest, ApiResponse } from "@dray/client";
 import { isHtml, requestHeaders, responseHeaders } from "./headers.ts";
 import { HtmlLinks } from "./html-links.ts";
 import { dialError, type Target, tlsOf } from "./kubelet.ts";
-import { encodedPath, type ProxiedPlace, rewriteLink } from "./links.ts";
+import { encodedPath, type ProxyLocation, rewriteLink } from "./links.ts";
 
-/** What of a target is asked for. */
+/** The requested path and query of a target. */
 export interface Location {
-  /** Decoded, empty or from a slash on. */
+  /** Decoded; empty or beginning with a slash. */
   readonly path: string;
   /** With its question mark, or empty. */
   readonly query: string;
-  /** Path of the proxy itself, without a slash at its end. */
+  /** Path of the proxy itself, without a trailing slash. */
   readonly prefix: string;
 }
 
 /**
- * Passes a request on and returns what comes back, with links that lead through the proxy. Rejects with 503 if the
- * target cannot be reached.
+ * Passes a request on and returns the response, with links that lead through the proxy. Rejects with 503 if
+ * the target cannot be reached.
  *
  * Upstream: k8s.io/apimachinery, pkg/util/proxy/transport.go, RoundTrip
  */
 export async function forward(target: Target, sent: ApiRequest, location: Location): Promise<ApiResponse> {
   const { path, query, prefix } = location;
-  // Characters of the path stand for bytes from here on.
+  // Each character of the path is a byte from here on.
   const escaped = encodedPath(Buffer.from(path || "/").toString("latin1"));
   const headers = requestHeaders(sent, posix.join(prefix, escaped));
   const response = await answerOf(target, sent, `${escaped}${query}`, headers);
   response.on("error", () => {});
-  const place: ProxiedPlace = {
+  const place: ProxyLocation = {
     prefix,
     backend: hostAndPort(target),
     requestHost: sent.headers["host"] ?? "",
@@ -49,13 +49,13 @@ export async function forward(target: Target, sent: ApiRequest, location: Locati
   return { type: "bytes", status, headers: passed, chunks };
 }
 
-/** `host:port`, as the URL of the target has it. */
+/** Returns `host:port` as in the URL of the target. */
 function hostAndPort({ host, port }: Target): string {
   const shown = host.includes(":") ? `[${host}]` : host;
   return port === "" ? shown : `${shown}:${port}`;
 }
 
-/** Methods of requests that may be sent again where a connection that was kept open turns out to be closed. */
+/** Methods that may be retried if a kept-alive connection turns out to be closed. */
 const idempotent = new Set(["GET", "HEAD", "OPTIONS"]);
 
 async function answerOf(
@@ -68,7 +68,7 @@ async function answerOf(
   const secure = scheme === "https";
   const portNumber = port || (secure ? "443" : "80");
   if (!/^\d{1,5}$/.test(portNumber) || Number(portNumber) > 65_535) throw unknownPort(portNumber);
-  // node:http brings all of fetch with it, which is a good part of a start.
+  // Imported lazily: node:http loads all of fetch, a good part of the start-up time.
   const send = secure ? secureRequest : (await import("node:http")).request;
   const repeatable = idempotent.has(sent.method);
   return new Promise((resolve, reject) => {
@@ -81,7 +81,7 @@ async function answerOf(
         headers,
         signal: sent.signal,
         ...(repeatable ? {} : { agent: false }),
-        // The header Host is the client's; the certificate is that of the server.
+        // The Host header is the client's; the certificate is that of the server.
         ...(secure ? { ...tlsOf(client ?? {}), servername: isIP(host) === 0 ? host : "" } : {}),
       });
       call.once("error", (error: NodeJS.ErrnoException) => {
@@ -99,7 +99,10 @@ function unreachable(cause: string): StatusError {
   return StatusError.of("ServiceUnavailable", `error trying to reach service: ${cause}`);
 }
 
-/** The port of a pod is a number: names are those of a machine's services, such as `http`, of which Dray has no list. */
+/**
+ * The port of a pod is a number: names would be those of /etc/services, such as `http`, of which Dray has no
+ * list.
+ */
 function unknownPort(port: string): StatusError {
   return unreachable(
     /^\d+$/.test(port)
@@ -108,7 +111,9 @@ function unknownPort(port: string): StatusError {
   );
 }
 
-/** The page with its links rewritten, in the encoding that it came in. One in an unknown encoding is returned as it is. */
+/**
+ * Rewrites the links of a page, in its content encoding. A page in an unknown encoding is returned unchanged.
+ */
 async function rewritten(response: IncomingMessage, links: HtmlLinks): Promise<AsyncIterable<Uint8Array>> {
   const encoding = response.headers["content-encoding"] ?? "";
   const rewrite = (source: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> => withLinks(source, links);
@@ -118,7 +123,7 @@ async function rewritten(response: IncomingMessage, links: HtmlLinks): Promise<A
   switch (encoding) {
     case "gzip":
       return pipeline(response, createGunzip(), rewrite, createGzip(), ignored);
-    // What Go calls deflate has no header of zlib.
+    // Go's deflate has no zlib header.
     case "deflate":
       return pipeline(response, createInflateRaw(), rewrite, createDeflateRaw({ level: 9 }), ignored);
     default:

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import type { ApiRequest } from "@dray/client";
 
-/** Headers that are about one connection. Upstream: net/http/httputil, ReverseProxy (RFC 9110 section 7.6.1) */
+/** Hop-by-hop headers. Upstream: net/http/httputil, ReverseProxy (RFC 9110 section 7.6.1) */
 const ofConnection = [
   "connection",
   "proxy-connection",
@@ -13,7 +13,7 @@ const ofConnection = [
   "transfer-encoding",
   "upgrade",
 ];
-/** Headers of a request that are about who the client is to this server, or that the new request gets anew. */
+/** Request headers that authenticate the client to this server, or that are set anew for the next request. */
 const ofClient = ["authorization", "content-length", "expect", "host"];
 /** Upstream: k8s.io/apimachinery, pkg/util/proxy/upgradeaware.go, removeCORSHeaders */
 const crossOrigin = [
@@ -25,7 +25,7 @@ const crossOrigin = [
 
 export type Values = Record<string, string | string[]>;
 
-/** Returns the headers of a request that any other server may get, as Node writes them. */
+/** Returns the headers of a request that may be passed on to any server, in Node's form. */
 export function passedHeaders({ headers, repeated = {} }: ApiRequest): Values {
   const all: Values = { ...headers };
   for (const [name, values] of Object.entries(repeated)) all[name] = [...values];
@@ -36,7 +36,7 @@ export function passedHeaders({ headers, repeated = {} }: ApiRequest): Values {
   return passed;
 }
 
-/** Returns the headers with which a request is passed on; `uri` is its path as clients of this server write it. */
+/** Returns the headers of the passed on request; `uri` is its path on this server. */
 export function requestHeaders(sent: ApiRequest, uri: string): OutgoingHttpHeaders {
   const passed = passedHeaders(sent);
   const { host } = sent.headers;
@@ -47,18 +47,18 @@ export function requestHeaders(sent: ApiRequest, uri: string): OutgoingHttpHeade
   return passed;
 }
 
-/** Node writes a header as Latin-1; what clients have sent is read as UTF-8. */
+/** Node encodes a header as Latin-1; headers of clients are decoded as UTF-8. */
 export const bytesOf = (value: string): string => Buffer.from(value).toString("latin1");
 
-/** Returns the headers of an answer that its client gets. */
+/** Returns the headers of a response for the client. */
 export function responseHeaders(received: NodeJS.Dict<string[]>): Record<string, string[]> {
   const passed = withoutConnection(received, crossOrigin);
-  // Every answer has the one of this server; upstream adds that of the other server to it.
+  // Every response has this server's header; upstream adds it to that of the other server.
   passed["cache-control"] = ["no-cache, private", ...(passed["cache-control"] ?? [])];
   return passed;
 }
 
-/** Returns the headers of an answer without those of its connection, and without those of these names. */
+/** Returns the headers of a response without hop-by-hop headers and without these names. */
 export function withoutConnection(
   received: NodeJS.Dict<string[]>,
   names: readonly string[],
@@ -78,7 +78,7 @@ function without<T extends string | readonly string[]>(
   return Object.fromEntries(kept) as Record<string, T>;
 }
 
-/** Whether an answer is a page whose links are rewritten. */
+/** Reports whether a response is a page whose links are rewritten. */
 export function isHtml(headers: IncomingHttpHeaders): boolean {
   const [type = ""] = headers["content-type"]?.split(";", 1) ?? [];
   return type.trim() === "text/html";

@@ -44,12 +44,12 @@ const cases: Readonly<Record<string, readonly [html: string, expected: string]>>
 for (const [name, [html, expected]] of Object.entries(cases)) {
   test(name, () => {
     assert.equal(upper(html), expected);
-    // However the document is cut.
+    // The result does not depend on the chunks.
     for (const length of [1, 2, 7]) assert.equal(upper(html, length), expected);
   });
 }
 
-test("a tag that does not end is not kept for ever", () => {
+test("an unterminated tag is not buffered forever", () => {
   const links = new HtmlLinks((link) => link);
   const open = `<a title="${"x".repeat(100_000)}`;
   assert.equal(links.write(open), open);

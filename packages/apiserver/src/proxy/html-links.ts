@@ -1,6 +1,6 @@
 import urlAttributes from "./url-attributes.json" with { type: "json" };
 
-/** Tags whose content is text up to their end tag: what looks like a tag in it is not one. */
+/** Tags whose content is raw text up to their end tag: tags inside of it are not parsed. */
 const rawTags = new Set([
   "iframe",
   "noembed",
@@ -16,40 +16,40 @@ const rawTags = new Set([
 
 const tagStart = /<([a-z][^ \n\r\t\f/>]*)/iy;
 const tagEnd = /[ \n\r\t\f/]*>/y;
-/** Name and value. A name or a value without quotes is complete with the character behind it. */
+/** Name and value. An unquoted one is complete only with the character behind it. */
 const attribute =
   /[ \n\r\t\f/]*([^ \n\r\t\f/>][^ \n\r\t\f/>=]*(?=[ \n\r\t\f/>=]))(?:([ \n\r\t\f]*=[ \n\r\t\f]*)("[^"]*"|'[^']*'|[^ \n\r\t\f>"'][^ \n\r\t\f>]*(?=[ \n\r\t\f>])|(?=>))|(?![ \n\r\t\f]*=))/y;
 
-/** Longest tag, in characters, in which links are looked for. */
+/** Maximum length of a tag in which links are rewritten, in characters. */
 const maxTagLength = 64 * 1024;
-/** Characters that may be the beginning of what ends a text. */
+/** Maximum length of an incomplete end marker, in characters. */
 const maxEndLength = 16;
 
 interface Piece {
   readonly text: string;
-  /** Where the next piece begins. */
+  /** Start of the next piece. */
   readonly end: number;
 }
 
 /**
- * Rewrites the links of an HTML document that comes in chunks. A character stands for a byte (Latin-1), so that
- * documents in any encoding keep their bytes. Tags without a link that changes are passed through unchanged; upstream
- * writes every tag anew.
+ * Rewrites the links of an HTML document that comes in chunks. Each character is a byte (Latin-1), so that
+ * documents in any encoding keep their bytes. Tags without a rewritten link are passed through unchanged;
+ * upstream writes every tag anew.
  *
  * Upstream: k8s.io/apimachinery, pkg/util/proxy/transport.go, rewriteHTML
  */
 export class HtmlLinks {
   readonly #rewrite: (link: string) => string;
   #pending = "";
-  /** The end of a comment, a raw text or another part without links, while inside of one. */
+  /** While inside of a comment, a raw text or another part without links: its end. */
   #until: RegExp | undefined;
 
-  /** `rewrite` returns what replaces the URL of an attribute. */
+  /** `rewrite` returns the replacement of the URL of an attribute. */
   constructor(rewrite: (link: string) => string) {
     this.#rewrite = rewrite;
   }
 
-  /** Takes the next chunk. Returns what is complete. */
+  /** Adds the next chunk. Returns the complete part of the output. */
   write(chunk: string): string {
     this.#pending += chunk;
     return this.#take(false);
@@ -74,7 +74,7 @@ export class HtmlLinks {
     return pieces.join("");
   }
 
-  /** What belongs to a part without links. */
+  /** Returns the next piece of a part without links. */
   #rest(html: string, at: number, last: boolean): Piece | undefined {
     const until = this.#until!;
     until.lastIndex = at;
@@ -87,7 +87,7 @@ export class HtmlLinks {
     return end > at ? piece(html, at, end) : undefined;
   }
 
-  /** The text up to the next tag, or a tag. Undefined if that is not complete. */
+  /** Returns the text up to the next tag, or a tag. Undefined if it is incomplete. */
   #next(html: string, at: number, last: boolean): Piece | undefined {
     const mark = html.indexOf("<", at);
     if (mark !== at) return piece(html, at, mark < 0 ? html.length : mark);
@@ -113,8 +113,8 @@ export class HtmlLinks {
       attribute.lastIndex = end;
       const found = attribute.exec(html);
       if (found === null) {
-        const given = last || html.length - at > maxTagLength;
-        return given ? piece(html, at, at + 1) : undefined;
+        const isText = last || html.length - at > maxTagLength;
+        return isText ? piece(html, at, at + 1) : undefined;
       }
       text += this.#attribute(name, found);
       end = attribute.lastIndex;
@@ -142,7 +142,7 @@ function piece(html: string, at: number, end: number): Piece {
 
 const characters: Readonly<Record<string, string>> = { amp: "&", apos: "'", gt: ">", lt: "<", quot: '"' };
 
-/** Reads the references that a URL has; others are kept as they are. */
+/** Decodes the character references that URLs contain; others are kept. */
 function unescaped(value: string): string {
   return value.replace(
     /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(amp|apos|gt|lt|quot));/gi,

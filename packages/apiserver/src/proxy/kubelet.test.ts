@@ -59,7 +59,7 @@ describe("the certificate of a kubelet", () => {
     });
   }
 
-  test("is refused if another authority has signed it", async (t) => {
+  test("is rejected if another authority has signed it", async (t) => {
     const tested = await streams(t, behaviour, strangers);
     const failed = await log(tested);
     assert.equal(failed.status, 500);
@@ -83,7 +83,7 @@ describe("the certificate of a kubelet", () => {
   });
 });
 
-test("a node on the loopback address is reached only where the server is told so, and only its kubelet", async (t) => {
+test("the loopback address of a node is allowed only with onLoopback, and only for its kubelet", async (t) => {
   const ask = async ({ server }: Streams, node: string): Promise<[status: number, text: string]> => {
     const response = await server.handle({
       method: "GET",
@@ -107,7 +107,7 @@ test("a node on the loopback address is reached only where the server is told so
   assert.deepEqual(await ask(local, "https:n1:1"), refused);
 });
 
-test("a proxied request says whom it is for, and who has sent it", async (t) => {
+test("a proxied request has the headers of its target and its sender", async (t) => {
   const local = { ...kubeletClient, onLoopback: true };
   let seen: Record<string, unknown> = {};
   const log: KubeletBehaviour["log"] = (response, { headers }) => {

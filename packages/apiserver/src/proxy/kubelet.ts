@@ -7,28 +7,31 @@ import type { ByteStreamResponse } from "@dray/client";
 import { serverError } from "../errors/status.ts";
 
 /**
- * How the API server connects to kubelets. PEM texts.
+ * How the API server connects to kubelets. All certificates and keys are PEM.
  *
  * Upstream: pkg/kubelet/client/kubelet_client.go, KubeletClientConfig
  */
 export interface KubeletClient {
-  /** The client certificate (--kubelet-client-certificate), with `key`; without it the server presents none. */
+  /** The client certificate (--kubelet-client-certificate), with `key`; absent: no client certificate. */
   readonly certificate?: string;
   readonly key?: string;
-  /** Signs the serving certificates of kubelets (--kubelet-certificate-authority); without it they are not verified. */
+  /**
+   * Signs the serving certificates of kubelets (--kubelet-certificate-authority); absent: they are not
+   * verified.
+   */
   readonly authority?: string;
-  /** Which of a node's addresses is used: the first type that it has (--kubelet-preferred-address-types). */
+  /** The order of preference of a node's address types (--kubelet-preferred-address-types). */
   readonly addressTypes?: readonly string[];
   /**
-   * True where nodes run on this machine and their kubelets listen on its loopback address: `nodes/proxy` then leads
-   * there, to the port of the kubelet only. kube-apiserver refuses such addresses.
+   * True if nodes run on this machine and their kubelets listen on its loopback address: `nodes/proxy` then
+   * connects to it, to the port of the kubelet only. kube-apiserver rejects such addresses.
    */
   readonly onLoopback?: boolean;
 }
 
 /**
- * Default order of address types. Upstream's begins with Hostname; kubeadm and kind set this one, since the machine of
- * the API server often cannot resolve the names of nodes.
+ * Default order of address types. Upstream's begins with Hostname; kubeadm and kind set this one, because the
+ * machine of the API server often cannot resolve the names of nodes.
  */
 const defaultAddressTypes = ["InternalIP", "ExternalIP", "Hostname", "InternalDNS", "ExternalDNS"];
 
@@ -50,7 +53,9 @@ interface TLSOptions {
 /** Port of a kubelet whose node reports none. */
 const kubeletPort = 10_250;
 
-/** Returns where the kubelet of a node listens. Throws 500 if the node has no address of the preferred types. */
+/**
+ * Returns the address of the kubelet of a node. Throws 500 if the node has no address of the preferred types.
+ */
 export function kubeletAddress(
   { addressTypes = defaultAddressTypes }: KubeletClient,
   node: Node,
@@ -66,20 +71,20 @@ export function kubeletAddress(
   return { host, port: node.status?.daemonEndpoints?.kubeletEndpoint?.Port || kubeletPort };
 }
 
-/** Where a request is passed on to. */
+/** The server to which a request is passed on. */
 export interface Target {
-  /** `https`, else it is HTTP. */
+  /** `https`; anything else is HTTP. */
   readonly scheme: string;
   readonly host: string;
-  /** That of the scheme if empty. */
+  /** The default port of the scheme if empty. */
   readonly port: string;
   /** Set for a kubelet. Certificates of other servers are not verified, unless `tls` says otherwise. */
   readonly client?: KubeletClient;
-  /** Options of node:tls that take the place of the others. */
+  /** Options of node:tls that replace the others. */
   readonly tls?: ConnectionOptions;
 }
 
-/** Whether something listens there. Rejects with 500 if not. */
+/** Checks that the port accepts connections. Rejects with 500 otherwise. */
 export function dial(host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, host);
@@ -100,7 +105,7 @@ const causes: Readonly<Record<string, string>> = {
   ETIMEDOUT: "connection timed out",
 };
 
-/** OpenSSL's names of what Go calls an unknown authority. */
+/** OpenSSL's error codes for Go's unknown authority. */
 const unknownAuthority = new Set([
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "SELF_SIGNED_CERT_IN_CHAIN",
@@ -109,7 +114,7 @@ const unknownAuthority = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ]);
 
-/** Returns Go's text for a connection that failed. */
+/** Returns Go's message for a failed connection. */
 export function dialError({ code = "", message }: NodeJS.ErrnoException, host: string, port: string): string {
   if (unknownAuthority.has(code))
     return "tls: failed to verify certificate: x509: certificate signed by unknown authority";
@@ -120,7 +125,7 @@ export function dialError({ code = "", message }: NodeJS.ErrnoException, host: s
 /** Maximum length of a document of a kubelet, in characters: about 100,000 containers. */
 const maxDocumentLength = 64 << 20;
 
-/** GET of a document of a kubelet, such as `/metrics/resource`. Rejects unless it answers 200. */
+/** Gets a document of a kubelet, such as `/metrics/resource`. Rejects unless the status is 200. */
 export function kubeletDocument(
   client: KubeletClient,
   node: Node,
@@ -154,12 +159,11 @@ export function kubeletDocument(
   });
 }
 
-/** The logs of one container (`namespace/pod/container`), as the kubelet sends them. */
+/** Returns the logs of one container (`namespace/pod/container`), as sent by the kubelet. */
 export function containerLogs(
   client: KubeletClient,
   node: Node,
-  container: string,
-  query: URLSearchParams,
+  { container, query }: { readonly container: string; readonly query: URLSearchParams },
   signal: AbortSignal,
 ): Promise<ByteStreamResponse> {
   const { host, port } = kubeletAddress(client, node);
@@ -197,10 +201,10 @@ export function containerLogs(
   });
 }
 
-/** Maximum length of the text of a refusal that is passed on. */
+/** Maximum length of an error message that is passed on. */
 const maxRefusalLength = 50_000;
 
-/** What the kubelet refuses with a text becomes a Status (pods/log). */
+/** Converts a textual error response of the kubelet to a Status (pods/log). */
 async function refusal(status: number, response: AsyncIterable<Buffer>): Promise<StatusError> {
   let text = "";
   for await (const chunk of response) {

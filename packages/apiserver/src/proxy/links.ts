@@ -1,8 +1,8 @@
 import { posix } from "node:path";
 
-/** Where what is reached through a proxy thinks that it is, and where its clients see it. */
-export interface ProxiedPlace {
-  /** Path of the proxy, without a slash at its end: `/api/v1/namespaces/n/pods/p/proxy`. */
+/** The address of a proxied server as seen by itself and by its clients. */
+export interface ProxyLocation {
+  /** Path of the proxy, without a trailing slash: `/api/v1/namespaces/n/pods/p/proxy`. */
   readonly prefix: string;
   /** `host:port` to which the request was passed on. */
   readonly backend: string;
@@ -11,12 +11,12 @@ export interface ProxiedPlace {
 }
 
 /**
- * Rewrites a URL on a page so that it leads through the proxy again: one with an absolute path on the same host. Others
- * are returned unchanged, invalid ones too. A character stands for a byte (Latin-1).
+ * Rewrites a URL of a page so that it leads through the proxy again: one with an absolute path on the same
+ * host. Others are returned unchanged, even invalid ones. Each character is a byte (Latin-1).
  *
  * Upstream: k8s.io/apimachinery, pkg/util/proxy/transport.go, rewriteURL
  */
-export function rewriteLink(link: string, { prefix, backend, requestHost }: ProxiedPlace): string {
+export function rewriteLink(link: string, { prefix, backend, requestHost }: ProxyLocation): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: Go's url.Parse refuses them.
   if (/[\0-\x1f\x7f]/.test(link)) return link;
   const [, scheme, host = "", path = "", rest = ""] =
@@ -31,13 +31,13 @@ export function rewriteLink(link: string, { prefix, backend, requestHost }: Prox
   return `${origin}${target}${rest}`;
 }
 
-/** Undefined if there is a percent sign that begins no escape. */
+/** Undefined if there is a percent sign without a valid escape. */
 function decodedPath(path: string): string | undefined {
   if (/%(?![\da-f]{2})/i.test(path)) return undefined;
   return path.replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }
 
-/** Escapes a path as Go's url.URL does. A character stands for a byte. */
+/** Escapes a path as Go's url.URL does. Each character is a byte. */
 export function encodedPath(path: string): string {
   return path.replace(
     /[^A-Za-z\d\-_.~$&+,/:;=@]/g,

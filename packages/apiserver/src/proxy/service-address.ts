@@ -5,19 +5,20 @@ import type { EndpointSlice } from "@dray/api/discovery/v1";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 
-/** Where a connection goes. */
+/** The target of a connection. */
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
-/** Label of EndpointSlices that names their service. */
+/** Label of EndpointSlices with the name of their service. */
 export const serviceLabel = "kubernetes.io/service-name";
 
 /**
- * Where a service is reached from the server's own machine: at one of its ready endpoints, because there need be no
- * proxy for cluster addresses here; else at one of its ready pods, since an EndpointSlice cannot hold the loopback
- * addresses of pods on the host runtime; else at its cluster address. Throws Error in the words of Kubernetes.
+ * Returns the address of a service as reachable from the server's own machine: one of its ready endpoints,
+ * because there may be no proxy for cluster addresses here; otherwise one of its ready pods, because an
+ * EndpointSlice cannot contain the loopback addresses of pods on the host runtime; otherwise its cluster
+ * address. Throws an Error with Kubernetes' message.
  */
 export function resolveService({ namespace, name, port = 443 }: ServiceReference, storage: Storage): Address {
   const stored = storage.cache("services").get(objectKey("services", namespace, name));
@@ -33,7 +34,7 @@ export function resolveService({ namespace, name, port = 443 }: ServiceReference
   return { host: spec.clusterIP, port };
 }
 
-/** The address of a ready endpoint or pod for a port of the service; undefined if none is ready. */
+/** Returns the address of a ready endpoint or pod for a port of the service; undefined if none is ready. */
 export function readyEndpoint(
   { metadata, spec }: Service,
   port: ServicePort,
@@ -58,7 +59,9 @@ function endpoint(namespace: string, name: string, portName: string, storage: St
   return undefined;
 }
 
-/** A pod that the EndpointSlice controller would count as ready, at the target port of the service. */
+/**
+ * Returns a pod that the EndpointSlice controller would count as ready, at the target port of the service.
+ */
 function readyPod(
   namespace: string,
   selector: Readonly<Record<string, string>> | undefined,

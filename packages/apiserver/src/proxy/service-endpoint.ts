@@ -15,15 +15,15 @@ interface Context {
   readonly registry: ObjectReader;
 }
 
-/** Where a request to a service goes. */
+/** The target of a request to a service. */
 interface ServiceEndpoint {
   readonly host: string;
   readonly port: string;
 }
 
 /**
- * Chooses a ready pod behind a service, at random. `port` is the name or the number of a port of the service, or empty
- * for one without a name. Throws 503 if there is none.
+ * Chooses a ready pod behind a service, at random. `port` is the name or the number of a port of the service,
+ * or empty for one without a name. Throws 503 if there is none.
  *
  * Upstream: pkg/registry/core/service/storage/storage.go, ResourceLocation
  */
@@ -85,13 +85,16 @@ function nameOfPort({ info, served, registry }: Context, name: string, port: num
   throw StatusError.of("ServiceUnavailable", `no service port ${port} found for service ${quoted(name)}`);
 }
 
-/** The family of the cluster's first range of addresses, from which its own service has one. */
+/**
+ * Returns the IP family of the cluster's first service range, which contains the address of the service
+ * `kubernetes`.
+ */
 function primaryFamily({ registry }: Context): string | undefined {
   const stored = registry.storage.cache("services").get(objectKey("services", "default", "kubernetes"));
   return (stored?.object as Service | undefined)?.spec?.ipFamilies?.[0];
 }
 
-/** Whether an endpoint is a pod of the service's namespace, with the address of the endpoint. */
+/** Reports whether an endpoint is a pod of the service's namespace, with the address of the endpoint. */
 function isPod({ info, registry }: Context, { targetRef, addresses }: Endpoint): boolean {
   if (targetRef?.name === undefined || targetRef.namespace !== info.namespace) return false;
   const stored = registry.storage.cache("pods").get(objectKey("pods", info.namespace, targetRef.name));
@@ -99,7 +102,7 @@ function isPod({ info, registry }: Context, { targetRef, addresses }: Endpoint):
   return status?.podIPs?.some(({ ip }) => ip === addresses[0]) === true;
 }
 
-/** The same list, begun at a random place. */
+/** Rotates the list to a random start. */
 function fromRandom<T>(list: readonly T[]): readonly T[] {
   const start = Math.floor(Math.random() * list.length);
   return [...list.slice(start), ...list.slice(0, start)];

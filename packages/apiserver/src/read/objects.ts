@@ -8,12 +8,12 @@ import type { ResourceCache, Stored } from "../storage/cache.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 
-/** Finds stored objects by the resource that serves them. */
+/** Reads stored objects by the resource that serves them. */
 export class ObjectReader {
   readonly storage: Storage;
   readonly features: Features;
   readonly #clock: Clock;
-  /** Cached text of the last second that was asked for: a request asks several times. */
+  /** Cached text of the last requested second: a request needs it several times. */
   #lastTime = { second: Number.NaN, text: "" };
 
   constructor(storage: Storage, features: Features, clock: Clock) {
@@ -30,19 +30,19 @@ export class ObjectReader {
     return objectKey(served.stored.resource, served.namespaced ? namespace : "", name);
   }
 
-  /** The stored object, in its stored version. */
+  /** Returns the stored object, in its stored version. */
   find(served: ServedResource, namespace: string, name: string): Stored | undefined {
     return this.cache(served).get(this.key(served, namespace, name));
   }
 
-  /** The stored object, in its stored version. Throws 404. */
+  /** Returns the stored object, in its stored version. Throws 404. */
   need(served: ServedResource, namespace: string, name: string): Stored {
     const stored = this.find(served, namespace, name);
     if (stored === undefined) throw notFound(served, name);
     return stored;
   }
 
-  /** All stored objects, in their stored version. */
+  /** Returns all stored objects, in their stored version. */
   list(served: ServedResource): KubeObject[] {
     const cache = this.cache(served);
     return [...cache.range(cache.prefix)].map(({ object }) => object);
@@ -53,7 +53,7 @@ export class ObjectReader {
     return this.#clock.now();
   }
 
-  /** The time, or the time in so many seconds: RFC 3339, whole seconds. */
+  /** Returns the current time, optionally plus some seconds: RFC 3339, whole seconds. */
   now(seconds = 0): string {
     const second = Math.floor(this.#clock.now() / 1000) + seconds;
     if (second !== this.#lastTime.second) {
@@ -62,7 +62,7 @@ export class ObjectReader {
     return this.#lastTime.text;
   }
 
-  /** Options with which bodies and patches are decoded at this moment. */
+  /** Returns the options for decoding bodies and patches at the current time. */
   decoding(validation: FieldValidation): DecodeOptions {
     return { validation, now: this.now(), release: this.features.version };
   }

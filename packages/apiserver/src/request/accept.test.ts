@@ -9,8 +9,8 @@ const asking = (accept?: string, url = "/api/v1/pods", agent = "test/1") => ({
   headers: { "user-agent": agent, ...(accept === undefined ? {} : { accept }) },
 });
 
-describe("negotiation of the answer", () => {
-  test("takes the clause that is most wanted and can be had", () => {
+describe("negotiation of the response", () => {
+  test("chooses the most preferred clause that is supported", () => {
     const wanted = "application/json;q=0.1, application/yaml";
     assert.equal(negotiate(asking(wanted), resourceForms)?.mediaType, "application/yaml");
     const table = "application/json;as=Table;v=v9;g=meta.k8s.io,application/json;as=Table;v=v1;g=meta.k8s.io";
@@ -22,13 +22,13 @@ describe("negotiation of the answer", () => {
     assert.equal(negotiate(asking(), resourceForms)?.mediaType, "application/json");
   });
 
-  test("gives no Table in protobuf, and none where there are none", () => {
+  test("rejects Tables in protobuf, and Tables of endpoints without them", () => {
     const table = "as=Table;v=v1;g=meta.k8s.io";
     assert.equal(negotiate(asking(`application/vnd.kubernetes.protobuf;${table}`), resourceForms), undefined);
     assert.equal(negotiate(asking(`application/json;${table}`), metadataForms), undefined);
   });
 
-  test("of parameters knows stream, sv and pretty", () => {
+  test("supports the parameters stream, sv and pretty", () => {
     assert.equal(negotiate(asking("application/yaml;stream=watch"), resourceForms), undefined);
     assert.ok(negotiate(asking("application/json;sv=v1"), resourceForms));
     assert.equal(negotiate(asking("application/json;sv=v1"), noForms), undefined);
@@ -36,7 +36,7 @@ describe("negotiation of the answer", () => {
     assert.equal(negotiate(asking("application/json;pretty=true"), noForms)?.pretty, false);
   });
 
-  test("people get what they can read", () => {
+  test("interactive clients get indented JSON", () => {
     assert.equal(negotiate(asking(undefined, "/x?pretty=true"), noForms)?.pretty, true);
     assert.equal(negotiate(asking(undefined, "/x", "curl/8.0"), noForms)?.pretty, true);
     assert.equal(negotiate(asking(undefined, "/x?pretty=0", "curl/8.0"), noForms)?.pretty, false);
@@ -50,7 +50,7 @@ describe("negotiation of the answer", () => {
   });
 });
 
-test("the router refuses types that nobody serves, and lists those of streams where there are some", () => {
+test("the router rejects unsupported types, and lists those of streams for streams", () => {
   checkTypes(asking("text/html, application/json;as=x"));
   checkTypes(asking("text/plain"), false, ["text/plain"]);
   assert.throws(

@@ -1,10 +1,10 @@
 import type { ApiRequest } from "@dray/client";
 import { genericError } from "../errors/status.ts";
 
-/** What a client wants to be answered: media type, and the form that the object is turned into. */
+/** The negotiated media type of a response, and the kind to which the object is converted. */
 export interface Accepted {
   readonly mediaType: MediaType;
-  /** `Table`, `PartialObjectMetadata`, ...: turn the answer into that. */
+  /** `Table`, `PartialObjectMetadata`, ...: the kind to which the response is converted. */
   readonly as?: { readonly kind: string; readonly group: string; readonly version: string };
   readonly pretty: boolean;
 }
@@ -23,7 +23,7 @@ export interface AcceptClause {
   readonly quality: number;
 }
 
-/** The clauses of an Accept header, the most wanted first, read as kube-apiserver's goautoneg does. */
+/** Parses the clauses of an Accept header, in order of preference, as kube-apiserver's goautoneg does. */
 export function acceptClauses(header: string | undefined): AcceptClause[] {
   const clauses: AcceptClause[] = [];
   for (const part of (header || "*/*").split(",")) {
@@ -43,7 +43,7 @@ export function acceptClauses(header: string | undefined): AcceptClause[] {
   return clauses;
 }
 
-/** In upstream's order, which is not transitive: a clause moves up for as long as it goes before its neighbour. */
+/** In upstream's order, which is not transitive: a clause moves up as long as it precedes its neighbour. */
 function insert(clauses: AcceptClause[], clause: AcceptClause): void {
   let at = clauses.length;
   while (at > 0 && before(clause, clauses[at - 1]!)) at--;
@@ -57,32 +57,32 @@ function before(left: AcceptClause, right: AcceptClause): boolean {
   return !anySub.test(left.type) && anySub.test(right.type);
 }
 
-/** Forms that an endpoint can give besides the object itself: `meta.k8s.io/v1/Table`. */
+/** Kinds to which an endpoint can convert the object: `meta.k8s.io/v1/Table`. */
 export type Forms = ReadonlySet<string>;
 
 export const noForms: Forms = new Set();
 
-/** What of a request says which form the answer has. */
-export type Asking = Pick<ApiRequest, "url" | "headers">;
+/** The parts of a request that select the encoding of the response. */
+export type EncodingRequest = Pick<ApiRequest, "url" | "headers">;
 
 /**
- * The first clause that can be satisfied; undefined where none can. Only with `protobuf` is there a form in it of the object
- * itself: a clause that asks for it otherwise is passed over.
+ * Returns the first acceptable clause; undefined if there is none. Without `protobuf`, the object itself has
+ * no protobuf encoding: clauses that request it are skipped.
  */
-export function negotiate(request: Asking, forms: Forms, protobuf = true): Accepted | undefined {
+export function negotiate(request: EncodingRequest, forms: Forms, protobuf = true): Accepted | undefined {
   const header = request.headers["accept"];
   for (const { type, parameters } of acceptClauses(header)) {
     for (const mediaType of mediaTypes) {
       if (type !== mediaType && type !== "*/*" && type !== "application/*") continue;
       const stream = parameters.get("stream") ?? "";
       if (stream !== "" && (stream !== "watch" || mediaType === "application/yaml")) continue;
-      // The version of the shared types: of discovery there is none to choose.
+      // The version of the conversion; discovery has only one.
       const shared = parameters.get("sv") ?? "";
       if (shared !== "" && (shared !== "v1" || forms === noForms)) continue;
       const as = formOf(parameters);
       if (as !== undefined && !hasForm(forms, mediaType, as)) continue;
       if (as === undefined && !protobuf && mediaType === "application/vnd.kubernetes.protobuf") continue;
-      const pretty = parameters.get("pretty") === "1" || prettyWanted(request);
+      const pretty = parameters.get("pretty") === "1" || isPretty(request);
       return { mediaType, pretty, ...(as === undefined ? {} : { as }) };
     }
   }
@@ -95,28 +95,28 @@ function formOf(parameters: ReadonlyMap<string, string>): Accepted["as"] {
   return { kind: kind ?? "", group: group ?? "", version: version ?? "" };
 }
 
-/** Tables have no protobuf form. */
+/** Tables have no protobuf encoding. */
 function hasForm(forms: Forms, mediaType: MediaType, as: NonNullable<Accepted["as"]>): boolean {
   if (as.kind === "Table" && mediaType === "application/vnd.kubernetes.protobuf") return false;
   return forms.has(`${as.group}/${as.version}/${as.kind}`);
 }
 
-/** Media types that every resource can be answered in, and those of its watches, as messages list them. */
+/** Media types of all resources, and of their watches, as listed in messages. */
 export const endpointTypes = mediaTypes.join(", ");
 export const streamTypes = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
 /**
- * What the router does before anything else: it looks at the types alone, without their parameters, and knows no
- * `application/*`. `more` are types besides the common ones. Throws 406.
+ * The router's check, which comes first: it ignores the parameters of media types, and does not support
+ * `application/*`. `more`: additional media types. Throws 406.
  */
-export function checkTypes(request: Asking, streams = false, more: readonly string[] = []): void {
+export function checkTypes(request: EncodingRequest, streams = false, more: readonly string[] = []): void {
   const known: readonly string[] = [...more, ...mediaTypes];
   checkProduced(request, known, streams ? [...known, streamTypes] : known);
 }
 
-/** The same where only such types are answered; `shown` are those that the refusal names. Throws 406. */
+/** The same for an endpoint with only these types; `shown`: the types that the error lists. Throws 406. */
 export function checkProduced(
-  { headers }: Pick<Asking, "headers">,
+  { headers }: Pick<EncodingRequest, "headers">,
   types: readonly string[],
   shown = types,
 ): void {
@@ -128,11 +128,11 @@ export function checkProduced(
 
 const humans = ["curl", "Wget", "Mozilla/5.0"];
 
-/** `?pretty=true`; who is probably read by a person gets it without asking. */
-function prettyWanted({ url, headers }: Asking): boolean {
+/** `?pretty=true`; interactive clients get it by default. */
+function isPretty({ url, headers }: EncodingRequest): boolean {
   const mark = url.indexOf("?");
-  const asked = mark < 0 ? "" : (new URLSearchParams(url.slice(mark + 1)).get("pretty") ?? "");
-  if (asked !== "") return ["1", "t", "T", "TRUE", "true", "True"].includes(asked);
+  const pretty = mark < 0 ? "" : (new URLSearchParams(url.slice(mark + 1)).get("pretty") ?? "");
+  if (pretty !== "") return ["1", "t", "T", "TRUE", "true", "True"].includes(pretty);
   const agent = headers["user-agent"] ?? "";
   return humans.some((name) => agent.startsWith(name));
 }

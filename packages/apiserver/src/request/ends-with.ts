@@ -1,6 +1,6 @@
 import type { ApiRequest } from "@dray/client";
 
-/** A request that also ends when another signal is aborted. */
+/** Returns a request that also aborts when another signal aborts. */
 export function endsWith(request: ApiRequest, end: AbortSignal): ApiRequest {
   return { ...request, signal: AbortSignal.any([request.signal, end]) };
 }

@@ -1,8 +1,8 @@
 import type { ApiRequest } from "@dray/client";
 
 /**
- * Names and values in turn, as they were sent. A name may be anything: the records have no prototype. The authority of
- * a request over HTTP/2 is its Host.
+ * Parses raw headers: names and values alternate, as sent. A name may be anything: the records have no
+ * prototype. The authority of an HTTP/2 request is its Host.
  */
 export function headersOf(raw: readonly string[]): Pick<ApiRequest, "headers" | "repeated"> {
   const headers: Record<string, string> = Object.create(null);
@@ -28,7 +28,7 @@ export function headersOf(raw: readonly string[]): Pick<ApiRequest, "headers" | 
   return repeated === undefined ? { headers } : { headers, repeated };
 }
 
-/** Node reads a header as Latin-1; to Kubernetes its bytes are UTF-8. */
+/** Node decodes a header as Latin-1; Kubernetes uses UTF-8. */
 function decoded(value: string): string {
   return /[^\0-\x7f]/.test(value) ? Buffer.from(value, "latin1").toString("utf8") : value;
 }

@@ -5,7 +5,7 @@ import { requestInfo } from "./info.ts";
 const secrets = "/api/v1/namespaces/n/secrets";
 const selector = (text: string): string => `fieldSelector=${encodeURIComponent(text)}`;
 
-test("only a list or a watch by name is about the one object", () => {
+test("only a list or a watch by name is a request for one object", () => {
   const one = selector("metadata.name=one");
   const about = (method: string, url: string): [verb: string, name: string] => {
     const { verb, name } = requestInfo(method, url);
@@ -18,7 +18,7 @@ test("only a list or a watch by name is about the one object", () => {
   assert.deepEqual(about("POST", `${secrets}?${one}`), ["create", ""]);
 });
 
-test("options that cannot be read name nothing", () => {
+test("malformed options select no name", () => {
   const name = (query: string): string => requestInfo("GET", `${secrets}?${query}`).name;
   const one = selector("metadata.name=one");
   assert.equal(name(`limit=x&${one}`), "");

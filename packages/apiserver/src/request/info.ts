@@ -8,16 +8,16 @@ import {
 } from "@dray/api";
 import { integerOption } from "./values.ts";
 
-/** What a request is about, read from its method and path (the words of RBAC). */
+/** A parsed request: method and path in RBAC's terms. */
 export interface RequestInfo {
   readonly isResource: boolean;
-  /** `get`, `list`, ...; for paths that are no resources the method in lower case. */
+  /** `get`, `list`, ...; for non-resource paths the method in lower case. */
   readonly verb: string;
   readonly path: string;
   readonly group: string;
   readonly version: string;
   readonly namespace: string;
-  /** The resource stands behind `namespaces/NAME` in the path. */
+  /** The path contains `namespaces/NAME` before the resource. */
   readonly inNamespace: boolean;
   readonly resource: string;
   readonly subresource: string;
@@ -25,19 +25,19 @@ export interface RequestInfo {
   /** Path segments from the resource on: `[pods, p, log]`. */
   readonly parts: readonly string[];
   readonly query: URLSearchParams;
-  /** The old way to watch: `/api/v1/watch/...`. */
+  /** The legacy watch path: `/api/v1/watch/...`. */
   readonly legacyWatch: boolean;
 }
 
 /** A path that cannot be decoded. */
 export class BadPath extends Error {}
-/** A path that names nothing to watch, or to pass a request on to. */
+/** A path of a watch or proxy without a resource. */
 export class UnknownPath extends Error {}
 
-/** Subresources of a namespace; other things behind its name are resources in it. */
+/** Subresources of a namespace; other segments behind its name are resources in it. */
 const namespaceSubresources = new Set(["status", "finalize"]);
 
-/** Splits a URL as Kubernetes does. Throws `BadPath` and `UnknownPath`. */
+/** Parses a URL as Kubernetes does. Throws `BadPath` and `UnknownPath`. */
 export function requestInfo(method: string, url: string): RequestInfo {
   const mark = url.indexOf("?");
   const rawPath = mark < 0 ? url : url.slice(0, mark);
@@ -113,7 +113,10 @@ export function requestInfo(method: string, url: string): RequestInfo {
   };
 }
 
-/** Decodes escapes. Invalid UTF-8 becomes replacement characters. Throws BadPath for an invalid escape. */
+/**
+ * Decodes percent-encoding. Invalid UTF-8 becomes replacement characters. Throws BadPath for an invalid
+ * escape.
+ */
 function decodedBytes(text: string): string {
   if (/%(?![0-9A-Fa-f]{2})/.test(text)) throw new BadPath(`invalid URL escape in ${quoted(text)}`);
   const bytes = text.replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
@@ -129,7 +132,7 @@ const verbs: ReadonlyMap<string, string> = new Map([
   ["DELETE", "delete"],
 ]);
 
-/** `watch=maybe` watches too: only `false` and `0` do not (as the options of Kubernetes are decoded). */
+/** `watch=maybe` also watches: only `false` and `0` do not (as in the decoding of Kubernetes' options). */
 function isWatch(query: URLSearchParams): boolean {
   return queryBoolean(query, "watch");
 }
@@ -140,8 +143,8 @@ export function queryBoolean(query: URLSearchParams, name: string): boolean {
 }
 
 /**
- * A list or watch of one object by name counts as about that object (`fieldSelector=metadata.name=x`), if its options
- * can be read; other verbs never do. Of several names the first in the order of the alphabet counts.
+ * A list or watch with `fieldSelector=metadata.name=x` counts as a request for that object, if its options
+ * are valid; other verbs never do. Of several names the alphabetically first counts.
  */
 function selectedName(query: URLSearchParams): string {
   const selector = query.get("fieldSelector") ?? "";
@@ -160,7 +163,7 @@ function selectedName(query: URLSearchParams): string {
   }
 }
 
-/** Like Go's: a pair that cannot be unescaped is dropped. */
+/** Like Go's: a pair with an invalid escape is dropped. */
 function parseQuery(text: string): URLSearchParams {
   const query = new URLSearchParams();
   for (const pair of text.split("&")) {
@@ -171,7 +174,7 @@ function parseQuery(text: string): URLSearchParams {
       const value = mark < 0 ? "" : unescaped(pair.slice(mark + 1));
       query.append(key, value);
     } catch {
-      // Dropped, as said.
+      // Dropped, see above.
     }
   }
   return query;

@@ -15,7 +15,7 @@ const list = (count: number, made: () => void) =>
   );
 const wanted = (): AbortSignal => new AbortController().signal;
 
-test("large answers are made one after the other, and others have their turn between them", async () => {
+test("large responses are encoded one after the other, and other work proceeds between them", async () => {
   const answers = new LargeWork();
   let turn = 0;
   let counting = true;
@@ -38,7 +38,7 @@ test("large answers are made one after the other, and others have their turn bet
   assert.ok(made[1]! - made[0]! > 5 && made[2]! - made[1]! > 5, `made in the turns ${made.join(", ")}`);
 });
 
-test("small answers, and those that nobody waits for any more, are not made", async () => {
+test("small responses, and those of disconnected clients, are not encoded", async () => {
   const answers = new LargeWork();
   const gone = AbortSignal.abort();
   let made = 0;

@@ -1,25 +1,28 @@
 import type { ApiRequest, ApiResponse } from "@dray/client";
 
-/** Bytes of a body from which on a request is worked on in pieces; a smaller one takes a few milliseconds. */
+/**
+ * Minimum size in bytes of a body whose request is processed in pieces; a smaller one takes a few
+ * milliseconds.
+ */
 const largeBody = 256 * 1024;
-/** To write out so many objects takes long enough for others to notice. */
+/** Minimum length of a list that takes noticeably long to encode. */
 const largeList = 200;
-/** Turns of the event loop that others have between two pieces: a new connection takes several. */
+/** Turns of the event loop between two pieces: a new connection needs several. */
 const turnsBetween = 16;
 
 /** Resolves when the next piece of a request may begin; undefined for requests that need no pieces. */
 export type Pause = (() => Promise<void>) | undefined;
 
 /**
- * Lets pieces of long work begin one after the other, whichever requests they belong to, so that all other requests get
- * through between two of them. A piece is what happens until the next time that anything is awaited: nothing is held
- * meanwhile, so that requests that wait for each other cannot block.
+ * Serializes the pieces of long work of all requests, so that other requests proceed between two of them. A
+ * piece ends at the next await: no lock is held meanwhile, so that requests that wait for each other cannot
+ * deadlock.
  */
 export class LargeWork {
   readonly #waiting: (() => void)[] = [];
   #isRunning = false;
 
-  /** Resolves when the caller may do the next piece. */
+  /** Resolves when the caller may run its next piece. */
   turn(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push(resolve);
@@ -30,9 +33,9 @@ export class LargeWork {
     return promise;
   }
 
-  #next(left: number): void {
-    if (left > 0) {
-      setImmediate(() => this.#next(left - 1));
+  #next(turns: number): void {
+    if (turns > 0) {
+      setImmediate(() => this.#next(turns - 1));
       return;
     }
     this.#waiting.shift()?.();
@@ -40,12 +43,12 @@ export class LargeWork {
     else this.#isRunning = false;
   }
 
-  /** How a request with this body pauses. */
+  /** Returns the pause function of a request with this body. */
   pauseOf({ body }: Pick<ApiRequest, "body">): Pause {
     return body instanceof Uint8Array && body.length >= largeBody ? () => this.turn() : undefined;
   }
 
-  /** Makes the bytes of a large answer; resolves at once for a small one, and if nobody wants it any more. */
+  /** Encodes a large response; resolves at once for a small one, and if the client has disconnected. */
   async answer(answer: ApiResponse, signal: () => AbortSignal): Promise<void> {
     if (answer.type !== "body" || !isLarge(answer.object)) return;
     await this.turn();

@@ -2,24 +2,24 @@ import { type FieldError, invalid, quoted } from "@dray/api";
 import { queryBoolean, type RequestInfo } from "./info.ts";
 import { integerOption } from "./values.ts";
 
-/** How strictly unknown and duplicate fields are taken. */
+/** Validation of unknown and duplicate fields. */
 export type FieldValidation = "Ignore" | "Warn" | "Strict";
 
-/** What the query of a write says (CreateOptions, UpdateOptions, PatchOptions). */
+/** Query options of a write (CreateOptions, UpdateOptions, PatchOptions). */
 export interface WriteOptions {
   readonly dryRun: boolean;
   readonly fieldManager: string;
   readonly fieldValidation: FieldValidation;
-  /** Server-side apply: take over fields that others own. */
+  /** Server-side apply: take ownership of conflicting fields. */
   readonly force: boolean;
 }
 
 export interface DeleteOptions {
   readonly dryRun: boolean;
   readonly gracePeriodSeconds?: number;
-  /** `orphanDependents` is in it too. */
+  /** Includes `orphanDependents`. */
   readonly propagationPolicy?: "Foreground" | "Background" | "Orphan";
-  /** As given (deprecated): false makes the status of an answer 202 while the object stays. */
+  /** The deprecated option as sent: with false, the response has status 202 while the object still exists. */
   readonly orphanDependents?: boolean;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
 }
@@ -43,10 +43,10 @@ function refuse(kind: string, errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalid({ group: optionsGroup, kind }, "", errors);
 }
 
-/** Values out of a list are shown as JSON, others as Go quotes them. */
+/** Values of a list are printed as JSON, others with Go's %q. */
 const quote = JSON.stringify;
 
-/** Reads the options of a create, update or patch; `apply` is server-side apply. Throws 422. */
+/** Parses the options of a create, update or patch; `apply` is server-side apply. Throws 422. */
 export function writeOptions(
   query: URLSearchParams,
   kind: "CreateOptions" | "UpdateOptions" | "PatchOptions",
@@ -80,10 +80,10 @@ export function writeOptions(
 }
 
 /**
- * The options of a write as admission sees them: CreateOptions or UpdateOptions (meta/v1) with what the query says. A
- * patch is an update.
+ * Returns the options of a write for admission: CreateOptions or UpdateOptions (meta/v1) with the options of
+ * the query. A patch is an update.
  */
-export function givenOptions({ verb, query }: Pick<RequestInfo, "verb" | "query">): object {
+export function admissionOptions({ verb, query }: Pick<RequestInfo, "verb" | "query">): object {
   const text = (name: string): object => (query.get(name) ? { [name]: query.get(name) } : {});
   const dryRun = query.getAll("dryRun");
   return {
@@ -130,13 +130,16 @@ function dryRunOption(values: readonly string[], errors: FieldError[]): boolean 
   return false;
 }
 
-/** The field manager of a client that names none: the first word of its User-Agent. */
+/** Returns the default field manager: the User-Agent up to the first slash. */
 function defaultManager(userAgent: string | undefined): string {
   const name = (userAgent ?? "").split("/", 1)[0]!;
   return name === "" ? "unknown" : name.slice(0, 128);
 }
 
-/** The options of a DELETE: its body (already decoded) if it has one, else its query. Throws 400 and 422. */
+/**
+ * Returns the options of a DELETE: from its body (already decoded) if it has one, otherwise from the query.
+ * Throws 400 and 422.
+ */
 export function deleteOptions(
   query: URLSearchParams,
   body: Record<string, unknown> | undefined,
@@ -186,7 +189,7 @@ export function deleteOptions(
   };
 }
 
-/** The options of a list or watch. Throws 400 and 422. */
+/** Parses the options of a list or watch. Throws 400 and 422. */
 export function listOptions(query: URLSearchParams, watch: boolean): ListOptions {
   const limit = integerOption(query, "limit") ?? 0;
   const timeoutSeconds = integerOption(query, "timeoutSeconds");

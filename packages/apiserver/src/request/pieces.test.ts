@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { inPieces, type Step } from "./pieces.ts";
 
-/** Burns more than the time of a piece. */
+/** Takes longer than one piece. */
 function long(): void {
   for (const end = performance.now() + 120; performance.now() < end; );
 }
 
-test("work goes on where it stopped, with what its steps have given", async () => {
+test("work continues where it stopped, with the results of its steps", async () => {
   const log: string[] = [];
   const work = (step: Step): readonly string[] => {
     log.push("begun");

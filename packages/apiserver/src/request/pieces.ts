@@ -1,17 +1,17 @@
 import type { Pause } from "./large-work.ts";
 
-/** Runs a step of work, or returns what it gave in an earlier piece. */
+/** Runs a step of work, or returns its result from an earlier piece. */
 export type Step = <T>(run: () => T) => T;
 
 /** Runs each step at once. */
 export const atOnce: Step = (run) => run();
 
-/** Milliseconds of steps in a piece. */
+/** Maximum time of a piece, in milliseconds. */
 const pieceTime = 100;
 
 /**
- * Does work whose steps take long, with a pause after each piece. The work is begun anew for each piece and has to do the
- * same every time; its earlier steps are not run again. Without `pause` all of it is one piece.
+ * Runs work with long steps, with a pause after each piece. The work is restarted for each piece and must be
+ * deterministic; completed steps are not run again. Without `pause` all of it is one piece.
  */
 export async function inPieces<T>(pause: Pause, work: (step: Step) => T): Promise<T> {
   if (pause === undefined) return work(atOnce);

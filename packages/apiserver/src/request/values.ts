@@ -1,7 +1,7 @@
 import { quoted, StatusError } from "@dray/api";
 import { readTime, TimeError } from "@dray/api/codec";
 
-/** Reads `gracePeriodSeconds` and the like: an int64. Throws 400 in the words of Go. */
+/** Parses `gracePeriodSeconds` and the like: an int64. Throws 400 with Go's message. */
 export function integerOption(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
@@ -15,7 +15,7 @@ export function integerOption(query: URLSearchParams, name: string): number | un
   return Number(value);
 }
 
-/** An RFC 3339 time, in UTC; there but empty it is Go's zero time. Throws 400. */
+/** Parses an RFC 3339 time, in UTC; present but empty is Go's zero time. Throws 400. */
 export function timeOption(query: URLSearchParams, name: string): string | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
@@ -27,7 +27,7 @@ export function timeOption(query: URLSearchParams, name: string): string | undef
   }
 }
 
-/** `ports=80,443&ports=8080`. Throws 400 for text that is not a port number. */
+/** Parses `ports=80,443&ports=8080`. Throws 400 for an invalid port number. */
 export function portsOption(query: URLSearchParams, name: string): number[] {
   return query
     .getAll(name)
@@ -35,10 +35,10 @@ export function portsOption(query: URLSearchParams, name: string): number[] {
     .map((text) => {
       const digits = /^\d+$/.test(text);
       if (digits && Number(text) < 65_536) return Number(text);
-      const why = digits ? "value out of range" : "invalid syntax";
+      const reason = digits ? "value out of range" : "invalid syntax";
       throw StatusError.of(
         "BadRequest",
-        `cannot convert to []int32: strconv.ParseUint: parsing ${quoted(text)}: ${why}`,
+        `cannot convert to []int32: strconv.ParseUint: parsing ${quoted(text)}: ${reason}`,
       );
     });
 }

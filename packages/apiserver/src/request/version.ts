@@ -2,11 +2,11 @@ import { quoted } from "@dray/api";
 
 const largest = 2n ** 64n;
 
-/** What is wrong with a resourceVersion, in the words of Go; undefined for one that can be read, "" among them. */
+/** Returns the error of a resourceVersion, in Go's words; undefined for a valid one, including "". */
 export function versionProblem(text: string): string | undefined {
   if (text === "") return undefined;
   const digits = /^\d+$/.test(text);
   if (digits && BigInt(text) < largest) return undefined;
-  const why = digits ? "value out of range" : "invalid syntax";
-  return `resourceVersion: Invalid value: ${quoted(text)}: strconv.ParseUint: parsing ${quoted(text)}: ${why}`;
+  const reason = digits ? "value out of range" : "invalid syntax";
+  return `resourceVersion: Invalid value: ${quoted(text)}: strconv.ParseUint: parsing ${quoted(text)}: ${reason}`;
 }

@@ -10,7 +10,11 @@ const readingInterval = 5_000;
 const firstWindow = 1_000;
 /** Maximum age in milliseconds of the reading that a rate is computed from. */
 const maxWindow = 60_000;
-/** Timeout in milliseconds for the response of one kubelet. Upstream: metrics-server, --metric-resolution and its scrape timeout. */
+/**
+ * Timeout in milliseconds for the response of one kubelet.
+ *
+ * Upstream: metrics-server, --metric-resolution and its scrape timeout.
+ */
 const readingTimeout = 10_000;
 
 export interface CollectorOptions {
@@ -21,14 +25,14 @@ export interface CollectorOptions {
 }
 
 /**
- * What nodes and pods use, as metrics-server finds it out: the rate of CPU between two readings of each kubelet's
- * `/metrics/resource`, and the working set. Kubelets are read when somebody asks, so that a cluster that nobody looks
- * at does nothing for it.
+ * Measures the usage of nodes and pods like metrics-server: the CPU rate between two readings of each
+ * kubelet's `/metrics/resource`, and the working set. Kubelets are read on demand, so that an idle cluster
+ * has no cost.
  */
 export class UsageCollector {
   readonly #options: CollectorOptions;
   #nodes = new Map<string, NodeUsage>();
-  /** When the newest reading began; undefined before there is one. */
+  /** Start of the newest reading; undefined before the first one. */
   #readAt: number | undefined;
   #underway: Promise<void> | undefined;
 
@@ -36,7 +40,7 @@ export class UsageCollector {
     this.#options = options;
   }
 
-  /** Resolves when the numbers are new enough. Nodes that do not answer have none, as nodes that are not there. */
+  /** Resolves when the readings are recent enough. Nodes that do not respond have no usage. */
   async refresh(): Promise<void> {
     this.#underway ??= this.#refresh().finally(() => {
       this.#underway = undefined;

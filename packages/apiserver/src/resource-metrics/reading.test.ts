@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseReading } from "./reading.ts";
 
-test("/metrics/resource of a kubelet: its node, and pods of which nothing is missing", () => {
+test("/metrics/resource of a kubelet: its node, and pods with complete samples", () => {
   const { node, pods } = parseReading(
     `# HELP container_cpu_usage_seconds_total [STABLE] Cumulative cpu time consumed by the container in core-seconds
 # TYPE container_cpu_usage_seconds_total counter
@@ -34,7 +34,7 @@ resource_scrape_error 0
   });
 });
 
-test("samples without a time are of the moment of the reading; labels may have any order and characters", () => {
+test("samples without a time have the time of the reading; labels may have any order and characters", () => {
   const { node, pods } = parseReading(
     String.raw`node_cpu_usage_seconds_total 1
 container_cpu_usage_seconds_total{pod="a\"}, pod=\"b",container="c\\",namespace="n"} 1

@@ -1,8 +1,8 @@
-/** What a container or a node has used at one moment. */
+/** The usage counters of a container or a node at one moment. */
 export interface Point {
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** When the container started, likewise; undefined for a node. */
+  /** Start of the container, in milliseconds since the epoch; undefined for a node. */
   readonly startedAt?: number;
   /** CPU time since the start, in seconds. */
   readonly cpuSeconds: number;
@@ -10,7 +10,7 @@ export interface Point {
   readonly memoryBytes: number;
 }
 
-/** What one node reports at one moment. */
+/** The report of one node at one moment. */
 export interface Reading {
   readonly node: Point | undefined;
   /** By `namespace/name` of the pod, then by container. */
@@ -19,7 +19,7 @@ export interface Reading {
 
 type Draft = { -readonly [Field in keyof Point]?: Point[Field] };
 
-/** How a series of a container or a node fills its point. */
+/** Which field of a point each series sets. */
 const series: Readonly<Record<string, (draft: Draft, value: number, at: number) => void>> = {
   cpu_usage_seconds_total(draft, value, at) {
     draft.cpuSeconds = value;
@@ -27,7 +27,7 @@ const series: Readonly<Record<string, (draft: Draft, value: number, at: number) 
   },
   memory_working_set_bytes(draft, value, at) {
     draft.memoryBytes = value;
-    // CPU is a rate: its time counts.
+    // The time of the CPU sample counts, because CPU is a rate.
     draft.at ??= at;
   },
   start_time_seconds(draft, value) {
@@ -36,8 +36,8 @@ const series: Readonly<Record<string, (draft: Draft, value: number, at: number) 
 };
 
 /**
- * Reads `/metrics/resource` of a kubelet, in the text format of Prometheus; `now` is the time of samples without one.
- * A pod of which a container lacks CPU or memory is left out, and so is such a node.
+ * Parses `/metrics/resource` of a kubelet, in the text format of Prometheus; `now` is the time of samples
+ * without one. A pod is omitted if one of its containers lacks CPU or memory, and so is such a node.
  *
  * Upstream: metrics-server, pkg/scraper/client/resource/decode.go
  */
@@ -72,7 +72,7 @@ export function parseReading(text: string, now: number): Reading {
   };
 }
 
-/** Of a container that has just ended a kubelet may still report one of the two. */
+/** For a container that has just ended, a kubelet may still report one of the two. */
 const isPoint = (draft: Draft): draft is Point =>
   draft.cpuSeconds !== undefined && draft.memoryBytes !== undefined;
 

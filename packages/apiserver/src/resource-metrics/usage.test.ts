@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import type { Point } from "./reading.ts";
 import { NodeUsage, usageQuantities, windowText } from "./usage.ts";
 
-/** Milliseconds; the containers of these tests are old unless they say otherwise. */
+/** Milliseconds; the containers of these tests are old unless stated otherwise. */
 const now = 1_000_000;
 const point = (at: number, cpuSeconds: number, startedAt = 0): Point => ({
   at,
@@ -12,18 +12,18 @@ const point = (at: number, cpuSeconds: number, startedAt = 0): Point => ({
   startedAt,
 });
 
-/** A reading of one pod with these containers. */
+/** Returns a reading of one pod with these containers. */
 function reading(containers: Readonly<Record<string, Point>>, node?: Point) {
   return { node, pods: new Map([["a/p", new Map(Object.entries(containers))]]) };
 }
 
-/** The cores and windows of what the pod's containers use. */
+/** Returns cores and windows of the pod's containers. */
 function usesOf(usage: NodeUsage): Record<string, [cores: number, window: number]> | undefined {
   const found = usage.pod("a/p");
   return found && Object.fromEntries([...found].map(([name, one]) => [name, [one.cores, one.window]]));
 }
 
-describe("use is the rate between two readings", () => {
+describe("usage is the rate between two readings", () => {
   test("of a node and of its pods", () => {
     const usage = new NodeUsage();
     usage.take(reading({ main: point(now, 10) }, { at: now, cpuSeconds: 100, memoryBytes: 5 }));
@@ -34,7 +34,7 @@ describe("use is the rate between two readings", () => {
     assert.deepEqual(usesOf(usage), { main: [0.5, 4000] });
   });
 
-  test("a point that comes again changes nothing", () => {
+  test("a repeated point changes nothing", () => {
     const usage = new NodeUsage();
     for (const at of [now, now + 4000, now + 4000]) usage.take(reading({ main: point(at, at / 2000) }));
     assert.deepEqual(usesOf(usage), { main: [0.5, 4000] });
@@ -42,7 +42,7 @@ describe("use is the rate between two readings", () => {
     assert.deepEqual(usesOf(usage), { main: [0, 2000] });
   });
 
-  test("a container that has started again has used nothing before", () => {
+  test("a restarted container starts at zero", () => {
     const usage = new NodeUsage();
     usage.take(reading({ main: point(now, 10) }));
     usage.take(reading({ main: point(now + 5000, 1, now + 3000) }));
@@ -51,7 +51,7 @@ describe("use is the rate between two readings", () => {
     assert.equal(usesOf(usage), undefined, "half a second is too short");
   });
 
-  test("a young container counts from its start, an old one from its second reading", () => {
+  test("a young container is measured from its start, an old one from its second reading", () => {
     const usage = new NodeUsage();
     usage.take(reading({ main: point(now, 2, now - 8000) }));
     assert.deepEqual(usesOf(usage), { main: [0.25, 8000] });
@@ -60,7 +60,7 @@ describe("use is the rate between two readings", () => {
     assert.equal(usesOf(old), undefined);
   });
 
-  test("a pod is left out while one of its containers has no rate", () => {
+  test("a pod is omitted while one of its containers has no rate", () => {
     const usage = new NodeUsage();
     usage.take(reading({ main: point(now, 10), side: point(now, 5) }));
     usage.take(reading({ main: point(now + 1000, 11), side: point(now + 1000, 4) }));
@@ -72,7 +72,7 @@ describe("use is the rate between two readings", () => {
   });
 });
 
-test("numbers are written as metrics-server writes them", () => {
+test("quantities have metrics-server's format", () => {
   const usage = { at: now, window: 15_013, cores: 0.123456789, memoryBytes: 5 << 20 };
   assert.deepEqual(usageQuantities(usage), { cpu: "123456789n", memory: "5Mi" });
   assert.deepEqual(usageQuantities({ ...usage, cores: 2.5, memoryBytes: 5001 }), {

@@ -1,7 +1,7 @@
 import { durationText, Quantity } from "@dray/api";
 import type { Point, Reading } from "./reading.ts";
 
-/** What something uses, on average over an interval. */
+/** Average usage over an interval. */
 export interface Usage {
   /** End of the interval, in milliseconds since the epoch. */
   readonly at: number;
@@ -12,8 +12,8 @@ export interface Usage {
 }
 
 /**
- * A container that has not been seen before counts from its start, where that is so many milliseconds ago: what it has
- * used since then is what it uses. Upstream demands ten seconds at least, since its kubelets measure that often.
+ * Age in milliseconds at which a new container is measured from its start: the usage since then is its first.
+ * Upstream requires at least ten seconds, the sampling interval of its kubelets.
  */
 const freshAges = { min: 1_000, max: 60_000 };
 
@@ -24,10 +24,10 @@ const freshAges = { min: 1_000, max: 60_000 };
  */
 export class NodeUsage {
   #last: Reading = { node: undefined, pods: new Map() };
-  /** Of each series the newest point that is older than that in `last`. */
+  /** For each series the newest point that is older than the one in `last`. */
   #previous: Reading = this.#last;
 
-  /** Takes what the node reports now. */
+  /** Adds a reading of the node. */
   take(reading: Reading): void {
     const pods = new Map(
       [...reading.pods].map(([pod, containers]) => {
@@ -44,12 +44,12 @@ export class NodeUsage {
     this.#last = reading;
   }
 
-  /** Undefined where there are not yet two points. */
+  /** Undefined until there are two points. */
   get node(): Usage | undefined {
     return usageOf(this.#last.node, this.#previous.node);
   }
 
-  /** What the containers of a pod use; undefined where one of them does not have two points yet. */
+  /** Returns the usage of the containers of a pod; undefined if one of them does not have two points yet. */
   pod(key: string): ReadonlyMap<string, Usage> | undefined {
     const found = new Map<string, Usage>();
     for (const [name, point] of this.#last.pods.get(key) ?? []) {
@@ -61,7 +61,7 @@ export class NodeUsage {
   }
 }
 
-/** The point that `point` is compared with. Kubelets may report a point again that they have reported before. */
+/** Returns the point to which `point` is compared. Kubelets may report the same point twice. */
 function pointBefore(point: Point, last: Point | undefined, previous: Point | undefined): Point | undefined {
   const { startedAt } = point;
   const isSame = (other: Point): boolean => startedAt === undefined || startedAt < other.at;
@@ -78,14 +78,14 @@ function startOf({ at, startedAt }: Point): Point | undefined {
 }
 
 function usageOf(point: Point | undefined, before: Point | undefined): Usage | undefined {
-  // Less CPU time than before: it is not the same container.
+  // Less CPU time than before: the container has been replaced.
   if (point === undefined || before === undefined || point.cpuSeconds < before.cpuSeconds) return undefined;
   const window = point.at - before.at;
   const cores = ((point.cpuSeconds - before.cpuSeconds) * 1000) / window;
   return { at: point.at, window, cores, memoryBytes: point.memoryBytes };
 }
 
-/** As `usage` of metrics.k8s.io has it. */
+/** Returns `usage` of metrics.k8s.io. */
 export function usageQuantities({ cores, memoryBytes }: Usage): Record<string, string> {
   return {
     cpu: Quantity.ofNano(Math.floor(cores * 1e9)).toString(),

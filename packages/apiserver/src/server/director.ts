@@ -13,7 +13,7 @@ import type { RequestInfo } from "../request/info.ts";
 import type { LargeWork } from "../request/large-work.ts";
 import { isLongRunning } from "../request/long-running.ts";
 
-/** Parts of the server that handlers of resources need. */
+/** Dependencies of the resource handlers. */
 export type HandlerParts = Omit<
   Context,
   "request" | "info" | "user" | "served" | "warnings" | "pause" | "watch"
@@ -29,14 +29,14 @@ export interface DirectorParts {
 }
 
 /**
- * Sends a request that has passed the filters to what answers it: another API server, a path that is not a resource, or a
- * resource. Throws StatusError.
+ * Passes a request that has passed the filters on to its handler: another API server, a non-resource path, or
+ * a resource. Throws StatusError.
  *
  * Upstream: apiserver/pkg/server/handler.go, director
  */
 export async function direct(parts: DirectorParts, call: Call): Promise<ApiResponse> {
   const { request, info, user } = call;
-  // The router takes a path as it came.
+  // The router does not normalize paths.
   if (info.path.startsWith("//")) return noPage();
   const remote = parts.aggregator.answer(request, info, user);
   if (remote !== undefined) return remote;
@@ -46,7 +46,7 @@ export async function direct(parts: DirectorParts, call: Call): Promise<ApiRespo
   return route(contextOf(parts, call, served));
 }
 
-/** A path in no group of the server's own is not a path at all. */
+/** A path in a group that this server does not serve is a 404 page. */
 function unserved(discovery: Discovery, info: RequestInfo): ApiResponse {
   const versions = discovery.groups.get(info.group) ?? [];
   const isOwn = versions.some(({ resources }) => resources.some(({ model }) => model === undefined));

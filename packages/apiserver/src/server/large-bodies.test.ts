@@ -17,7 +17,7 @@ const map = (data: object, metadata: object = {}): object => ({
   data,
 });
 
-/** An answer, and how many turns of the event loop others had before it. */
+/** Returns a response, and the number of turns of the event loop that others had before it. */
 async function amongOthers(
   { call }: TestServer,
   method: string,
@@ -40,10 +40,10 @@ async function amongOthers(
   return { ...(await answer), others };
 }
 
-/** Pieces of a large request, of which each lets others have so many turns. */
+/** Turns of the event loop between two pieces of a large request. */
 const turns = 16;
 
-test("others are answered between the steps of a large write, whatever kind of write it is", async () => {
+test("other requests proceed between the steps of any large write", async () => {
   const tested = await testServer();
   const data = (letter: string): Record<string, string> => keys(3000, letter.repeat(100));
   const large = map(data("a"));
@@ -76,7 +76,7 @@ test("others are answered between the steps of a large write, whatever kind of w
   await tested.server.close();
 });
 
-test("long YAML is read in a thread, into the same object and with the same errors", async () => {
+test("long YAML is parsed in a thread, with the same result and the same errors", async () => {
   const tested = await testServer();
   const lines = (...extra: string[]): string =>
     [encodeYAML(map(keys(6000, "value"))).trimEnd(), ...extra].join("\n");
@@ -96,7 +96,7 @@ test("long YAML is read in a thread, into the same object and with the same erro
   const count = (): void => void threads++;
   process.on("worker", count);
   for (const [index, long] of texts.entries()) {
-    // With fewer keys the same text is read at once.
+    // With fewer keys the same text is decoded at once.
     const short = long.replaceAll(/\n {2}k\d+: value(?=\n {2}k)/g, "");
     const name = `m${index}`;
     const answer = async (text: string): Promise<unknown> => {
@@ -124,7 +124,7 @@ test("long YAML is read in a thread, into the same object and with the same erro
   await tested.server.close();
 });
 
-test("threads that read YAML come one after the other, and one that is refused holds up no other", async () => {
+test("YAML threads run one after the other, and a failed one blocks no other", async () => {
   const tested = await testServer();
   let [running, peak] = [0, 0];
   const count = (worker: Worker): void => {
@@ -145,9 +145,9 @@ test("threads that read YAML come one after the other, and one that is refused h
   await tested.server.close();
 });
 
-test("what is too large to be stored is refused after its other errors, and no sooner seen by dry runs", async () => {
+test("the size limit is checked after other errors, also in dry runs", async () => {
   const tested = await testServer();
-  // Their values alone would be less than a ConfigMap may have.
+  // The values alone would be smaller than the limit of a ConfigMap.
   const long = "k".repeat(100);
   const tooLarge = map(keys(16_000, "v", long));
   const refused = await tested.call("POST", maps, { body: tooLarge });

@@ -10,79 +10,87 @@ import type { Listener, ListenOptions } from "../listener/listener.ts";
 import type { KubeletClient } from "../proxy/kubelet.ts";
 
 export interface ServerOptions {
-  /** Where the objects are; `close` of the server leaves it open. */
+  /** Stores the objects; `close` of the server leaves it open. */
   readonly store: Store;
-  /** `1.36`; the newest that we know if absent. Throws FeatureError for another. */
+  /** `1.36`; the newest supported one if absent. Throws FeatureError for an unsupported one. */
   readonly kubernetesVersion?: string;
   readonly featureGates?: ReadonlyMap<string, boolean>;
   /** `api/all`, `group/version`, `group/version/resource`: on or off. */
   readonly runtimeConfig?: Readonly<Record<string, boolean>>;
   readonly clock?: Clock;
   readonly log?: Log;
-  /** A new UUID at each call. */
+  /** Returns a new UUID. */
   readonly newId?: () => string;
-  /** What HTTPS needs; without it only `handle` and `transport` work. */
+  /** Certificates for HTTPS; without them only `handle` and `transport` work. */
   readonly serving?: { readonly certificate: string; readonly key: string; readonly clientAuthority: string };
   readonly serviceAccounts?: {
-    /** Private key, PEM. A new one is made if absent: tokens then end with the process. */
+    /**
+     * Private key, PEM. A new one is generated if absent: tokens then become invalid with the end of the
+     * process.
+     */
     readonly key?: string;
-    /** PEM of keys whose tokens are believed; that of `key` if absent or empty. */
+    /** PEM of trusted keys of tokens; that of `key` if absent or empty. */
     readonly verificationKeys?: readonly string[];
     readonly issuer?: string;
-    /** URL of the public keys, as OpenID Connect discovery names it; that of this server if absent. */
+    /** URL of the public keys for OpenID Connect discovery; that of this server if absent. */
     readonly jwksUri?: string;
   };
   readonly disabledAdmissionPlugins?: readonly string[];
-  /** Of the plugins that are off by default; others are on anyway. */
+  /** Plugins that are off by default; all others are always on. */
   readonly enabledAdmissionPlugins?: readonly string[];
-  /** Without it UniqueDeviceAllocation adds up no counters and no capacity. */
+  /** Absent: UniqueDeviceAllocation does not check counters and capacity. */
   readonly deviceUsage?: DeviceUsage | undefined;
-  /** Static tokens and who has them. */
+  /** Static tokens and their users. */
   readonly tokens?: readonly TokenEntry[];
-  /** True (the default): who has no credentials is system:anonymous. */
+  /** True (the default): requests without credentials have the user system:anonymous. */
   readonly anonymous?: boolean;
   /** How the server connects to kubelets. */
   readonly kubelet?: KubeletClient;
   /**
-   * The sum of both is the number of seats that priority levels share. Without API Priority and Fairness they limit the
-   * requests that only read, and the others, that are worked on at the same time; 0 is no limit.
+   * The sum of both is the number of seats that priority levels share. Without API Priority and Fairness they
+   * are the maximum numbers of read-only requests and of other requests in flight; 0 means no limit.
    */
   readonly maxRequestsInFlight?: number;
   readonly maxMutatingRequestsInFlight?: number;
   /** API Priority and Fairness (flowcontrol.apiserver.k8s.io) limits the requests: true if absent. */
   readonly priorityAndFairness?: boolean;
-  /** Milliseconds that a request may take, watches and other streams aside; a minute if absent. */
+  /** Request timeout in milliseconds, except for watches and other streams; a minute if absent. */
   readonly requestTimeout?: number;
   /**
-   * What the server shows API servers behind it, which take the user's name from its headers
-   * (--proxy-client-cert-file, --proxy-client-key-file). Without it they take the server for an anonymous client.
+   * Client certificate for API servers behind this one, which read the user from headers
+   * (--proxy-client-cert-file, --proxy-client-key-file). Absent: they see an anonymous client.
    */
   readonly proxyClient?: Certificate;
-  /** Front proxies whose word the server takes for who the user is; none if absent. */
+  /** Front proxies that the server trusts to name the user; none if absent. */
   readonly requestHeader?: RequestHeader;
-  /** Port that the service `kubernetes` names. */
+  /** Port in the service `kubernetes`. */
   readonly advertisedPort?: number;
-  /** Warnings for a new object beside upstream's, for parts that this cluster lacks. */
+  /** Warnings for a new object in addition to upstream's, for components that this cluster lacks. */
   readonly creationWarnings?: (group: string, resource: string, object: KubeObject) => readonly string[];
-  /** Believes the bootstrap tokens in Secrets of kube-system; not if absent, as upstream. */
+  /** Accepts the bootstrap tokens in Secrets of kube-system; false if absent, as upstream. */
   readonly bootstrapTokens?: boolean;
-  /** Address at which the service `kubernetes` finds this server; without it the service has no endpoints. */
+  /**
+   * Address of this server in the endpoints of the service `kubernetes`; absent: the service has no
+   * endpoints.
+   */
   readonly advertisedAddress?: string;
-  /** CIDRs that services get their addresses from: one, or one of each family. 10.0.0.0/24 if absent. */
+  /** CIDRs of service addresses: one, or one of each family. 10.0.0.0/24 if absent. */
   readonly serviceRanges?: readonly string[];
-  /** Ports that services may have on the nodes; 30000 to 32767 if absent. */
+  /** Range of node ports of services; 30000 to 32767 if absent. */
   readonly nodePorts?: PortRange;
 }
 
 /** A Kubernetes API server. */
 export interface ApiServer {
-  /** The whole server: HTTPS and `transport` are adapters over it. Never rejects. */
+  /** Handles any request: HTTPS and `transport` are adapters over it. Never rejects. */
   handle(request: ApiRequest): Promise<ApiResponse>;
-  /** A connection in process, as this user (groups as given; add `system:authenticated`). */
+  /**
+   * Returns an in-process connection as this user (with exactly these groups; add `system:authenticated`).
+   */
   transport(user: UserInfo): Transport;
-  /** Serves HTTPS. Throws if `serving` was not given, rejects if the port is taken. */
+  /** Serves HTTPS. Throws without `serving`, rejects if the port is in use. */
   listen(options?: ListenOptions): Promise<Listener>;
-  /** Ends all listeners and watches. */
+  /** Closes all listeners and watches. */
   close(): Promise<void>;
 }
 

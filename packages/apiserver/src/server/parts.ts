@@ -10,7 +10,7 @@ import { BootstrapTokens } from "../authentication/bootstrap-token.ts";
 import type { ServiceAccountTokens } from "../authentication/service-account.ts";
 import { createAuthorizer } from "../authorization/authorizer.ts";
 import { Rbac } from "../authorization/rbac.ts";
-import { AuthenticationInfoKeeper } from "../controllers/authentication-info.ts";
+import { AuthenticationInfoController } from "../controllers/authentication-info.ts";
 import { CustomResources } from "../controllers/custom-resources.ts";
 import { markUsed } from "../controllers/legacy-tokens.ts";
 import { Discovery } from "../discovery/documents.ts";
@@ -40,34 +40,34 @@ import type { DirectorParts } from "./director.ts";
 import { defaultPort, type ServerOptions } from "./options.ts";
 
 const defaultLimits = { readOnly: 400, mutating: 200 };
-/** Milliseconds that a request may take (--request-timeout). */
+/** Request timeout in milliseconds (--request-timeout). */
 const defaultRequestTimeout = 60_000;
 
-/** The parts that need nothing else, and what all others are made of. */
+/** The parts without dependencies, of which all others are built. */
 export interface Foundation {
   readonly options: ServerOptions;
   readonly features: Features;
   readonly clock: Clock;
   readonly log: Log;
-  /** Makes a new UUID at each call. */
+  /** Returns a new UUID. */
   readonly newId: () => string;
   readonly storage: Storage;
   readonly allocator: ServiceAllocator;
   readonly tokens: ServiceAccountTokens;
-  /** Ends with the server. */
+  /** Aborts when the server stops. */
   readonly signal: AbortSignal;
   /** Sends a request to the server itself. */
   readonly send: (request: ApiRequest) => Promise<ApiResponse>;
 }
 
-/** Who may do what. */
+/** Authentication and authorization. */
 interface Access {
   readonly rbac: Rbac;
   readonly authorize: ReturnType<typeof createAuthorizer>;
   readonly authenticator: Authenticator;
 }
 
-/** All parts of a server, which has not been started yet. */
+/** All parts of a server that has not been started yet. */
 export interface ServerParts {
   readonly registry: Registry;
   readonly resources: ResourceSet;
@@ -76,7 +76,7 @@ export interface ServerParts {
   readonly webhooks: WebhookClient;
   readonly customResources: CustomResources;
   readonly aggregator: Aggregator;
-  readonly authenticationInfo: AuthenticationInfoKeeper;
+  readonly authenticationInfo: AuthenticationInfoController;
   readonly control: RequestControl;
   readonly filters: FilterParts;
   readonly director: DirectorParts;
@@ -115,7 +115,7 @@ export function createParts(foundation: Foundation): ServerParts {
     webhooks,
     customResources: new CustomResources({ registry, resources, webhooks, clock, log }),
     aggregator,
-    authenticationInfo: new AuthenticationInfoKeeper(own, info, clock, log),
+    authenticationInfo: new AuthenticationInfoController(own, info, clock, log),
     control,
     filters: filterParts(foundation, { ...access, limiter: control.limiter, largeWork, metrics, servedBy }),
     director: {
@@ -168,7 +168,7 @@ function createRegistry(
     newId,
     resources,
     reader: new ObjectReader(storage, features, clock),
-    // Plugins are made before the registry, which asks them.
+    // Plugins are created before the registry, which calls them.
     storeStatus: (served, object) => own.storeStatus(served, object),
     deviceReservations,
     webhooks,
@@ -257,6 +257,6 @@ function usageCollector({ options, clock, log, storage }: Foundation): UsageColl
   });
 }
 
-/** An IPv6 address stands in brackets before a port. */
+/** Puts an IPv6 address in brackets before a port. */
 const hostPort = (address: string, port: number): string =>
   `${address.includes(":") ? `[${address}]` : address}:${port}`;

@@ -14,7 +14,7 @@ const claim = (name: string, more: object = {}) => ({
   spec: { devices: { requests: [{ name: "r", exactly: { deviceClassName: "gpu" } }] } },
 });
 
-test("an object is created, read, changed and deleted, and nothing changes behind a stale resourceVersion", async () => {
+test("an object is created, read, changed and deleted, and a stale resourceVersion changes nothing", async () => {
   const { server, call } = await testServer();
   const created = await call("POST", maps, { body: { metadata: { name: "a" }, data: { k: "1" } } });
   assert.equal(created.status, 201);
@@ -41,7 +41,7 @@ test("an object is created, read, changed and deleted, and nothing changes behin
   await server.close();
 });
 
-test("generateName gives distinct names, and dryRun leaves nothing behind", async () => {
+test("generateName creates distinct names, and dryRun stores nothing", async () => {
   const { server, call } = await testServer();
   const names = new Set<string>();
   for (let index = 0; index < 5; index++) {
@@ -57,7 +57,7 @@ test("generateName gives distinct names, and dryRun leaves nothing behind", asyn
   await server.close();
 });
 
-test("an object with finalizers stays until the last is gone, and gets no new ones", async () => {
+test("a deleted object stays until its last finalizer is removed, and gets no new ones", async () => {
   const { server, call } = await testServer();
   await call("POST", maps, { body: { metadata: { name: "f", finalizers: ["a.example.com/x"] } } });
   const deleted = await call("DELETE", `${maps}/f`);
@@ -94,7 +94,7 @@ test("a status is written on its own path only", async () => {
   await server.close();
 });
 
-test("a pod gets its service account's token, tolerations and a priority; a missing account is refused", async () => {
+test("a pod gets its service account's token, tolerations and a priority; a missing account is rejected", async () => {
   const { server, call } = await testServer();
   const pods = "/api/v1/namespaces/default/pods";
   const pod = { metadata: { name: "p" }, spec: { containers: [{ name: "c", image: "i" }] } };
@@ -151,7 +151,7 @@ test("a scheduled pod is deleted gracefully: its kubelet ends it with a grace pe
   await server.close();
 });
 
-test("pages of a list all show the same moment", async () => {
+test("all pages of a list have the same revision", async () => {
   const { server, call } = await testServer();
   for (const name of ["a", "b", "c"]) await call("POST", maps, { body: { metadata: { name } } });
   const first = await call("GET", `${maps}?limit=2`);
@@ -171,7 +171,7 @@ test("pages of a list all show the same moment", async () => {
   await server.close();
 });
 
-test("a watch shows what happened since a version, as its selector sees it", async () => {
+test("a watch returns the events since a version, filtered by its selector", async () => {
   const { server, call, watch } = await testServer();
   const a = await call("POST", maps, { body: { metadata: { name: "a", labels: { x: "1" } } } });
   await call("PATCH", `${maps}/a`, { body: { metadata: { labels: { x: "2" } } } });
@@ -192,7 +192,7 @@ test("a watch shows what happened since a version, as its selector sees it", asy
   await server.close();
 });
 
-test("sendInitialEvents gives the state, the bookmark that ends it, and then what happens", async () => {
+test("sendInitialEvents sends the state, the bookmark at its end, and then events", async () => {
   const { server, call, watch } = await testServer();
   await call("POST", maps, { body: { metadata: { name: "a" } } });
   const url = `${maps}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`;
@@ -208,7 +208,7 @@ test("sendInitialEvents gives the state, the bookmark that ends it, and then wha
   await server.close();
 });
 
-test("a watch from a version that is forgotten ends with 410", async () => {
+test("a watch from a compacted version ends with 410", async () => {
   const { server, watch } = await testServer();
   const [event] = await watch(`${maps}?watch=true&resourceVersion=1`, 1);
   assert.equal(event!.type, "ERROR");
@@ -216,7 +216,7 @@ test("a watch from a version that is forgotten ends with 410", async () => {
   await server.close();
 });
 
-test("a second server on the same store finds everything, and adds nothing twice", async () => {
+test("a second server on the same store finds everything, and creates nothing twice", async () => {
   const store = memoryStore(systemClock);
   const first = await testServer({ store });
   await first.call("POST", maps, { body: { metadata: { name: "kept" }, data: { big: "1" } } });
@@ -228,7 +228,7 @@ test("a second server on the same store finds everything, and adds nothing twice
   await second.server.close();
 });
 
-test("a namespace stays Terminating until it is finalized, and takes nothing new", async () => {
+test("a namespace stays Terminating until it is finalized, and rejects new objects", async () => {
   const { server, call, namespace } = await testServer();
   await namespace("n");
   const deleting = await call("DELETE", "/api/v1/namespaces/n");
@@ -293,7 +293,7 @@ test("scale changes the replicas of a deployment and nothing else", async () => 
   await server.close();
 });
 
-test("names that every object of JavaScript has are names like others", async () => {
+test("names of Object.prototype are ordinary names", async () => {
   const { server, call } = await testServer();
   const inDefault = "/api/v1/namespaces/default";
   const quota = { metadata: { name: "q" }, spec: { hard: { pods: "1" }, scopes: ["constructor"] } };
@@ -306,7 +306,7 @@ test("names that every object of JavaScript has are names like others", async ()
   await server.close();
 });
 
-test("a patch that makes no text of the apiVersion is refused as such a body is", async () => {
+test("a patch to an apiVersion that is not a string is rejected like such a body", async () => {
   const { server, call } = await testServer();
   const url = "/api/v1/namespaces/default/configmaps";
   assert.equal((await call("POST", url, { body: { metadata: { name: "c" } } })).status, 201);
@@ -322,7 +322,7 @@ test("a patch that makes no text of the apiVersion is refused as such a body is"
   await server.close();
 });
 
-test("a claim whose selector does not compile is refused with the path of the expression", async () => {
+test("a claim whose selector does not compile is rejected with the path of the expression", async () => {
   const { server, call } = await testServer();
   const body = claim("bad");
   Object.assign(body.spec.devices.requests[0]!.exactly, { selectors: [{ cel: { expression: "nope(" } }] });
@@ -336,7 +336,7 @@ test("a claim whose selector does not compile is refused with the path of the ex
   await server.close();
 });
 
-test("a fault of the server is a Status 500 and is logged", async () => {
+test("an internal error is a Status 500 and is logged", async () => {
   const messages: string[] = [];
   const quiet = () => {};
   const log = {

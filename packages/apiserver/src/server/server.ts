@@ -35,7 +35,7 @@ export type { ApiServer, ServerOptions } from "./options.ts";
 const defaultServiceRanges = ["10.0.0.0/24"];
 const defaultIssuer = "https://kubernetes.default.svc";
 
-/** Starts a server on a store: reads what is there, adds what every cluster begins with. */
+/** Starts a server on a store: loads the objects, and creates those of a new cluster. */
 export async function createServer(options: ServerOptions): Promise<ApiServer> {
   const version = parseKubernetesVersion(options.kubernetesVersion ?? newestKubernetesVersion);
   const features = featuresOf(version, options.featureGates);
@@ -61,7 +61,7 @@ export async function createServer(options: ServerOptions): Promise<ApiServer> {
   return server;
 }
 
-/** Throws a TypeError for a text that is not a CIDR. */
+/** Throws a TypeError for an invalid CIDR. */
 function rangeOf(cidr: string): AddressRange {
   const range = parseRange(cidr);
   if (range === undefined) throw new TypeError(`${cidr} is not a CIDR: give one such as 10.0.0.0/24`);
@@ -90,7 +90,7 @@ class Server implements ApiServer {
     await this.#parts.customResources.start();
     const flowControl = new FlowControlObjects(new OwnObjects(registry, servedResources(features), producer));
     const service = new KubernetesService({ own, storage, allocator, endpoint });
-    // Writes of one turn share one durable commit.
+    // Writes of one turn of the event loop share one durable commit.
     await Promise.all([
       service.prepare(),
       bootstrap(registry, resources.list, features),
@@ -122,11 +122,17 @@ class Server implements ApiServer {
     if (!serving) {
       throw new TypeError("this API server has no serving certificate: give `serving` to createServer");
     }
-    const answering = {
+    const handler = {
       handle: (request: ApiRequest) => this.handle(request),
       refusal: (head: ApiRequest) => earlyRefusal(this.#parts.filters, head),
     };
-    const listener = await listen(answering, { ...serving, requestHeader }, listenOptions, clock, log);
+    const listener = await listen({
+      handler,
+      tls: { ...serving, requestHeader },
+      options: listenOptions,
+      clock,
+      log,
+    });
     this.#listeners.push(listener);
     return listener;
   }

@@ -1,17 +1,17 @@
 import type { KubeObject } from "@dray/api";
 import type { CacheEvent, History, Reader } from "./history.ts";
 
-/** A stored object as the caches hold it: frozen, with its resourceVersion filled in. */
+/** A cached stored object: frozen, with its resourceVersion. */
 export interface Stored {
   readonly key: string;
   readonly object: KubeObject;
   readonly revision: number;
 }
 
-/** Takes events as they come; must not throw. */
+/** Receives events in order; must not throw. */
 export type Subscriber = (event: CacheEvent) => void;
 
-/** All objects of one resource, in the order of their keys, and what lately happened to them. */
+/** All objects of one resource, sorted by key, and its recent events. */
 export class ResourceCache {
   readonly prefix: string;
   readonly #objects = new Map<string, Stored>();
@@ -32,7 +32,7 @@ export class ResourceCache {
     return this.#objects.get(key);
   }
 
-  /** Objects whose key begins with `prefix`, from the key `start` on, in order. */
+  /** Yields objects whose key begins with `prefix`, from the key `start` on, in order. */
   *range(prefix: string, start = prefix): Generator<Stored> {
     for (let index = position(this.#keys, start); index < this.#keys.length; index++) {
       const key = this.#keys[index]!;
@@ -44,7 +44,7 @@ export class ResourceCache {
     }
   }
 
-  /** As `range`, but as it was at `revision`; undefined if the history does not reach back so far. */
+  /** Like `range`, at an earlier `revision`; undefined if the history does not contain it. */
   rangeAt(revision: number, prefix: string, start = prefix): Iterable<Stored> | undefined {
     const later = this.#history.after(revision);
     if (later === undefined) return undefined;
@@ -69,7 +69,7 @@ export class ResourceCache {
     return [...found.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
   }
 
-  /** Fills the cache without events: what the first list of the store answered. */
+  /** Fills the cache without events, from the first list of the store. */
   load(stored: Stored): void {
     if (!this.#objects.has(stored.key)) this.#keys.splice(position(this.#keys, stored.key), 0, stored.key);
     this.#objects.set(stored.key, stored);
@@ -85,17 +85,17 @@ export class ResourceCache {
     this.#history.append(event);
   }
 
-  /** An event that `load` has already taken into account; must be older than those that are applied. */
+  /** Adds an event to the history that `load` has already applied; must be older than the applied ones. */
   remember(event: CacheEvent): void {
     this.#history.append(event);
   }
 
-  /** Reads the events later than `revision`; see `History`. Undefined if that is too long ago. */
+  /** Returns a reader of the events later than `revision`; see `History`. Undefined if they are forgotten. */
   read(revision: number, wake: () => void): Reader | undefined {
     return this.#history.read(revision, wake);
   }
 
-  /** Watches may begin at `revision` or later; those that run have to begin again. */
+  /** Watches may begin at `revision` or later; running ones must begin again. */
   forgetHistory(revision: number): void {
     this.#history.forget(revision);
   }
@@ -110,7 +110,7 @@ export class ResourceCache {
   }
 }
 
-/** Index of the first key that is not before `key`. */
+/** Returns the index of the first key that is not before `key`. */
 function position(keys: readonly string[], key: string): number {
   let low = 0;
   let high = keys.length;

@@ -9,7 +9,7 @@ export class StoredValueError extends Error {
   override readonly name = "StoredValueError";
 }
 
-/** The object in a value of the store. Throws StoredValueError, which names the key. */
+/** Parses the object in a value of the store. Throws StoredValueError, which contains the key. */
 export function readStored(key: string, value: string): KubeObject {
   try {
     const object = parseStored(value);
@@ -22,7 +22,10 @@ export function readStored(key: string, value: string): KubeObject {
   throw new StoredValueError(`the value at ${key} is not an object: it has no metadata`);
 }
 
-/** What a cache is told of an event. An object that is deleted appears as it was, at the revision of the deletion. */
+/**
+ * Returns the cache event of a store event. A deleted object has its last state, at the revision of the
+ * deletion.
+ */
 export function changeOf(
   event: StoreEvent,
   previous: KubeObject | undefined,
@@ -40,7 +43,7 @@ export function changeOf(
   };
 }
 
-/** A stored object as it is shown: frozen, with its resourceVersion. */
+/** Returns a stored object as served: frozen, with its resourceVersion. */
 export function withRevision(object: KubeObject, revision: number): KubeObject {
   const resourceVersion = String(revision);
   const { metadata, ...rest } = shareFields(object);

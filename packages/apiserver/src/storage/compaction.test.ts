@@ -4,7 +4,7 @@ import { type Clock, systemClock } from "@dray/client";
 import { CompactedError, memoryStore } from "@dray/store";
 import { createServer } from "../index.ts";
 
-test("the store forgets history that is older than two intervals of five minutes", async () => {
+test("the store compacts history that is older than two intervals of five minutes", async () => {
   const timers: { milliseconds: number; run: () => void }[] = [];
   const clock: Clock = {
     now: () => systemClock.now(),
@@ -14,7 +14,7 @@ test("the store forgets history that is older than two intervals of five minutes
       return () => void timers.splice(timers.indexOf(timer) >>> 0, 1);
     },
   };
-  /** Runs what waits for five minutes. */
+  /** Runs everything scheduled within five minutes. */
   const interval = async (): Promise<void> => {
     for (const timer of timers.filter(({ milliseconds }) => milliseconds === 5 * 60_000)) {
       timers.splice(timers.indexOf(timer), 1);

@@ -4,13 +4,13 @@ import type { Store } from "@dray/store";
 /** Milliseconds of history that the store keeps (kube-apiserver --etcd-compaction-interval). */
 const interval = 5 * 60_000;
 
-/** Lets the store forget what is older than an interval: nobody asks it for what the caches have long seen. */
+/** Compacts the store up to one interval ago: the caches have processed that history. */
 export class Compaction {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #signal: AbortSignal;
-  /** Reads at a revision before this one are refused. */
+  /** Reads before this revision are rejected. */
   revision = 0;
 
   constructor(store: Store, clock: Clock, log: Log, signal: AbortSignal) {
@@ -20,7 +20,7 @@ export class Compaction {
     this.#signal = signal;
   }
 
-  /** Compacts again and again until the signal aborts; `newest` tells the newest revision of the caches. */
+  /** Compacts periodically until the signal aborts; `newest` returns the newest revision of the caches. */
   start(newest: () => number): void {
     const revision = newest();
     const cancel = this.#clock.after(interval, () => {

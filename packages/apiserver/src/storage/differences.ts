@@ -2,8 +2,8 @@ import type { Entry, StoreEvent } from "@dray/store";
 import type { ResourceCache } from "./cache.ts";
 
 /**
- * What must have happened for `caches` to become what the store has at `revision`, in the order of revisions. What came
- * and went in between is not among it, so that no watch may be told this story.
+ * Returns events that turn the contents of `caches` into those of the store at `revision`, in the order of
+ * revisions. Intermediate states are missing, so watches must not receive these events.
  */
 export function differences(
   caches: Iterable<ResourceCache>,
@@ -27,6 +27,6 @@ export function differences(
   }
   for (const key of known.keys())
     events.push({ type: "delete", key, value: "", revision, createRevision: 0 });
-  // The sort is stable: a deletion stays before what took its place.
+  // The sort is stable: a deletion stays before its replacement.
   return events.sort((a, b) => a.revision - b.revision);
 }

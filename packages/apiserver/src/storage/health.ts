@@ -2,12 +2,12 @@ import { type Clock, type Log, sleep } from "@dray/client";
 import type { Store } from "@dray/store";
 import { writeMark } from "./past.ts";
 
-/** A healthy store is asked so often whether it answers. */
+/** Milliseconds between two probes of a healthy store. */
 const probeInterval = 5_000;
-/** A store that takes longer for an answer is not healthy (kube-apiserver's --etcd-healthcheck-timeout). */
+/** Timeout in milliseconds after which a store is unhealthy (kube-apiserver's --etcd-healthcheck-timeout). */
 const probeTimeout = 2_000;
 
-/** Whether the store answers, and whether it takes writes. */
+/** Tracks whether the store responds, and whether it accepts writes. */
 export class Health {
   readonly #store: Store;
   readonly #clock: Clock;
@@ -27,7 +27,7 @@ export class Health {
     return this.#healthy;
   }
 
-  /** Asks the store again and again until the signal aborts. */
+  /** Probes the store periodically until the signal aborts. */
   async watch(): Promise<void> {
     while (!this.#signal.aborted) {
       await sleep(this.#clock, probeInterval, this.#signal);
@@ -35,7 +35,7 @@ export class Health {
     }
   }
 
-  /** A write has failed: that may be the fault of what was written, or of the store. */
+  /** Probes the store after a failed write: the cause may be the object or the store. */
   async suspect(): Promise<void> {
     if (this.#writeFailed) return;
     this.#writeFailed = true;
@@ -61,7 +61,7 @@ export class Health {
     this.#healthy = healthy;
   }
 
-  /** Reading says nothing about a full disk, so that after a failed write it takes a write. */
+  /** A read does not detect a full disk, so after a failed write the probe is a write. */
   async #ask(): Promise<unknown> {
     if (!this.#writeFailed) return this.#store.revision();
     return writeMark(this.#store);

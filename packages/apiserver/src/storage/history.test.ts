@@ -16,7 +16,7 @@ const nothing = (): void => {};
 const revisions = (events: readonly CacheEvent[] | undefined): number[] | undefined =>
   events?.map(({ revision }) => revision);
 
-test("readers get each event once and in order, from where they began", () => {
+test("readers get each event once and in order, from their start", () => {
   const history = new Histories().create(10);
   history.append(event(11));
   history.append(event(13));
@@ -32,7 +32,7 @@ test("readers get each event once and in order, from where they began", () => {
   assert.deepEqual(revisions(history.after(13)), [14]);
 });
 
-test("an event wakes its readers, and one that has left is woken no more", () => {
+test("an event wakes its readers, except for those that have stopped", () => {
   const history = new Histories().create(0);
   let woken = 0;
   const reader = history.read(0, () => woken++);
@@ -44,7 +44,7 @@ test("an event wakes its readers, and one that has left is woken no more", () =>
   assert.equal(history.readers, 0);
 });
 
-test("what nobody waits for is forgotten, what a slow reader needs is kept up to a limit", () => {
+test("events without waiting readers are dropped, those of a slow reader are kept up to a limit", () => {
   const history = new Histories().create(0);
   for (let revision = 1; revision <= 5000; revision++) history.append(event(revision));
   assert.equal(history.after(1), undefined);
@@ -71,7 +71,7 @@ test("a history of large objects is bounded by their size", () => {
   assert.ok((history.after(990)?.length ?? 0) === 10, "the newest events stay");
 });
 
-test("a history that is forgotten ends its readers, those too that had read everything", () => {
+test("dropping a history ends its readers, even those that have read everything", () => {
   const history = new Histories().create(0);
   const reader = history.read(0, nothing);
   reader?.next();
@@ -82,7 +82,7 @@ test("a history that is forgotten ends its readers, those too that had read ever
   assert.deepEqual(revisions(history.read(20, nothing)?.next()), [21]);
 });
 
-test("all histories together are bounded by their size: the largest gives way", () => {
+test("the total size of all histories is bounded: the largest are trimmed", () => {
   const histories = new Histories();
   const [small, ...large] = Array.from({ length: 5 }, () => histories.create(0));
   small!.append(event(1));

@@ -1,7 +1,7 @@
 import type { KubeObject } from "@dray/api";
 import type { WatchFrame } from "@dray/client";
 
-/** A change as the history keeps it. `object` of DELETED is the last state, at the revision of the deletion. */
+/** A recorded change. `object` of DELETED is the last state, at the revision of the deletion. */
 export interface CacheEvent {
   readonly type: "ADDED" | "MODIFIED" | "DELETED";
   readonly revision: number;
@@ -10,40 +10,42 @@ export interface CacheEvent {
   readonly previous?: KubeObject;
   /** Length of the object's stored text. */
   readonly size: number;
-  /** Frames already made for this event, by representation: an event is serialised once. */
+  /** Encoded frames of this event, by representation: an event is serialised once. */
   readonly frames: Map<string, WatchFrame>;
 }
 
-/** Number of events that a history keeps at least, for watches that begin in the past, and at most, for those that lag. */
+/**
+ * Minimum number of events in a history, for watches that begin in the past, and maximum, for those that lag.
+ */
 const keptEvents = 1024;
 const maxEvents = 20_480;
-/** Maximum text of the objects of all histories, in characters, though each keeps its newest event. */
+/** Maximum text of all histories, in characters; each keeps its newest event in any case. */
 const maxText = 128 * 2 ** 20;
-/** Maximum text of all histories, in characters, at which events that are no longer fresh are kept. */
+/** Maximum text of all histories, in characters, above which stale events are dropped. */
 const maxStaleText = 16 * 2 ** 20;
-/** Text from which on an object is large: its event is kept only while it is fresh. */
+/** Minimum text of a large object: its event is kept only while it is fresh. */
 const largeText = 64 * 1024;
 
-/** Reads a history from one place on, at its own pace, so that a watch needs no queue of its own. */
+/** Reads a history from one position on, at its own pace, so that a watch needs no queue of its own. */
 export interface Reader {
-  /** The events since the last call, in order; undefined if the history has forgotten some of them. */
+  /** Returns the events since the last call, in order; undefined if some of them were dropped. */
   next(): readonly CacheEvent[] | undefined;
   close(): void;
 }
 
 interface Position {
-  /** The number of the next event to be read. */
+  /** Number of the next event to read. */
   next: number;
   readonly wake: () => void;
 }
 
 /**
- * Bounds the memory of the histories of all resources together. A parsed object takes several times its text, so that
- * those of large objects must not stay for good on a server that has nothing more to do.
+ * Limits the memory of the histories of all resources. A parsed object takes several times its text, so large
+ * objects must not be retained indefinitely on an idle server.
  */
 export class Histories {
   readonly #histories: History[] = [];
-  /** Length of the stored texts of all events that are kept. */
+  /** Total text of all recorded events, in characters. */
   text = 0;
 
   create(since: number): History {
@@ -60,7 +62,10 @@ export class Histories {
     }
   }
 
-  /** Drops events of large objects that were there at the last call; all such events where they are too much text. */
+  /**
+   * Drops events of large objects that are older than the last call; all such events if the text limit is
+   * exceeded.
+   */
   age(): void {
     for (const history of this.#histories.toSorted((a, b) => b.text - a.text)) {
       history.age(this.text > maxStaleText);
@@ -68,17 +73,17 @@ export class Histories {
   }
 }
 
-/** What lately happened to the objects of a resource. Its memory is bounded, however slow its readers are. */
+/** The recent events of a resource. Its memory is bounded, however slow its readers are. */
 export class History {
   readonly #all: Histories;
   #events: CacheEvent[] = [];
-  /** The number of the first event that is kept; events are numbered as they come. */
+  /** Number of the first event that is kept; events are numbered in order. */
   #first = 0;
-  /** The number of the first event that came after the last call of `age`. */
+  /** Number of the first event after the last call of `age`. */
   #fresh = 0;
-  /** Length of the stored texts of the events that are kept. */
+  /** Total text of the recorded events, in characters. */
   text = 0;
-  /** Everything later than this revision is kept. */
+  /** All later events are kept. */
   #since: number;
   readonly #readers = new Set<Position>();
 
@@ -99,12 +104,15 @@ export class History {
     for (const reader of this.#readers) reader.wake();
   }
 
-  /** Events later than `revision`, or undefined if the history does not reach back so far. */
+  /** Returns events later than `revision`; undefined if the history does not contain all of them. */
   after(revision: number): readonly CacheEvent[] | undefined {
     return revision < this.#since ? undefined : this.#events.slice(this.#indexAfter(revision));
   }
 
-  /** A reader of the events later than `revision`; `wake` is called when one comes, or is forgotten. Undefined as above. */
+  /**
+   * Returns a reader of the events later than `revision`; `wake` is called when one is added or dropped.
+   * Undefined as above.
+   */
   read(revision: number, wake: () => void): Reader | undefined {
     if (revision < this.#since) return undefined;
     const position: Position = { next: this.#first + this.#indexAfter(revision), wake };
@@ -120,7 +128,7 @@ export class History {
     };
   }
 
-  /** Watches may begin at `revision` or later; all readers have lost their place. */
+  /** Watches may begin at `revision` or later; all readers are invalid. */
   forget(revision: number): void {
     this.#first += this.#events.length + 1;
     this.#events = [];
@@ -137,8 +145,8 @@ export class History {
   }
 
   /**
-   * Drops what was there at the last call and no reader waits for: up to the last event of a large object, or `all`. The
-   * events of small objects stay, for watches that begin in the past.
+   * Drops events that are older than the last call and that no reader needs: up to the last event of a large
+   * object, or `all`. Events of small objects stay, for watches that begin in the past.
    */
   age(all: boolean): void {
     const stale = this.#events.slice(0, Math.max(Math.min(this.#fresh, this.#slowest()) - this.#first, 0));
@@ -146,7 +154,9 @@ export class History {
     this.#drop(all ? stale.length : stale.findLastIndex(({ size }) => size >= largeText) + 1);
   }
 
-  /** Drops old events in large pieces, because to move the rest costs time: first those that nobody waits for. */
+  /**
+   * Drops old events in large blocks, because moving the rest costs time: first those that no reader needs.
+   */
   #trim(): void {
     const { length } = this.#events;
     if (length > maxEvents) {
@@ -157,7 +167,7 @@ export class History {
     }
   }
 
-  /** The number of the first event that a reader has yet to read. */
+  /** Returns the number of the first event that a reader still needs. */
   #slowest(): number {
     let slowest = this.#first + this.#events.length;
     for (const { next } of this.#readers) slowest = Math.min(slowest, next);

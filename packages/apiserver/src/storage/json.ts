@@ -3,12 +3,12 @@ import { decodeJSON, type KubeObject } from "@dray/api";
 export { deepFreeze } from "@dray/api";
 export { thaw } from "@dray/api/codec";
 
-/** Parses what we have stored. */
+/** Parses a stored object. */
 export function parseStored(text: string): KubeObject {
   return decodeJSON(text) as KubeObject;
 }
 
-/** Structural equality of JSON values; a key whose value is undefined counts as absent. */
+/** Structural equality of JSON values; a key with the value undefined counts as absent. */
 export function deepEqual(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false;

@@ -1,9 +1,9 @@
-/** One mutex for each key: writers of one object wait for each other instead of losing races. */
+/** A mutex per key: writers of one object wait for each other instead of conflicting. */
 export class KeyedMutex {
-  /** The last work of each key that is busy. */
+  /** The last work of each busy key. */
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Runs `work` once all earlier work of the key has ended, however it ended. */
+  /** Runs `work` after all earlier work of the key, whether it succeeded or failed. */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key);
     const own = before === undefined ? work() : before.then(work, work);

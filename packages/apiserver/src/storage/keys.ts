@@ -1,4 +1,4 @@
-/** Where objects lie in the store: `/registry/<resource>/[<namespace>/]<name>`. */
+/** Prefix of all keys: `/registry/<resource>/[<namespace>/]<name>`. */
 export const registryPrefix = "/registry/";
 
 export function objectKey(resource: string, namespace: string | undefined, name: string): string {
@@ -7,7 +7,7 @@ export function objectKey(resource: string, namespace: string | undefined, name:
     : `${registryPrefix}${resource}/${namespace}/${name}`;
 }
 
-/** The resource part of a key; undefined for a key outside the registry. */
+/** Returns the resource of a key; undefined for a key outside the registry. */
 export function resourceOfKey(key: string): string | undefined {
   if (!key.startsWith(registryPrefix)) return undefined;
   const end = key.indexOf("/", registryPrefix.length);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Newest } from "./newest.ts";
+import { NewestRevision } from "./newest.ts";
 
-test("who comes while a question is under way shares the next one with all who do", async () => {
+test("callers during a pending read share the next one", async () => {
   const questions: PromiseWithResolvers<number>[] = [];
-  const newest = new Newest(() => {
+  const newest = new NewestRevision(() => {
     const question = Promise.withResolvers<number>();
     questions.push(question);
     return question.promise;

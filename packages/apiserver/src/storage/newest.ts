@@ -1,32 +1,35 @@
 /**
- * Asks a store for its newest revision on behalf of many readers. An answer may be older than a reader that came while
- * it was under way, so that such readers wait for the next question, which they share.
+ * Reads the newest revision of a store for many callers. A pending read may be older than a later caller, so
+ * later callers wait for the next read, which they share.
  */
-export class Newest {
-  readonly #ask: () => Promise<number>;
-  #asked: Promise<number> | undefined;
+export class NewestRevision {
+  readonly #read: () => Promise<number>;
+  #pending: Promise<number> | undefined;
   #next: Promise<number> | undefined;
 
-  constructor(ask: () => Promise<number>) {
-    this.#ask = ask;
+  constructor(read: () => Promise<number>) {
+    this.#read = read;
   }
 
-  /** A revision that is at least the newest one of the moment of the call. Rejects as the store does. */
+  /**
+   * Returns a revision that is at least the newest one at the time of the call. Rejects with the store's
+   * error.
+   */
   revision(): Promise<number> {
-    if (this.#asked === undefined) return this.#begin();
+    if (this.#pending === undefined) return this.#begin();
     const begin = (): Promise<number> => this.#begin();
-    this.#next ??= this.#asked.then(begin, begin);
+    this.#next ??= this.#pending.then(begin, begin);
     return this.#next;
   }
 
   #begin(): Promise<number> {
     this.#next = undefined;
-    const asked = this.#ask();
-    this.#asked = asked;
+    const pending = this.#read();
+    this.#pending = pending;
     const done = (): void => {
-      if (this.#asked === asked) this.#asked = undefined;
+      if (this.#pending === pending) this.#pending = undefined;
     };
-    asked.then(done, done);
-    return asked;
+    pending.then(done, done);
+    return pending;
   }
 }

@@ -3,20 +3,20 @@ import { registryPrefix } from "./keys.ts";
 
 /** Number of past revisions that the caches load when a server starts. */
 const span = 1024;
-/** Maximum length of all the values that are read for it, in characters. */
+/** Maximum total length of the values that are read for it, in characters. */
 const maxTextLength = 64 * 2 ** 20;
-/** A key under the prefix of all others, where no object lies. */
+/** A key under the common prefix, of no object. */
 const markKey = `${registryPrefix}health`;
 
-/** Writes what changes nothing: the watch of the store shows it, and with it that all before has been seen. */
+/** Writes a value without meaning: its event in the watch shows that all earlier events have arrived. */
 export async function writeMark(store: Store): Promise<void> {
   await store.txn([], [{ type: "put", key: markKey, value: "{}" }]);
 }
 
 /**
- * What happened before `newest`: the events later than `since`. With it a client that watched a server which was
- * restarted need not list everything again. `reached` says that an event of revision `newest` is among them; otherwise
- * a mark is written, since a store does not say that there are no more.
+ * Returns the events later than `since`, up to `newest`. With them a client that watched a restarted server
+ * need not list again. `reached`: an event of revision `newest` is expected; otherwise a mark is written,
+ * because a store does not report the end.
  */
 export async function pastEvents(
   store: Store,
@@ -34,7 +34,10 @@ export async function pastEvents(
   return { since: newest, events: [] };
 }
 
-/** Events later than `since`, up to one of revision `last` or later; undefined if they are forgotten or too much. */
+/**
+ * Returns events later than `since`, up to one of revision `last` or later; undefined if they are compacted
+ * or too large.
+ */
 async function eventsBetween(
   store: Store,
   since: number,
@@ -46,7 +49,7 @@ async function eventsBetween(
   try {
     for await (const batch of store.watch(registryPrefix, since, signal)) {
       for (const event of batch) {
-        // A store may have forgotten what a deletion deleted.
+        // A store may have compacted the value of a deleted key.
         if (event.type === "delete" && event.previous === undefined) return undefined;
         text += event.value.length;
         events.push(event);

@@ -1,32 +1,35 @@
 import type { Clock, Log } from "@dray/client";
 import type { Store } from "@dray/store";
-import { lagging, readFailure } from "./failures.ts";
-import { Newest } from "./newest.ts";
+import { notCaughtUp, readFailure } from "./failures.ts";
+import { NewestRevision } from "./newest.ts";
 import { writeMark } from "./past.ts";
 
-/** What the watch of the store has not shown after so many milliseconds is answered with a timeout. */
-export const catchUpLimit = 10_000;
+/** Timeout in milliseconds for the caches to catch up with the store. */
+export const catchUpTimeout = 10_000;
 
-/** Milliseconds after which a watch that shows nothing is made to (upstream asks etcd for its progress so often). */
+/**
+ * Milliseconds after which progress is requested from a silent watch (upstream requests etcd's progress at
+ * this interval).
+ */
 const progressDelay = 100;
 
-/** How far the caches have followed the store, and who waits for them to come further. */
+/** Tracks how far the caches have followed the store, and wakes callers that wait for a revision. */
 export class Progress {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #newest: Newest;
+  readonly #newest: NewestRevision;
   #revision = 0;
   #waiting: { revision: number; done: () => void }[] = [];
   #marking: Promise<void> | undefined;
-  /** The watch of the store runs. */
+  /** The watch of the store is running. */
   following = true;
 
   constructor(store: Store, clock: Clock, log: Log) {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
-    this.#newest = new Newest(() => store.revision());
+    this.#newest = new NewestRevision(() => store.revision());
   }
 
   /** The revision that all caches have reached. */
@@ -34,7 +37,7 @@ export class Progress {
     return this.#revision;
   }
 
-  /** The caches are at `revision`, be it an older one. */
+  /** Sets the revision of the caches, even to an older one. */
   reset(revision: number): void {
     this.#revision = 0;
     this.advance(revision);
@@ -48,7 +51,7 @@ export class Progress {
     for (const waiter of ready) waiter.done();
   }
 
-  /** Resolves true when the caches have reached `revision`, false if that takes longer than `milliseconds`. */
+  /** Resolves true when the caches have reached `revision`, false after `milliseconds`. */
   reached(revision: number, milliseconds: number): Promise<boolean> {
     if (this.#revision >= revision) return Promise.resolve(true);
     return new Promise((resolve) => {
@@ -65,15 +68,18 @@ export class Progress {
     });
   }
 
-  /** Resolves when the caches are at least as new as the store was at the time of the call. Throws as `Storage` says. */
+  /**
+   * Resolves when the caches are at least as new as the store at the time of the call. Throws like
+   * `Storage.current`.
+   */
   async current(): Promise<void> {
     const newest = await this.#newest.revision().catch((error: unknown) => {
       throw readFailure(error);
     });
-    const end = this.#clock.now() + catchUpLimit;
+    const end = this.#clock.now() + catchUpTimeout;
     while (!(await this.reached(newest, progressDelay))) {
-      if (this.#clock.now() >= end) throw lagging(`revision ${newest}`);
-      // The newest revision may be one of another user of the store, of which our watch says nothing.
+      if (this.#clock.now() >= end) throw notCaughtUp(`revision ${newest}`);
+      // The newest revision may be a write outside of the watched prefix.
       if (this.following) this.#mark();
     }
   }

@@ -1,14 +1,14 @@
-/** Maximum number of cached counts: one for each list that is read page by page, if clients are not slow. */
+/** Maximum number of cached counts: one for each paged list in progress, unless clients are slow. */
 const maxCounts = 10_000;
 
 /**
- * Numbers of objects behind the page at whose end a continue token was given (`remainingItemCount`), so that the next page
- * need not count them again.
+ * Caches the number of objects behind the page of a continue token (`remainingItemCount`), so that the next
+ * page need not count them again.
  */
 export class RemainingCounts {
   readonly #counts = new Map<string, number>();
 
-  /** Undefined if the count was never set, or has been dropped as the oldest. */
+  /** Undefined if the count was never set, or was evicted as the oldest. */
   get(prefix: string, token: string): number | undefined {
     return this.#counts.get(prefix + token);
   }

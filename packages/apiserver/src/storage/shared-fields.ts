@@ -2,16 +2,17 @@ import type { KubeObject } from "@dray/api";
 import { encodeJSON, rememberedText, rememberText } from "@dray/api/codec";
 import { deepFreeze } from "./json.ts";
 
-/** Field sets by their text. When that is too much it begins anew; objects keep what they have. */
+/** Field sets by their text. Cleared when full; objects keep their sets. */
 const sets = new Map<string, object>();
-/** Maximum characters of all cached texts, and of one. A set takes several times as many bytes. */
+/** Maximum total characters of the cached texts, and of one text. A set takes several times as many bytes. */
 const maxKeptLength = 4 * 2 ** 20;
 const maxTextLength = 2 ** 16;
 let kept = 0;
 
 /**
- * The object with the field sets of its managedFields that other objects have already: what is made alike, as the
- * pods of a template are, shares them. Answers the object itself where all of them are shared.
+ * Returns the object with its managedFields replaced by equal sets of other objects: objects that are created
+ * alike, such as the pods of a template, share them. Returns the object itself if all of them are shared
+ * already.
  */
 export function shareFields(object: KubeObject): KubeObject {
   const { managedFields } = object.metadata;

@@ -17,8 +17,8 @@ function fits(one: KubeObject): boolean {
   }
 }
 
-/** The least number of entries, give or take one, that the sight of an object is enough to refuse. */
-function leastRefused(make: (count: number) => KubeObject, storedAsJSON: boolean): number {
+/** Returns the minimum number of entries, give or take one, at which `isTooLarge` rejects an object. */
+function minRejectedCount(make: (count: number) => KubeObject, storedAsJSON: boolean): number {
   let [low, high] = [0, 60_000];
   assert.ok(isTooLarge(make(high), storedAsJSON));
   while (high - low > 1) {
@@ -33,7 +33,7 @@ const long = "v".repeat(50);
 const custom = (rest: object): KubeObject =>
   ({ ...object(rest), apiVersion: "example.com/v1", kind: "Thing" }) as KubeObject;
 
-test("an object that is refused at sight is too large to be stored", () => {
+test("an object that the early check rejects is too large to be stored", () => {
   const makers: readonly (readonly [(count: number) => KubeObject, boolean])[] = [
     [(count) => object({ data: map(count, long) }), false],
     [(count) => object({ data: map(count, "", "k".repeat(40)) }), false],
@@ -45,12 +45,12 @@ test("an object that is refused at sight is too large to be stored", () => {
     [(count) => custom({ spec: Array.from({ length: count }, () => Array(20).fill([])) }), true],
   ];
   for (const [index, [make, storedAsJSON]] of makers.entries()) {
-    const least = make(leastRefused(make, storedAsJSON));
+    const least = make(minRejectedCount(make, storedAsJSON));
     assert.ok(!fits(least), `the object of maker ${index} fits`);
   }
 });
 
-test("what may go before an object is stored does not count", () => {
+test("parts that may be removed before storing do not count", () => {
   const large = map(30_000, long);
   assert.ok(isTooLarge(object({ data: large }), false));
   assert.ok(!isTooLarge(object({ status: large, unknown: large }), false));

@@ -2,43 +2,43 @@ import type { KubeObject, StatusError } from "@dray/api";
 import { encodeProtobuf } from "@dray/api/codec";
 import { serverError } from "../errors/status.ts";
 
-/** Most bytes of a request that etcd takes (its --max-request-bytes), the key and what else belongs to it included. */
-const requestLimit = 1.5 * 2 ** 20;
-/** What a write has beside three times its key and the object. */
-const requestRest = 40;
+/** Maximum size of an etcd request in bytes (its --max-request-bytes), including the key and overhead. */
+const maxRequestBytes = 1.5 * 2 ** 20;
+/** Bytes of a write in addition to the object and three times its key. */
+const requestOverhead = 40;
 
 /**
- * Refuses an object that is too large for kube-apiserver to store, in its words: built-in kinds count as the protobuf
- * that it stores, all others as JSON.
+ * Rejects an object that is too large for kube-apiserver to store, with its message: built-in kinds count as
+ * protobuf, which it stores, others as JSON.
  */
 export function checkSize(key: string, object: KubeObject, text: string): void {
-  const limit = requestLimit - requestRest - 3 * key.length;
-  // The bytes in protobuf are fewer than those in JSON, and those are at most three for a UTF-16 unit.
+  const limit = maxRequestBytes - requestOverhead - 3 * key.length;
+  // Protobuf is smaller than JSON, and JSON has at most three bytes per UTF-16 unit.
   if (3 * text.length <= limit || Buffer.byteLength(text) <= limit) return;
   if (protobufLength(object) <= limit) return;
   throw tooLarge();
 }
 
-/** What kube-apiserver answers for an object that etcd does not take. */
+/** Creates kube-apiserver's error for an object that etcd rejects. */
 export function tooLarge(): StatusError {
   return serverError("etcdserver: request is too large");
 }
 
-/** Bytes that a text has at least. */
+/** Minimum bytes of a text. */
 const textLength = (text: string): number => text.length;
-/** Bytes that base64 stands for at least: these are stored. */
+/** Minimum number of bytes in a base64 text: these are stored. */
 const decodedLength = (text: string): number => Math.max(0, text.length * 0.75 - 2);
 
-/** Bytes that an entry of a map has beside its key and its value, in protobuf and in JSON, at least. */
-const entryRest = 6;
+/** Minimum overhead in bytes of a map entry, in protobuf and in JSON. */
+const entryOverhead = 6;
 
-/** The same of an element of a list. */
-const listRest = 2;
+/** The same for a list element. */
+const elementOverhead = 2;
 
 /**
- * Whether an object that a client sends is certain to be refused by `checkSize`, however little is left of the rest of it:
- * what nothing is ever taken from is too large by itself. To see that takes a tenth of the time of all that is done to an
- * object of that size before it is stored.
+ * Reports whether `checkSize` is certain to reject an object of a client, even if all removable parts are
+ * removed: the parts that always stay exceed the limit. This check takes a tenth of the time of processing
+ * such an object until it is stored.
  */
 export function isTooLarge(object: KubeObject, storedAsJSON: boolean): boolean {
   const { metadata, kind, apiVersion } = object;
@@ -46,16 +46,16 @@ export function isTooLarge(object: KubeObject, storedAsJSON: boolean): boolean {
   const add = (map: unknown, lengthOf: (value: string) => number): void => {
     for (const key in map as Record<string, string | null>) {
       const value = (map as Record<string, string | null>)[key];
-      size += key.length + (value ? lengthOf(value) : 0) + entryRest;
-      if (size > requestLimit) return;
+      size += key.length + (value ? lengthOf(value) : 0) + entryOverhead;
+      if (size > maxRequestBytes) return;
     }
   };
   if (storedAsJSON) {
-    // What is left out may go, or become less.
+    // Omitted fields may be removed or become smaller.
     const { status: _, metadata: __, ...rest } = object as { metadata: unknown; status?: unknown };
-    return isLonger(rest, requestLimit);
+    return isLonger(rest, maxRequestBytes);
   }
-  for (const finalizer of metadata.finalizers ?? []) size += finalizer.length + listRest;
+  for (const finalizer of metadata.finalizers ?? []) size += finalizer.length + elementOverhead;
   add(metadata.labels, textLength);
   add(metadata.annotations, textLength);
   if (apiVersion === "v1" && (kind === "ConfigMap" || kind === "Secret")) {
@@ -63,24 +63,24 @@ export function isTooLarge(object: KubeObject, storedAsJSON: boolean): boolean {
     add(data, kind === "Secret" ? decodedLength : textLength);
     add(binaryData, decodedLength);
   }
-  return size > requestLimit;
+  return size > maxRequestBytes;
 }
 
-/** Whether the JSON of a value surely has more bytes; looks no further than that. */
+/** Reports whether the JSON of a value is certain to exceed the limit; stops there. */
 function isLonger(value: unknown, limit: number): boolean {
-  let left = limit;
+  let remaining = limit;
   const take = (value: unknown): void => {
-    if (typeof value === "string") left -= value.length;
-    left -= 2;
+    if (typeof value === "string") remaining -= value.length;
+    remaining -= 2;
     if (typeof value !== "object" || value === null) return;
     for (const key in value) {
-      if (left < 0) return;
-      if (!Array.isArray(value)) left -= key.length + 3;
+      if (remaining < 0) return;
+      if (!Array.isArray(value)) remaining -= key.length + 3;
       take((value as Record<string, unknown>)[key]);
     }
   };
   take(value);
-  return left < 0;
+  return remaining < 0;
 }
 
 function protobufLength(object: KubeObject): number {

@@ -13,7 +13,7 @@ import {
 import type { CacheEvent } from "./history.ts";
 import { Storage } from "./storage.ts";
 
-/** A clock whose timers run when a test turns it. */
+/** A fake clock, whose timers run when a test advances it. */
 class TestClock implements Clock {
   #now = 0;
   readonly #timers = new Set<{ due: number; run: () => void }>();
@@ -25,7 +25,7 @@ class TestClock implements Clock {
     this.#timers.add(timer);
     return () => void this.#timers.delete(timer);
   }
-  /** Turns it in small steps, so that what a timer begins can set the next. */
+  /** Advances in small steps, so that a timer can start another one. */
   async advance(milliseconds: number): Promise<void> {
     for (let passed = 0; passed < milliseconds; passed += 50) {
       this.#now += 50;
@@ -39,14 +39,14 @@ class TestClock implements Clock {
   }
 }
 
-/** A store that can be taken away and given back. */
+/** A store that can be made to fail and recover. */
 class UnsteadyStore implements Store {
   readonly name = "unsteady";
   readonly #store: Store;
   readonly #watches = new Set<AbortController>();
-  /** What everything fails with while it is set. */
+  /** Error of all operations while it is set. */
   failure: Error | undefined;
-  /** What writes fail with while it is set. */
+  /** Error of writes while it is set. */
   writeFailure: Error | undefined;
 
   constructor(store: Store) {
@@ -87,7 +87,7 @@ class UnsteadyStore implements Store {
   close() {
     return this.#store.close();
   }
-  /** Ends every watch, as a connection that breaks does. */
+  /** Ends every watch, like a lost connection. */
   break(): void {
     for (const watch of this.#watches) watch.abort();
     this.#watches.clear();
@@ -125,7 +125,7 @@ async function setup() {
   return { clock, inner, store, storage, seen, read: () => reader?.next()?.map(show) };
 }
 
-test("after the watch of the store has broken the caches and watches miss nothing", async () => {
+test("after a lost watch of the store, caches and watches miss no events", async () => {
   const { clock, inner, store, storage, seen, read } = await setup();
   await storage.put(key("a"), configMap("a", "1"), 0);
   store.failure = new Error("connection refused");
@@ -146,7 +146,7 @@ test("after the watch of the store has broken the caches and watches miss nothin
   await storage.close();
 });
 
-test("after a restart watches go on where they were, as far back as the store remembers", async () => {
+test("after a restart, watches continue at their revision, if the store still has it", async () => {
   for (const last of ["put", "delete"]) {
     const { clock, inner, storage } = await setup();
     const first = await storage.put(key("a"), configMap("a", "1"), 0);
@@ -194,7 +194,7 @@ test("after a restart watches go on where they were, as far back as the store re
   }
 });
 
-test("where history is gone the state is read again, and watches have to begin again", async () => {
+test("after compaction the state is loaded again, and watches must begin again", async () => {
   const { clock, inner, store, storage, seen, read } = await setup();
   for (const name of ["kept", "gone", "changed", "replaced"])
     await storage.put(key(name), configMap(name, "1"), 0);
@@ -233,7 +233,7 @@ test("where history is gone the state is read again, and watches have to begin a
   await storage.close();
 });
 
-test("a write that the store refuses is a Status, and later ones work", async () => {
+test("a write that the store rejects is a Status, and later ones succeed", async () => {
   const { clock, store, storage } = await setup();
   const status = async (failure: Error): Promise<object> => {
     store.writeFailure = failure;
@@ -265,7 +265,7 @@ test("a write that the store refuses is a Status, and later ones work", async ()
   await storage.close();
 });
 
-test("what is no object is not shown, and a server does not start on it", async () => {
+test("a value that is not an object is skipped, and a server does not start with one", async () => {
   const { clock, inner, storage, seen } = await setup();
   await storage.put(key("a"), configMap("a", "1"), 0);
   await inner.txn([], [{ type: "put", key: key("a"), value: "k8s\u0000" }]);
@@ -280,7 +280,7 @@ test("what is no object is not shown, and a server does not start on it", async 
   );
 });
 
-test("an object is refused where it is too large for etcd, counted as what kube-apiserver stores", async () => {
+test("an object that is too large for etcd is rejected, by the size that kube-apiserver would store", async () => {
   const { storage } = await setup();
   const large = (kind: string, characters: number) =>
     ({ ...configMap("a", "x".repeat(characters)), kind }) as unknown as KubeObject;
@@ -303,7 +303,7 @@ test("an object is refused where it is too large for etcd, counted as what kube-
   await storage.close();
 });
 
-test("a store that is silent is not healthy, and is again when it answers", async () => {
+test("a store that does not respond is unhealthy until it responds again", async () => {
   const { clock, store, storage } = await setup();
   const { promise, resolve } = Promise.withResolvers<number>();
   store.revision = () => promise;
@@ -316,7 +316,7 @@ test("a store that is silent is not healthy, and is again when it answers", asyn
   await storage.close();
 });
 
-test("who loses a race against a deletion waits until the cache knows of it", async () => {
+test("a write that conflicts with a deletion waits until the cache shows it", async () => {
   const { inner, storage } = await setup();
   const stored = await storage.put(key("a"), configMap("a", "1"), 0);
   const deleted = inner.txn([], [{ type: "delete", key: key("a") }]);
@@ -327,7 +327,7 @@ test("who loses a race against a deletion waits until the cache knows of it", as
   await storage.close();
 });
 
-test("a store that was brought back from a copy is read again", async () => {
+test("a store that was restored from a backup is loaded again", async () => {
   const { clock, store, storage, inner } = await setup();
   await storage.put(key("a"), configMap("a", "1"), 0);
   await storage.put(key("b"), configMap("b", "1"), 0);

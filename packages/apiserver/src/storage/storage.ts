@@ -1,29 +1,25 @@
 import type { KubeObject } from "@dray/api";
-import { type Clock, type Log, sleep } from "@dray/client";
-import {
-  CompactedError,
-  type Entry,
-  type Operation,
-  type Store,
-  type StoreEvent,
-  type TxnResult,
-} from "@dray/store";
-import { ResourceCache, type Stored } from "./cache.ts";
+import type { Clock, Log } from "@dray/client";
+import { sleep } from "@dray/client";
+import type { Entry, Operation, Store, StoreEvent, TxnResult } from "@dray/store";
+import { CompactedError } from "@dray/store";
+import type { Stored } from "./cache.ts";
+import { ResourceCache } from "./cache.ts";
 import { changeOf, readStored, StoredValueError, withRevision } from "./change.ts";
 import { Compaction } from "./compaction.ts";
 import { differences } from "./differences.ts";
-import { lagging, writeFailure } from "./failures.ts";
+import { notCaughtUp, writeFailure } from "./failures.ts";
 import { Health } from "./health.ts";
 import { Histories } from "./history.ts";
 import { registryPrefix, resourceOfKey } from "./keys.ts";
 import { pastEvents } from "./past.ts";
-import { catchUpLimit, Progress } from "./progress.ts";
+import { catchUpTimeout, Progress } from "./progress.ts";
 import { RemainingCounts } from "./remaining-counts.ts";
 import { shareFields } from "./shared-fields.ts";
 import { checkSize } from "./size.ts";
 import { storedAt } from "./stored-at.ts";
 
-/** Turns an object into the text that is stored; bigints keep their digits. */
+/** Encodes an object for the store; bigints keep their digits. */
 export type Encode = (object: object) => string;
 
 /**
@@ -37,7 +33,7 @@ export class Storage {
   readonly #encode: Encode;
   readonly #caches = new Map<string, ResourceCache>();
   readonly #histories = new Histories();
-  /** Objects that we have just written, by text: the watch need not parse them again. */
+  /** Objects of recent own writes, by text: the watch need not parse them again. */
   readonly #written = new Map<string, KubeObject>();
   readonly #stop = new AbortController();
   readonly #health: Health;
@@ -60,8 +56,8 @@ export class Storage {
   }
 
   /**
-   * Reads everything and what lately happened, then follows the store. Rejects if the store cannot be read, or holds
-   * what is not an object: to go on without that object could let controllers delete what belongs to it.
+   * Loads all objects and the recent events, then follows the store. Rejects if the store cannot be read, or
+   * contains a value that is not an object: without that object, controllers might delete its dependents.
    */
   async start(): Promise<void> {
     try {
@@ -79,7 +75,7 @@ export class Storage {
     this.#ageHistories();
   }
 
-  /** Again and again until the storage is closed: between one and two times `freshTime` an event is fresh. */
+  /** Repeats until the storage is closed: an event is fresh for one to two times `freshTime`. */
   #ageHistories(): void {
     const { signal } = this.#stop;
     const cancel = this.#clock.after(freshTime, () => {
@@ -102,7 +98,7 @@ export class Storage {
     await this.#remember(entries);
   }
 
-  /** Fills the histories, so that watches may begin before this server did. */
+  /** Fills the histories, so that watches may begin at revisions before the start of this server. */
   async #remember(entries: readonly Entry[]): Promise<void> {
     this.#new = entries.length === 0;
     const reached = entries.some(({ modRevision }) => modRevision === this.revision);
@@ -124,7 +120,7 @@ export class Storage {
     await this.#ended;
   }
 
-  /** What a new cluster begins with has no history: it is the state that watches begin with. */
+  /** The initial objects of a new cluster have no history: watches begin with them. */
   bootstrapped(): void {
     if (this.#new) this.#forgetHistory(this.revision);
     this.#new = false;
@@ -141,7 +137,7 @@ export class Storage {
     return this.#progress.revision;
   }
 
-  /** The store answers, takes writes, and the caches follow it. */
+  /** True if the store responds and accepts writes, and the caches follow it. */
   get healthy(): boolean {
     return this.#progress.following && this.#health.healthy;
   }
@@ -158,23 +154,23 @@ export class Storage {
     return this.#caches;
   }
 
-  /** Resolves true when the caches have reached `revision`, false if that takes longer than `milliseconds`. */
+  /** Resolves true when the caches have reached `revision`, false after `milliseconds`. */
   reached(revision: number, milliseconds: number): Promise<boolean> {
     return this.#progress.reached(revision, milliseconds);
   }
 
   /**
-   * Resolves when the caches are at least as new as the store was at the time of the call, as a read from etcd is that
-   * asks all its members. Throws 504 where the store is silent or the caches do not follow, 500 where it fails.
+   * Resolves when the caches are at least as new as the store at the time of the call, like a linearizable
+   * read of etcd. Throws 504 if the store does not respond or the caches do not follow, 500 if it fails.
    */
   current(): Promise<void> {
     return this.#progress.current();
   }
 
   /**
-   * The objects whose key begins with `prefix`, from the key `start` on, as they were at `revision`, which the caches
-   * have reached: from the cache as far as that goes back, else from the store. Throws `CompactedError`, also while it
-   * is read, if that is too long ago.
+   * Returns objects whose key begins with `prefix`, from the key `start` on, as of `revision`, which the
+   * caches have reached: from the cache if its history suffices, otherwise from the store. Throws
+   * `CompactedError`, also during iteration, if the revision is compacted.
    */
   objectsAt(
     cache: ResourceCache,
@@ -188,7 +184,7 @@ export class Storage {
 
   /**
    * Writes an object whose key must be at `modRevision` (0: must not exist). Returns the stored object, or
-   * undefined if the key was at another revision; then the caches have caught up with the one that won.
+   * undefined if the key was at another revision; the caches then contain the winning write.
    */
   async put(key: string, object: KubeObject, modRevision: number, ttl?: number): Promise<Stored | undefined> {
     const { resourceVersion: _, ...metadata } = object.metadata;
@@ -203,7 +199,7 @@ export class Storage {
         value: text,
         ...(ttl === undefined ? {} : { ttl }),
       });
-      if (!result.succeeded) return await this.#seen(key, result.current[0]);
+      if (!result.succeeded) return await this.#waitForCache(key, result.current[0]);
       await this.#catchUp(result.revision);
       const stored = resourceOfKey(key) === undefined ? undefined : this.#cacheOfKey(key)?.get(key);
       if (stored?.revision === result.revision) return stored;
@@ -218,10 +214,13 @@ export class Storage {
     }
   }
 
-  /** Removes a key that must be at `modRevision`; answers the revision of the deletion, undefined if it was not. */
+  /**
+   * Deletes a key that must be at `modRevision`; returns the revision of the deletion, undefined on a
+   * mismatch.
+   */
   async delete(key: string, modRevision: number): Promise<number | undefined> {
     const result = await this.#txn(key, modRevision, { type: "delete", key });
-    if (!result.succeeded) return await this.#seen(key, result.current[0]);
+    if (!result.succeeded) return await this.#waitForCache(key, result.current[0]);
     await this.#catchUp(result.revision);
     return result.revision;
   }
@@ -238,23 +237,23 @@ export class Storage {
 
   async #catchUp(revision: number): Promise<void> {
     if (this.revision >= revision) return;
-    if (!(await this.reached(revision, catchUpLimit))) throw lagging(`revision ${revision}`);
+    if (!(await this.reached(revision, catchUpTimeout))) throw notCaughtUp(`revision ${revision}`);
   }
 
-  /** Resolves when the cache knows that a key is as the store has said: at `entry`, or gone. */
-  async #seen(key: string, entry: Entry | undefined): Promise<undefined> {
+  /** Resolves when the cache of a key matches the store's response: at `entry`, or deleted. */
+  async #waitForCache(key: string, entry: Entry | undefined): Promise<undefined> {
     if (entry !== undefined) return this.#catchUp(entry.modRevision) as Promise<undefined>;
     const cache = this.#cacheOfKey(key);
     if (cache?.get(key) === undefined) return;
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const cancel = this.#clock.after(catchUpLimit, () => resolve(false));
+    const cancel = this.#clock.after(catchUpTimeout, () => resolve(false));
     const leave = cache.subscribe((event) => {
       if (event.key === key && event.type === "DELETED") resolve(true);
     });
     const gone = await promise;
     cancel();
     leave();
-    if (!gone) throw lagging(`the deletion of ${key}`);
+    if (!gone) throw notCaughtUp(`the deletion of ${key}`);
   }
 
   /** Resolves when the caches show what became of a write that failed, or the storage is closed. */
@@ -274,7 +273,7 @@ export class Storage {
     return resource === undefined ? undefined : this.cache(resource);
   }
 
-  /** Keeps the caches at the store, whatever becomes of the connection to it. */
+  /** Keeps the caches in sync with the store, across lost connections. */
   async #follow(): Promise<void> {
     const { signal } = this.#stop;
     let delay = minDelay;
@@ -300,10 +299,10 @@ export class Storage {
     }
   }
 
-  /** Makes ready to watch from where the caches are: reads everything again where that is too long ago. */
+  /** Prepares a watch from the revision of the caches: loads everything again if that is compacted. */
   async #resume(forgotten: boolean): Promise<void> {
     const newest = await this.#store.revision();
-    // A store that is behind was brought back from a copy.
+    // A store at an older revision was restored from a backup.
     if (forgotten || newest < this.revision) {
       const { entries, revision } = await this.#store.list(registryPrefix);
       this.#log.warn(
@@ -312,7 +311,7 @@ export class Storage {
       );
       this.#compaction.revision = 0;
       for (const event of differences(this.#caches.values(), entries, revision)) this.#take(event);
-      // Watches that run end, and begin again with what is there now.
+      // Running watches end, and begin again with the current state.
       this.#forgetHistory(revision);
       this.#progress.reset(revision);
     }
@@ -327,7 +326,7 @@ export class Storage {
     if (object !== undefined || previous !== undefined) cache.apply(changeOf(event, previous, object));
   }
 
-  /** Undefined for a value that is not an object, which other programs may have stored: reads do not show it. */
+  /** Undefined for a value that is not an object, which another program may have stored: reads skip it. */
   #objectOf({ key, value }: StoreEvent): KubeObject | undefined {
     try {
       return this.#written.get(value) ?? readStored(key, value);
@@ -343,7 +342,8 @@ const minDelay = 100;
 const maxDelay = 5_000;
 
 /**
- * Milliseconds for which events of large objects stay at least, for watches that begin in the past.
+ * Minimum milliseconds for which events of large objects are kept, for watches that begin in the past.
+ *
  * Upstream: staging/src/k8s.io/apiserver/pkg/storage/cacher/watch_cache.go, DefaultEventFreshDuration.
  */
 const freshTime = 75_000;

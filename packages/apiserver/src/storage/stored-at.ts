@@ -3,12 +3,12 @@ import type { Store } from "@dray/store";
 import type { Stored } from "./cache.ts";
 import { readStored, withRevision } from "./change.ts";
 
-/** Entries that are read at once. */
+/** Entries per page. */
 const pageSize = 500;
 
 /**
- * The objects whose key begins with `prefix`, from the key `start` on, as the store had them at `revision`. Throws
- * `CompactedError` where it no longer knows, and what else the store fails with.
+ * Yields objects whose key begins with `prefix`, from the key `start` on, as the store had them at
+ * `revision`. Throws `CompactedError` if it is compacted, and other errors of the store.
  */
 export async function* storedAt(
   store: Store,
@@ -16,7 +16,7 @@ export async function* storedAt(
   prefix: string,
   start = prefix,
 ): AsyncGenerator<Stored> {
-  // Keys are read behind another one; what lies between that and `start` is left out.
+  // The store lists keys after a given one; keys between it and `start` are skipped.
   let after = start.replace(/.$/su, "");
   while (true) {
     const { entries, more } = await store.list(prefix, { revision, after, limit: pageSize });
@@ -27,7 +27,7 @@ export async function* storedAt(
     const last = entries.at(-1);
     if (!more || last === undefined) return;
     after = last.key;
-    // Some stores answer at once: others have their turn between two pages.
+    // Some stores respond synchronously: this yields to other work between two pages.
     await setImmediate();
   }
 }

@@ -3,7 +3,7 @@ import { deepEqual } from "../storage/json.ts";
 import { fieldOf, isPlain, itemsOf, type Schema } from "./schema.ts";
 
 /**
- * A value and the one that stood in its place before the update. What has not changed is not refused anew
+ * A value and the corresponding value before the update. Unchanged values are not validated again
  * (CRDValidationRatcheting, KEP-4008).
  */
 export class Correlation {
@@ -23,7 +23,7 @@ export class Correlation {
     return this.#same;
   }
 
-  /** Undefined where the field was not there, or is not in the schema. */
+  /** Undefined if the field was absent, or is not in the schema. */
   key(name: string): Correlation | undefined {
     const { value, old } = this;
     if (!isPlain(value) || !isPlain(old)) return undefined;
@@ -32,7 +32,7 @@ export class Correlation {
     return schema === undefined ? undefined : new Correlation(value[name], old[name], schema);
   }
 
-  /** Items are known again by their keys: only in lists of type `map`. */
+  /** Items are correlated by their keys: only in lists of type `map`. */
   index(index: number): Correlation | undefined {
     const { value, old } = this;
     const items = itemsOf(this.#schema);
@@ -42,7 +42,7 @@ export class Correlation {
   }
 }
 
-/** The item of a list of type `map` that has the same keys as another; undefined in other lists. */
+/** Returns the item of a list of type `map` with the same keys; undefined in other lists. */
 export function itemWithKeys(
   schema: Schema | undefined,
   list: readonly unknown[] | undefined,
@@ -58,7 +58,7 @@ const known = new WeakMap<
   { readonly keys: readonly string[]; readonly items: ReadonlyMap<string, unknown> }
 >();
 
-/** The items of a list that does not change any more, by their keys; of those with the same ones the first. */
+/** Returns the items of an immutable list by their keys; the first one wins. */
 function byKeys(list: readonly unknown[], keys: readonly string[]): ReadonlyMap<string, unknown> {
   const before = known.get(list);
   if (before?.keys === keys) return before.items;

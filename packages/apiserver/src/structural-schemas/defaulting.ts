@@ -5,7 +5,7 @@ const nullable = (schema: Schema | undefined): boolean => schema === undefined |
 const hasDefault = (schema: Schema | undefined): boolean =>
   schema?.default !== undefined && schema.default !== null;
 
-/** Fills in the defaults of a schema, in place. Nulls that may not be count as absent. */
+/** Fills in the defaults of a schema, in place. Nulls of fields that are not nullable count as absent. */
 export function setDefaults(value: unknown, schema: Schema | undefined): void {
   if (schema === undefined) return;
   if (Array.isArray(value)) {
@@ -30,7 +30,7 @@ export function setDefaults(value: unknown, schema: Schema | undefined): void {
   }
 }
 
-/** Takes out nulls that may not be and that no default will replace, in place. */
+/** Removes nulls of fields that are neither nullable nor defaulted, in place. */
 export function dropNulls(value: unknown, schema: Schema | undefined): void {
   if (schema === undefined) return;
   if (Array.isArray(value)) {

@@ -16,7 +16,7 @@ import {
   type Schema,
 } from "./schema.ts";
 
-/** Metadata, or a kind or version, that is not what it must be. */
+/** The error of invalid metadata, kind or version. */
 export class MetadataError extends Error {
   readonly path: string;
   readonly value: unknown;
@@ -28,13 +28,13 @@ export class MetadataError extends Error {
 }
 
 export interface CoerceOptions {
-  /** Takes out what is malformed; else it is an error. */
+  /** Drops malformed values instead of failing. */
   readonly dropMalformed: boolean;
 }
 
 /**
- * Brings the metadata of an object into the form of ObjectMeta, in place; answers the paths of what that does not
- * know. Throws MetadataError.
+ * Coerces the metadata of an object to ObjectMeta, in place; returns the paths of unknown fields. Throws
+ * MetadataError.
  */
 export function coerceMetadata(object: Plain, path: string, options: CoerceOptions): string[] {
   if (!Object.hasOwn(object, "metadata")) return [];
@@ -95,7 +95,7 @@ export function coerceEmbedded(
   return unknown;
 }
 
-/** What every embedded resource must have: a kind, a version, valid metadata. */
+/** Validates an embedded resource: it has a kind, a version, and valid metadata. */
 export function checkEmbedded(
   errors: FieldErrors,
   path: string,

@@ -1,11 +1,11 @@
 import { encodeJSON } from "@dray/api/codec";
 import { deepEqual } from "../storage/json.ts";
 
-/** The values of each enumeration, for those that are not looked at one by one. */
+/** Sets of the values of long enumerations; short ones are searched. */
 const sets = new WeakMap<readonly unknown[], ReadonlySet<unknown>>();
 
-/** Is the value one of an enumeration? Null is never allowed by naming it. */
-export function isAmong(allowed: readonly unknown[], value: unknown): boolean {
+/** Reports whether the value is in an enumeration. Null never is. */
+export function isInEnumeration(allowed: readonly unknown[], value: unknown): boolean {
   if (typeof value === "object") {
     return allowed.some((one) => one !== null && typeof one === "object" && deepEqual(one, value));
   }
@@ -19,7 +19,7 @@ export function isAmong(allowed: readonly unknown[], value: unknown): boolean {
 
 const texts = new WeakMap<readonly unknown[], readonly string[]>();
 
-/** The values of an enumeration as messages have them: many errors may name the same ones. */
+/** Returns the values of an enumeration as printed in messages: many errors may name the same ones. */
 export function enumTexts(allowed: readonly unknown[]): readonly string[] {
   let found = texts.get(allowed);
   if (found === undefined) {

@@ -1,8 +1,8 @@
 import { additionalOf, child, keyed, propertyOf, type Schema } from "./schema.ts";
 
-/** A part of an object that a path leads to. */
+/** The part of an object at a path. */
 export interface FoundField {
-  /** As errors show it: `spec.labels[a]`. */
+  /** As printed in errors: `spec.labels[a]`. */
   readonly path: string;
   /** The first name of the path. */
   readonly root: string;
@@ -10,8 +10,8 @@ export interface FoundField {
 }
 
 /**
- * Follows a JSON path of names and keys (`.spec.labels['a']`) through a schema; answers why it leads nowhere. Names in
- * brackets can be forbidden.
+ * Resolves a JSON path of names and keys (`.spec.labels['a']`) in a schema; returns the error text if it is
+ * invalid. Names in brackets can be forbidden.
  */
 export function fieldPath(text: string, schema: Schema, brackets = true): FoundField | string {
   const tokens = tokensOf(text);
@@ -58,7 +58,7 @@ export function fieldPath(text: string, schema: Schema, brackets = true): FoundF
   return { path, root, schema: current };
 }
 
-/** Dots and brackets, texts in quotes, and what is between. */
+/** Splits into dots and brackets, quoted texts, and the rest. */
 function tokensOf(text: string): string[] {
   return text.match(/'(?:[^']|(?<=\\)')+'|[.[\]]|[^.[\]']+|'[\s\S]*/g) ?? [];
 }

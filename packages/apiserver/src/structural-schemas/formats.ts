@@ -2,7 +2,7 @@ import { dnsLabel, dnsSubdomain } from "@dray/api";
 import { isAddress, isNetwork, isRequestUri, parseDuration } from "@dray/cel";
 import type { Schema } from "./schema.ts";
 
-/** The formats of texts that are checked (apiextensions.k8s.io/v1, `format`); dashes in their names do not count. */
+/** Supported formats of strings (apiextensions.k8s.io/v1, `format`); dashes in their names are ignored. */
 const formats: Readonly<Record<string, (text: string) => boolean>> = {
   bsonobjectid: matches(/^[0-9a-fA-F]{24}$/),
   uri: isRequestUri,
@@ -44,7 +44,7 @@ const numbers: ReadonlyMap<string, readonly string[]> = new Map([
   ["number", ["float", "double"]],
 ]);
 
-/** The format that counts, without dashes; undefined for none and for those that are not known for the type. */
+/** Returns the format without dashes; undefined if it is absent or not supported for the type. */
 export function knownFormat({ type = "", format = "", ...rest }: Schema): string | undefined {
   if (format === "") return undefined;
   if (rest["x-kubernetes-int-or-string"]) return undefined;
@@ -55,17 +55,17 @@ export function knownFormat({ type = "", format = "", ...rest }: Schema): string
   return numbers.get(type)?.includes(format) ? format : undefined;
 }
 
-/** Whether the format means something for the type; so does none. */
+/** Reports whether the format is absent or supported for the type. */
 export function isKnownFormat(schema: Schema): boolean {
   return !schema.format || knownFormat(schema) !== undefined;
 }
 
-/** Whether a text has the format of that name; true for names that are not known. */
+/** Reports whether a text has this format; true for unsupported formats. */
 export function hasFormat(name: string, text: string): boolean {
   return Object.hasOwn(formats, name) ? formats[name]!(text) : true;
 }
 
-/** Leading zeros of the numbers of an address have no meaning here. */
+/** Leading zeros of the numbers of an address are ignored. */
 const withoutZeros = (text: string): string => text.replace(/(^|\.)0+(?=\d)/g, "$1");
 
 function isDate(text: string): boolean {
@@ -95,7 +95,7 @@ const units: readonly (readonly [bigint, readonly string[]])[] = [
   [604_800_000_000_000n, ["w", "wk", "week"]],
 ];
 
-/** Nanoseconds of a duration as Go or Scala write it (`1h30m`, `2 days`); undefined for another text. */
+/** Parses a duration of Go or Scala (`1h30m`, `2 days`) to nanoseconds; undefined if it is invalid. */
 export function durationOf(text: string): bigint | undefined {
   const go = parseDuration(text);
   if (go !== undefined) return go.nanoseconds;
@@ -121,7 +121,7 @@ function isHostname(text: string): boolean {
   return pattern.test(text);
 }
 
-/** An address of RFC 5322, with or without a name before it. */
+/** Accepts an address of RFC 5322, with or without a display name. */
 function isEmail(text: string): boolean {
   const address = /<([^<>]*)>\s*$/.exec(text)?.[1] ?? text.trim();
   if (text.includes("<") !== text.trimEnd().endsWith(">")) return false;

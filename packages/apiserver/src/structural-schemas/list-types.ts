@@ -12,7 +12,7 @@ import {
   type Schema,
 } from "./schema.ts";
 
-/** Lists of type `set` and `map` hold no element, and no combination of keys, twice. */
+/** Validates that lists of type `set` have no duplicate items, and lists of type `map` no duplicate keys. */
 export function checkListTypes(
   errors: FieldErrors,
   path: string,
@@ -75,7 +75,7 @@ function checkMap(
   for (const index of repeated(found)) errors.duplicate(`${path}[${index}]`, found[index]);
 }
 
-/** The places where a value stands for the second time. */
+/** Returns the indices of duplicates. */
 function repeated(list: readonly unknown[]): number[] {
   const seen = new Map<string, number>();
   const second: number[] = [];

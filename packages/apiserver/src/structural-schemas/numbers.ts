@@ -2,7 +2,7 @@ import { knownFormat } from "./formats.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Schema } from "./schema.ts";
 
-/** The types that a schema allows; none where it names none. */
+/** Returns the types that a schema allows; empty if it has none. */
 export const typesOf = (schema: Schema): readonly string[] =>
   schema["x-kubernetes-int-or-string"]
     ? ["integer", "string"]
@@ -18,30 +18,30 @@ const ranges: Readonly<Record<string, (value: number | bigint) => boolean>> = {
   float: (value) => Math.abs(Number(value)) <= 3.4028234663852886e38,
 };
 
-/** Bounds, multiples and the range of the format, in the words of kube-openapi. */
+/** Validates bounds, multiples and the range of the format, with kube-openapi's messages. */
 export function checkNumber(outcome: Outcome, schema: Schema, path: string, value: number | bigint): void {
   const { multipleOf, maximum, minimum, exclusiveMaximum, exclusiveMinimum, type = "" } = schema;
   const format = knownFormat(schema);
   const other = (message: string): void =>
-    outcome.add({ sort: "other", path, value, message: `${path} in body ${message}` });
+    outcome.add({ kind: "other", path, value, message: `${path} in body ${message}` });
   const whole = typeof value === "bigint" || Number.isInteger(value);
   const fits = ranges[format ?? (typesOf(schema).join() === "integer" ? "int64" : "")] ?? (() => true);
-  /** Whether a number is one of the type; if not, that is said. */
+  /** Checks that a number is in the range of the type; adds a problem otherwise. */
   const inRange = (number: number | bigint, what: string): boolean => {
     if (fits(number)) return true;
     const of = format === undefined ? "(default format)" : `with format ${format}`;
-    outcome.add({ sort: "general", path, message: `${what} value must be of type ${type} ${of} in ${path}` });
+    outcome.add({ kind: "general", path, message: `${what} value must be of type ${type} ${of} in ${path}` });
     return false;
   };
   inRange(value, "Checked");
-  // Whole numbers are compared with the whole part of a bound that is one of the type.
+  // Integers are compared with the integer part of a bound that is in the range of the type.
   const bound = (limit: number, what: string): number =>
     inRange(limit, what) && whole ? Math.trunc(limit) : limit;
   if (multipleOf !== undefined) {
     const factor = bound(multipleOf, "MultipleOf");
     if (factor <= 0) {
       const message = `factor MultipleOf declared for ${path} must be positive: ${factor}`;
-      outcome.add({ sort: "other", path, value: factor, message });
+      outcome.add({ kind: "other", path, value: factor, message });
     } else if (!isMultiple(value, factor, whole)) other(`should be a multiple of ${factor}`);
   }
   if (minimum !== undefined) {

@@ -2,13 +2,13 @@ import type { FieldErrors } from "@dray/api/validation";
 import { enumTexts } from "./enumeration.ts";
 import { child } from "./schema.ts";
 
-/** Which form of field error one becomes. */
-type Sort = "required" | "enum" | "long" | "many" | "type" | "other" | "general";
+/** The kind of field error that a problem becomes. */
+type ProblemKind = "required" | "enum" | "long" | "many" | "type" | "other" | "general";
 
-/** What one check found wrong. */
+/** One violation. */
 export interface Problem {
-  readonly sort: Sort;
-  /** The path of the value, as messages have it. */
+  readonly kind: ProblemKind;
+  /** The path of the value, as printed in messages. */
   readonly path: string;
   readonly value?: unknown;
   readonly message: string;
@@ -16,9 +16,12 @@ export interface Problem {
   readonly allowed?: readonly unknown[];
 }
 
-/** What is wrong with a value, and how many checks it passed: of alternatives the nearest one is reported. */
+/**
+ * The violations of a value, and the number of passed checks: of several alternatives, the best match is
+ * reported.
+ */
 export class Outcome {
-  /** By their messages: what is said once is not said again. Most values have none. */
+  /** By message, without duplicates. Absent for most values. */
   #problems: Map<string, Problem> | undefined;
   matches = 0;
 
@@ -32,7 +35,7 @@ export class Outcome {
   }
 
   merge(other: Outcome): void {
-    // Nobody looks into an outcome that has been merged: its problems need not be copied at each level.
+    // A merged outcome is not used again: its problems need not be copied at each level.
     if (this.#problems === undefined) this.#problems = other.#problems;
     else for (const problem of other.problems) this.add(problem);
     this.matches += other.matches;
@@ -43,12 +46,12 @@ export class Outcome {
   }
 }
 
-/** Adds a problem to field errors; `base` is the path of the whole value. */
+/** Adds a problem to field errors; `base` is the path of the root value. */
 export function report(errors: FieldErrors, base: string, problem: Problem): void {
   const own = problem.path.replace(/^\./, "");
   const path = own === "" ? base : child(base, own);
-  const { sort, value, message, limit = -1 } = problem;
-  switch (sort) {
+  const { kind, value, message, limit = -1 } = problem;
+  switch (kind) {
     case "required":
       errors.required(path);
       break;
@@ -68,7 +71,7 @@ export function report(errors: FieldErrors, base: string, problem: Problem): voi
       errors.invalid(path, value ?? "", message);
       break;
     case "general":
-      // Upstream knows no path here.
+      // Upstream has no path here.
       errors.invalid(base === "" ? "<nil>" : base, "", message);
   }
 }

@@ -13,8 +13,8 @@ import {
 } from "./schema.ts";
 
 /**
- * Takes what the schema does not know out of an object, in place, and answers the paths of it in order. Fields of
- * resources that every object has stay (structural schemas, KEP-2337).
+ * Removes unknown fields from an object, in place, and returns their paths in order. Fields that every
+ * resource has stay (structural schemas, KEP-2337).
  */
 export function prune(object: Plain, schema: Schema | undefined, isRoot: boolean): string[] {
   const unknown: string[] = [];
@@ -23,7 +23,7 @@ export function prune(object: Plain, schema: Schema | undefined, isRoot: boolean
   return unknown.sort();
 }
 
-/** `inherits`: the value lies in a list of preserved values. */
+/** `inherits`: the value is in a list of preserved values. */
 function pruneValue(
   value: unknown,
   schema: Schema | undefined,

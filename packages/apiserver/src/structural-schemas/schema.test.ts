@@ -13,7 +13,7 @@ import { checkValue } from "./validate.ts";
 
 const texts = (errors: FieldErrors): string[] => errors.list.map((error) => fieldErrorText(error));
 
-test("pruning takes out what no schema names, and tells what", () => {
+test("pruning removes unknown fields, and returns their paths", () => {
   const schema: Schema = {
     type: "object",
     properties: {
@@ -42,7 +42,7 @@ test("pruning takes out what no schema names, and tells what", () => {
   });
 });
 
-test("defaults fill in what is absent, and null where that may not be", () => {
+test("defaults replace absent fields, and nulls that are not allowed", () => {
   const schema: Schema = {
     type: "object",
     properties: {
@@ -57,7 +57,7 @@ test("defaults fill in what is absent, and null where that may not be", () => {
   assert.deepEqual(object, { a: { b: 1 }, c: "x", d: null });
 });
 
-test("lists of type set and map have nothing twice", () => {
+test("lists of type set and map have no duplicates", () => {
   const set: Schema = { type: "array", items: { type: "number" }, "x-kubernetes-list-type": "set" };
   const map: Schema = {
     type: "array",
@@ -71,7 +71,7 @@ test("lists of type set and map have nothing twice", () => {
   assert.deepEqual(texts(errors), ["set[2]: Duplicate value: 1", 'map[1]: Duplicate value: {"k":"a"}']);
 });
 
-test("values are judged in upstream's words", () => {
+test("values are validated with upstream's messages", () => {
   const schema: Schema = {
     type: "object",
     required: ["a"],
@@ -96,7 +96,7 @@ test("values are judged in upstream's words", () => {
   ]);
 });
 
-test("what an update leaves as it was is not refused", () => {
+test("unchanged values of an update are not rejected", () => {
   const schema: Schema = {
     type: "object",
     properties: { a: { type: "string", maxLength: 2 }, b: { type: "string", maxLength: 2 } },
@@ -110,7 +110,7 @@ test("what an update leaves as it was is not refused", () => {
   assert.deepEqual(texts(errors), ["b: Too long: may not be more than 2 bytes"]);
 });
 
-test("a field path follows the schema, or says why not", () => {
+test("a field path is resolved in the schema, or returns its error", () => {
   const schema: Schema = {
     type: "object",
     properties: {

@@ -3,41 +3,44 @@ import type { JSONSchemaProps } from "@dray/api/apiextensions/v1";
 /** The schema of a custom resource, or of a part of it (apiextensions.k8s.io/v1 JSONSchemaProps). */
 export type Schema = JSONSchemaProps;
 
-/** A JSON object; its keys are whatever a client has sent. */
+/** A JSON object; a client may send any key. */
 export type Plain = { [key: string]: unknown };
 
 export function isPlain(value: unknown): value is Plain {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The schema of a field that is named; `__proto__` and `constructor` are names like others. */
+/** Returns the schema of a named property; `__proto__` and `constructor` are ordinary names. */
 export function propertyOf(schema: Schema | undefined, name: string): Schema | undefined {
   const properties = schema?.properties;
   return properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined;
 }
 
-/** The schema of fields that are not named; undefined where there is none, or only leave for any value. */
+/** Returns the schema of additional properties; undefined if it is absent or a boolean. */
 export function additionalOf(schema: Schema | undefined): Schema | undefined {
   const additional = schema?.additionalProperties;
   return typeof additional === "object" ? (additional ?? undefined) : undefined;
 }
 
-/** The schema of the items of a list. */
+/** Returns the schema of the items of a list. */
 export function itemsOf(schema: Schema | undefined): Schema | undefined {
   const items = schema?.items;
   return Array.isArray(items) ? undefined : (items ?? undefined);
 }
 
-/** The schema of a field, named or not. */
+/** Returns the schema of a field: of the property or of additional properties. */
 export function fieldOf(schema: Schema | undefined, name: string): Schema | undefined {
   return propertyOf(schema, name) ?? additionalOf(schema);
 }
 
-/** Whether the schema says anything about fields, named or not: of a map of thousands nothing need be asked otherwise. */
+/**
+ * Reports whether the schema has properties or additional properties: otherwise a map of thousands of fields
+ * needs no check.
+ */
 export const namesFields = (schema: Schema | undefined): boolean =>
   schema?.properties !== undefined || schema?.additionalProperties !== undefined;
 
-/** Whether anything can lie below a value. */
+/** Reports whether a value may have children. */
 export const isContainer = (value: unknown): value is object => typeof value === "object" && value !== null;
 
 export const preserves = (schema: Schema | undefined): boolean =>
@@ -45,22 +48,22 @@ export const preserves = (schema: Schema | undefined): boolean =>
 export const isEmbedded = (schema: Schema): boolean => schema["x-kubernetes-embedded-resource"] === true;
 export const isIntOrString = (schema: Schema): boolean => schema["x-kubernetes-int-or-string"] === true;
 
-/** The fields that every object has whether its schema names them or not. */
+/** The fields that every object has, even if its schema does not name them. */
 export const metaFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
-/** Sets a field whatever its name. */
+/** Sets a field with any name, `__proto__` included. */
 export function setField(object: Plain, name: string, value: unknown): void {
   if (name === "__proto__") {
     Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true });
   } else object[name] = value;
 }
 
-/** A named field of a path: `spec.replicas`. */
+/** Path of a named field: `spec.replicas`. */
 export const child = (path: string, name: string): string => (path === "" ? name : `${path}.${name}`);
-/** A key of a map: `spec.labels[a]`. */
+/** Path of a key of a map: `spec.labels[a]`. */
 export const keyed = (path: string, key: string): string => `${path}[${key}]`;
 
-/** The forms a JSON value can have, in the words of OpenAPI. */
+/** The types of JSON values, in OpenAPI's terms. */
 export type Form = "null" | "string" | "boolean" | "integer" | "number" | "array" | "object";
 
 export function formOf(value: unknown): Form {
@@ -78,7 +81,7 @@ export function formOf(value: unknown): Form {
   }
 }
 
-/** Whether the schema or one below it satisfies a condition. */
+/** Reports whether the schema or one of its descendants satisfies a condition. */
 export function someSchema(schema: Schema | undefined, holds: (schema: Schema) => boolean): boolean {
   if (schema === undefined) return false;
   if (holds(schema)) return true;

@@ -1,7 +1,7 @@
 import { quoted } from "@dray/api";
 import type { FieldErrors } from "@dray/api/validation";
 import { Correlation } from "./correlation.ts";
-import { isAmong } from "./enumeration.ts";
+import { isInEnumeration } from "./enumeration.ts";
 import { hasFormat, knownFormat } from "./formats.ts";
 import { checkNumber, typesOf } from "./numbers.ts";
 import { Outcome, report } from "./outcome.ts";
@@ -19,7 +19,10 @@ import {
   type Schema,
 } from "./schema.ts";
 
-/** Checks a value against a schema, in the words of kube-openapi. Unchanged parts of an update are not refused. */
+/**
+ * Validates a value against a schema, with kube-openapi's messages. Unchanged parts of an update are not
+ * rejected.
+ */
 export function checkValue(
   errors: FieldErrors,
   path: string,
@@ -31,7 +34,7 @@ export function checkValue(
   for (const problem of validate(schema, "", value, correlation).problems) report(errors, path, problem);
 }
 
-/** `correlation` is undefined where there is no old value, or where what is below is checked as new. */
+/** `correlation` is undefined without an old value, or where descendants are checked as new. */
 function validate(schema: Schema, path: string, value: unknown, correlation?: Correlation): Outcome {
   const outcome = new Outcome();
   const form = formOf(value);
@@ -63,9 +66,9 @@ function checkType(outcome: Outcome, schema: Schema, path: string, form: Form): 
   const format = knownFormat(schema);
   if (types.length === 0 && format === undefined && form !== "null") return;
   outcome.matches++;
-  const fail = (wanted: string, found: string): void => {
-    const message = `${path} in body must be of type ${wanted}: ${quoted(found)}`;
-    outcome.add({ sort: "type", path, value: found, message });
+  const fail = (expected: string, found: string): void => {
+    const message = `${path} in body must be of type ${expected}: ${quoted(found)}`;
+    outcome.add({ kind: "type", path, value: found, message });
     outcome.matches--;
   };
   if (form === "null") {
@@ -85,8 +88,8 @@ function checkType(outcome: Outcome, schema: Schema, path: string, form: Form): 
 
 function checkEnum(outcome: Outcome, schema: Schema, path: string, value: unknown): void {
   const allowed = schema.enum;
-  if (allowed !== undefined && allowed.length > 0 && !isAmong(allowed, value)) {
-    outcome.add({ sort: "enum", path, value, message: `${path} in body should be one of`, allowed });
+  if (allowed !== undefined && allowed.length > 0 && !isInEnumeration(allowed, value)) {
+    outcome.add({ kind: "enum", path, value, message: `${path} in body should be one of`, allowed });
   } else if (value !== null) outcome.matches++;
 }
 
@@ -95,23 +98,23 @@ function checkText(outcome: Outcome, schema: Schema, path: string, value: string
   const { maxLength, minLength, pattern } = schema;
   if (maxLength !== undefined && length() > maxLength) {
     const message = `${path} in body should be at most ${maxLength} chars long`;
-    outcome.add({ sort: "long", path, value, message, limit: Number(maxLength) });
+    outcome.add({ kind: "long", path, value, message, limit: Number(maxLength) });
   } else if (minLength !== undefined && length() < minLength) {
     outcome.add({
-      sort: "other",
+      kind: "other",
       path,
       value,
       message: `${path} in body should be at least ${minLength} chars long`,
     });
   } else if (pattern !== undefined && pattern !== "" && !matchesPattern(schema, pattern, value)) {
-    outcome.add({ sort: "other", path, value, message: `${path} in body should match '${pattern}'` });
+    outcome.add({ kind: "other", path, value, message: `${path} in body should match '${pattern}'` });
   }
   outcome.matches++;
   const format = knownFormat(schema);
   if (format === undefined) return;
   if (!hasFormat(format, value)) {
     const message = `${path} in body must be of type ${schema.format}: ${quoted(value)}`;
-    outcome.add({ sort: "type", path, value, message });
+    outcome.add({ kind: "type", path, value, message });
   }
   outcome.matches++;
 }
@@ -132,11 +135,11 @@ function checkList(
   const { minItems, maxItems } = schema;
   if (minItems !== undefined && list.length < minItems) {
     const message = `${path} in body should have at least ${minItems} items`;
-    outcome.add({ sort: "other", path, value: list.length, message });
+    outcome.add({ kind: "other", path, value: list.length, message });
   }
   if (maxItems !== undefined && list.length > maxItems) {
     const message = `${path} in body should have at most ${maxItems} items`;
-    outcome.add({ sort: "many", path, value: list.length, message, limit: Number(maxItems) });
+    outcome.add({ kind: "many", path, value: list.length, message, limit: Number(maxItems) });
   }
   outcome.matches += 2;
 }
@@ -152,14 +155,14 @@ function checkObject(
   const count = Object.keys(object).length;
   if (minProperties !== undefined && count < minProperties) {
     const message = `${path} in body should have at least ${minProperties} properties`;
-    outcome.add({ sort: "other", path, value: count, message });
+    outcome.add({ kind: "other", path, value: count, message });
   }
   if (maxProperties !== undefined && count > maxProperties) {
     const message = `${path} in body should have at most ${maxProperties} properties`;
-    outcome.add({ sort: "many", path, value: count, message, limit: Number(maxProperties) });
+    outcome.add({ kind: "many", path, value: count, message, limit: Number(maxProperties) });
   }
   const below = (name: string, of: Schema, where: string): void => {
-    // A change of the version cannot be seen here: both objects are in the same one.
+    // A change of the version is not visible here: both objects have the same one.
     const unseen = path === "" && (name === "apiVersion" || name === "kind");
     outcome.merge(validate(of, where, object[name], unseen ? undefined : correlation?.key(name)));
   };
@@ -168,7 +171,7 @@ function checkObject(
     if (propertyOf(schema, name) !== undefined) continue;
     if (additionalProperties === false) {
       outcome.add({
-        sort: "other",
+        kind: "other",
         path,
         value: name,
         message: `${path}.${name} in body is a forbidden property`,
@@ -181,7 +184,7 @@ function checkObject(
   for (const name of required ?? []) {
     if (Object.hasOwn(object, name)) continue;
     outcome.add({
-      sort: "required",
+      kind: "required",
       path: `${path}.${name}`,
       message: `${path}.${name} in body is required`,
     });
@@ -189,7 +192,7 @@ function checkObject(
   outcome.matches++;
 }
 
-/** allOf, anyOf, oneOf and not. */
+/** Validates allOf, anyOf, oneOf and not. */
 function checkJunctors(
   outcome: Outcome,
   schema: Schema,
@@ -197,7 +200,7 @@ function checkJunctors(
   value: unknown,
   correlation: Correlation | undefined,
 ): void {
-  const general = (message: string): void => outcome.add({ sort: "general", path, message });
+  const general = (message: string): void => outcome.add({ kind: "general", path, message });
   const each = (schemas: readonly Schema[]): Outcome[] =>
     schemas.map((one) => junctor(one, path, value, correlation));
   const nearest = (outcomes: readonly Outcome[]): Outcome | undefined =>
@@ -237,7 +240,7 @@ function checkJunctors(
   outcome.matches += 2;
 }
 
-/** An alternative itself is checked as new; what lies below is known again. */
+/** The alternative itself is checked as new; its descendants are correlated again. */
 function junctor(
   schema: Schema,
   path: string,

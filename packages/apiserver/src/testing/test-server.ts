@@ -1,4 +1,4 @@
-/** For tests: a server on a memory store, and requests to it as they come from the wire. */
+/** For tests: a server on a memory store, and requests to it in wire format. */
 import type { ApiRequest, ApiResponse, Clock, Credential, WatchEvent } from "@dray/client";
 import { systemClock } from "@dray/client";
 import { memoryStore, type Store } from "@dray/store";
@@ -25,10 +25,10 @@ export interface TestServer {
   readonly server: ApiServer;
   readonly store: Store;
   call(method: string, url: string, options?: CallOptions): Promise<Answer>;
-  /** As many events as are asked for, then the watch is left. */
+  /** Returns this number of events, then ends the watch. */
   // biome-ignore lint/suspicious/noExplicitAny: see above.
   watch(url: string, count: number, options?: CallOptions): Promise<WatchEvent<any>[]>;
-  /** A namespace with its default service account. */
+  /** Creates a namespace with its default service account. */
   namespace(name: string): Promise<void>;
 }
 

@@ -6,21 +6,21 @@ import type { ApiResponse } from "@dray/client";
 import { serverError } from "../errors/status.ts";
 import { dialError, type Target, tlsOf } from "../proxy/kubelet.ts";
 
-/** What another server says to a request to upgrade. */
-export type BackendAnswer =
+/** The response of another server to an upgrade request. */
+export type BackendResponse =
   | {
       readonly upgraded: true;
       readonly response: IncomingMessage;
       readonly socket: Duplex;
-      /** Bytes that came right behind the answer. */
+      /** Bytes that followed the response headers. */
       readonly head: Buffer;
     }
   | { readonly upgraded: false; readonly response: IncomingMessage };
 
-/** There was no answer to a request to upgrade; why not, in the words of Go. */
-export class NoAnswer extends Error {
-  override readonly name = "NoAnswer";
-  /** There was a connection. */
+/** There was no response to an upgrade request; the message is Go's. */
+export class NoResponse extends Error {
+  override readonly name = "NoResponse";
+  /** The connection was established. */
   readonly connected: boolean;
 
   constructor(message: string, connected: boolean) {
@@ -29,14 +29,19 @@ export class NoAnswer extends Error {
   }
 }
 
-/** Asks another server to upgrade a new connection. Rejects with `NoAnswer`. */
-export async function askForUpgrade(
+/** A request for another protocol. */
+export interface UpgradeRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly signal: AbortSignal;
+}
+
+/** Sends an upgrade request on a new connection to another server. Rejects with `NoResponse`. */
+export async function requestUpgrade(
   { scheme, host, port, client, tls = {} }: Target,
-  method: string,
-  path: string,
-  headers: Readonly<Record<string, string | readonly string[]>>,
-  signal: AbortSignal,
-): Promise<BackendAnswer> {
+  { method, path, headers, signal }: UpgradeRequest,
+): Promise<BackendResponse> {
   const secure = scheme === "https";
   const { request } = await (secure ? import("node:https") : import("node:http"));
   const portNumber = port || (secure ? "443" : "80");
@@ -49,7 +54,7 @@ export async function askForUpgrade(
       headers: { ...headers, connection: "Upgrade" },
       signal,
       agent: false,
-      // The header Host is the client's; the certificate is that of the server.
+      // The Host header is the client's; the certificate is that of the server.
       ...(secure ? { ...tlsOf(client ?? {}), servername: isIP(host) === 0 ? host : "", ...tls } : {}),
     });
     let connected = false;
@@ -58,7 +63,7 @@ export async function askForUpgrade(
       socket.once(secure ? "secureConnect" : "connect", () => (connected = true)),
     );
     call.on("error", (error: NodeJS.ErrnoException & { rawPacket?: Buffer }) => {
-      reject(new NoAnswer(connected ? brokenOff(error) : dialError(error, host, portNumber), connected));
+      reject(new NoResponse(connected ? abortReason(error) : dialError(error, host, portNumber), connected));
     });
     call.once("upgrade", (response, socket, head) => {
       socket.on("error", () => {});
@@ -72,8 +77,8 @@ export async function askForUpgrade(
   });
 }
 
-/** Why an answer did not come to its end. */
-function brokenOff({
+/** Returns why a response ended early. */
+function abortReason({
   code = "",
   message,
   rawPacket,
@@ -84,17 +89,20 @@ function brokenOff({
   return `malformed HTTP response ${quoted(line)}`;
 }
 
-/** As `askForUpgrade`, for a client that gets the answer as it is. Rejects with 500. */
-export async function passUpgradeOn(...question: Parameters<typeof askForUpgrade>): Promise<BackendAnswer> {
+/** Like `requestUpgrade`, for a response that is passed through. Rejects with 500. */
+export async function proxyUpgrade(target: Target, request: UpgradeRequest): Promise<BackendResponse> {
   try {
-    return await askForUpgrade(...question);
+    return await requestUpgrade(target, request);
   } catch (error) {
-    if (!(error instanceof NoAnswer)) throw error;
+    if (!(error instanceof NoResponse)) throw error;
     throw serverError(error.connected ? error.message : `error dialing backend: ${error.message}`);
   }
 }
 
-/** Passes on that the other server has refused to upgrade. Throws 500 where it has not, but has not upgraded either. */
+/**
+ * Passes a response through with which the other server rejected the upgrade. Throws 500 for a success status
+ * without an upgrade.
+ */
 export function refusal(response: IncomingMessage): ApiResponse {
   const status = response.statusCode ?? 502;
   if (status < 400) {

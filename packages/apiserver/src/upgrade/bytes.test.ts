@@ -8,7 +8,7 @@ interface Received {
   readonly messages: (string | Buffer)[];
 }
 
-test("a log over WebSocket is an empty message, then its bytes in messages of 2048 at most", async (t) => {
+test("a log over WebSocket is an empty message, then its bytes in messages of at most 2048", async (t) => {
   const long = "0123456789".repeat(500);
   const { webSocket } = await streams(t, { log: (response) => response.end(long) });
   const received = async (protocols: string[]): Promise<Received> => {
@@ -32,7 +32,7 @@ test("a log over WebSocket is an empty message, then its bytes in messages of 20
   assert.equal(messages.map((text) => Buffer.from(text as string, "base64").toString()).join(""), long);
 });
 
-test("a log that is followed ends with its client", async (t) => {
+test("a followed log ends when its client disconnects", async (t) => {
   let ended: Promise<unknown> | undefined;
   const { webSocket } = await streams(t, {
     log(response) {
@@ -48,7 +48,7 @@ test("a log that is followed ends with its client", async (t) => {
   await ended;
 });
 
-test("a WebSocket is refused for other subprotocols, and where there is no log", async (t) => {
+test("a WebSocket is rejected for other subprotocols, and without a log", async (t) => {
   const { webSocket, upgrade } = await streams(t, {});
   const [, response] = await once(webSocket(`${pod}/log`, ["v4.channel.k8s.io"]), "unexpected-response");
   assert.equal(response.statusCode, 403);

@@ -2,7 +2,7 @@ import type { ApiRequest, ByteStreamResponse, Log, UpgradeResponse } from "@dray
 import { refuseWebSocket, webSocketMessages } from "@dray/streams";
 import { subprotocols } from "./request.ts";
 
-/** Whether the messages of a subprotocol are bytes; else they are texts in base64. */
+/** Subprotocols, with true for binary messages and false for base64 text. */
 const protocols: ReadonlyMap<string, boolean> = new Map([
   ["", true],
   ["binary.k8s.io", true],
@@ -12,8 +12,8 @@ const protocols: ReadonlyMap<string, boolean> = new Map([
 const maxMessageLength = 2048;
 
 /**
- * A stream of bytes for a client that asked for a WebSocket: an empty message, so that it sees that the stream has
- * begun, then the bytes as they come. A client that offers only other subprotocols gets 403.
+ * Returns a byte stream over WebSocket: an empty message, so that the client sees that the stream has begun,
+ * then the bytes as they come. A client that offers only other subprotocols gets 403.
  *
  * Upstream: k8s.io/streaming, pkg/httpstream/wsstream/stream.go, Reader
  */

@@ -4,20 +4,20 @@ import type { TLSSocket } from "node:tls";
 import type { UpgradeResponse } from "@dray/client";
 import { Http1Exchange } from "../http/exchange.ts";
 
-/** Paths that may be answered with another protocol. Elsewhere the wish for one is passed over, as HTTP has it. */
+/** Paths that support upgrades. On others the Upgrade header is ignored, as in HTTP. */
 const upgradable = /\/(attach|exec|portforward|proxy)([/?]|$)/;
 
-/** Watches and logs may be had over WebSocket. */
+/** Watches and logs support WebSocket. */
 const streamed = /\/watch\/|[?&]watch\b|\/log([/?]|$)/;
 
-/** Whether a request that asks for another protocol may get it. */
+/** Reports whether the path supports the requested upgrade. */
 export function mayUpgrade({ url = "", headers }: IncomingMessage): boolean {
   return upgradable.test(url) || (headers.upgrade?.toLowerCase() === "websocket" && streamed.test(url));
 }
 
-/** A request over HTTP/1.1 that asks for another protocol. It may also be answered without one. */
+/** An HTTP/1.1 request with an Upgrade header. The response may be an ordinary one. */
 export class UpgradeExchange extends Http1Exchange {
-  /** Node reads none: what follows the request may be in the other protocol. */
+  /** Node does not parse a body: the bytes behind the request may belong to the other protocol. */
   override readonly body = undefined;
   readonly #head: Uint8Array;
 
@@ -26,7 +26,7 @@ export class UpgradeExchange extends Http1Exchange {
     this.#head = head;
   }
 
-  override takeOver(response: UpgradeResponse): void {
+  override handOver(response: UpgradeResponse): void {
     this.answer.detachSocket(this.socket);
     // The exchange lasts as long as its connection.
     this.socket.once("close", () => this.answer.emit("close"));
@@ -34,15 +34,15 @@ export class UpgradeExchange extends Http1Exchange {
   }
 }
 
-/** Makes an exchange of what Node has given up to read any further. */
+/** Creates an exchange from a request that Node does not parse further. */
 export async function upgradeExchange(
   request: IncomingMessage,
   socket: Duplex,
   head: Uint8Array,
 ): Promise<UpgradeExchange> {
-  // For the server to which it may be passed on: who has asked.
+  // The client's address, for the server to which the request may be passed on.
   request.rawHeaders.push("X-Forwarded-For", request.socket.remoteAddress ?? "");
-  // Loaded here: node:http brings all of fetch with it.
+  // Imported lazily: node:http loads all of fetch.
   const { ServerResponse } = await import("node:http");
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { channels, pod, spdy, streams, webSocketHeaders } from "./test-kubelet.ts";
 
-test("what a kubelet refuses reaches the client: as it is, or on the error channel", async (t) => {
+test("a kubelet's rejection reaches the client: unchanged, or on the error channel", async (t) => {
   const { upgrade, webSocket } = await streams(t, {
     refuse: ({ url }) =>
       url!.includes("nonsense")
@@ -48,17 +48,17 @@ test("what a kubelet refuses reaches the client: as it is, or on the error chann
   assert.equal(tunnel.status, 404);
 });
 
-test("requests that may not be upgraded are answered like others", async (t) => {
+test("requests that cannot be upgraded get ordinary responses", async (t) => {
   const { upgrade, call, asked } = await streams(t, {});
   const without = await call("POST", `${pod}/exec?command=x`);
   assert.deepEqual([without.status, without.body.message], [400, "Upgrade request required"]);
   const unknown = await upgrade("/api/v1/namespaces/default/pods/q/exec?command=x", spdy);
   assert.ok("text" in unknown);
   assert.deepEqual([unknown.status, JSON.parse(unknown.text).reason], [404, "NotFound"]);
-  // A wish for another protocol where there is none to be had is passed over.
+  // An Upgrade header is ignored on paths without upgrades.
   const list = await upgrade("/api/v1/pods", spdy, "GET");
   assert.equal(list.status, 200);
-  // Who may only read may not connect, by GET either.
+  // The right to read is not enough to connect, not even by GET.
   const reader = { ...spdy, "impersonate-user": "reader" };
   const rules = [{ apiGroups: [""], resources: ["pods/exec"], verbs: ["get"] }];
   await call("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", {
@@ -81,7 +81,7 @@ test("requests that may not be upgraded are answered like others", async (t) => 
   assert.deepEqual(asked, []);
 });
 
-test("a kubelet that is away is told as upstream does", async (t) => {
+test("an unreachable kubelet has upstream's error", async (t) => {
   const { upgrade, webSocket, call } = await streams(t, {});
   await call("PATCH", "/api/v1/nodes/n1/status", {
     body: { status: { daemonEndpoints: { kubeletEndpoint: { Port: 1 } } } },
@@ -100,7 +100,7 @@ test("a kubelet that is away is told as upstream does", async (t) => {
   );
 });
 
-test("proxies go no further with a connection than with a request: not to this machine's own addresses", async (t) => {
+test("proxies reject connections to this machine's own addresses, like requests", async (t) => {
   const { upgrade, asked } = await streams(t, {});
   const answer = await upgrade("/api/v1/nodes/n1/proxy/exec/default/p/c?command=x&output=1", spdy);
   assert.ok("text" in answer);

@@ -1,4 +1,7 @@
-/** For tests: a kubelet that serves streams and one log, an API server with a pod on its node, and clients of it. */
+/**
+ * For tests: a kubelet that serves streams and one log, an API server with a pod on its node, and clients of
+ * it.
+ */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, request } from "node:https";
@@ -29,22 +32,22 @@ const clientPair = await issue("kubelet-client", "client");
 export interface KubeletBehaviour {
   command?(command: RemoteCommand): Promise<void>;
   connection?(connection: ForwardedConnection): void;
-  /** Answers requests that do not upgrade; `a line` if absent. */
+  /** Responds to requests that do not upgrade; `a line` if absent. */
   log?(response: ServerResponse, request: IncomingMessage): void;
-  /** Answers a request to upgrade in another way, with its bytes. */
+  /** Returns the bytes of another response to an upgrade request. */
   refuse?(request: IncomingMessage): string | undefined;
 }
 
 export interface Streams extends TestServer {
   readonly url: string;
-  /** `COMMON NAME METHOD URL` of what the kubelet was asked. */
+  /** `COMMON NAME METHOD URL` of each request to the kubelet. */
   readonly asked: string[];
   readonly headers: IncomingMessage["headers"][];
-  /** Connections that the kubelet has now. */
+  /** Current connections to the kubelet. */
   readonly connections: Set<Duplex>;
-  /** A request to upgrade, as the administrator. */
+  /** Sends an upgrade request as the administrator. */
   upgrade(path: string, headers: Record<string, string | string[]>, method?: string): Promise<Upgraded>;
-  /** A WebSocket client, open or failed. */
+  /** Returns a WebSocket client, open or failed. */
   webSocket(path: string, protocols: string[], headers?: Record<string, string>): WebSocket;
 }
 
@@ -59,10 +62,10 @@ export type Upgraded =
 
 export const pod = "/api/v1/namespaces/default/pods/p";
 
-/** What the server connects with unless a test says otherwise. */
+/** The server's kubelet client, unless a test replaces it. */
 export const kubeletClient: KubeletClient = { ...clientPair, authority: authority.certificate };
 
-/** A server that listens, and the kubelet of its node n1, where pod p with container c is. */
+/** Starts a listening server, and the kubelet of its node n1, which runs pod p with container c. */
 export async function streams(
   t: TestContext,
   behaviour: KubeletBehaviour,
@@ -186,7 +189,7 @@ async function answer(
   else await behaviour.command?.(await remoteCommandOverSpdy(socket, wanted, protocol, { head }));
 }
 
-/** What a client over SPDY asks with, and one over WebSocket. */
+/** Upgrade headers of SPDY and WebSocket clients. */
 export const spdy = {
   connection: "Upgrade",
   upgrade: "SPDY/3.1",
@@ -199,7 +202,7 @@ export const webSocketHeaders = {
   "sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==",
 };
 
-/** What a WebSocket client gets, by channel. */
+/** Collects the messages of a WebSocket client, by channel. */
 export function channels(ws: WebSocket): {
   readonly text: Record<number, string>;
   readonly closed: Promise<unknown>;

@@ -1,17 +1,25 @@
 import type { Duplex } from "node:stream";
 import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
 import type { Target } from "../proxy/kubelet.ts";
-import { passUpgradeOn, refusal } from "./backend.ts";
-import { passedOn } from "./request.ts";
+import { proxyUpgrade, refusal } from "./backend.ts";
+import { forwardedHeaders } from "./request.ts";
 
-/** Passes a request to upgrade on to another server, and then the bytes of both sides (upstream's UpgradeAwareHandler). */
+/**
+ * Passes an upgrade request on to another server, then copies bytes in both directions (upstream's
+ * UpgradeAwareHandler).
+ */
 export async function upgradeThrough(
   target: Target,
   sent: ApiRequest,
   path: string,
   clock: Clock,
 ): Promise<ApiResponse> {
-  const answer = await passUpgradeOn(target, sent.method, path, passedOn(sent), sent.signal);
+  const answer = await proxyUpgrade(target, {
+    method: sent.method,
+    path,
+    headers: forwardedHeaders(sent),
+    signal: sent.signal,
+  });
   if (!answer.upgraded) return refusal(answer.response);
   const { response, socket: backend, head: first } = answer;
   return {
@@ -24,27 +32,27 @@ export async function upgradeThrough(
       for (let at = 0; at < rawHeaders.length; at += 2)
         text += `${rawHeaders[at]}: ${rawHeaders[at + 1]}\r\n`;
       socket.write(`${text}\r\n`, "latin1");
-      joinConnections(socket, head, backend, first, clock);
+      joinConnections({ socket, head }, { socket: backend, head: first }, clock);
     },
     discard: () => backend.destroy(),
   };
 }
 
-/** Milliseconds in which the rest of what one side has said may be sent to the other. */
-const farewell = 10_000;
+/** Milliseconds in which the remaining bytes of one side may be sent to the other. */
+const closeTimeout = 10_000;
 
-/** Copies both ways until either side ends, which is the end of both. The heads are what was read of them already. */
-export function joinConnections(
-  client: Duplex,
-  clientHead: Uint8Array,
-  backend: Duplex,
-  backendHead: Uint8Array,
-  clock: Clock,
-): void {
-  if (clientHead.length > 0) backend.write(clientHead);
-  if (backendHead.length > 0) client.write(backendHead);
-  copy(client, backend, clock);
-  copy(backend, client, clock);
+/** A connection, and the bytes that were read from it already. */
+interface Connection {
+  readonly socket: Duplex;
+  readonly head: Uint8Array;
+}
+
+/** Copies in both directions until either side ends, which ends both. */
+export function joinConnections(client: Connection, backend: Connection, clock: Clock): void {
+  if (client.head.length > 0) backend.socket.write(client.head);
+  if (backend.head.length > 0) client.socket.write(backend.head);
+  copy(client.socket, backend.socket, clock);
+  copy(backend.socket, client.socket, clock);
 }
 
 function copy(from: Duplex, to: Duplex, clock: Clock): void {
@@ -52,7 +60,7 @@ function copy(from: Duplex, to: Duplex, clock: Clock): void {
   from.pipe(to);
   from.once("close", () => {
     if (to.destroyed) return;
-    const cancel = clock.after(farewell, () => to.destroy());
+    const cancel = clock.after(closeTimeout, () => to.destroy());
     to.once("close", cancel);
     to.end(() => to.destroy());
   });

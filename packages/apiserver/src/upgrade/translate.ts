@@ -15,29 +15,28 @@ import {
   success,
 } from "@dray/streams";
 import type { Target } from "../proxy/kubelet.ts";
-import { askForUpgrade, NoAnswer } from "./backend.ts";
+import { NoResponse, requestUpgrade } from "./backend.ts";
 import { subprotocols } from "./request.ts";
 
-/** The protocol of WebSockets that is translated: kubelets before 1.36 do not speak it (KEP-4006). */
+/** The WebSocket protocol that is translated: kubelets before 1.36 do not support it (KEP-4006). */
 export const translatedProtocol = "v5.channel.k8s.io";
 
-/** What a kubelet is offered, as client-go offers it. */
+/** Protocols that are offered to a kubelet, as by client-go. */
 const offered = [translatedProtocol, ...remoteCommandProtocols];
-/** Milliseconds between two signs of life to the kubelet. */
+/** Milliseconds between two pings to the kubelet. */
 const pingPeriod = 5000;
 
 /**
- * Exec or attach of a WebSocket client, carried on to the kubelet over SPDY (upstream's StreamTranslatorHandler). What
- * goes wrong there is told on the error channel: the client has its connection before the kubelet is asked.
+ * Translates exec or attach of a WebSocket client to SPDY for the kubelet (upstream's
+ * StreamTranslatorHandler). Errors are sent on the error channel, because the client's connection is
+ * established before the kubelet's.
  */
 export function translated(
-  target: Target,
+  kubelet: Pick<Kubelet, "target" | "path">,
   sent: ApiRequest,
-  path: string,
-  wanted: RemoteCommandOptions,
+  commandOptions: RemoteCommandOptions,
   { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): ApiResponse {
-  const kubelet: Kubelet = { target, path, tty: wanted.tty, clock, log };
   return {
     type: "upgrade",
     status: 101,
@@ -47,8 +46,8 @@ export function translated(
         method: sent.method,
         headers: { ...sent.headers, "sec-websocket-protocol": subprotocols(sent).join(", ") },
       };
-      remoteCommandOverWebSocket(request, socket, head, wanted, [translatedProtocol])
-        .then((command) => command && carry(command, kubelet))
+      remoteCommandOverWebSocket(request, socket, head, commandOptions, [translatedProtocol])
+        .then((command) => command && carry(command, { ...kubelet, tty: commandOptions.tty, clock, log }))
         .catch((error: unknown) => {
           log.error({ error, url: sent.url }, "a stream has failed");
           socket.destroy();
@@ -58,7 +57,7 @@ export function translated(
   };
 }
 
-/** Where a command goes on to. */
+/** The target of a command. */
 interface Kubelet {
   readonly target: Target;
   readonly path: string;
@@ -68,24 +67,28 @@ interface Kubelet {
 }
 
 async function carry(command: RemoteCommand, kubelet: Kubelet): Promise<void> {
-  const gone = new AbortController();
-  command.closed.then(() => gone.abort());
-  await command.finish(await statusOf(command, kubelet, gone.signal));
+  const disconnected = new AbortController();
+  command.closed.then(() => disconnected.abort());
+  await command.finish(await statusOf(command, kubelet, disconnected.signal));
 }
 
-async function statusOf(command: RemoteCommand, kubelet: Kubelet, gone: AbortSignal): Promise<RemoteStatus> {
+async function statusOf(
+  command: RemoteCommand,
+  kubelet: Kubelet,
+  disconnected: AbortSignal,
+): Promise<RemoteStatus> {
   const { target, path, tty, clock, log } = kubelet;
   try {
     const headers = { upgrade: "SPDY/3.1", [protocolHeader]: offered };
-    const answer = await askForUpgrade(target, "POST", path, headers, gone);
-    if (!answer.upgraded) return failed(await refusedBecause(answer.response));
+    const answer = await requestUpgrade(target, { method: "POST", path, headers, signal: disconnected });
+    if (!answer.upgraded) return failed(await rejectionReason(answer.response));
     if (!answer.response.headers.upgrade?.toLowerCase().includes("spdy/3.1")) {
       answer.socket.destroy();
       return failed("unable to upgrade connection: empty server response");
     }
     const session = spdySession(answer.socket, "client", { head: answer.head, log });
     command.closed.then(() => session.close());
-    const stopPings = pingEvery(pingPeriod, () => session.ping(), clock);
+    const stopPings = startPings(pingPeriod, () => session.ping(), clock);
     try {
       const protocol = [answer.response.headers[protocolHeader] ?? "channel.k8s.io"].flat()[0]!;
       return statusFor(await runRemoteCommand(session, { ...command, tty }, protocol));
@@ -95,7 +98,7 @@ async function statusOf(command: RemoteCommand, kubelet: Kubelet, gone: AbortSig
     }
   } catch (error) {
     const { message } = error as Error;
-    if (!(error instanceof NoAnswer)) return failed(message);
+    if (!(error instanceof NoResponse)) return failed(message);
     const { scheme, host, port } = target;
     return failed(`error sending request: Post "${scheme}://${host}:${port}${path}": ${message}`);
   }
@@ -120,13 +123,13 @@ function failed(message: string): RemoteStatus {
   return { metadata: {}, ...status, details: { causes: [{ message }] }, code: code! };
 }
 
-/** Maximum length of the text of a refusal that is passed on. */
+/** Maximum length of an error message that is passed on. */
 const maxRefusalLength = 50_000;
 
 const redirects = new Set([301, 302, 303, 307, 308]);
 
-/** Why a kubelet has not upgraded: the message of its Status, or its text. */
-async function refusedBecause(response: IncomingMessage): Promise<string> {
+/** Returns why a kubelet has not upgraded: the message of its Status, or its text. */
+async function rejectionReason(response: IncomingMessage): Promise<string> {
   const { location } = response.headers;
   if (redirects.has(response.statusCode ?? 0) && location !== undefined) {
     response.destroy();
@@ -145,19 +148,19 @@ async function refusedBecause(response: IncomingMessage): Promise<string> {
 }
 
 function messageOf(text: string): string | undefined {
-  let said: unknown;
+  let status: unknown;
   try {
-    said = JSON.parse(text);
+    status = JSON.parse(text);
   } catch {
     return undefined;
   }
-  const { message, error } = Object(said) as { message?: unknown; error?: unknown };
+  const { message, error } = Object(status) as { message?: unknown; error?: unknown };
   const found = [message, error].find((each) => typeof each === "string" && each.trim() !== "");
   return found === undefined ? undefined : String(found).trim();
 }
 
-/** Answers how to stop. */
-function pingEvery(milliseconds: number, ping: () => Promise<void>, clock: Clock): () => void {
+/** Returns a function that stops the pings. */
+function startPings(milliseconds: number, ping: () => Promise<void>, clock: Clock): () => void {
   let cancel: () => void;
   const next = (): void => {
     cancel = clock.after(milliseconds, () => {

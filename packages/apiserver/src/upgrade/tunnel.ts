@@ -2,14 +2,17 @@ import type { ApiRequest, ApiResponse, Clock } from "@dray/client";
 import { protocolHeader, webSocketStream } from "@dray/streams";
 import { serverError } from "../errors/status.ts";
 import type { Target } from "../proxy/kubelet.ts";
-import { passUpgradeOn, refusal } from "./backend.ts";
-import { passedOn, subprotocols } from "./request.ts";
+import { proxyUpgrade, refusal } from "./backend.ts";
+import { forwardedHeaders, subprotocols } from "./request.ts";
 import { joinConnections } from "./through.ts";
 
 const prefix = "SPDY/3.1+";
 const suffix = ".k8s.io";
 
-/** The protocols over SPDY that a WebSocket client offers to tunnel: `portforward.k8s.io` of `SPDY/3.1+portforward.k8s.io`. */
+/**
+ * Returns the protocols over SPDY that a WebSocket client offers to tunnel: `portforward.k8s.io` of
+ * `SPDY/3.1+portforward.k8s.io`.
+ */
 export function tunnelledProtocols(request: ApiRequest): readonly string[] {
   return subprotocols(request)
     .filter((each) => each.startsWith(prefix) && each.endsWith(suffix))
@@ -17,8 +20,8 @@ export function tunnelledProtocols(request: ApiRequest): readonly string[] {
 }
 
 /**
- * Port-forward of a WebSocket client: its binary messages are the bytes of a SPDY connection to the kubelet (upstream's
- * TunnelingHandler).
+ * Tunnels port-forward of a WebSocket client: its binary messages are the bytes of a SPDY connection to the
+ * kubelet (upstream's TunnelingHandler).
  */
 export async function tunnelled(
   target: Target,
@@ -31,9 +34,9 @@ export async function tunnelled(
     "sec-websocket-key": __,
     "sec-websocket-version": ___,
     ...others
-  } = passedOn(sent);
+  } = forwardedHeaders(sent);
   const headers = { ...others, upgrade: "SPDY/3.1", [protocolHeader]: tunnelledProtocols(sent) };
-  const answer = await passUpgradeOn(target, "POST", path, headers, sent.signal);
+  const answer = await proxyUpgrade(target, { method: "POST", path, headers, signal: sent.signal });
   if (!answer.upgraded) return refusal(answer.response);
   const { response, socket: backend, head: first } = answer;
   if (!response.headers.upgrade?.toLowerCase().includes("spdy/3.1")) {
@@ -50,7 +53,12 @@ export async function tunnelled(
       webSocketStream(sent, socket, head, protocol).then(
         (client) => {
           if (client === undefined) backend.destroy();
-          else joinConnections(client, new Uint8Array(), backend, first, clock);
+          else
+            joinConnections(
+              { socket: client, head: new Uint8Array() },
+              { socket: backend, head: first },
+              clock,
+            );
         },
         () => {
           backend.destroy();

@@ -13,7 +13,7 @@ import { adminToken } from "../testing/test-server.ts";
 import { channels, pod, spdy, streams, type Upgraded, webSocketHeaders } from "./test-kubelet.ts";
 import { upgradeThrough } from "./through.ts";
 
-/** A command that says its size first, gives its input back, and ends with code 3. */
+/** A command that prints its terminal size, echoes its input, and ends with code 3. */
 async function echo({ stdin, stdout, stderr, sizes, finish }: RemoteCommand): Promise<void> {
   for await (const { width, height } of sizes) {
     stdout!.write(`${width}x${height}\n`);
@@ -32,7 +32,7 @@ function connectionOf(upgraded: Upgraded): { socket: Duplex; head: Buffer } {
   return upgraded;
 }
 
-test("exec over SPDY goes through to the kubelet as it is, shown as the server", async (t) => {
+test("exec over SPDY is passed through to the kubelet, with the server's certificate", async (t) => {
   const { upgrade, asked, headers } = await streams(t, { command: echo });
   const path = `${pod}/exec?command=sh&command=-c&command=a%20b&stdin=true&stdout=1&stderr=true&container=c`;
   const { socket, head } = connectionOf(await upgrade(path, spdy));
@@ -77,7 +77,7 @@ test("exec over WebSocket v5 is translated: close of stdin, sizes, exit code", a
   );
 });
 
-test("attach that ends well says so; its stderr is apart", async (t) => {
+test("attach reports success; its stderr is separate", async (t) => {
   const { webSocket, asked } = await streams(t, {
     async command({ stdout, stderr, finish }) {
       stdout!.write("out");
@@ -95,7 +95,7 @@ test("attach that ends well says so; its stderr is apart", async (t) => {
   assert.deepEqual(asked, ["kubelet-client POST /attach/default/p/c?error=1&output=1"]);
 });
 
-test("older WebSocket protocols, and all for a kubelet that says it takes them, go through as they are", async (t) => {
+test("older WebSocket protocols, and all for a kubelet that supports them, are passed through", async (t) => {
   const { webSocket, asked, headers, call } = await streams(t, { command: echo });
   const ws = webSocket(`${pod}/exec?command=cat&stdout=1&stderr=1`, ["v4.channel.k8s.io"]);
   const { text, closed } = channels(ws);
@@ -116,7 +116,7 @@ test("older WebSocket protocols, and all for a kubelet that says it takes them, 
   );
 });
 
-test("port-forward over WebSocket is a tunnel for SPDY", async (t) => {
+test("port-forward over WebSocket tunnels SPDY", async (t) => {
   const { upgrade, asked, headers } = await streams(t, {
     connection({ port, data, error }) {
       error.end();
@@ -149,7 +149,7 @@ test("port-forward over WebSocket is a tunnel for SPDY", async (t) => {
   session.close();
 });
 
-test("a browser's token is one of the subprotocols, which nobody else sees", async (t) => {
+test("a browser's token is one of the subprotocols, and is not passed on", async (t) => {
   const { webSocket, headers } = await streams(t, { command: echo });
   const token = `base64url.bearer.authorization.k8s.io.${Buffer.from(adminToken).toString("base64url")}`;
   const path = `${pod}/exec?command=x&stdout=1`;
@@ -199,7 +199,7 @@ for (const protocol of ["v5.channel.k8s.io", "v4.channel.k8s.io"]) {
   });
 }
 
-test("a proxied connection may begin with what came right behind the request, and behind its answer", async (t) => {
+test("bytes right behind the request and behind its response belong to the proxied connection", async (t) => {
   const backend = createServer();
   backend.on("upgrade", (_, socket, head) => {
     socket.write(`HTTP/1.1 101 Very Well\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nhello ${head}`);
@@ -232,7 +232,10 @@ test("a proxied connection may begin with what came right behind the request, an
   );
 });
 
-/** A WebSocket on a connection that was upgraded by hand: the library offers no protocol with a slash in its name. */
+/**
+ * Returns a WebSocket on a connection that was upgraded by hand: the library offers no protocol with a slash
+ * in its name.
+ */
 function overSocket(socket: Duplex, head: Buffer): WebSocket {
   const ws = new WebSocket(null as unknown as string, undefined, {}) as WebSocket & {
     _isServer: boolean;
@@ -243,7 +246,7 @@ function overSocket(socket: Duplex, head: Buffer): WebSocket {
   return ws;
 }
 
-/** Keeps what is written to it. */
+/** Collects the bytes that are written to it. */
 class Collector extends Duplex {
   text = "";
 

@@ -29,7 +29,7 @@ test("a watch over WebSocket is one message an event", async (t) => {
   json.close();
   await once(json, "close");
   while ((await watchers()) > 1) await sleep(5);
-  // Who does not say where it comes from is refused, as is a list of subprotocols.
+  // A request without an Origin is rejected, as is a list of subprotocols.
   for (const [protocols, more, code] of [
     [[], { authorization: headers.authorization }, 403],
     [["a", "b"], headers, 400],

@@ -2,14 +2,14 @@ import type { ApiRequest, Clock, Log, UpgradeResponse, WatchResponse } from "@dr
 import { refuseWebSocket, webSocketMessages } from "@dray/streams";
 import { subprotocols } from "./request.ts";
 
-/** Milliseconds after which a client that takes nothing is cut off. */
+/** Milliseconds after which a client that reads nothing is disconnected. */
 const writeTimeout = 60_000;
-/** In front of each event in protobuf stands its length, which a message has no need of. */
+/** Length prefix of each event in protobuf, which messages do not need. */
 const lengthBytes = 4;
 
 /**
- * A watch for a client that asked for a WebSocket: each event is a message, a text where it is JSON (upstream's
- * WatchServer.HandleWS). As there, the client must say where it comes from, and names one subprotocol at most, any.
+ * Sends a watch over WebSocket: each event is a message, textual for JSON (upstream's WatchServer.HandleWS).
+ * As upstream, the client must send an Origin, and at most one subprotocol, of any name.
  */
 export function watchOverWebSocket(
   request: ApiRequest,

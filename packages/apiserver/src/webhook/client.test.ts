@@ -7,7 +7,7 @@ import { createAuthority, issueCertificate } from "../certificates/pki.ts";
 import type { Storage } from "../storage/storage.ts";
 import { WebhookClient } from "./client.ts";
 
-test("a connection that the webhook has closed meanwhile is opened anew", async () => {
+test("a connection that the webhook has closed meanwhile is opened again", async () => {
   const now = Date.now();
   const authority = await createAuthority("webhooks", now);
   const names = { commonName: "w", ipAddresses: ["127.0.0.1"], usages: ["server" as const], validity: 1 };
@@ -16,7 +16,7 @@ test("a connection that the webhook has closed meanwhile is opened anew", async 
   let questions = 0;
   const server = createServer({ cert, key }, (request, response) => {
     questions++;
-    // As a server whose time for idle connections is over when the next question arrives.
+    // Like a server whose idle timeout ends when the next request arrives.
     if (used.has(request.socket)) request.socket.destroy();
     else response.end("{}");
     used.add(request.socket);

@@ -4,22 +4,23 @@ import { quoted } from "@dray/api";
 import type { WebhookClientConfig } from "@dray/api/admissionregistration/v1";
 import type { Clock } from "@dray/client";
 import { failureText, statusText } from "../errors/go-errors.ts";
-import { type Address, resolveService } from "../proxy/service-address.ts";
+import type { Address } from "../proxy/service-address.ts";
+import { resolveService } from "../proxy/service-address.ts";
 import type { Storage } from "../storage/storage.ts";
 import { CallFailure } from "./errors.ts";
 
-/** Largest answer that is read. */
-const answerLimit = 8 * 1024 * 1024;
+/** Maximum size of a response, in bytes. */
+const maxResponseBytes = 8 * 1024 * 1024;
 
-/** Where a webhook is, and how it shows that it is the right one. */
+/** The address of a webhook, and how it is verified. */
 interface Target {
   readonly url: URL;
   readonly address: Address;
-  /** The name that its certificate must bear. */
+  /** The name in its certificate. */
   readonly serverName: string;
 }
 
-/** Asks webhooks over HTTPS; connections are kept for the next question. */
+/** Calls webhooks over HTTPS; connections are kept alive. */
 export class WebhookClient {
   readonly #agent = new Agent({ keepAlive: true, scheduling: "lifo", timeout: 60_000 });
   readonly #storage: Storage;
@@ -35,7 +36,7 @@ export class WebhookClient {
     this.#agent.destroy();
   }
 
-  /** Posts a body and answers with that of the response. Throws CallFailure. */
+  /** Posts a body and returns that of the response. Throws CallFailure. */
   async post(
     config: WebhookClientConfig,
     body: string,
@@ -51,10 +52,10 @@ export class WebhookClient {
       return await this.#send(this.#target(config, url), config.caBundle, body, AbortSignal.any(signals));
     } catch (error) {
       if (error instanceof CallFailure) throw error;
-      const why = late.signal.aborted
+      const reason = late.signal.aborted
         ? "context deadline exceeded"
         : failureText(error as Error, url.hostname);
-      throw new CallFailure(`failed to call webhook: Post ${quoted(text)}: ${why}`);
+      throw new CallFailure(`failed to call webhook: Post ${quoted(text)}: ${reason}`);
     } finally {
       cancel();
     }
@@ -97,7 +98,7 @@ export class WebhookClient {
           let size = 0;
           response.on("data", (chunk: Buffer) => {
             size += chunk.length;
-            if (size > answerLimit) response.destroy(new Error("the answer is too long"));
+            if (size > maxResponseBytes) response.destroy(new Error("the answer is too long"));
             else chunks.push(chunk);
           });
           response.on("error", reject);
@@ -105,7 +106,8 @@ export class WebhookClient {
             const text = Buffer.concat(chunks).toString();
             const code = response.statusCode ?? 0;
             const type = response.headers["content-type"];
-            const fail = (why: string): void => reject(new CallFailure(`failed to call webhook: ${why}`));
+            const fail = (reason: string): void =>
+              reject(new CallFailure(`failed to call webhook: ${reason}`));
             if (code < 200 || code > 206) fail(statusText(code, text, type));
             else if (text !== "") resolve(text);
             else
@@ -116,7 +118,7 @@ export class WebhookClient {
         },
       );
       sent.on("error", (error: NodeJS.ErrnoException) => {
-        // The other end has closed a connection that was kept: it has not read the question.
+        // The other end has closed a connection that was kept alive: it has not read the request.
         if (sent.reusedSocket && error.code === "ECONNRESET" && !signal.aborted) {
           resolve(this.#send({ url, address, serverName }, caBundle, body, signal));
         } else reject(error);
@@ -126,7 +128,7 @@ export class WebhookClient {
   }
 }
 
-/** The URL of a webhook, with its timeout as a parameter. Ports stay as they are written. */
+/** Returns the URL of a webhook, with its timeout as a parameter. Ports stay as written. */
 function urlOf({ url, service }: WebhookClientConfig, timeoutSeconds: number): string {
   const port = service?.port ?? 443;
   const base = service

@@ -1,15 +1,15 @@
 import { quoted, StatusError } from "@dray/api";
 import type { Status } from "@dray/api/meta/v1";
 
-/** A webhook could not be asked, or its answer not be understood: the failure policy says what follows. */
+/** A webhook could not be called, or its response is invalid: the failure policy decides what follows. */
 export class CallFailure extends Error {}
 
-/** The error for the client of a call that failed, where failures are not ignored. */
+/** Creates the client's error where the failure policy is Fail. */
 export function failed(webhook: string, { message }: CallFailure): StatusError {
   return internalError(`failed calling webhook ${quoted(webhook)}: ${message}`);
 }
 
-/** The error for the client of a denied request: the webhook's own status, made an error in any case. */
+/** Creates the client's error when a webhook denies: the webhook's status, always with an error code. */
 export function rejected(webhook: string, result: Partial<Status> | undefined): StatusError {
   const denied = `admission webhook ${quoted(webhook)} denied the request`;
   const { status, message, reason, code, details } = result ?? {};
@@ -22,12 +22,12 @@ export function rejected(webhook: string, result: Partial<Status> | undefined): 
   });
 }
 
-/** The client has disconnected, or its timeout is over: no response is sent. */
+/** Creates the error of a request whose client has disconnected, or whose time is over. */
 export function requestTimeout(): StatusError {
   return StatusError.of("Timeout", "Timeout: request did not complete within requested timeout", {});
 }
 
-/** 500 as Kubernetes words what has gone wrong in the server or beyond it. */
+/** Creates a 500 with Kubernetes' message for an internal error. */
 export function internalError(message: string): StatusError {
   return StatusError.of("InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] });
 }

@@ -7,13 +7,22 @@ import { atOnce, type Step } from "../request/pieces.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 
-/** Compiles device selectors; loaded when the first one comes. */
+/** Compiles device selectors; loaded with the first one. */
 type Compile = ValidationContext["compileSelector"];
 
-/** Warnings for a new object that do not come from its contents. */
+/** Returns warnings for a new object that do not depend on its contents. */
 type CreationWarnings = (group: string, resource: string, object: KubeObject) => readonly string[];
 
-/** The rules of @dray/api, with what they must be told: gates, the CEL compiler, the labels of the namespace. */
+/** The request of an update: `requestGroup` is its API group. Each compiled expression is a step. */
+interface CheckedUpdate {
+  readonly subresource: string;
+  readonly requestGroup: string;
+  readonly step?: Step;
+}
+
+/**
+ * The validation of @dray/api with its context: feature gates, the CEL compiler, the labels of the namespace.
+ */
 export class Checks {
   readonly #features: Features;
   readonly #storage: Storage;
@@ -32,7 +41,7 @@ export class Checks {
     this.#creationWarnings = creationWarnings;
   }
 
-  /** `requestGroup` is the API group of the request. Each expression that is compiled is a step. */
+  /** `requestGroup` is the API group of the request. Each compiled expression is a step. */
   create(
     kind: ModelledKind,
     object: KubeObject,
@@ -46,14 +55,13 @@ export class Checks {
     kind: ModelledKind,
     object: KubeObject,
     old: KubeObject,
-    subresource: string,
-    requestGroup: string,
-    step: Step = atOnce,
+    request: CheckedUpdate,
   ): readonly FieldError[] {
+    const { subresource, requestGroup, step = atOnce } = request;
     return modelOf(kind).validateUpdate(object, old, subresource, this.#context(object, requestGroup, step));
   }
 
-  /** What a valid object is warned of; without `old` it is a new one. */
+  /** Returns the warnings for a valid object; without `old` it is a new one. */
   warnings(
     kind: ModelledKind,
     object: KubeObject,
@@ -63,7 +71,7 @@ export class Checks {
     return modelOf(kind).warnings(object, old, subresource);
   }
 
-  /** Warnings for a new object because the cluster lacks a part. */
+  /** Returns warnings for a new object about missing components of the cluster. */
   creationWarnings(
     { group, resource }: { readonly group: string; readonly resource: string },
     object: KubeObject,
@@ -83,8 +91,8 @@ export class Checks {
       admissionExpressions: (options) => {
         const expressions = step(() => new Expressions(options));
         return {
-          compile: (text, wanted) => step(() => expressions.compile(text, wanted)),
-          variable: (name, text, wanted) => step(() => expressions.variable(name, text, wanted)),
+          compile: (text, expected) => step(() => expressions.compile(text, expected)),
+          variable: (name, text, expected) => step(() => expressions.variable(name, text, expected)),
         };
       },
       namespaceLabels: labels,

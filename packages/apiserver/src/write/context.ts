@@ -13,10 +13,10 @@ import type { Checks } from "./checks.ts";
 import type { ManagedFields } from "./managed-fields.ts";
 import type { Write } from "./write.ts";
 
-/** Parts that all writes share. */
+/** Dependencies that all writes share. */
 export interface WriteParts {
   readonly reader: ObjectReader;
-  /** Makes a new UUID at each call. */
+  /** Returns a new UUID. */
   readonly newId: () => string;
   readonly admission: Admission;
   readonly managers: ManagedFields;
@@ -30,7 +30,7 @@ type AdmittedObjects = Pick<AdmissionRequest, "object" | "old" | "kind">;
 
 const ignoreWarning = (): void => {};
 
-/** One attempt of one write, on its way through the steps of `create.ts`, `update.ts` or `delete.ts`. */
+/** One attempt of one write, in the steps of `create.ts`, `update.ts` or `delete.ts`. */
 export class WriteContext implements StrategyContext {
   readonly parts: WriteParts;
   readonly write: Write;
@@ -73,20 +73,20 @@ export class WriteContext implements StrategyContext {
 
   /** Throws 422 if there are errors. */
   refuse(object: KubeObject, errors: readonly FieldError[]): void {
-    // Messages name the kind as it is stored: an event is one of the core group.
+    // Messages contain the stored kind: an event is one of the core group.
     if (errors.length > 0) throw invalid(this.write.served.stored, object.metadata.name, errors);
   }
 
   /**
-   * Whether the store is certain to refuse a large object. Its managedFields, which no client will see, are not computed
-   * then. A webhook that would make it smaller comes too late.
+   * Reports whether the store is certain to reject a large object. Its managedFields, which no client will
+   * see, are not computed then. A webhook that would shrink the object comes too late.
    */
   willBeTooLarge(object: KubeObject): boolean {
     const { pause, served } = this.write;
     return pause !== undefined && !this.dryRun && isTooLarge(object, served.facts.schemaless === true);
   }
 
-  /** Stores an object, in the version in which its kind is stored. Undefined if another write came between. */
+  /** Stores an object in its storage version. Undefined if another write came between. */
   async store(key: string, object: KubeObject, revision: number): Promise<Stored | undefined> {
     const { conversion } = modelOf(this.write.served);
     const stored = conversion === undefined ? object : await conversion.toStored(object);
@@ -111,7 +111,10 @@ export class WriteContext implements StrategyContext {
     return stored;
   }
 
-  /** Removes an object from the store. Returns the revision of that, undefined if another write came between. */
+  /**
+   * Removes an object from the store. Returns the revision of the deletion, undefined if another write came
+   * between.
+   */
   async remove(key: string, object: KubeObject, revision: number): Promise<number | undefined> {
     const removed = await this.storage.delete(key, revision);
     if (removed !== undefined) await this.strategy.afterDelete?.(object);
@@ -119,13 +122,13 @@ export class WriteContext implements StrategyContext {
   }
 }
 
-/** The request that admission sees. */
+/** Returns the request for admission. */
 export function admissionRequest(
   write: Write,
   operation: Operation,
   objects: AdmittedObjects,
 ): AdmissionRequest {
-  const { served, subresource, namespace, user, options, given, sent } = write;
+  const { served, subresource, namespace, user, options, clientOptions, sent } = write;
   const objectName = write.collection ? "" : write.name || objects.object?.metadata.name || "";
   return {
     operation,
@@ -139,12 +142,14 @@ export function admissionRequest(
     verb: write.verb,
     dryRun: options.dryRun,
     warn: write.warn ?? ignoreWarning,
-    ...(given === undefined || operation === "CONNECT" ? {} : { options: optionsFor(operation, given) }),
+    ...(clientOptions === undefined || operation === "CONNECT"
+      ? {}
+      : { options: optionsFor(operation, clientOptions) }),
     ...(sent === undefined ? {} : { sent }),
   };
 }
 
-/** A PUT or PATCH that makes a new object has CreateOptions in admission. */
-function optionsFor(operation: Operation, given: object): object {
-  return operation === "CREATE" ? { ...given, kind: "CreateOptions" } : given;
+/** A PUT or PATCH that creates an object has CreateOptions in admission. */
+function optionsFor(operation: Operation, clientOptions: object): object {
+  return operation === "CREATE" ? { ...clientOptions, kind: "CreateOptions" } : clientOptions;
 }

@@ -12,7 +12,7 @@ import { WriteContext, type WriteParts } from "./context.ts";
 import { ensureNamespace, resetStatus } from "./metadata.ts";
 import type { Write } from "./write.ts";
 
-/** Maximum number of names that are generated for one object, until one is free. */
+/** Maximum number of names that are generated for one object before giving up. */
 const maxAttempts = 8;
 
 /** Creates an object; `draft` is in the served version and may be changed. Throws StatusError. */
@@ -28,8 +28,8 @@ export async function create(
     try {
       return await createOnce(new WriteContext(parts, write), copy, ownManagers);
     } catch (error) {
-      const taken = StatusError.is(error, "AlreadyExists");
-      if (!generated || !taken || attempt >= maxAttempts) throw error;
+      const nameExists = StatusError.is(error, "AlreadyExists");
+      if (!generated || !nameExists || attempt >= maxAttempts) throw error;
     }
   }
 }
@@ -47,7 +47,7 @@ async function createOnce(
   if (!ownManagers && !isRefused) trackFields(context, draft);
   await write.pause?.();
   const object = await mutate(context, draft);
-  beginLife(context, object);
+  initialize(context, object);
   await write.pause?.();
   await validate(context, object);
   strategy.complete?.(object);
@@ -63,22 +63,26 @@ function dropServerFields({ metadata }: KubeObject): void {
 }
 
 function trackFields({ parts, write, now }: WriteContext, draft: KubeObject): void {
-  parts.managers.created(write.served, draft, write.options.fieldManager, write.subresource, now);
+  parts.managers.created(write.served, draft, {
+    manager: write.options.fieldManager,
+    subresource: write.subresource,
+    now,
+  });
 }
 
-/** Converts the draft to the stored version and lets admission change it. */
+/** Converts the draft to the stored version and runs mutating admission. */
 async function mutate(context: WriteContext, draft: KubeObject): Promise<KubeObject> {
   const { served, namespace } = context.write;
   const object = convert(draft, served, served.stored);
   ensureNamespace(served, namespace, object);
   await context.parts.admission.mutate(context.admissionRequest("CREATE", { object }));
-  // A webhook may have moved it.
+  // A webhook may have changed the namespace.
   ensureNamespace(served, namespace, object);
   return object;
 }
 
-/** Gives the object its name, identity and first status. */
-function beginLife(context: WriteContext, object: KubeObject): void {
+/** Sets name, identity and first status of the object. */
+function initialize(context: WriteContext, object: KubeObject): void {
   const { served } = context.write;
   const { metadata } = object;
   if (!metadata.name && metadata.generateName) {
@@ -95,7 +99,7 @@ function beginLife(context: WriteContext, object: KubeObject): void {
   context.strategy.prepareForCreate?.(object, context);
 }
 
-/** Throws 422, or what admission throws. */
+/** Throws 422, or an error of admission. */
 async function validate(context: WriteContext, object: KubeObject): Promise<void> {
   const { parts, write, strategy } = context;
   const { served, subresource, pause } = write;
@@ -109,13 +113,13 @@ async function validate(context: WriteContext, object: KubeObject): Promise<void
   await parts.admission.validate(context.admissionRequest("CREATE", { object }));
 }
 
-/** Returns the stored object in the served version. Throws 409 if one of its name exists. */
+/** Returns the stored object in the served version. Throws 409 if the name exists. */
 async function store(context: WriteContext, object: KubeObject, isRefused: boolean): Promise<KubeObject> {
   const { served, namespace, pause } = context.write;
   const { reader } = context.parts;
   const { metadata } = object;
   const key = reader.key(served, namespace, metadata.name);
-  // Only the store looks at it (etcd3 Create), and ignores what is not a number.
+  // Only the store checks it (etcd3 Create), and ignores values that are not numbers.
   if (!context.dryRun && /^0*[1-9]\d*$/.test(metadata.resourceVersion ?? ""))
     throw serverError("resourceVersion should not be set on objects to be created");
   const present = reader.cache(served).get(key);

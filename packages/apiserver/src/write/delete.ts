@@ -7,13 +7,13 @@ import type { DeleteOptions } from "../request/options.ts";
 import type { Stored } from "../storage/cache.ts";
 import { deepFreeze, thaw } from "../storage/json.ts";
 import { admissionRequest, WriteContext, type WriteParts } from "./context.ts";
-import { type Course, givenDeletion, planDeletion } from "./deletion.ts";
+import { admissionDeleteOptions, type DeletionAction, planDeletion } from "./deletion.ts";
 import { sameObject } from "./metadata.ts";
 import { checkPreconditions } from "./preconditions.ts";
 import { maxAttempts } from "./update.ts";
 import type { Deletion, Write } from "./write.ts";
 
-/** Deletes an object, or begins to, again and again until no other write comes between. */
+/** Deletes an object, or begins to; retries after conflicting writes. */
 export async function deleteObject(
   parts: WriteParts,
   write: Write,
@@ -28,12 +28,12 @@ export async function deleteObject(
   throw conflict(served, name, "too many writers change this object at the same time");
 }
 
-/** What a DELETE is about to do. */
+/** The planned effect of a DELETE. */
 interface Plan {
-  readonly course: Course;
-  /** The object as it is stored. */
+  readonly action: DeletionAction;
+  /** The stored object. */
   readonly old: KubeObject;
-  /** The object with the marks of its deletion. */
+  /** The object with its deletion fields set. */
   readonly object: KubeObject;
   /** Grace period in seconds of a kind that is deleted gracefully. */
   readonly grace: number | undefined;
@@ -55,78 +55,83 @@ async function deleteOnce(
     : current.object;
   checkPreconditions(served, options, old);
   const plan = planOf(context, options, old);
-  if (plan.course === "pending") return { gone: false, object: await shown(served, old) };
+  if (plan.action === "pending") return { isRemoved: false, object: await shown(served, old) };
   if (!admitted) await admit(context, options, plan);
   if (options.dryRun) {
-    return dryDeletion(served, plan.course, await shown(served, old), await shown(served, plan.object));
+    return dryRunResult(served, plan.action, await shown(served, old), await shown(served, plan.object));
   }
-  return carryOut(context, plan, current);
+  return execute(context, plan, current);
 }
 
 function planOf(context: WriteContext, options: DeleteOptions, old: KubeObject): Plan {
   const { strategy, parts } = context;
   const object = thaw(old);
   const hasBegun = old.metadata.deletionTimestamp !== undefined;
-  if (hasBegun && strategy.heldBack?.(object)) return { course: "pending", old, object, grace: undefined };
+  if (hasBegun && strategy.heldBack?.(object)) return { action: "pending", old, object, grace: undefined };
   const grace = strategy.gracePeriod?.(object, options, context);
   const own = hasBegun ? undefined : strategy.beginDeletion?.(object, options, context);
   const garbageCollection = strategy.garbageCollection ?? "delete";
-  const course = own ?? planDeletion(object, options, { grace, garbageCollection, now: parts.reader.time() });
-  return { course, old, object, grace };
+  const action = own ?? planDeletion(object, options, { grace, garbageCollection, now: parts.reader.time() });
+  return { action, old, object, grace };
 }
 
 async function admit(context: WriteContext, options: DeleteOptions, { old, grace }: Plan): Promise<void> {
   const { write, parts } = context;
   const { dryRun } = options;
   // In a collection delete, admission sees the client's options only.
-  const given = givenDeletion(options, write.collection ? undefined : grace, write.served, old);
-  const deleting = { ...write, subresource: "", options: { ...write.options, dryRun }, given };
+  const clientOptions = admissionDeleteOptions(
+    options,
+    write.collection ? undefined : grace,
+    write.served,
+    old,
+  );
+  const deleting = { ...write, subresource: "", options: { ...write.options, dryRun }, clientOptions };
   const request = admissionRequest(deleting, "DELETE", { old });
   await parts.admission.mutate(request);
   await parts.admission.validate(request);
 }
 
 /** Stores the marked object, removes it, or both. Undefined if another write came between. */
-async function carryOut(
+async function execute(
   context: WriteContext,
-  { course, old, object }: Plan,
+  { action, old, object }: Plan,
   current: Stored,
 ): Promise<Deletion | undefined> {
   const { served } = context.write;
   let { revision } = current;
   let last = old;
-  if (course === "mark" || course === "markAndRemove") {
-    if (course === "mark" && sameObject(object, old))
-      return { gone: false, object: await shown(served, old) };
+  if (action === "mark" || action === "markAndRemove") {
+    if (action === "mark" && sameObject(object, old))
+      return { isRemoved: false, object: await shown(served, old) };
     const stored = await context.store(current.key, object, revision);
     if (stored === undefined) return undefined;
-    if (course === "mark") return { gone: false, object: await shown(served, stored.object) };
+    if (action === "mark") return { isRemoved: false, object: await shown(served, stored.object) };
     revision = stored.revision;
     last = stored.object;
   }
   const removed = await context.remove(current.key, last, revision);
   if (removed === undefined) return undefined;
   const metadata = { ...last.metadata, resourceVersion: String(removed) };
-  return { gone: true, object: await shown(served, { ...last, metadata }) };
+  return { isRemoved: true, object: await shown(served, { ...last, metadata }) };
 }
 
-/** An object in the served version. */
+/** Returns an object in the served version. */
 async function shown(served: ServedResource, object: KubeObject): Promise<KubeObject> {
   return deepFreeze(await converted(object, served.stored, served));
 }
 
-/** Upstream answers with what it has at that point: the marked object, or an empty one. */
-function dryDeletion(
+/** Returns the object of a dry run, as upstream: the marked object, or an empty one. */
+function dryRunResult(
   served: ServedResource,
-  course: Exclude<Course, "pending">,
+  action: Exclude<DeletionAction, "pending">,
   old: KubeObject,
   marked: KubeObject,
 ): Deletion {
-  if (course === "mark") return { gone: false, object: marked };
-  if (course === "markAndRemove") return { gone: true, object: marked, shown: true };
-  if (course === "remove") return { gone: true, object: old };
+  if (action === "mark") return { isRemoved: false, object: marked };
+  if (action === "markAndRemove") return { isRemoved: true, object: marked, shown: true };
+  if (action === "remove") return { isRemoved: true, object: old };
   const { zero } = modelOf(served.stored).objectType;
   const { apiVersion, kind } = old;
   const empty = { apiVersion, kind, metadata: {}, ...zero } as unknown as KubeObject;
-  return { gone: true, object: empty, shown: true };
+  return { isRemoved: true, object: empty, shown: true };
 }

@@ -4,37 +4,41 @@ import type { ServedResource } from "../kinds/resources.ts";
 import type { GarbageCollection } from "../kinds/strategy.ts";
 import type { DeleteOptions } from "../request/options.ts";
 
-/** What a DELETE does to an object. */
-export type Course =
+/** The effect of a DELETE on an object. */
+export type DeletionAction =
   /** Nothing: its deletion is pending already, and these options do not bring it forward. */
   | "pending"
-  /** The object goes as it is stored. */
+  /** The object is removed unchanged. */
   | "remove"
-  /** The object goes, since its last finalizers were the garbage collector's and the options drop them. */
+  /** The object is removed: its last finalizers were the garbage collector's, and the options drop them. */
   | "removeEmptied"
   /** The marked object is stored, and stays until its finalizers are done or its grace period is over. */
   | "mark"
-  /** The marked object is stored and then goes: watchers see both. */
+  /** The marked object is stored and then removed: watchers see both. */
   | "markAndRemove";
 
-/** What `planDeletion` needs to know about the object. */
+/** Properties of the object for `planDeletion`. */
 export interface DeletionRules {
   /** Grace period in seconds of a kind that is deleted gracefully; undefined for other kinds. */
   readonly grace: number | undefined;
-  /** What becomes of dependents if neither options nor finalizers decide. */
+  /** Deletion of dependents if neither options nor finalizers decide. */
   readonly garbageCollection: GarbageCollection;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 /**
- * Decides what a DELETE does and makes its marks on `object`, a draft.
+ * Decides the effect of a DELETE and sets the deletion fields of `object`, a draft.
  *
  * Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go, Store.Delete
  */
-export function planDeletion(object: KubeObject, options: DeleteOptions, rules: DeletionRules): Course {
-  const begun = beginGracefully(object, options.gracePeriodSeconds, rules);
-  if (begun === "pending") return "pending";
+export function planDeletion(
+  object: KubeObject,
+  options: DeleteOptions,
+  rules: DeletionRules,
+): DeletionAction {
+  const period = beforeDelete(object, options.gracePeriodSeconds, rules);
+  if (period === "pending") return "pending";
   const { metadata } = object;
   const before = metadata.finalizers ?? [];
   const finalizers = deletionFinalizers(before, options, rules.garbageCollection);
@@ -43,24 +47,24 @@ export function planDeletion(object: KubeObject, options: DeleteOptions, rules: 
     if (finalizers.length > 0) metadata.finalizers = finalizers;
     else delete metadata.finalizers;
   }
-  const left = changed ? finalizers : before;
-  if (begun === undefined) {
-    if (left.length === 0) return changed ? "removeEmptied" : "remove";
+  const remaining = changed ? finalizers : before;
+  if (period === undefined) {
+    if (remaining.length === 0) return changed ? "removeEmptied" : "remove";
     markDeleting(object, rules.now);
     return "mark";
   }
-  return left.length > 0 || begun > 0 ? "mark" : "markAndRemove";
+  return remaining.length > 0 || period > 0 ? "mark" : "markAndRemove";
 }
 
 /**
- * Marks an object of a kind that is deleted gracefully. Returns the grace period in seconds; undefined if there is none
- * and the object goes at once; "pending" if an earlier DELETE stands.
+ * Marks an object of a kind that is deleted gracefully. Returns the grace period in seconds; undefined if
+ * there is none and the object is removed at once; "pending" if an earlier DELETE takes precedence.
  *
  * Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go, BeforeDelete
  */
-function beginGracefully(
+function beforeDelete(
   { metadata }: KubeObject,
-  given: number | undefined,
+  requested: number | undefined,
   { grace, now }: DeletionRules,
 ): number | "pending" | undefined {
   if (grace === undefined) return undefined;
@@ -73,14 +77,14 @@ function beginGracefully(
   }
   const period = Math.max(0, Number(metadata.deletionGracePeriodSeconds ?? 0));
   if (period === 0) return undefined;
-  const wanted = given === undefined ? period : given < 0 ? 1 : given;
-  if (wanted >= period) return "pending";
-  const brought = Date.parse(before) + (wanted - period) * 1000;
-  const past = brought < now;
-  metadata.deletionTimestamp = timeText(past ? now : brought);
-  // The time is over; the kubelet still gets to end the pod.
-  metadata.deletionGracePeriodSeconds = past && wanted !== 0 ? 1 : wanted;
-  return wanted;
+  const granted = requested === undefined ? period : requested < 0 ? 1 : requested;
+  if (granted >= period) return "pending";
+  const deletionTime = Date.parse(before) + (granted - period) * 1000;
+  const past = deletionTime < now;
+  metadata.deletionTimestamp = timeText(past ? now : deletionTime);
+  // The grace period is over; the kubelet still gets a second to end the pod.
+  metadata.deletionGracePeriodSeconds = past && granted !== 0 ? 1 : granted;
+  return granted;
 }
 
 /** Upstream: store.go, markAsDeleting */
@@ -98,7 +102,7 @@ function bumpGeneration(metadata: KubeObject["metadata"]): void {
 }
 
 /**
- * The finalizers that an object has once its deletion has begun with these options.
+ * Returns the finalizers of an object once its deletion has begun with these options.
  *
  * Upstream: store.go, deletionFinalizersForGarbageCollection
  */
@@ -109,23 +113,23 @@ function deletionFinalizers(
 ): string[] {
   const rest = present.filter((name) => name !== "orphan" && name !== "foregroundDeletion");
   if (garbageCollection === "unsupported") return rest;
-  const policy = options.propagationPolicy ?? decidedBy(present);
+  const policy = options.propagationPolicy ?? policyOf(present);
   if (policy === "Orphan" || (policy === undefined && garbageCollection === "orphan"))
     return [...rest, "orphan"];
   return policy === "Foreground" ? [...rest, "foregroundDeletion"] : rest;
 }
 
-/** The policy that an object has as a finalizer; the first one counts. */
-function decidedBy(finalizers: readonly string[]): DeleteOptions["propagationPolicy"] {
+/** Returns the policy that the object's finalizers imply; the first one counts. */
+function policyOf(finalizers: readonly string[]): DeleteOptions["propagationPolicy"] {
   const first = finalizers.find((name) => name === "orphan" || name === "foregroundDeletion");
   return first === undefined ? undefined : first === "orphan" ? "Orphan" : "Foreground";
 }
 
 /**
- * The DeleteOptions (meta/v1) that admission sees: those of the client with what the kind makes of them, the
- * grace period of a pod and that it is this namespace.
+ * Returns the DeleteOptions (meta/v1) for admission: the client's with the changes by the kind: the grace
+ * period of a pod, and the uid of a namespace as a precondition.
  */
-export function givenDeletion(
+export function admissionDeleteOptions(
   options: DeleteOptions,
   grace: number | undefined,
   served: ServedResource,

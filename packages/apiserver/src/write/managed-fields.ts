@@ -3,11 +3,13 @@ import { convert } from "../kinds/conversion.ts";
 import type { ModelledKind } from "../kinds/model.ts";
 import { modelOf } from "../kinds/models.ts";
 import type { ServedResource } from "../kinds/resources.ts";
-import { type ObjectType, trackUpdate } from "../patch/index.ts";
+import { type ObjectType, type TrackUpdateOptions, trackUpdate } from "../patch/index.ts";
 
 type Plain = { readonly [key: string]: unknown };
 
-/** The type of a version, with the way to the other versions of its kind, which `find` knows. */
+/**
+ * Returns the type of a version, with the conversion to other versions of its kind, which `find` looks up.
+ */
 export function objectType(
   served: ModelledKind,
   find: (apiVersion: string) => ModelledKind | undefined = () => undefined,
@@ -16,7 +18,7 @@ export function objectType(
     ...modelOf(served).objectType,
     inVersion(apiVersion) {
       const other = find(apiVersion);
-      // A webhook is not asked for what managers have set in another version.
+      // Fields that managers have set in another version are not converted by a webhook.
       if (other === undefined || other.model?.conversion !== undefined) return undefined;
       const way = (from: ModelledKind, to: ModelledKind) => (object: Plain) =>
         convert(object as unknown as KubeObject, from, to) as unknown as Plain;
@@ -25,12 +27,15 @@ export function objectType(
   };
 }
 
-/** Keeps metadata.managedFields: who last set which field. Drafts are changed in place. */
+/** Who changes which part of an object, and when. */
+type FieldUpdate = Pick<TrackUpdateOptions<KubeObject>, "manager" | "subresource" | "now">;
+
+/** Maintains metadata.managedFields. Drafts are changed in place. */
 export class ManagedFields {
   readonly #resources: readonly ServedResource[];
   readonly #types = new WeakMap<ServedResource, ObjectType>();
 
-  /** `resources` may change: the list is looked at anew each time. */
+  /** `resources` may change: the list is read on each use. */
   constructor(resources: readonly ServedResource[]) {
     this.#resources = resources;
   }
@@ -52,46 +57,29 @@ export class ManagedFields {
   }
 
   /** For a new object; `draft` is in the served version. */
-  created(
-    served: ServedResource,
-    draft: KubeObject,
-    manager: string,
-    subresource: string,
-    now: string,
-  ): void {
+  created(served: ServedResource, draft: KubeObject, update: FieldUpdate): void {
     const updated = trackUpdate({
+      ...update,
       live: undefined,
       updated: withEmpty(draft),
-      manager,
       type: this.type(served),
-      subresource,
-      now,
     });
     take(draft, updated);
   }
 
-  /** For a change; both are in the stored version. */
-  updated(
-    served: ServedResource,
-    object: KubeObject,
-    old: KubeObject,
-    manager: string,
-    subresource: string,
-    now: string,
-  ): void {
+  /** For an update; both are in the stored version. */
+  updated(served: ServedResource, object: KubeObject, old: KubeObject, update: FieldUpdate): void {
     const updated = trackUpdate({
+      ...update,
       live: convert(old, served.stored, served),
       updated: asSent(withEmpty(convert(object, served.stored, served)), object),
-      manager,
       type: this.type(served),
-      subresource,
-      now,
     });
     take(object, updated);
   }
 }
 
-/** An empty list ends the tracking where no list at all does not: what decoding has left out counts here. */
+/** An empty list stops the tracking, an absent list does not: so lists that decoding has dropped count. */
 function asSent(shown: KubeObject, object: KubeObject): KubeObject {
   if (object.metadata.managedFields !== undefined || !cameEmpty(object.metadata, "managedFields"))
     return shown;

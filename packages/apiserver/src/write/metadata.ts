@@ -2,7 +2,7 @@ import { type KubeObject, StatusError } from "@dray/api";
 import type { ServedResource } from "../kinds/resources.ts";
 import { deepEqual, thaw } from "../storage/json.ts";
 
-/** Gives an object the namespace of its path. Throws 400 if it names another. */
+/** Sets the namespace of the path. Throws 400 if the object has another one. */
 export function ensureNamespace(served: ServedResource, namespace: string, object: KubeObject): void {
   const own = object.metadata.namespace ?? "";
   if (own === "") {
@@ -21,7 +21,10 @@ export function ensureNamespace(served: ServedResource, namespace: string, objec
   }
 }
 
-/** Restores what an update cannot change: identity, and the half (main or status) that it does not write. */
+/**
+ * Restores the parts that an update cannot change: identity, and the half (main or status) that it does not
+ * write.
+ */
 export function prepareMetadata(
   served: ServedResource,
   object: KubeObject,
@@ -35,11 +38,12 @@ export function prepareMetadata(
   if (old.metadata.deletionTimestamp !== undefined) {
     metadata.deletionTimestamp = old.metadata.deletionTimestamp;
   }
-  // Another grace period is for validation to refuse.
+  // A changed grace period is rejected by validation.
   const grace = old.metadata.deletionGracePeriodSeconds;
   if (grace !== undefined) metadata.deletionGracePeriodSeconds ??= grace;
   if (!served.facts.status) return;
-  // A binding writes the node and the condition PodScheduled in one, an approval conditions of the status.
+  // A binding writes the node and the condition PodScheduled together, an approval the conditions of the
+  // status.
   if (subresource === "binding" || subresource === "approval") return;
   if (subresource !== "status") {
     copyField(object, old, "status");
@@ -56,7 +60,7 @@ export function prepareMetadata(
   }
 }
 
-/** Sets the status that an object has before anyone writes it. */
+/** Sets the initial status of an object. */
 export function resetStatus(object: KubeObject, zero: { readonly [field: string]: unknown }): void {
   const parent = object as KubeObject & { status?: unknown };
   if (zero["status"] === undefined) delete parent.status;
@@ -72,7 +76,7 @@ export function countGeneration(
 ): void {
   const plain = (source: KubeObject): object => {
     const { metadata: _metadata, status, ...rest } = source as KubeObject & { status?: unknown };
-    // Without a status subresource, status is a field like the others.
+    // Without a status subresource, status is an ordinary field.
     return served.facts.status === undefined ? { ...rest, status } : rest;
   };
   const count = Number(old.metadata.generation ?? 0);

@@ -5,13 +5,13 @@ import type { Registry, Write } from "./registry.ts";
 
 const user = { name: "system:apiserver", groups: ["system:masters"] };
 
-/** Writes of the server on its own behalf. */
+/** Writes by the server itself. */
 export class OwnObjects {
   readonly #registry: Registry;
   readonly #resources: readonly ServedResource[];
   readonly #fieldManager: string;
 
-  /** `resources`: those of the release, whether they are served or not. `fieldManager` owns what is written. */
+  /** `resources`: all of the release, whether served or not. `fieldManager` owns the written fields. */
   constructor(registry: Registry, resources: readonly ServedResource[], fieldManager = "kube-apiserver") {
     this.#registry = registry;
     this.#resources = resources;
@@ -19,9 +19,9 @@ export class OwnObjects {
   }
 
   served(group: string, resource: string): ServedResource {
-    const wanted = (row: ServedResource): boolean =>
+    const matches = (row: ServedResource): boolean =>
       row.group === group && row.resource === resource && row.version === "v1";
-    return this.#resources.find(wanted)!;
+    return this.#resources.find(matches)!;
   }
 
   find(served: ServedResource, namespace: string, name: string): KubeObject | undefined {
@@ -42,13 +42,13 @@ export class OwnObjects {
     return { served, subresource: "", namespace, name, user, verb, options };
   }
 
-  /** Rejects with AlreadyExists if it is there. */
+  /** Rejects with AlreadyExists if it exists. */
   async create(served: ServedResource, draft: object): Promise<void> {
     const object = structuredClone(draft) as KubeObject;
     await this.#registry.create(this.#write(served, object.metadata.namespace ?? "", "", "create"), object);
   }
 
-  /** Nothing happens if it is there. */
+  /** Does nothing if it exists. */
   async ensure(served: ServedResource, draft: object): Promise<void> {
     const { name, namespace = "" } = (draft as KubeObject).metadata;
     if (this.find(served, namespace, name)) return;
@@ -83,7 +83,9 @@ export class OwnObjects {
     );
   }
 
-  /** Stores the status of an object as it is. False if the object has been changed since, or is gone. */
+  /**
+   * Stores only the status of an object. Returns false if the object has been changed since, or is deleted.
+   */
   async storeStatus(served: ServedResource, object: KubeObject): Promise<boolean> {
     const { name, namespace = "", resourceVersion = "" } = object.metadata;
     const write = { ...this.#write(served, namespace, name, "update"), subresource: "status" };
@@ -97,7 +99,7 @@ export class OwnObjects {
     }
   }
 
-  /** Nothing happens if it is not there. With `uid`, rejects with Conflict if another one has the name. */
+  /** Does nothing if it is missing. With `uid`, rejects with Conflict if another object has the name. */
   async remove(served: ServedResource, name: string, uid?: string): Promise<void> {
     const preconditions = uid === undefined ? {} : { preconditions: { uid } };
     try {
@@ -110,14 +112,21 @@ export class OwnObjects {
     }
   }
 
-  /** A new object that is sound by construction: only the store is asked. False if it is there already. */
+  /**
+   * Creates an object that is valid by construction: without admission and validation. Returns false if it
+   * exists.
+   */
   async put(served: ServedResource, draft: object): Promise<boolean> {
     const registry = this.#registry;
     const object = structuredClone(draft) as KubeObject;
     const { metadata } = object;
     metadata.uid = registry.newId();
     metadata.creationTimestamp = this.now();
-    registry.managers.created(served, object, this.#fieldManager, "", this.now());
+    registry.managers.created(served, object, {
+      manager: this.#fieldManager,
+      subresource: "",
+      now: this.now(),
+    });
     const key = registry.key(served, metadata.namespace ?? "", metadata.name);
     return (await registry.storage.put(key, object, 0)) !== undefined;
   }

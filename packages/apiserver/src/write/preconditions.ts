@@ -14,25 +14,27 @@ export function modified(served: ServedResource, name: string): StatusError {
 }
 
 /**
- * What the object to be written says of the one it replaces must be true: uid (where it replaces it whole) and
- * resourceVersion. Throws 409, and 422 where the kind insists on a resourceVersion.
+ * Checks an update against the stored object: uid (if it replaces the whole object) and resourceVersion.
+ * Throws 409, and 422 if the kind requires a resourceVersion.
  */
 export function checkVersion(
   served: ServedResource,
-  replaces: boolean,
   object: KubeObject,
   current: Stored,
-  dryRun: boolean,
+  { replaces, dryRun }: { readonly replaces: boolean; readonly dryRun: boolean },
 ): void {
   const old = current.object;
   const { name } = old.metadata;
   const { uid, resourceVersion } = object.metadata;
   if (replaces && uid && uid !== old.metadata.uid) {
-    throw otherStored(served, name, current.key, dryRun, {
-      field: "UID",
-      sent: uid,
-      stored: old.metadata.uid,
-    });
+    throw otherStored(
+      { served, name, key: current.key, dryRun },
+      {
+        field: "UID",
+        sent: uid,
+        stored: old.metadata.uid,
+      },
+    );
   }
   if (resourceVersion && resourceVersion !== "0") {
     checkIsVersion(resourceVersion);
@@ -58,7 +60,9 @@ const prefixes: Readonly<Record<string, string>> = {
   services: "services/specs",
 };
 
-/** A key as upstream has it: of custom resources the group stands first, and a dry run knows no prefix. */
+/**
+ * Returns upstream's key: for custom resources it begins with the group, and in a dry run it has no prefix.
+ */
 function shownKey({ group, resource, facts, stored }: ServedResource, key: string, dryRun: boolean): string {
   const own = stored.resource;
   const prefix = facts.schemaless ? `${group}/${resource}` : (prefixes[own] ?? own);
@@ -69,16 +73,21 @@ function shownKey({ group, resource, facts, stored }: ServedResource, key: strin
 interface Precondition {
   readonly field: "UID" | "ResourceVersion";
   readonly sent: string;
-  /** Empty where nothing is stored. */
+  /** Empty if nothing is stored. */
   readonly stored: string;
 }
 
-/** 409: what an object was sent with is not what is stored. */
+/** The name and the key of a stored object in messages. */
+interface StoredName {
+  readonly served: ServedResource;
+  readonly name: string;
+  readonly key: string;
+  readonly dryRun: boolean;
+}
+
+/** Creates a 409: a precondition of the sent object does not match the stored one. */
 export function otherStored(
-  served: ServedResource,
-  name: string,
-  key: string,
-  dryRun: boolean,
+  { served, name, key, dryRun }: StoredName,
   { field, sent, stored }: Precondition,
 ): StatusError {
   const precondition = `Precondition failed: ${field} in precondition: ${sent}, ${field} in object meta: ${stored}`;
@@ -91,15 +100,12 @@ export function otherStored(
 
 /** Checks uid and resourceVersion as the store does. Throws 409. */
 export function checkStored(
-  served: ServedResource,
   { uid, resourceVersion }: { readonly uid?: string; readonly resourceVersion?: string },
-  stored: KubeObject,
-  key: string,
-  dryRun: boolean,
+  { metadata }: KubeObject,
+  place: Omit<StoredName, "name">,
 ): void {
-  const { metadata } = stored;
   const differs = (precondition: Precondition): StatusError =>
-    otherStored(served, metadata.name, key, dryRun, precondition);
+    otherStored({ ...place, name: metadata.name }, precondition);
   if (uid && uid !== metadata.uid) throw differs({ field: "UID", sent: uid, stored: metadata.uid });
   if (resourceVersion && resourceVersion !== metadata.resourceVersion)
     throw differs({ field: "ResourceVersion", sent: resourceVersion, stored: metadata.resourceVersion });
@@ -116,13 +122,13 @@ export function checkPreconditions(served: ServedResource, options: DeleteOption
   const { uid, resourceVersion } = options.preconditions ?? {};
   const kind = { group: served.group, resource: served.kind };
   const name = old.metadata.name;
-  // Namespaces are deleted in a way of their own, with words of its own.
+  // Namespaces have a deletion of their own, with its own messages.
   if (served.resource === "namespaces") {
-    const failed = (field: string, wanted: string, present: string): StatusError =>
+    const failed = (field: string, expected: string, present: string): StatusError =>
       conflict(
         served,
         name,
-        `Precondition failed: ${field} in precondition: ${wanted}, ${field} in object meta: ${present}`,
+        `Precondition failed: ${field} in precondition: ${expected}, ${field} in object meta: ${present}`,
       );
     if (uid !== undefined && uid !== old.metadata.uid) throw failed("UID", uid, old.metadata.uid);
     if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion) {

@@ -24,6 +24,15 @@ export interface RegistryParts extends Omit<WriteParts, "reader"> {
   readonly clock: Clock;
 }
 
+/** A request for admission that is not a write of an object. */
+interface Admitted {
+  readonly operation: "CREATE" | "CONNECT";
+  readonly object: KubeObject;
+  /** Kind of the object if it is not that of the resource. */
+  readonly kind?: AdmissionRequest["kind"];
+  readonly validate?: () => void;
+}
+
 /** Reads and writes objects of all kinds by the rules of Kubernetes and the strategy of each kind. */
 export class Registry extends ObjectReader {
   readonly #parts: WriteParts;
@@ -51,16 +60,10 @@ export class Registry extends ObjectReader {
   }
 
   /**
-   * Asks admission about what is not a write of an object: a subresource that does something, a review, a connection.
-   * Admission may change `object`; `validate` checks the result of that. Throws StatusError.
+   * Calls admission for a request that is not a write of an object: a subresource with an action, a review, a
+   * connection. Admission may change `object`; `validate` checks the result. Throws StatusError.
    */
-  async admit(
-    write: Write,
-    operation: "CREATE" | "CONNECT",
-    object: KubeObject,
-    kind: AdmissionRequest["kind"],
-    validate?: () => void,
-  ): Promise<void> {
+  async admit(write: Write, { operation, object, kind, validate }: Admitted): Promise<void> {
     const { admission } = this.#parts;
     const objects = { object, ...(kind === undefined ? {} : { kind }) };
     const request = admissionRequest(write, operation, objects);
@@ -74,7 +77,7 @@ export class Registry extends ObjectReader {
     return create(this.#parts, write, draft, ownManagers);
   }
 
-  /** Changes an object. Returns it in the served version. Throws StatusError. */
+  /** Updates an object. Returns it in the served version. Throws StatusError. */
   update(write: Write, rules: UpdateRules): Promise<Written> {
     const key = this.key(write.served, write.namespace, write.name);
     return this.#locked(key, () => update(this.#parts, write, rules, key));
@@ -87,15 +90,15 @@ export class Registry extends ObjectReader {
   }
 
   /**
-   * Writers of one object wait for each other, so that none loses a race again and again. But a write that waits for a
-   * webhook must not keep that webhook from writing.
+   * Serializes the writers of one object, so that none conflicts again and again. A write that waits for a
+   * webhook does not hold the mutex, because the webhook may write the object.
    */
   #locked<T>(key: string, work: () => Promise<T>): Promise<T> {
     return this.#parts.admission.asksOutside() ? work() : this.#mutex.run(key, work);
   }
 
-  /** The body with which DELETE answers for an object that is gone. */
-  deletionAnswer(served: ServedResource, object: KubeObject): object {
+  /** Returns the body of a DELETE response for a removed object. */
+  deletionResponse(served: ServedResource, object: KubeObject): object {
     if (served.facts.answersDeleted) return object;
     return statusObject({
       status: "Success",

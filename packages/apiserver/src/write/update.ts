@@ -15,10 +15,10 @@ import { countGeneration, ensureNamespace, prepareMetadata, sameObject } from ".
 import { checkIsVersion, checkVersion, modified, otherStored } from "./preconditions.ts";
 import type { UpdateRules, Write, Written } from "./write.ts";
 
-/** Maximum number of times that a write is begun anew because another one came between reading and writing. */
+/** Maximum number of retries after conflicting writes. */
 export const maxAttempts = 100;
 
-/** Changes an object, again and again until no other write comes between. Returns it in the served version. */
+/** Updates an object; retries after conflicting writes. Returns it in the served version. */
 export async function update(
   parts: WriteParts,
   write: Write,
@@ -37,7 +37,7 @@ export async function update(
   throw conflict(served, write.name, "too many writers change this object at the same time");
 }
 
-/** Throws 404 where updates of the kind create nothing, 409 where the object sent has the uid of another one. */
+/** Throws 404 if updates of the kind do not create, 409 if the sent object has a uid. */
 async function createMissing(
   parts: WriteParts,
   write: Write,
@@ -48,10 +48,10 @@ async function createMissing(
   if (!rules.mayCreate) throw notFound(served, write.name);
   const draft = await rules.change(undefined);
   const { uid, resourceVersion } = draft.metadata;
-  // Any version will do: there is nothing that it could be the version of.
+  // Any version is accepted: there is nothing to compare it to.
   if (rules.replaces && uid) {
     const { dryRun } = write.options;
-    throw otherStored(served, write.name, key, dryRun, { field: "UID", sent: uid, stored: "" });
+    throw otherStored({ served, name: write.name, key, dryRun }, { field: "UID", sent: uid, stored: "" });
   }
   if (rules.replaces && resourceVersion) checkIsVersion(resourceVersion);
   delete (draft.metadata as { resourceVersion?: string }).resourceVersion;
@@ -73,31 +73,38 @@ async function updateOnce(
   const old = await converted(current.object, served.stored, served.stored);
   const object = await rules.change(old);
   const { view } = rules;
-  const seen = view ? { object: view.show(object), old: view.show(old), kind: view.kind } : { object, old };
-  const admitted = context.admissionRequest("UPDATE", seen);
+  const shown = view ? { object: view.show(object), old: view.show(old), kind: view.kind } : { object, old };
+  const admitted = context.admissionRequest("UPDATE", shown);
   await write.pause?.();
   const isRefused = context.willBeTooLarge(object);
   await write.pause?.();
   if (!rules.ownManagers && !isRefused) trackFields(context, object, old);
   await write.pause?.();
   if (!rules.unchecked) await context.parts.admission.mutate(admitted);
-  view?.take(object, seen.object);
+  view?.take(object, shown.object);
   ensureNamespace(served, write.namespace, object);
-  checkVersion(served, rules.replaces === true, object, current, context.dryRun);
+  checkVersion(served, object, current, {
+    replaces: rules.replaces === true,
+    dryRun: context.dryRun,
+  });
   prepare(context, object, old);
   await write.pause?.();
   if (!rules.unchecked) await validate(context, object, old, admitted);
   strategy.complete?.(object);
   await write.pause?.();
   if (sameObject(object, old) && isInStoredVersion(served, current)) return old;
-  return store(context, rules, object, current, { old, isRefused });
+  return store(context, rules, current, { object, old, isRefused });
 }
 
 function trackFields({ parts, write, now }: WriteContext, object: KubeObject, old: KubeObject): void {
-  parts.managers.updated(write.served, object, old, write.options.fieldManager, write.subresource, now);
+  parts.managers.updated(write.served, object, old, {
+    manager: write.options.fieldManager,
+    subresource: write.subresource,
+    now,
+  });
 }
 
-/** Keeps what no update changes, and counts the generation. */
+/** Restores immutable parts, and counts the generation. */
 function prepare(context: WriteContext, object: KubeObject, old: KubeObject): void {
   const { served, subresource } = context.write;
   prepareMetadata(served, object, old, subresource);
@@ -105,12 +112,12 @@ function prepare(context: WriteContext, object: KubeObject, old: KubeObject): vo
   if (generation === "sent") countGeneration(served, object, old, subresource);
   dropDisabledFields(served.stored, object, old, context.features);
   context.strategy.prepareForUpdate?.(object, old, context);
-  // A binding does not change what the user wants (KEP-5067: generation counts from 1).
+  // A binding does not change the desired state (KEP-5067: generation counts from 1).
   if (generation && generation !== "sent" && subresource !== "binding")
     countGeneration(served, object, old, subresource);
 }
 
-/** Throws 422, or what admission throws. */
+/** Throws 422, or an error of admission. */
 async function validate(
   context: WriteContext,
   object: KubeObject,
@@ -121,7 +128,7 @@ async function validate(
   const { served, subresource, pause } = write;
   const { checks } = parts;
   const errors = await inPieces(pause, (step) =>
-    checks.update(served.stored, object, old, subresource, served.group, step),
+    checks.update(served.stored, object, old, { subresource, requestGroup: served.group, step }),
   );
   const problems = [
     ...(strategy.authorizeUpdate?.(object, old, context) ?? []),
@@ -136,20 +143,25 @@ async function validate(
   await parts.admission.validate(admitted);
 }
 
-/** Stores the object, or removes it where its deletion has waited for this update. */
+interface PreparedUpdate {
+  readonly object: KubeObject;
+  readonly old: KubeObject;
+  readonly isRefused: boolean;
+}
+
+/** Stores the object, or removes it if its deletion was waiting for this update. */
 async function store(
   context: WriteContext,
   rules: UpdateRules,
-  object: KubeObject,
   current: Stored,
-  { old, isRefused }: { readonly old: KubeObject; readonly isRefused: boolean },
+  { object, old, isRefused }: PreparedUpdate,
 ): Promise<KubeObject | undefined> {
   const { served, name, pause } = context.write;
   if (context.dryRun) {
     object.metadata.resourceVersion = old.metadata.resourceVersion ?? "";
     return object;
   }
-  if (endsDeletion(context, object)) {
+  if (completesDeletion(context, object)) {
     const removed = await context.remove(current.key, current.object, current.revision);
     if (removed === undefined) return undefined;
     return { ...object, metadata: { ...object.metadata, resourceVersion: old.metadata.resourceVersion } };
@@ -164,8 +176,8 @@ async function store(
   return undefined;
 }
 
-/** Whether nothing holds back the deletion of the object any more. */
-function endsDeletion({ strategy }: WriteContext, object: KubeObject): boolean {
+/** Reports whether nothing blocks the deletion of the object any more. */
+function completesDeletion({ strategy }: WriteContext, object: KubeObject): boolean {
   const { deletionTimestamp, finalizers = [], deletionGracePeriodSeconds = 0 } = object.metadata;
   return (
     deletionTimestamp !== undefined &&
@@ -176,8 +188,8 @@ function endsDeletion({ strategy }: WriteContext, object: KubeObject): boolean {
 }
 
 /**
- * Reports whether the object would be written in the version in which it is stored. One of an older storage version is
- * written even if nothing changes: that is how objects are migrated.
+ * Reports whether the object would be written in its stored version. One of an older storage version is
+ * written even if nothing changes: this is how objects are migrated.
  *
  * Upstream: staging/src/k8s.io/apiserver/pkg/storage/etcd3/store.go, GuaranteedUpdate
  */

@@ -5,7 +5,7 @@ import type { ServedResource } from "../kinds/resources.ts";
 import type { Pause } from "../request/large-work.ts";
 import type { WriteOptions } from "../request/options.ts";
 
-/** One write: who does what to which object. */
+/** One write: user, object and options. */
 export interface Write {
   readonly served: ServedResource;
   readonly subresource: string;
@@ -19,41 +19,46 @@ export interface Write {
   readonly options: WriteOptions;
   /** The object is deleted with its collection: admission does not see its name. */
   readonly collection?: true;
-  /** Admission has admitted what leads to this write. */
+  /** Admission has already admitted the request that leads to this write. */
   readonly admitted?: true;
-  /** The options as the client gave them, for admission. */
-  readonly given?: object;
-  /** Adds a text to the Warning headers of the answer. */
+  /** The client's options, for admission. */
+  readonly clientOptions?: object;
+  /** Adds a text to the Warning headers of the response. */
   readonly warn?: (text: string) => void;
-  /** The request behind it. Its signal ends when the client has gone or the time is over; it is made when it is read. */
+  /**
+   * The request behind it. Its signal aborts when the client has disconnected or the time is over; it is
+   * created on first use.
+   */
   readonly sent?: Pick<ApiRequest, "signal">;
-  /** Awaited between two steps of work that grows with the object. */
+  /** Awaited between two steps of work that grows with the size of the object. */
   readonly pause?: Pause;
 }
 
 /** Rules of one update. */
 export interface UpdateRules {
-  /** Makes the new object of the current one; both in the stored version. The new object may be changed. */
+  /**
+   * Returns the new object for the current one; both in the stored version. The new object may be changed.
+   */
   readonly change: (current: KubeObject | undefined) => KubeObject | Promise<KubeObject>;
-  /** PUT: the uid and resourceVersion of the object sent must be those of the stored one. */
+  /** PUT: uid and resourceVersion of the sent object must be those of the stored one. */
   readonly replaces?: boolean;
   /** An object that does not exist is created. */
   readonly mayCreate?: boolean;
-  /** `change` decides which manager owns which fields (server-side apply). */
+  /** `change` sets the managedFields (server-side apply). */
   readonly ownManagers?: boolean;
-  /** Leaves out admission and validation: for writes of the server itself. */
+  /** Skips admission and validation: for writes by the server itself. */
   readonly unchecked?: boolean;
-  /** Rejects with 409 if another write comes between reading and writing, instead of trying again. */
+  /** Rejects with 409 if another write comes between reading and writing, instead of retrying. */
   readonly expectedVersion?: string;
-  /** Set where a subresource has another kind than its parent (Scale): admission sees the object so. */
+  /** Set if a subresource has another kind than its parent (Scale), which is the one that admission sees. */
   readonly view?: View;
 }
 
-/** The object of a subresource that has a kind of its own, and the way back to its parent. */
+/** The object of a subresource with a kind of its own, and its mapping to the parent. */
 export interface View {
   readonly kind: Kind;
   readonly show: (object: KubeObject) => KubeObject;
-  /** Takes the changes of the shown object over into the parent, in place. */
+  /** Applies the changes of the shown object to the parent, in place. */
   readonly take: (object: KubeObject, shown: KubeObject) => void;
 }
 
@@ -64,10 +69,13 @@ export interface Written {
 
 /** Result of a DELETE. */
 export interface Deletion {
-  /** Whether the object is gone; else it stays until its finalizers are removed or its grace period is over. */
-  readonly gone: boolean;
-  /** Its last state, or its state now. */
+  /**
+   * True if the object is removed; otherwise it stays until its finalizers are removed or its grace period is
+   * over.
+   */
+  readonly isRemoved: boolean;
+  /** Its last or current state. */
   readonly object: KubeObject;
-  /** DELETE answers with the object, whatever its kind answers otherwise. */
+  /** DELETE returns the object, whatever the kind returns otherwise. */
   readonly shown?: true;
 }

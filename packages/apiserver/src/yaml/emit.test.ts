@@ -4,7 +4,7 @@ import { encodeYAML } from "./emit.ts";
 
 const lines = (...text: string[]): string => `${text.join("\n")}\n`;
 
-test("keys are sorted, lists stand at the level of their key", () => {
+test("keys are sorted, lists have the indentation of their key", () => {
   const object = { b: [{ z: 1, a: [["x"], []] }, "s"], a10: {}, a2: null, "": true };
   assert.equal(
     encodeYAML(object),
@@ -12,7 +12,7 @@ test("keys are sorted, lists stand at the level of their key", () => {
   );
 });
 
-test("texts that would be read as something else are quoted", () => {
+test("texts that would resolve to another type are quoted", () => {
   const texts = ["yes", "08", "1_000", "12:30", "2001-12-14", ".5", "~", "", "a: b", "#", "- x", "x ", "\t"];
   assert.equal(
     encodeYAML({ texts }),
@@ -36,7 +36,7 @@ test("texts that would be read as something else are quoted", () => {
   assert.equal(encodeYAML({ text: "2001-02-30" }), "text: 2001-02-30\n");
 });
 
-test("lines are folded behind column 80, at single blanks", () => {
+test("lines are folded after column 80, at single blanks", () => {
   const message =
     "only the following media types are accepted: application/json;stream=watch, application/protobuf";
   assert.equal(
@@ -48,14 +48,14 @@ test("lines are folded behind column 80, at single blanks", () => {
   );
 });
 
-test("texts of several lines are blocks, and are quoted where blocks cannot hold them", () => {
+test("multi-line texts are blocks, or quoted if blocks cannot represent them", () => {
   assert.equal(encodeYAML({ a: "x\n y\n" }), lines("a: |", "  x", "   y"));
   assert.equal(encodeYAML({ a: "x\n\n" }), lines("a: |+", "  x", ""));
   assert.equal(encodeYAML({ a: " x\ny" }), lines("a: |2-", "   x", "  y"));
   assert.equal(encodeYAML({ a: "x \ny" }), 'a: "x \\ny"\n');
 });
 
-test("long keys and keys of several lines stand behind a question mark", () => {
+test("long and multi-line keys begin with a question mark", () => {
   const key = "k".repeat(129);
   assert.equal(
     encodeYAML({ [key]: { a: 1 }, "x\ny": [1] }),

@@ -3,22 +3,22 @@ import { compareKeys } from "./keys.ts";
 import { needsQuotes } from "./resolve.ts";
 import { type Analysis, analyse, escaped, isBreak } from "./scalar.ts";
 
-/** Lines are folded at the first blank behind this column. */
+/** Column after which a line is folded at the next blank. */
 const width = 80;
 const step = 2;
-/** A key that is longer, in bytes, gets the form `? key`. */
+/** Maximum length in bytes of a simple key; a longer one has the form `? key`. */
 const maxKeyBytes = 128;
 
 type Style = "plain" | "single" | "double" | "literal";
 
-/** An object as YAML, letter for letter as kube-apiserver (sigs.k8s.io/yaml, go-yaml v2) writes it. */
+/** Encodes an object as YAML, byte for byte as kube-apiserver (sigs.k8s.io/yaml, go-yaml v2). */
 export function encodeYAML(object: object): string {
   const emitter = new Emitter();
   emitter.node(object, -step, "root");
   return `${emitter.text}\n`;
 }
 
-/** Where a node stands: behind `key:`, or behind `-` or `? key` `:`, on whose line it may begin. */
+/** Position of a node: behind `key:`, or behind `-` or `? key` `:`, on whose line it may begin. */
 type Place = "root" | "value" | "item";
 
 class Emitter {
@@ -34,7 +34,7 @@ class Emitter {
     this.#put(`\n${" ".repeat(indent)}`);
   }
 
-  /** `indent` is that of the collection around it. */
+  /** `indent` is that of the surrounding collection. */
   node(value: unknown, indent: number, place: Place): void {
     if (Array.isArray(value)) this.#list(value, indent, place);
     else if (typeof value === "object" && value !== null) this.#map(value, indent, place);
@@ -44,7 +44,7 @@ class Emitter {
     }
   }
 
-  /** To where a collection in this place begins: `first` is false for all but its first line. */
+  /** Writes the start of a line of a collection: `first` is false for all but its first line. */
   #begin(indent: number, place: Place, first: boolean): void {
     if (!first || place === "value") {
       if (this.text !== "") this.#newLine(indent);
@@ -107,7 +107,7 @@ class Emitter {
     }
   }
 
-  /** Plain or single-quoted text; of breaks it has at most the rare ones of Unicode. */
+  /** Plain or single-quoted text; the only line breaks in it are the rare ones of Unicode. */
   #folded(value: string, indent: number, folds: boolean, quoted: boolean): void {
     let [spaces, breaks] = [false, false];
     const last = value.length - 1;
@@ -177,7 +177,7 @@ function styleOf(value: string, analysis: Analysis, key: boolean): Style {
   return single ? "single" : "double";
 }
 
-/** A number in the form of Go's FormatFloat with `g`, unless it is a 64-bit integer; or a boolean. */
+/** A number in the format of Go's FormatFloat with `g`, unless it is a 64-bit integer; or a boolean. */
 function number(value: unknown): string {
   if (typeof value !== "number") return String(value);
   if (Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 64) return String(value);

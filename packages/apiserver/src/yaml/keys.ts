@@ -1,7 +1,7 @@
 const letter = /^\p{L}$/u;
 const digit = /^\p{Nd}$/u;
 
-/** The order of keys in go-yaml: letters behind all else, numbers within by their value. */
+/** go-yaml's order of keys: letters after other characters, embedded numbers by value. */
 export function compareKeys(left: string, right: string): number {
   const [a, b] = [[...left], [...right]];
   for (let at = 0; at < a.length && at < b.length; at++) {
@@ -19,7 +19,7 @@ export function compareKeys(left: string, right: string): number {
   return a.length - b.length;
 }
 
-/** Are there digits before, one of them not zero: then what follows is not a leading zero. */
+/** Reports whether nonzero digits precede: then the next zero is not a leading one. */
 function inNumber(characters: readonly string[], at: number): boolean {
   for (let before = at - 1; before >= 0 && digit.test(characters[before]!); before--) {
     if (characters[before] !== "0") return true;
@@ -33,6 +33,6 @@ function numberAt(characters: readonly string[], at: number, start: number): { v
   for (; end < characters.length && digit.test(characters[end]!); end++) {
     value = value * 10n + BigInt(characters[end]!.codePointAt(0)! - 48);
   }
-  // As an int64 does, it wraps around.
+  // Wraps around, like an int64.
   return { value: BigInt.asIntN(64, value), end };
 }

@@ -1,4 +1,4 @@
-/** Words that YAML 1.1 reads as something else than text. */
+/** Words that YAML 1.1 resolves to other types than text. */
 const words = new Set([
   ...["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"],
   ...["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"],
@@ -9,7 +9,7 @@ const yamlFloat = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
 const base60 = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
 const integer = /^[-+]?(0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|[1-9][0-9]*|0)$/;
 
-/** Would this text, unquoted, be read as something else than a text? As YAML 1.1 says, the way go-yaml knows it. */
+/** Reports whether this text, unquoted, would resolve to another type, by go-yaml's rules of YAML 1.1. */
 export function needsQuotes(text: string): boolean {
   if (words.has(text)) return true;
   const first = text[0]!;
@@ -20,10 +20,10 @@ export function needsQuotes(text: string): boolean {
   return (integer.test(plain) && inRange(plain)) || (yamlFloat.test(plain) && Number.isFinite(Number(plain)));
 }
 
-/** What ParseFloat of Go takes of a text that begins with a point. */
+/** Texts that begin with a point and that Go's ParseFloat accepts. */
 const dottedNumber = /^\.[0-9]+(_[0-9]+)*([eE][-+]?[0-9]+(_[0-9]+)*)?$/;
 
-/** An int64 or a uint64; what is larger is a float all the same where it is written in decimal. */
+/** An int64 or a uint64; a larger one is a float if written in decimal. */
 function inRange(plain: string): boolean {
   if (yamlFloat.test(plain)) return true;
   const digits = plain.replace(/^[-+]/, "");

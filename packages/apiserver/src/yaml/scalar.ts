@@ -1,4 +1,4 @@
-/** In which styles a text can be written. */
+/** Styles in which a text can be written. */
 export interface Analysis {
   readonly multiline: boolean;
   readonly plain: boolean;
@@ -13,7 +13,7 @@ export function isBreak(character: string): boolean {
   return code === 0x0a || code === 0x0d || code === 0x85 || code === 0x2028 || code === 0x2029;
 }
 
-/** What go-yaml writes as it is: tabs, and what is beyond the basic plane, are not among it. */
+/** Characters that go-yaml writes unescaped: not tabs, and not those beyond the basic plane. */
 function isPrintable(character: string): boolean {
   const code = character.codePointAt(0)!;
   if (code === 0x0a || (code >= 0x20 && code <= 0x7e)) return true;
@@ -22,10 +22,10 @@ function isPrintable(character: string): boolean {
 
 const opening = new Set("#,[]{}&*!|>'\"%@`");
 
-/** Most texts: nothing in them means anything. */
+/** The vast majority of texts: they contain no special characters. */
 const simple = /^[A-Za-z0-9_/][A-Za-z0-9_./-]*$/;
 
-/** Looks through a text as libyaml's emitter does. */
+/** Analyses a text as libyaml's emitter does. */
 export function analyse(value: string): Analysis {
   if (simple.test(value)) return { multiline: false, plain: true, single: true, block: true };
   if (value === "") return { multiline: false, plain: true, single: true, block: false };
@@ -86,7 +86,7 @@ const short: Readonly<Record<string, string>> = {
   "\u2029": "P",
 };
 
-/** How a character is written between double quotes; undefined for one that stands as it is. */
+/** Returns the escape of a character between double quotes; undefined if it needs none. */
 export function escaped(character: string): string | undefined {
   const letter = short[character];
   if (letter !== undefined) return `\\${letter}`;

@@ -1,13 +1,13 @@
 /**
- * Reads YAML in a thread of its own. This module is also the thread's program: a bundle has no other file that it could
- * be. It is only ever loaded by `import()`, so that it stays a file of its own in a bundle.
+ * Parses YAML in a thread. This module is also the thread's program, because a bundle has no other file for
+ * it. It is only loaded by `import()`, so that it stays a file of its own in a bundle.
  */
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { parseYAML, YAMLError, type YAMLTree } from "@dray/api/yaml";
 
 type Answer = { readonly tree: YAMLTree } | { readonly problem: string; readonly line: number | undefined };
 
-/** What tells a thread of ours from others that load this module. */
+/** Distinguishes this module's threads from others that load it. */
 interface Data {
   readonly drayYAML: string;
 }
@@ -16,7 +16,7 @@ if (!isMainThread && typeof (workerData as Data | null)?.drayYAML === "string") 
   try {
     parentPort?.postMessage(answerTo((workerData as Data).drayYAML));
   } catch {
-    // What is too deep for a message is too deep for an object.
+    // A tree that is too deep for a message is too deep for an object.
     parentPort?.postMessage({ problem: "yaml: exceeded max depth", line: undefined } satisfies Answer);
   }
 }
@@ -30,10 +30,10 @@ function answerTo(text: string): Answer {
   }
 }
 
-/** The thread that was started last: there is one at a time, since each takes a core and tens of megabytes. */
+/** The last started thread: they run one at a time, because each takes a core and tens of megabytes. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** As `parseYAML`: the first document of the text. Rejects with YAMLError. */
+/** Like `parseYAML`: the first document of the text. Rejects with YAMLError. */
 export function parseYAMLInThread(text: string): Promise<YAMLTree> {
   const tree = last.then(() => startThread(text));
   last = tree.catch(() => {});

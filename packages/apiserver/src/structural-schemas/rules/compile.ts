@@ -4,20 +4,20 @@ import { fieldPath } from "../field-path.ts";
 import type { Schema } from "../schema.ts";
 import { type DeclaredType, shapeOf, typesWithFields } from "./declared-type.ts";
 
-/** A rule that has been compiled, or why it cannot be. */
+/** A compiled rule, or its compile error. */
 export interface CompiledRule {
   readonly rule: ValidationRule;
-  /** None for an empty rule, and for one that does not compile. */
+  /** Absent for an empty rule, and for a rule that does not compile. */
   readonly program?: Program;
   readonly error?: string;
-  /** Whether the expression names `oldSelf`: then it judges changes. */
+  /** Reports whether the expression uses `oldSelf`: then it is a transition rule. */
   readonly usesOldSelf: boolean;
-  /** Estimate for one evaluation. */
+  /** Estimated cost of one evaluation. */
   readonly maxCost: bigint;
   readonly message?: Program;
   readonly messageError?: string;
   readonly messageMaxCost: bigint;
-  /** Where in the value an error is shown; "" for the value itself. */
+  /** Path of the error within the value; "" for the value itself. */
   readonly fieldPath: string;
 }
 
@@ -47,7 +47,7 @@ function environmentOf(declared: DeclaredType, optionalOldSelf: boolean): Enviro
       oldSelf: optionalOldSelf ? types.optionalType(declared.type) : declared.type,
     },
     fields: typesWithFields(declared),
-    // Upstream takes every name for the value itself: names of types as well.
+    // Upstream applies the size to every name: to names of types as well.
     sizes: Object.fromEntries(["self", "oldSelf", ...typeNames].map((name) => [name, shape])),
     withoutIncludes: true,
   });

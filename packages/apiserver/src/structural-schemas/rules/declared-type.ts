@@ -2,31 +2,35 @@ import { type EnvironmentOptions, types } from "@dray/cel";
 import { additionalOf, isEmbedded, isIntOrString, itemsOf, type Schema } from "../schema.ts";
 
 type CelType = types.CelType;
-/** How large a value can be, as estimates of costs take it. */
+/** Maximum sizes of a value, for cost estimation. */
 type Shape = NonNullable<EnvironmentOptions["sizes"]>[string];
 
 /** Maximum size of a request, in bytes (MaxRequestSizeBytes). */
 const maxRequestBytes = 3 * 1024 * 1024;
 
-/** What a rule can know of a part of an object: its type, and how large it can be. */
+/** Type information of a part of an object for rules: its type, and its maximum size. */
 export interface DeclaredType {
   readonly type: CelType;
-  /** Most characters, items or entries. */
-  readonly most: number;
-  /** Fewest bytes that a value takes as JSON. */
+  /** Maximum number of characters, items or entries. */
+  readonly maxElements: number;
+  /** Minimum size of a value as JSON, in bytes. */
   readonly minBytes: number;
   readonly item?: DeclaredType;
   readonly key?: DeclaredType;
-  /** By the names that expressions use. */
+  /** By their names in expressions. */
   readonly fields?: ReadonlyMap<string, DeclaredType>;
 }
 
-const simple = (type: CelType, minBytes: number, most = 0): DeclaredType => ({ type, minBytes, most });
+const simple = (type: CelType, minBytes: number, maxElements = 0): DeclaredType => ({
+  type,
+  minBytes,
+  maxElements,
+});
 const text = simple(types.stringType, 2, maxRequestBytes - 2);
 
 /**
- * The type of what a schema describes; undefined for what rules cannot see: values without a declared type. At the
- * root of a resource its kind, version and name are always seen.
+ * Returns the type of a schema; undefined for values that rules cannot access: those without a declared type.
+ * At the root of a resource, kind, version and name are always accessible.
  */
 export function declaredType(schema: Schema | undefined, isRoot: boolean): DeclaredType | undefined {
   return typeOf(schema, isRoot, { count: 0 });
@@ -51,11 +55,11 @@ function typeOf(schema: Schema | undefined, isRoot: boolean, counter: Counter): 
       const items = itemsOf(known);
       const item = items && typeOf(items, isEmbedded(items), counter);
       if (item === undefined) return undefined;
-      const most =
+      const maxElements =
         known.maxItems === undefined
           ? Math.trunc((maxRequestBytes - 2) / (item.minBytes + 1))
           : positive(known.maxItems);
-      return { type: types.listType(item.type), most, minBytes: 2, item };
+      return { type: types.listType(item.type), maxElements, minBytes: 2, item };
     }
     case "object":
       return objectType(known, counter);
@@ -77,13 +81,13 @@ function objectType(schema: Schema, counter: Counter): DeclaredType | undefined 
   if (additional !== undefined) {
     const item = typeOf(additional, isEmbedded(additional), counter);
     if (item === undefined) return undefined;
-    const most =
+    const maxElements =
       schema.maxProperties === undefined
         ? Math.trunc((maxRequestBytes - 2) / (item.minBytes + 6))
         : positive(schema.maxProperties);
     return {
       type: types.mapType(types.stringType, item.type),
-      most,
+      maxElements,
       minBytes: 2,
       item,
       key: simple(types.stringType, 2),
@@ -100,9 +104,9 @@ function objectType(schema: Schema, counter: Counter): DeclaredType | undefined 
       minBytes += name.length + field.minBytes + 4;
     }
   }
-  // Two objects have the same type only where they are the same place of the schema.
+  // Two objects have the same type only if they are the same part of the schema.
   const type = types.structType(`object.${counter.count++}`);
-  return { type, most: 0, minBytes, fields };
+  return { type, maxElements: 0, minBytes, fields };
 }
 
 function textType(schema: Schema): DeclaredType {
@@ -118,20 +122,20 @@ function textType(schema: Schema): DeclaredType {
       return simple(types.timestampType, 21, 32);
     default:
   }
-  if (maxLength !== undefined) return { ...text, most: inBytes(maxLength) };
+  if (maxLength !== undefined) return { ...text, maxElements: inBytes(maxLength) };
   if ((schema.enum ?? []).length === 0) return text;
-  const most = schema.enum!.reduce<number>(
-    (longest, one) => Math.max(longest, typeof one === "string" ? Buffer.byteLength(one) : 0),
+  const maxElements = schema.enum!.reduce<number>(
+    (max, one) => Math.max(max, typeof one === "string" ? Buffer.byteLength(one) : 0),
     0,
   );
-  return { ...text, most };
+  return { ...text, maxElements };
 }
 
 const positive = (count: number | bigint): number => Math.max(0, Number(count));
-/** A character of a text is up to four bytes. */
+/** A character takes up to four bytes. */
 const inBytes = (count: number | bigint): number => positive(count) * 4;
 
-/** With the fields that every resource has. */
+/** Returns the schema with the fields that every resource has. */
 export function withMetadata(schema: Schema): Schema {
   const string: Schema = { type: "string" };
   const own = schema.properties ?? {};
@@ -156,7 +160,7 @@ export function withMetadata(schema: Schema): Schema {
   };
 }
 
-/** The words that expressions cannot use as names of fields. */
+/** Reserved words that expressions cannot use as field names. */
 const reserved = new Set(
   "true false null in as break const continue else for function if import let loop package namespace return var void while".split(
     " ",
@@ -169,14 +173,14 @@ const escapes: Readonly<Record<string, string>> = {
   "/": "__slash__",
 };
 
-/** The name of a field as expressions have it; undefined for one that they cannot name. */
+/** Returns the name of a field in expressions; undefined if they cannot name it. */
 export function escapeName(name: string): string | undefined {
   if (!/^[a-zA-Z_./-][a-zA-Z0-9_./-]*$/.test(name)) return undefined;
   if (reserved.has(name)) return `__${name}__`;
   return name.replace(/__|[-./]/g, (part) => escapes[part]!);
 }
 
-/** The types with fields that are reached from one, by name. */
+/** Returns all reachable types with fields, by name. */
 export function typesWithFields(
   declared: DeclaredType,
   found = new Map<string, ReadonlyMap<string, CelType>>(),
@@ -189,10 +193,10 @@ export function typesWithFields(
   return found;
 }
 
-/** How large it can be, for the estimate of costs. */
+/** Returns the maximum sizes for cost estimation. */
 export function shapeOf(declared: DeclaredType): Shape {
   return {
-    maxSize: declared.most,
+    maxSize: declared.maxElements,
     ...(declared.key === undefined ? {} : { key: shapeOf(declared.key) }),
     ...(declared.item === undefined ? {} : { element: shapeOf(declared.item) }),
     ...(declared.fields === undefined

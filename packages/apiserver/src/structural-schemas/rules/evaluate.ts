@@ -1,8 +1,12 @@
-import { type FieldError, fieldErrorText, quoted } from "@dray/api";
+import type { FieldError } from "@dray/api";
+import { fieldErrorText, quoted } from "@dray/api";
 import type { ValidationRule } from "@dray/api/apiextensions/v1";
 import { FieldErrors } from "@dray/api/validation";
-import { Optional, type Value } from "@dray/cel";
-import { type Correlation, itemWithKeys } from "../correlation.ts";
+import type { Value } from "@dray/cel";
+import { Optional } from "@dray/cel";
+import type { Correlation } from "../correlation.ts";
+import { itemWithKeys } from "../correlation.ts";
+import type { Schema } from "../schema.ts";
 import {
   additionalOf,
   child,
@@ -11,20 +15,21 @@ import {
   itemsOf,
   keyed,
   propertyOf,
-  type Schema,
   someSchema,
 } from "../schema.ts";
-import { type CompiledRule, compileRules } from "./compile.ts";
-import { type DeclaredType, declaredType, escapeName, withMetadata } from "./declared-type.ts";
+import type { CompiledRule } from "./compile.ts";
+import { compileRules } from "./compile.ts";
+import type { DeclaredType } from "./declared-type.ts";
+import { declaredType, escapeName, withMetadata } from "./declared-type.ts";
 import { celValue } from "./value.ts";
 
-/** The most that one evaluation may cost, and all of one object together (apiserver/pkg/apis/cel). */
-const callLimit = 1_000_000;
+/** Maximum cost of one evaluation, and of all evaluations for one object (apiserver/pkg/apis/cel). */
+const maxCallCost = 1_000_000;
 const objectBudget = 10_000_000;
 /** Maximum size of the message of an expression, in bytes. */
 const maxMessageBytes = 5 * 1024;
 
-/** The compiled rules of a schema and of what is below it. */
+/** The compiled rules of a schema and of its children. */
 interface Node {
   readonly schema: Schema;
   readonly rules: readonly CompiledRule[];
@@ -34,7 +39,7 @@ interface Node {
   readonly properties: ReadonlyMap<string, Node>;
 }
 
-/** What an update knows of the value before: see `Correlation`. */
+/** The correlation with the old value of an update: see `Correlation`. */
 interface Ratchet {
   readonly current: Correlation | undefined;
   readonly nearest: Correlation | undefined;
@@ -42,7 +47,7 @@ interface Ratchet {
 
 const fresh: Ratchet = { current: undefined, nearest: undefined };
 
-/** The rules of a schema, ready to judge objects. */
+/** The compiled rules of a schema. */
 export class RuleSet {
   readonly #root: Node | undefined;
 
@@ -57,15 +62,14 @@ export class RuleSet {
   }
 
   /**
-   * Adds what the rules refuse. `old` is undefined where there was nothing. What is unchanged is not refused: its
-   * texts are added to `warnings`. Answers what is left of the budget, which is below 0 where it has run out.
+   * Adds the violations of rules to `errors`. Violations of unchanged values are added to `warnings` instead.
+   * Returns the remaining budget, which is below 0 if it is exhausted.
    */
   check(
     errors: FieldErrors,
     path: string,
     value: unknown,
-    old: unknown,
-    { correlation, warnings = [], budget = objectBudget }: CheckOptions = {},
+    { old, correlation, warnings = [], budget = objectBudget }: CheckOptions = {},
   ): number {
     if (this.#root === undefined) return budget;
     const own = new FieldErrors();
@@ -77,13 +81,15 @@ export class RuleSet {
       old,
       correlation ? { current: correlation, nearest: undefined } : fresh,
     );
-    // Upstream has no path of the whole.
+    // Upstream has no path for the root.
     for (const error of own.list) errors.list.push(error.path === "" ? { ...error, path: "<nil>" } : error);
     return run.budget;
   }
 }
 
 export interface CheckOptions {
+  /** Absent on create. */
+  readonly old?: unknown;
   readonly correlation?: Correlation | undefined;
   readonly warnings?: string[];
   readonly budget?: number;
@@ -178,12 +184,12 @@ class Run {
       }
       if (program === undefined) continue;
       const optional = rule.optionalOldSelf === true;
-      // A rule about changes has nothing to say where there was nothing.
+      // A transition rule does not apply without an old value.
       if (compiled.usesOldSelf && oldSelf === undefined && !optional) continue;
       const bindings: Record<string, Value> = { self };
       if (optional) bindings["oldSelf"] = oldSelf === undefined ? Optional.none : new Optional(oldSelf);
       else if (oldSelf !== undefined) bindings["oldSelf"] = oldSelf;
-      const result = program.evaluate(bindings, { costLimit: callLimit });
+      const result = program.evaluate(bindings, { costLimit: maxCallCost });
       if (result.cost > this.budget) {
         this.#refuse(path, type, exhausted);
         return;
@@ -192,12 +198,12 @@ class Run {
       if (result.error !== undefined) {
         const { error } = result;
         if (error.startsWith("no such overload")) {
-          const why =
+          const cause =
             "call arguments did not match a supported operator, function or macro signature for rule";
-          this.#errors.invalid(path, type, `'${error}': ${why}: ${nameOf(rule)}`);
+          this.#errors.invalid(path, type, `'${error}': ${cause}: ${nameOf(rule)}`);
         } else if (error.startsWith("operation cancelled: actual cost limit exceeded")) {
-          const why = "no further validation rules will be run due to call cost exceeds limit for rule";
-          this.#refuse(path, type, `'${error}': ${why}: ${nameOf(rule)}`);
+          const cause = "no further validation rules will be run due to call cost exceeds limit for rule";
+          this.#refuse(path, type, `'${error}': ${cause}: ${nameOf(rule)}`);
           return;
         } else this.#errors.invalid(path, type, `${error} evaluating rule: ${nameOf(rule)}`);
         continue;
@@ -227,7 +233,7 @@ class Run {
     const { rule, message } = compiled;
     let detail = rule.message ? rule.message.trim() : `failed rule: ${nameOf(rule)}`;
     if (message !== undefined) {
-      const result = message.evaluate(bindings, { costLimit: callLimit });
+      const result = message.evaluate(bindings, { costLimit: maxCallCost });
       const limit = result.error?.startsWith("operation cancelled: actual cost limit exceeded");
       if (limit || result.cost > this.budget) {
         const text = limit
@@ -242,13 +248,13 @@ class Run {
       if (text !== "" && Buffer.byteLength(text) <= maxMessageBytes && !text.includes("\n")) detail = text;
     }
     add((errors) => {
-      errors.list.push(errorOf(where, value, type, detail, rule.reason));
+      errors.list.push(errorOf({ path: where, value, type, detail, reason: rule.reason }));
     });
   }
 
-  /** An error after which evaluation stops. */
-  #refuse(path: string, type: string, why: string): void {
-    this.#errors.invalid(path, type, why);
+  /** Adds an error after which evaluation stops. */
+  #refuse(path: string, type: string, cause: string): void {
+    this.#errors.invalid(path, type, cause);
     this.budget = -1;
   }
 }
@@ -256,14 +262,17 @@ class Run {
 const exhausted =
   "validation failed due to running out of cost budget, no further validation rules will be run";
 
-/** Whole objects and lists are not shown. */
-function errorOf(
-  path: string,
-  value: unknown,
-  type: string,
-  detail: string,
-  reason = "FieldValueInvalid",
-): FieldError {
+interface Violation {
+  readonly path: string;
+  readonly value: unknown;
+  readonly type: string;
+  readonly detail: string;
+  /** FieldValueInvalid if absent. */
+  readonly reason: string | undefined;
+}
+
+/** Values that are objects or lists are not printed. */
+function errorOf({ path, value, type, detail, reason }: Violation): FieldError {
   const shown = new FieldErrors();
   shown.invalid(path, value, detail);
   const { value: text } = shown.list[0]!;
@@ -285,7 +294,7 @@ const joined = (path: string, rest: string): string =>
 
 const nameOf = (rule: ValidationRule): string => (rule.message || rule.rule).trim();
 
-/** Below what cannot be known again the last value that can counts. */
+/** Below a value that cannot be correlated, the nearest correlated ancestor counts. */
 function below({ current, nearest }: Ratchet, step: (one: Correlation) => Correlation | undefined): Ratchet {
   return current === undefined ? { current, nearest } : { current: step(current), nearest: current };
 }

@@ -8,11 +8,11 @@ import { RuleSet } from "./evaluate.ts";
 
 const rule = (text: string, more: object = {}): object => ({ rule: text, ...more });
 
-/** Both as what is refused: of a new object, or of an update. */
+/** Returns the errors of a new object, or of an update. */
 function refused(schema: Schema, value: Plain, old?: Plain): string[] {
   const errors = new FieldErrors();
   const correlation = old === undefined ? undefined : new Correlation(value, old, schema);
-  new RuleSet(schema, false).check(errors, "", value, old, { correlation });
+  new RuleSet(schema, false).check(errors, "", value, { old, correlation });
   return errors.list.map((error) => fieldErrorText(error));
 }
 
@@ -20,7 +20,7 @@ function object(properties: Record<string, object>, ...rules: object[]): Schema 
   return { type: "object", properties, "x-kubernetes-validations": rules } as Schema;
 }
 
-test("rules speak of fields, items and entries by their types", () => {
+test("rules access fields, items and entries by their types", () => {
   const schema = object(
     {
       list: { type: "array", items: { type: "integer", "x-kubernetes-validations": [rule("self < 3")] } },
@@ -57,7 +57,7 @@ test("messages, reasons and paths are those of the rule", () => {
   ]);
 });
 
-test("rules of transitions judge only updates", () => {
+test("transition rules apply only to updates", () => {
   const schema = object({ n: { type: "integer", "x-kubernetes-validations": [rule("self >= oldSelf")] } });
   assert.deepEqual(refused(schema, { n: 1 }), []);
   assert.deepEqual(refused(schema, { n: 2 }, { n: 1 }), []);
@@ -66,7 +66,7 @@ test("rules of transitions judge only updates", () => {
   ]);
 });
 
-test("what has not changed is only warned of", () => {
+test("violations of unchanged values are only warnings", () => {
   const limited = { type: "string", "x-kubernetes-validations": [rule("self.size() < 3")] };
   const schema = object({ a: limited, b: { type: "string" } });
   const errors = new FieldErrors();
@@ -76,12 +76,12 @@ test("what has not changed is only warned of", () => {
     { a: "long", b: "x" },
   ];
   const correlation = new Correlation(value, old, schema);
-  new RuleSet(schema, false).check(errors, "", value, old, { correlation, warnings });
+  new RuleSet(schema, false).check(errors, "", value, { old, correlation, warnings });
   assert.deepEqual(errors.list, []);
   assert.deepEqual(warnings, ['a: Invalid value: "long": failed rule: self.size() < 3']);
 });
 
-test("the rules of one object together may cost only so much", () => {
+test("the total cost of the rules of one object is limited", () => {
   const schema = object(
     { list: { type: "array", items: { type: "integer" } } },
     rule("self.list.all(a, self.list.all(b, self.list.all(c, a + b + c >= 0)))"),

@@ -15,7 +15,10 @@ import {
 } from "../schema.ts";
 import { escapeName, withMetadata } from "./declared-type.ts";
 
-/** A JSON value as rules see it: typed by its schema. What does not fit is an error where a rule looks at it. */
+/**
+ * Returns a JSON value for rules, typed by its schema. A value of another type is an error when a rule
+ * accesses it.
+ */
 export function celValue(value: unknown, schema: Schema): Value {
   if (value === null || value === undefined) {
     return schema.nullable ? null : new CelError("invalid data, got null for schema with nullable=false");
@@ -88,13 +91,16 @@ function textOf(text: string, format: string | undefined): Value {
   }
 }
 
-/** An object: its fields under the names of expressions, or the entries of a map. What the schema lacks is not seen. */
+/**
+ * An object: its fields under their names in expressions, or the entries of a map. Fields that are not in the
+ * schema are hidden.
+ */
 class ObjectValue extends MapValue {
   readonly #object: Plain;
   readonly #schema: Schema;
-  /** It has fields; else it is a map. */
+  /** True for an object with fields, false for a map. */
   readonly #named: boolean;
-  /** By the names that expressions use. */
+  /** By their names in expressions. */
   #values: Map<string, Value> | undefined;
 
   constructor(object: Plain, schema: Schema) {
@@ -112,7 +118,7 @@ class ObjectValue extends MapValue {
     for (const [key, value] of Object.entries(this.#object)) {
       const schema = named ? propertyOf(this.#schema, key) : additional;
       const name = named ? escapeName(key) : key;
-      // A named field that is null is one that is not there: `has` tells no difference.
+      // A named field that is null counts as absent: `has` cannot distinguish them.
       if (named && value === null) continue;
       if (schema !== undefined && name !== undefined) values.set(name, celValue(value, schema));
     }
@@ -132,7 +138,7 @@ class ObjectValue extends MapValue {
     return this.#entries().keys();
   }
 
-  /** Nulls must be absent or null there; of what the schema lacks, values that are in both are compared. */
+  /** Null fields must be absent or null in the other; hidden fields that are in both are compared. */
   override equalUnseen(other: MapValue): boolean {
     if (!this.#named || !(other instanceof ObjectValue)) return true;
     const [seen, others] = [this.#entries(), other.#object];
@@ -144,7 +150,7 @@ class ObjectValue extends MapValue {
     });
   }
 
-  /** Fields that are null, and those that the schema lacks, count: two objects that differ in these are not equal. */
+  /** Null and hidden fields count: two objects that differ in these are not equal. */
   get size(): number {
     return Object.keys(this.#object).length;
   }

@@ -5,7 +5,7 @@ import type { Definition } from "./types.ts";
 const annotation = "api-approved.kubernetes.io";
 const link = "see https://github.com/kubernetes/enhancements/pull/1111";
 
-/** Whether a definition in a group of the community says who has approved of it. */
+/** Reports whether a definition in a group of the community names its approval. */
 export interface Approval {
   readonly state: "Approved" | "Bypassed" | "Missing" | "Invalid";
   readonly reason: string;
@@ -25,14 +25,14 @@ export function approvalOf({ spec, metadata }: Definition): Approval | undefined
   if (text.startsWith("unapproved")) return { state: "Bypassed", reason: `not approved: ${quoted(text)}` };
   if (/^[a-zA-Z][a-zA-Z0-9+.-]*:\/\/[^/\s]+/.test(text))
     return { state: "Approved", reason: `approved in ${text}` };
-  const wanted = `with either a URL or a reason starting with "unapproved"`;
+  const requirement = `with either a URL or a reason starting with "unapproved"`;
   return {
     state: "Invalid",
-    reason: `protected groups must have approval annotation "${annotation}" ${wanted}, ${link}`,
+    reason: `protected groups must have approval annotation "${annotation}" ${requirement}, ${link}`,
   };
 }
 
-/** An approval that has not changed is not checked again. */
+/** An unchanged approval is not validated again. */
 export function checkApproval(
   errors: FieldErrors,
   definition: Definition,

@@ -40,7 +40,7 @@ test("names are accepted, then the definition is established", () => {
   assert.equal(nameStatus(accepted(one), [accepted(one)], now), undefined);
 });
 
-test("names that another has are left out, the others are taken", () => {
+test("names of another definition are not accepted, the others are", () => {
   const first = accepted(definition("widgets", "Widget", { shortNames: ["w"] }));
   const second = definition("gadgets", "Gadget", { shortNames: ["w"] });
   const status = nameStatus(second, [first, second], now);

@@ -1,7 +1,8 @@
 import type { CustomResourceDefinitionStatus } from "@dray/api/apiextensions/v1";
 import { approvalOf } from "./approval.ts";
 import { structuralErrors } from "./structural.ts";
-import { type Definition, isTrue, type Names } from "./types.ts";
+import type { Definition, Names } from "./types.ts";
+import { isTrue } from "./types.ts";
 
 export interface Condition {
   readonly type: string;
@@ -13,7 +14,10 @@ export interface Condition {
 type Status = CustomResourceDefinitionStatus;
 type Conditions = NonNullable<Status["conditions"]>;
 
-/** The conditions with one of them set; its time changes with its status only. `now` in RFC 3339. */
+/**
+ * Returns the conditions with one of them set; lastTransitionTime changes only with the status. `now`: RFC
+ * 3339.
+ */
 export function withCondition(
   conditions: Conditions | undefined,
   condition: Condition,
@@ -29,13 +33,13 @@ export function withCondition(
   return all;
 }
 
-/** Names in use by the definitions of a group. */
-interface Taken {
+/** Names that other definitions of the group have accepted. */
+interface NamesInUse {
   readonly resources: ReadonlySet<string>;
   readonly kinds: ReadonlySet<string>;
 }
 
-function takenBy(others: readonly Definition[]): Taken {
+function namesInUse(others: readonly Definition[]): NamesInUse {
   const resources = new Set<string>();
   const kinds = new Set<string>();
   for (const { status } of others) {
@@ -47,44 +51,44 @@ function takenBy(others: readonly Definition[]): Taken {
 }
 
 /**
- * The status with the names that a definition gets: each one that no other definition of its group has. Undefined
- * where nothing changes. (apiextensions.k8s.io NamesAccepted and the first Established.)
+ * Returns the status with the accepted names: each name that no other definition of its group has. Undefined
+ * if nothing changes. (apiextensions.k8s.io NamesAccepted and the first Established.)
  */
 export function nameStatus(
   definition: Definition,
   group: readonly Definition[],
   now: string,
 ): Status | undefined {
-  const wanted = definition.spec.names;
+  const desired = definition.spec.names;
   const accepted: Partial<Names> = definition.status?.acceptedNames ?? {};
-  if (sameNames(wanted, accepted)) return undefined;
-  const taken = takenBy(group);
+  if (sameNames(desired, accepted)) return undefined;
+  const inUse = namesInUse(group);
   const names: Partial<Names> = { ...accepted };
   let refused: Condition | undefined;
   const refuse = (reason: string, message: string): void => {
     refused = { type: "NamesAccepted", status: "False", reason, message };
   };
   const claim = (field: "plural" | "singular" | "kind" | "listKind", used: ReadonlySet<string>): void => {
-    const name = wanted[field] ?? "";
+    const name = desired[field] ?? "";
     if (name !== (accepted[field] ?? "") && used.has(name)) {
       refuse(`${field[0]!.toUpperCase()}${field.slice(1)}Conflict`, `"${name}" is already in use`);
     } else names[field] = name;
   };
-  claim("plural", taken.resources);
-  claim("singular", taken.resources);
-  const short = wanted.shortNames ?? [];
+  claim("plural", inUse.resources);
+  claim("singular", inUse.resources);
+  const short = desired.shortNames ?? [];
   const own = accepted.shortNames ?? [];
   const conflicts = short
-    .filter((name) => !own.includes(name) && taken.resources.has(name))
+    .filter((name) => !own.includes(name) && inUse.resources.has(name))
     .map((name) => `"${name}" is already in use`);
   if (conflicts.length > 0) {
     refuse("ShortNamesConflict", conflicts.length === 1 ? conflicts[0]! : `[${conflicts.join(", ")}]`);
-  } else if (wanted.shortNames === undefined) delete names.shortNames;
-  else names.shortNames = wanted.shortNames;
-  claim("kind", taken.kinds);
-  claim("listKind", taken.kinds);
-  if (wanted.categories === undefined) delete names.categories;
-  else names.categories = wanted.categories;
+  } else if (desired.shortNames === undefined) delete names.shortNames;
+  else names.shortNames = desired.shortNames;
+  claim("kind", inUse.kinds);
+  claim("listKind", inUse.kinds);
+  if (desired.categories === undefined) delete names.categories;
+  else names.categories = desired.categories;
   const naming = refused ?? {
     type: "NamesAccepted",
     status: "True",
@@ -126,13 +130,10 @@ function sameNames(a: Partial<Names>, b: Partial<Names>): boolean {
   );
 }
 
-/**
- * The next condition that the status of a definition needs: of its approval, of its schemas, or that it is
- * served.
- */
+/** Returns the next condition that must change: approval, schemas, or established. */
 export function nextCondition(definition: Definition): Condition | undefined {
-  const wanted = [approvalCondition(definition), schemaCondition(definition), established(definition)];
-  return wanted.find((condition) => {
+  const desired = [approvalCondition(definition), schemaCondition(definition), established(definition)];
+  return desired.find((condition) => {
     if (condition === undefined) return false;
     const known = definition.status?.conditions?.find(({ type }) => type === condition.type);
     return (
@@ -162,7 +163,7 @@ function approvalCondition(definition: Definition): Condition | undefined {
   return { type: "KubernetesAPIApprovalPolicyConformant", status, reason, message: approval.reason };
 }
 
-/** Schemas of stored definitions may be from days when they did not have to be structural. */
+/** Stored definitions may have schemas from before schemas had to be structural. */
 function schemaCondition({ spec }: Definition): Condition | undefined {
   for (const [index, { schema }] of spec.versions.entries()) {
     if (schema?.openAPIV3Schema === undefined) continue;

@@ -2,10 +2,10 @@ import { dns1035Label } from "@dray/api";
 import { checkWebhookService, checkWebhookUrl, type FieldErrors } from "@dray/api/validation";
 import type { Definition } from "./types.ts";
 
-/** Versions of ConversionReview that the API knows. */
+/** Versions of ConversionReview that the API accepts. */
 const known = ["v1", "v1beta1"];
 
-/** How objects are turned into another version. */
+/** Validates `spec.conversion`. */
 export function checkConversion(
   errors: FieldErrors,
   definition: Definition,

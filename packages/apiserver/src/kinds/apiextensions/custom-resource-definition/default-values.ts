@@ -14,12 +14,22 @@ import {
 } from "../../../structural-schemas/schema.ts";
 import { checkValue } from "../../../structural-schemas/validate.ts";
 
-/** All rules that judge defaults may cost together what those of one object may. */
+/** Cost budget: the rules for all defaults together may cost as much as the rules for one object. */
 interface Budget {
-  left: number;
+  remaining: number;
 }
 
-/** Defaults must fit the schema that they are in, rules included, and hold nothing that pruning would take out. */
+interface DefaultContext {
+  /** The schema is part of the metadata of an object. */
+  readonly insideMetadata: boolean;
+  readonly mustBePruned: boolean;
+  readonly budget: Budget;
+}
+
+/**
+ * Validates defaults: they must satisfy their schema, rules included, and contain no fields that would be
+ * pruned.
+ */
 export function checkDefaults(
   errors: FieldErrors,
   path: string,
@@ -27,29 +37,24 @@ export function checkDefaults(
   mustBePruned: boolean,
 ): void {
   const root = { ...schema, "x-kubernetes-embedded-resource": true };
-  check(errors, path, root, false, mustBePruned, { left: 10_000_000 });
+  check(errors, path, root, { insideMetadata: false, mustBePruned, budget: { remaining: 10_000_000 } });
 }
 
-function check(
-  errors: FieldErrors,
-  path: string,
-  schema: Schema,
-  within: boolean,
-  mustBePruned: boolean,
-  budget: Budget,
-): void {
+function check(errors: FieldErrors, path: string, schema: Schema, context: DefaultContext): void {
+  const { budget } = context;
   const embedded = isEmbedded(schema);
-  const insideMetadata = within && !embedded;
+  const insideMetadata = context.insideMetadata && !embedded;
+  const own = { ...context, insideMetadata };
   if (schema.default !== undefined && schema.default !== null) {
-    checkDefault(errors, `${path}.default`, schema, insideMetadata, mustBePruned, budget);
-    if (budget.left < 0) return;
+    checkDefault(errors, `${path}.default`, schema, own);
+    if (budget.remaining < 0) return;
   }
   const items = itemsOf(schema);
-  if (items !== undefined) check(errors, `${path}.items`, items, insideMetadata, mustBePruned, budget);
+  if (items !== undefined) check(errors, `${path}.items`, items, own);
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    if (budget.left < 0) return;
+    if (budget.remaining < 0) return;
     const inside = insideMetadata || (embedded && metaFields.has(name));
-    check(errors, `${path}.properties[${name}]`, property, inside, mustBePruned, budget);
+    check(errors, `${path}.properties[${name}]`, property, { ...context, insideMetadata: inside });
   }
 }
 
@@ -57,14 +62,12 @@ function checkDefault(
   errors: FieldErrors,
   path: string,
   schema: Schema,
-  insideMetadata: boolean,
-  mustBePruned: boolean,
-  budget: Budget,
+  { insideMetadata, mustBePruned, budget }: DefaultContext,
 ): void {
   const value: unknown = thaw(schema.default);
   if (!insideMetadata) {
     const pruned: unknown = thaw(value);
-    // Pruning begins at an object; the value itself may be anything.
+    // Pruning starts at an object; the default itself may be any value.
     const holder: Plain = { value: pruned };
     prune(holder, { type: "object", properties: { value: schema } }, false);
     if (mustBePruned && !deepEqual(pruned, value)) {
@@ -92,17 +95,16 @@ function checkDefault(
   }
   const rules = new RuleSet(schema, isEmbedded(schema) && isPlain(value));
   if (rules.empty) return;
-  // As something that has not changed, and as something new.
-  const before = rules.check(own, path, value, value, { budget: budget.left });
-  const after =
-    own.list.length === 0 ? rules.check(own, path, value, undefined, { budget: budget.left }) : before;
-  budget.left = Math.min(before, after);
+  // Checked as an unchanged value, and as a new one.
+  const before = rules.check(own, path, value, { old: value, budget: budget.remaining });
+  const after = own.list.length === 0 ? rules.check(own, path, value, { budget: budget.remaining }) : before;
+  budget.remaining = Math.min(before, after);
   for (const each of own.list) errors.list.push(each);
 }
 
 /**
- * The schema as upstream judges defaults by it: in the structural form `x-kubernetes-int-or-string` stands for no type,
- * and alternatives do not say whether there may be further fields.
+ * Returns the schema against which upstream validates defaults: in the structural form
+ * `x-kubernetes-int-or-string` has no type, and alternatives do not restrict further fields.
  */
 function structuralForm(schema: Schema, nested = false): Schema {
   const { "x-kubernetes-int-or-string": _, additionalProperties, ...rest } = schema;

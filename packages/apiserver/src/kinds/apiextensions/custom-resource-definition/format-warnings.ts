@@ -3,7 +3,7 @@ import { isKnownFormat } from "../../../structural-schemas/formats.ts";
 import { type Schema, someSchema } from "../../../structural-schemas/schema.ts";
 import type { Definition } from "./types.ts";
 
-/** Formats that are not checked, where they are new. */
+/** Warns of new formats that are not supported. */
 export function newFormatWarnings(definition: Definition, old: Definition | undefined): string[] {
   const known = new Set(old === undefined ? [] : unknownFormats(old));
   return unknownFormats(definition)

@@ -3,7 +3,9 @@ import type { Version } from "./types.ts";
 
 type GoObject = Record<string, unknown>;
 
-/** The fields of upstream's JSONSchemaProps in their order: the name there, the name in JSON, what is written for none. */
+/**
+ * The fields of upstream's JSONSchemaProps in their order: name in Go, name in JSON, zero value as printed.
+ */
 const fields: readonly (readonly [
   go: string,
   json: keyof Schema,
@@ -58,7 +60,7 @@ const fields: readonly (readonly [
 
 type Rule = NonNullable<Schema["x-kubernetes-validations"]>[number];
 
-/** A schema as errors show it: upstream's internal type, which writes every field by its name in Go. */
+/** Returns a schema as errors print it: upstream's internal type, with every field by its name in Go. */
 export function goSchema(schema: Schema): GoObject {
   const shown: GoObject = {};
   for (const [go, json, none, form] of fields) {
@@ -92,7 +94,7 @@ function schemaOrList(value: Schema | readonly Schema[]): GoObject {
     : { Schema: goSchema(value as Schema), JSONSchemas: null };
 }
 
-/** A rule in the same way. */
+/** Returns a rule in the same form. */
 export function goRule(rule: Rule): GoObject {
   return {
     Rule: rule.rule,
@@ -104,7 +106,7 @@ export function goRule(rule: Rule): GoObject {
   };
 }
 
-/** Versions in the same way; what all of them have alike stands elsewhere. */
+/** Returns versions in the same form; fields that all versions share are elsewhere. */
 export function goVersions(versions: readonly Version[]): GoObject[] {
   return versions.map(({ name, served, storage, schema, subresources, ...version }) => ({
     Name: name,

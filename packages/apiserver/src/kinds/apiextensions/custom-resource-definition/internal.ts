@@ -2,15 +2,15 @@ import type { CustomResourceDefinitionSpec } from "@dray/api/apiextensions/v1";
 import { sameValue } from "@dray/api/validation";
 import type { Version } from "./types.ts";
 
-/** What versions may have each for itself or all alike. */
+/** Fields that versions have either individually or in common. */
 export type Shared = Pick<
   Version,
   "schema" | "subresources" | "additionalPrinterColumns" | "selectableFields"
 >;
 
 /**
- * The internal form of a definition, which is validated: what all versions have alike stands once, for all of
- * them, and errors are shown there (upstream's internal version, which is that of v1beta1).
+ * A definition as it is validated: fields that all versions share occur once, and errors have that path
+ * (upstream's internal version, which is that of v1beta1).
  */
 export interface InternalSpec {
   readonly shared: Shared;

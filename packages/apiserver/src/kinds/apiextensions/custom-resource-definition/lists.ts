@@ -1,12 +1,12 @@
 import type { FieldErrors } from "@dray/api/validation";
 import { itemsOf, propertyOf, type Schema, someSchema } from "../../../structural-schemas/schema.ts";
 
-/** The rules of the marks that say how lists and maps are merged: `x-kubernetes-list-type` and the like. */
+/** Validates the extensions for merging of lists and maps: `x-kubernetes-list-type` and the like. */
 export function checkLists(
   errors: FieldErrors,
   path: string,
   schema: Schema,
-  leniency: { readonly anySetItems: boolean; readonly anyMapKeys: boolean },
+  tolerance: { readonly anySetItems: boolean; readonly anyMapKeys: boolean },
 ): void {
   const { type = "" } = schema;
   const listType = schema["x-kubernetes-list-type"];
@@ -16,13 +16,14 @@ export function checkLists(
     errors.invalid(`${path}.x-kubernetes-preserve-unknown-fields`, false, "must be true or undefined");
   }
   if (mapType !== undefined) {
-    checkType(errors, path, type, "object", "map");
+    checkType(errors, path, type, { expected: "object", mark: "map" });
     if (mapType !== "atomic" && mapType !== "granular") {
       errors.notSupported(`${path}.x-kubernetes-map-type`, mapType, ["atomic", "granular"]);
     }
   }
-  if (listType !== undefined && type !== "array") checkType(errors, path, type, "array", "list");
-  else if (listType === "set" && !leniency.anySetItems) checkSetItems(errors, path, itemsOf(schema));
+  if (listType !== undefined && type !== "array")
+    checkType(errors, path, type, { expected: "array", mark: "list" });
+  else if (listType === "set" && !tolerance.anySetItems) checkSetItems(errors, path, itemsOf(schema));
   if (listType !== undefined && !["atomic", "set", "map"].includes(listType)) {
     errors.notSupported(`${path}.x-kubernetes-list-type`, listType, ["atomic", "set", "map"]);
   }
@@ -32,12 +33,17 @@ export function checkLists(
     else errors.invalid(`${path}.x-kubernetes-list-type`, listType, detail);
   }
   if (listType === "map") checkMapKeys(errors, path, schema, keys);
-  if (!leniency.anyMapKeys) checkMapItems(errors, path, schema);
+  if (!tolerance.anyMapKeys) checkMapItems(errors, path, schema);
 }
 
-function checkType(errors: FieldErrors, path: string, type: string, wanted: string, mark: string): void {
-  if (type === wanted) return;
-  const detail = `must be ${wanted} if x-kubernetes-${mark}-type is specified`;
+function checkType(
+  errors: FieldErrors,
+  path: string,
+  type: string,
+  { expected, mark }: { readonly expected: string; readonly mark: string },
+): void {
+  if (type === expected) return;
+  const detail = `must be ${expected} if x-kubernetes-${mark}-type is specified`;
   if (type === "") errors.required(`${path}.type`, detail);
   else errors.invalid(`${path}.type`, type, detail);
 }
@@ -49,7 +55,7 @@ function checkSetItems(errors: FieldErrors, path: string, items: Schema | undefi
     errors.invalid(`${path}.items.x-kubernetes-list-type`, listType, detail);
   }
   if (items?.type === "object" && items["x-kubernetes-map-type"] !== "atomic") {
-    // Upstream shows the type of the list here.
+    // Upstream prints the type of the list here.
     errors.invalid(`${path}.items.x-kubernetes-map-type`, listType ?? null, detail);
   }
 }
@@ -84,7 +90,7 @@ function checkMapKeys(errors: FieldErrors, path: string, schema: Schema, keys: r
   }
 }
 
-/** Items must be there, and have their keys: by their own or by default. */
+/** Items must have a schema, and their keys must be required or have a default. */
 function checkMapItems(errors: FieldErrors, path: string, schema: Schema): void {
   const items = itemsOf(schema);
   const listType = schema["x-kubernetes-list-type"];
@@ -100,8 +106,8 @@ function checkMapItems(errors: FieldErrors, path: string, schema: Schema): void 
     const property = propertyOf(items, key);
     if (property === undefined) continue;
     const where = `${path}.items.properties[${key}]`;
-    const given = items.required?.includes(key) || (property.default ?? null) !== null;
-    if (!given) {
+    const isPresent = items.required?.includes(key) || (property.default ?? null) !== null;
+    if (!isPresent) {
       const detail =
         "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
       errors.required(`${where}.default`, detail);
@@ -113,7 +119,7 @@ function checkMapItems(errors: FieldErrors, path: string, schema: Schema): void 
   }
 }
 
-/** Whether the stored schema breaks a rule already, which is then not held against a new one. */
+/** Reports whether the stored schema breaks a rule already; then the new one may, too. */
 export function breaksLists(schema: Schema, fresh: () => FieldErrors, rule: "set" | "map"): boolean {
   return someSchema(schema, (one) => {
     const errors = fresh();

@@ -1,64 +1,76 @@
 import type { FieldErrors } from "@dray/api/validation";
 import type { Schema } from "../../../structural-schemas/schema.ts";
 
-/** The most that one rule may be estimated to cost, and all of a schema together. */
-const ruleLimit = 10_000_000n;
-const schemaLimit = 100_000_000n;
+/** Maximum estimated cost of one rule, and of all rules of a schema together. */
+const maxRuleCost = 10_000_000n;
+const maxSchemaCost = 100_000_000n;
 const unlimited = 2n ** 64n - 1n;
 
-/** Adds up what the rules of one schema are estimated to cost. */
+interface ExpressionCost {
+  readonly name: "rule" | "messageExpression";
+  readonly cost: bigint;
+  /** The schema is unchanged. */
+  readonly unchanged: boolean;
+}
+
+/** Adds up the estimated costs of the rules of one schema. */
 export class RuleCosts {
   #total = 0n;
-  #dearest: { path: string; cost: bigint }[] = [];
+  #mostExpensive: { path: string; cost: bigint }[] = [];
 
-  /** Adds one expression at a path; one that costs too much by itself is refused, unless the schema is unchanged. */
-  add(errors: FieldErrors, path: string, name: string, cost: bigint, unchanged: boolean): void {
-    if (!unchanged && cost > ruleLimit)
-      errors.forbidden(path, tooDear(`estimated ${name} cost`, cost, ruleLimit));
+  /**
+   * Adds one expression at a path; an error if it exceeds the limit by itself, unless the schema is
+   * unchanged.
+   */
+  add(errors: FieldErrors, path: string, { name, cost, unchanged }: ExpressionCost): void {
+    if (!unchanged && cost > maxRuleCost)
+      errors.forbidden(path, tooExpensive(`estimated ${name} cost`, cost, maxRuleCost));
   }
 
   observe(path: string, cost: bigint): void {
     const total = this.#total + cost;
     this.#total = total > unlimited ? unlimited : total;
-    if (cost < schemaLimit / 100n) return;
-    this.#dearest.push({ path, cost });
-    this.#dearest.sort((a, b) => (a.cost > b.cost ? -1 : a.cost < b.cost ? 1 : 0));
-    this.#dearest = this.#dearest.slice(0, 4);
+    if (cost < maxSchemaCost / 100n) return;
+    this.#mostExpensive.push({ path, cost });
+    this.#mostExpensive.sort((a, b) => (a.cost > b.cost ? -1 : a.cost < b.cost ? 1 : 0));
+    this.#mostExpensive = this.#mostExpensive.slice(0, 4);
   }
 
   checkTotal(errors: FieldErrors, path: string): void {
-    if (this.#total <= schemaLimit) return;
-    for (const { path: where } of this.#dearest) {
+    if (this.#total <= maxSchemaCost) return;
+    for (const { path: where } of this.#mostExpensive) {
       errors.forbidden(
         where,
         "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema",
       );
     }
     const name = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
-    errors.forbidden(path, tooDear(name, this.#total, schemaLimit));
+    errors.forbidden(path, tooExpensive(name, this.#total, maxSchemaCost));
   }
 }
 
-function tooDear(name: string, cost: bigint, limit: bigint): string {
+function tooExpensive(name: string, cost: bigint, limit: bigint): string {
   const times = Number(cost) / Number(limit);
   const factor =
     times > 100 ? "more than 100x" : times < 1.5 ? `${times.toFixed(6)}x` : `${times.toFixed(1)}x`;
   return `${name} exceeds budget by factor of ${factor} (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)`;
 }
 
-/** How often a value can be in an object; undefined: as often as a request has room for it. */
+/**
+ * Maximum number of occurrences of a value in an object; undefined: limited only by the size of a request.
+ */
 export type Cardinality = bigint | undefined;
 
-/** How often what is directly below a schema can be there. */
+/** Returns the cardinality of values directly below a schema. */
 export function cardinalityBelow(schema: Schema, own: Cardinality): Cardinality {
   if (own === undefined) return undefined;
   const { type, additionalProperties, maxProperties, maxItems } = schema;
-  const most =
+  const maxCount =
     type === "object" && additionalProperties !== undefined ? maxProperties : type === "array" ? maxItems : 1;
-  return most === undefined ? undefined : times(own, BigInt(Math.max(0, Number(most))));
+  return maxCount === undefined ? undefined : times(own, BigInt(Math.max(0, Number(maxCount))));
 }
 
-/** The cost of an expression over a whole object. `minBytes`: the fewest that the value takes. */
+/** Returns the cost of an expression over a whole object. `minBytes`: minimum size of the value. */
 export function costOver(cost: bigint, cardinality: Cardinality, minBytes: number): bigint {
   return times(cost, cardinality ?? BigInt(Math.trunc((3 * 1024 * 1024) / (minBytes + 1))));
 }

@@ -1,64 +1,59 @@
-import { type FieldErrors as Errors, FieldErrors } from "@dray/api/validation";
+import type { FieldErrors as Errors } from "@dray/api/validation";
+import { FieldErrors } from "@dray/api/validation";
 import { fieldPath } from "../../../structural-schemas/field-path.ts";
 import { compileRules } from "../../../structural-schemas/rules/compile.ts";
-import {
-  type DeclaredType,
-  declaredType,
-  escapeName,
-} from "../../../structural-schemas/rules/declared-type.ts";
-import {
-  additionalOf,
-  isEmbedded,
-  itemsOf,
-  metaFields,
-  type Schema,
-} from "../../../structural-schemas/schema.ts";
+import type { DeclaredType } from "../../../structural-schemas/rules/declared-type.ts";
+import { declaredType, escapeName } from "../../../structural-schemas/rules/declared-type.ts";
+import type { Schema } from "../../../structural-schemas/schema.ts";
+import { additionalOf, isEmbedded, itemsOf, metaFields } from "../../../structural-schemas/schema.ts";
 import { goRule } from "./go-form.ts";
 import { checkLists } from "./lists.ts";
-import { type Cardinality, cardinalityBelow, costOver, RuleCosts } from "./rule-costs.ts";
+import type { Cardinality } from "./rule-costs.ts";
+import { cardinalityBelow, costOver, RuleCosts } from "./rule-costs.ts";
 import { hasUnsupported } from "./structural.ts";
 
-/** What is let through because the stored definition has it already. */
-export interface Leniency {
+/** Violations that are tolerated because the stored definition has them already. */
+export interface Tolerance {
   readonly anyType: boolean;
   readonly anySetItems: boolean;
   readonly anyMapKeys: boolean;
-  /** The schema has not changed: the costs of single rules are not checked again. */
+  /** The schema has not changed: costs of single rules are not checked again. */
   readonly unchanged: boolean;
 }
 
-/** Where a schema stands. */
+/** Position of a schema. */
 interface Place {
   readonly isRoot: boolean;
-  /** Why there may be no defaults here. */
+  /** Why defaults are not allowed here. */
   readonly noDefaults?: string;
   readonly insideMetadata: boolean;
-  /** The part of the schema below which old and new values cannot be told to belong together. */
+  /** The part of the schema below which old and new values cannot be correlated. */
   readonly uncorrelated?: string;
-  /** Undefined where rules are not looked at. */
+  /** Undefined where rules are not checked. */
   readonly rules?: RulePlace | undefined;
 }
 
 interface RulePlace {
   readonly cardinality: Cardinality;
-  /** The type that an expression above has already led to. */
+  /** The type that a rule of a parent has already computed. */
   readonly declared: () => DeclaredType | undefined;
 }
 
 const openAPITypes = ["array", "boolean", "integer", "number", "object", "string"];
 
-/**
- * The rules for schemas of custom resources beyond that of structure. `structural`: the schema is structural, so that
- * its expressions can be compiled.
- */
+export interface SchemaOptions extends Tolerance {
+  /** The schema is structural, so that its expressions can be compiled. */
+  readonly structural: boolean;
+}
+
+/** Validates schemas of custom resources, except for their structure. */
 export function checkSchema(
   errors: Errors,
   path: string,
   schema: Schema,
-  structural: boolean,
-  leniency: Leniency,
+  { structural, ...tolerance }: SchemaOptions,
 ): void {
-  const walk = new Walk(leniency);
+  const walk = new Walk(tolerance);
   const declared = lazily(() => declaredType(schema, true));
   const rules = structural ? { cardinality: 1n, declared } : undefined;
   walk.schema(schema, path, { isRoot: true, insideMetadata: false, rules });
@@ -67,14 +62,14 @@ export function checkSchema(
 }
 
 class Walk {
-  /** What is wrong with the schema itself, and with its expressions: those come last. */
+  /** Errors of the schema itself, and of its expressions, which come last. */
   readonly shape = new FieldErrors();
   readonly expressions = new FieldErrors();
   readonly costs = new RuleCosts();
-  readonly #leniency: Leniency;
+  readonly #tolerance: Tolerance;
 
-  constructor(leniency: Leniency) {
-    this.#leniency = leniency;
+  constructor(tolerance: Tolerance) {
+    this.#tolerance = tolerance;
   }
 
   schema(schema: Schema, path: string, place: Place): void {
@@ -87,16 +82,16 @@ class Walk {
       );
     }
     this.#below(schema, path, place);
-    checkLists(this.shape, path, schema, this.#leniency);
+    checkLists(this.shape, path, schema, this.#tolerance);
     this.#ruleFields(schema, path);
-    // Expressions can be compiled only where the schema has been found to be right.
+    // Expressions are compiled only if the schema is valid.
     if (this.shape.list.length === before) this.#compile(schema, path, place);
   }
 
   #unsupported(schema: Schema, path: string, place: Place): void {
     const { type = "" } = schema;
     const errors = this.shape;
-    if (type !== "" && !this.#leniency.anyType && !openAPITypes.includes(type)) {
+    if (type !== "" && !this.#tolerance.anyType && !openAPITypes.includes(type)) {
       errors.notSupported(`${path}.type`, type, openAPITypes);
     }
     if (schema.default !== undefined && schema.default !== null && place.noDefaults !== undefined) {
@@ -176,7 +171,7 @@ class Walk {
     }
   }
 
-  /** Rules, messages, reasons and paths as texts. */
+  /** Validates rules, messages, reasons and paths as texts. */
   #ruleFields(schema: Schema, path: string): void {
     const lines = /[\n\r]/;
     schema["x-kubernetes-validations"]?.forEach((rule, index) => {
@@ -200,7 +195,7 @@ class Walk {
         errors.invalid(at("fieldPath"), where, "must be non-empty if specified");
       }
       if (lines.test(where)) errors.invalid(at("fieldPath"), where, "must not contain line breaks");
-      // Without a structural schema there is nothing to look the path up in.
+      // Without a structural schema the path cannot be resolved.
       if (where !== "" && !hasUnsupported(schema) && typeof fieldPath(where, schema) === "string") {
         errors.invalid(at("fieldPath"), where, "must be a valid path");
       }
@@ -220,24 +215,19 @@ class Walk {
       );
       return;
     }
-    const { unchanged } = this.#leniency;
+    const { unchanged } = this.#tolerance;
     compileRules(schema, declared).forEach((compiled, index) => {
       const { rule } = compiled;
       const at = (field: string): string => `${where}[${index}].${field}`;
       const cost = costOver(compiled.maxCost, place.rules!.cardinality, declared.minBytes);
-      this.costs.add(errors, at("rule"), "rule", cost, unchanged);
+      this.costs.add(errors, at("rule"), { name: "rule", cost, unchanged });
       this.costs.observe(at("rule"), cost);
       if (compiled.error !== undefined) errors.invalid(at("rule"), goRule(rule), compiled.error);
       if (compiled.messageError !== undefined) {
         errors.invalid(at("messageExpression"), goRule(rule), compiled.messageError);
       } else if (compiled.message !== undefined) {
-        this.costs.add(
-          errors,
-          at("messageExpression"),
-          "messageExpression",
-          compiled.messageMaxCost,
-          unchanged,
-        );
+        const cost = compiled.messageMaxCost;
+        this.costs.add(errors, at("messageExpression"), { name: "messageExpression", cost, unchanged });
         this.costs.observe(at("messageExpression"), compiled.messageMaxCost);
       }
       if (compiled.usesOldSelf) {
@@ -253,7 +243,7 @@ class Walk {
   }
 }
 
-/** Reasons that a rule may give (FieldValueErrorReason). */
+/** Allowed reasons of a rule (FieldValueErrorReason). */
 const reasons = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
 
 function lazily<T>(make: () => T): () => T {

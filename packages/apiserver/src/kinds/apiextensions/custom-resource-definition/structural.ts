@@ -14,7 +14,7 @@ import {
 
 type Level = "root" | "item" | "field";
 
-/** What has no meaning in a structural schema at all; it is refused with a text of its own. */
+/** Reports fields that a structural schema never supports; they have an error message of their own. */
 export function hasUnsupported(schema: Schema): boolean {
   return someSchema(
     schema,
@@ -30,13 +30,13 @@ export function hasUnsupported(schema: Schema): boolean {
 }
 
 /**
- * What makes a schema structural: every part that is checked has a type of its own outside of allOf, anyOf, oneOf and
- * not (KEP-1002). In the order of the texts.
+ * Returns why a schema is not structural: every part that is specified has a type of its own outside of
+ * allOf, anyOf, oneOf and not (KEP-1002). Sorted by message.
  */
 export function structuralErrors(path: string, schema: Schema): FieldError[] {
   const errors = new FieldErrors();
   checkInvariants(errors, path, schema, "root");
-  checkComplete(errors, schema, schema, path, path);
+  checkComplete(errors, schema, schema, { schemaPath: path, path });
   return errors.list
     .map((error) => ({ error, text: fieldErrorText(error) }))
     .sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))
@@ -125,7 +125,7 @@ function checkMetadata(errors: FieldErrors, path: string, schema: Schema, level:
   }
 }
 
-/** `anyOf: [{type: integer}, {type: string}]`, the one alternative that may name types. */
+/** `anyOf: [{type: integer}, {type: string}]`, the only alternative that may have types. */
 function isIntOrStringAnyOf(anyOf: readonly Schema[] | undefined): boolean {
   return (
     anyOf?.length === 2 &&
@@ -164,7 +164,7 @@ function checkValidations(
   }
 }
 
-/** What the alternatives of a schema must not say, with the detail of the error. */
+/** Fields that alternatives of a schema must not have, with the detail of the error. */
 const forbidden: readonly (readonly [keyof Schema, string])[] = [
   ["type", "empty"],
   ["additionalProperties", "undefined"],
@@ -188,25 +188,30 @@ function checkNested(errors: FieldErrors, path: string, schema: Schema, skipAnyO
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     checkNested(errors, `${path}.properties[${name}]`, property);
   }
-  for (const [field, wanted] of forbidden) {
+  for (const [field, requirement] of forbidden) {
     const value = schema[field];
     const empty =
       value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
     if (empty || (value === false && field !== "default")) continue;
-    errors.forbidden(`${path}.${field}`, `must be ${wanted} to be structural`);
+    errors.forbidden(`${path}.${field}`, `must be ${requirement} to be structural`);
   }
   if (propertyOf(schema, "metadata") !== undefined) {
     errors.forbidden(`${path}.properties[metadata]`, "must not be specified in a nested context");
   }
 }
 
-/** Whatever an alternative checks must also be in the schema itself. */
+/** The paths of a schema, and of the corresponding one in an alternative. */
+interface NestedPaths {
+  readonly schemaPath: string;
+  readonly path: string;
+}
+
+/** Every field that an alternative constrains must also be in the schema itself. */
 function checkComplete(
   errors: FieldErrors,
   nested: Schema,
   schema: Schema | undefined,
-  schemaPath: string,
-  path: string,
+  { schemaPath, path }: NestedPaths,
 ): void {
   const alternatives: [string, Schema][] = [];
   if (nested.not !== undefined) alternatives.push(["not", nested.not]);
@@ -216,7 +221,7 @@ function checkComplete(
     });
   }
   for (const [name, one] of alternatives) {
-    checkNestedComplete(errors, one, schema, schemaPath, `${path}.${name}`);
+    checkNestedComplete(errors, one, schema, { schemaPath, path: `${path}.${name}` });
   }
 }
 
@@ -224,31 +229,23 @@ function checkNestedComplete(
   errors: FieldErrors,
   nested: Schema,
   schema: Schema | undefined,
-  schemaPath: string,
-  path: string,
+  { schemaPath, path }: NestedPaths,
 ): void {
   if (schema === undefined) {
     errors.required(schemaPath, `because it is defined in ${path}`);
     return;
   }
-  checkComplete(errors, nested, schema, schemaPath, path);
+  checkComplete(errors, nested, schema, { schemaPath, path });
+  const at = (below: string): NestedPaths => ({
+    schemaPath: `${schemaPath}${below}`,
+    path: `${path}${below}`,
+  });
   const items = itemsOf(nested);
-  if (items !== undefined) {
-    checkNestedComplete(errors, items, itemsOf(schema), `${schemaPath}.items`, `${path}.items`);
-  }
+  if (items !== undefined) checkNestedComplete(errors, items, itemsOf(schema), at(".items"));
   for (const [name, property] of Object.entries(nested.properties ?? {})) {
-    const below = `.properties[${name}]`;
-    checkNestedComplete(
-      errors,
-      property,
-      propertyOf(schema, name),
-      `${schemaPath}${below}`,
-      `${path}${below}`,
-    );
+    checkNestedComplete(errors, property, propertyOf(schema, name), at(`.properties[${name}]`));
   }
   const additional = additionalOf(nested);
-  if (additional !== undefined) {
-    const below = ".additionalProperties";
-    checkNestedComplete(errors, additional, additionalOf(schema), `${schemaPath}${below}`, `${path}${below}`);
-  }
+  if (additional !== undefined)
+    checkNestedComplete(errors, additional, additionalOf(schema), at(".additionalProperties"));
 }

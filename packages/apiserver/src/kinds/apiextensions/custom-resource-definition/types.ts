@@ -14,10 +14,10 @@ export interface Definition extends KubeObject {
 
 export type { CustomResourceDefinitionNames as Names, CustomResourceDefinitionVersion as Version };
 
-/** The condition of that type is there and says True. */
+/** Reports whether the condition of that type has the status True. */
 export function isTrue(definition: Definition, type: string): boolean {
   return definition.status?.conditions?.some((one) => one.type === type && one.status === "True") ?? false;
 }
 
-/** Definitions are deleted after their objects: this name holds them back (apiextensions.k8s.io/v1). */
+/** Finalizer of definitions: they are deleted after their objects (apiextensions.k8s.io/v1). */
 export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";

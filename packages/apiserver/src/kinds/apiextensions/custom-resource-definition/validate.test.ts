@@ -34,7 +34,7 @@ function definition(spec: object, version: object = {}, more: object = {}): Defi
 const plain = { type: "object" };
 const schemaAt = "spec.validation.openAPIV3Schema.properties[spec]";
 
-/** Of the schema of spec, without the path to it. */
+/** Returns the errors of the schema of spec, without its path. */
 const refused = (spec: object): string[] =>
   texts(validateDefinition(definition(spec))).map((text) => text.replace(schemaAt, "@"));
 
@@ -93,7 +93,7 @@ test("patterns and rules must compile, and rules must be cheap", () => {
   );
 });
 
-test("columns, subresources and selectable fields must lead somewhere", () => {
+test("paths of columns, subresources and selectable fields must exist", () => {
   const version = {
     additionalPrinterColumns: [{ name: "a", type: "text", jsonPath: "x" }],
     subresources: { scale: { specReplicasPath: ".x", statusReplicasPath: ".status.x" } },
@@ -110,7 +110,7 @@ test("columns, subresources and selectable fields must lead somewhere", () => {
   );
 });
 
-test("webhooks that convert must be reachable", () => {
+test("conversion webhooks must have an address", () => {
   const webhook = (clientConfig: object): string[] =>
     texts(
       validateDefinition(
@@ -131,7 +131,7 @@ test("webhooks that convert must be reachable", () => {
   assert.match(webhook({}).join(), /exactly one of url or service is required/);
 });
 
-test("versions in which objects are stored stay, and so does the group", () => {
+test("stored versions cannot be removed, and the group is immutable", () => {
   const stored = { ...definition(plain), status: { storedVersions: ["v0", "v1"] } } as unknown as Definition;
   assert.match(
     texts(validateDefinitionUpdate(stored, definition(plain))).join(),

@@ -9,7 +9,7 @@ import { type Definition, isTrue } from "./types.ts";
 import { checkColumns, checkDeprecation, checkSubresources } from "./version-rules.ts";
 import { checkerOf } from "./version-schema.ts";
 
-/** What is wrong with a new definition, its metadata aside (apiextensions.k8s.io validation). */
+/** Validates a new definition without its metadata (apiextensions.k8s.io validation). */
 export function validateDefinition(definition: Definition): FieldErrors {
   const errors = new FieldErrors();
   checkSpec(errors, definition);
@@ -19,7 +19,7 @@ export function validateDefinition(definition: Definition): FieldErrors {
   return errors;
 }
 
-/** What is wrong with a definition that is to replace a stored one, which may be wrong in the same way. */
+/** Validates a definition that replaces a stored one; violations of the stored one are tolerated. */
 export function validateDefinitionUpdate(definition: Definition, old: Definition): FieldErrors {
   const errors = new FieldErrors();
   checkSpec(errors, definition, old);
@@ -36,7 +36,7 @@ export function validateDefinitionUpdate(definition: Definition, old: Definition
   return errors;
 }
 
-/** What is wrong with a new status. */
+/** Validates a new status. */
 export function validateDefinitionStatus(definition: Definition): FieldErrors {
   const errors = new FieldErrors();
   checkNames(errors, "status.acceptedNames", definition.status?.acceptedNames);
@@ -85,7 +85,7 @@ function checkSpec(errors: FieldErrors, definition: Definition, old?: Definition
     errors.invalid("spec.versions", goVersions(versions), "must contain unique version names");
   }
   if (versions.filter((version) => version.storage).length !== 1) {
-    // Whether there is an empty list or none is not known any more.
+    // Empty and absent lists cannot be distinguished any more.
     const shown = versions.length === 0 ? null : goVersions(versions);
     errors.invalid("spec.versions", shown, "must have exactly one version marked as storage version");
   }

@@ -2,7 +2,7 @@ import type { CustomResourceColumnDefinition, CustomResourceSubresources } from 
 import type { FieldErrors } from "@dray/api/validation";
 import type { Version } from "./types.ts";
 
-/** What is said of a version that is deprecated. */
+/** Validates the deprecation warning of a version. */
 export function checkDeprecation(errors: FieldErrors, path: string, version: Version): void {
   const { deprecated, deprecationWarning: warning } = version;
   if (warning === undefined) return;
@@ -42,7 +42,7 @@ export function checkColumns(
   });
 }
 
-/** A path of names behind dots; true if it is one. */
+/** Validates a path of names behind dots; true if it is valid. */
 function checkDotPath(errors: FieldErrors, path: string, value: string): boolean {
   if (value.startsWith(".")) return true;
   errors.invalid(path, value, "must be a simple json path starting with .");

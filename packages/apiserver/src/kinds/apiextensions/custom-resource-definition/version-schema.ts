@@ -5,11 +5,11 @@ import { type Schema, someSchema } from "../../../structural-schemas/schema.ts";
 import { checkDefaults } from "./default-values.ts";
 import { goSchema } from "./go-form.ts";
 import { breaksLists } from "./lists.ts";
-import { checkSchema, type Leniency } from "./schema-rules.ts";
+import { checkSchema, type Tolerance } from "./schema-rules.ts";
 import { hasUnsupported, structuralErrors } from "./structural.ts";
 import type { Definition, Version } from "./types.ts";
 
-/** Judges the schemas of one definition, and what must be in them. */
+/** Validates the schemas of one definition, and the objects in them. */
 export interface SchemaChecker {
   schema(
     path: string,
@@ -28,7 +28,7 @@ export interface SchemaChecker {
 const schemasOf = (definition: Definition): Schema[] =>
   definition.spec.versions.flatMap(({ schema }) => schema?.openAPIV3Schema ?? []);
 
-/** Checks schemas; what the stored definition breaks already is not held against the new one. */
+/** Returns a schema checker; violations of the stored definition are tolerated. */
 export function checkerOf(
   errors: FieldErrors,
   definition: Definition,
@@ -49,7 +49,8 @@ export function checkerOf(
       if (schema === undefined) return;
       const stored = versionOf(old, name);
       const unchanged = stored !== undefined && sameValue(stored.schema, versionOf(definition, name)?.schema);
-      checkVersionSchema(errors, `${path}.openAPIV3Schema`, schema, status, {
+      checkVersionSchema(errors, `${path}.openAPIV3Schema`, schema, {
+        status,
         anyType,
         anySetItems,
         anyMapKeys,
@@ -60,14 +61,17 @@ export function checkerOf(
       if (fields === undefined || fields.length === 0) return;
       const stored = versionOf(old, name || definition.spec.versions[0]?.name)?.selectableFields ?? [];
       const mayBeMany = stored.length > maxSelectable && sameValue(stored, fields);
-      checkSelectable(errors, `${path}.selectableFields`, fields, validation?.openAPIV3Schema, mayBeMany);
+      checkSelectable(errors, `${path}.selectableFields`, fields, {
+        schema: validation?.openAPIV3Schema,
+        mayBeMany,
+      });
     },
   };
 }
 
 const known = new Set(["array", "boolean", "integer", "number", "object", "string"]);
 
-/** The only fields at the root of a schema where there is a status subresource, by the names of Go. */
+/** The only allowed fields at the root of a schema with a status subresource, by their names in Go. */
 const rootFields = new Map<string, string>(
   "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations"
     .split(" ")
@@ -80,12 +84,16 @@ function jsonName(name: string): string {
   return name[0]!.toLowerCase() + name.slice(1);
 }
 
+interface VersionOptions extends Tolerance {
+  /** The version has a status subresource. */
+  readonly status: boolean;
+}
+
 function checkVersionSchema(
   errors: FieldErrors,
   path: string,
   schema: Schema,
-  status: boolean,
-  leniency: Leniency,
+  { status, ...tolerance }: VersionOptions,
 ): void {
   if (status) {
     if ((schema.type ?? "") !== "" && schema.type !== "object") {
@@ -107,7 +115,7 @@ function checkVersionSchema(
     for (const each of own.list) errors.list.push(each);
     sound = own.list.length === 0;
   }
-  checkSchema(errors, path, schema, sound, leniency);
+  checkSchema(errors, path, schema, { ...tolerance, structural: sound });
 }
 
 const maxSelectable = 8;
@@ -116,8 +124,7 @@ function checkSelectable(
   errors: FieldErrors,
   path: string,
   fields: readonly SelectableField[],
-  schema: Schema | undefined,
-  mayBeMany: boolean,
+  { schema, mayBeMany }: { readonly schema: Schema | undefined; readonly mayBeMany: boolean },
 ): void {
   if (schema === undefined) return;
   const seen = new Set<string>();

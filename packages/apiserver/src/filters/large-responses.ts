@@ -2,8 +2,8 @@ import { isLongRunning } from "../request/long-running.ts";
 import type { Filter } from "./call.ts";
 import type { FilterParts } from "./parts.ts";
 
-/** Makes the bytes of a large answer while its request still has a seat. In process, answers are objects. */
-export function withLargeAnswers({ largeWork }: Pick<FilterParts, "largeWork">): Filter {
+/** Encodes a large response while its request still has a seat. In process, responses are objects. */
+export function withLargeResponses({ largeWork }: Pick<FilterParts, "largeWork">): Filter {
   return (next) => async (call) => {
     const { request, info } = call;
     const response = await next(call);
