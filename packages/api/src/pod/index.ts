@@ -1,4 +1,4 @@
-/** Rules about pods that several components apply: each stands here once. */
+/** Rules about pods that several components apply. */
 export { type Amounts, amountsOf, listOf } from "../values/amounts.ts";
 export { podClaimName } from "./claims.ts";
 export { canRestartAll, isSidecar, restartsAfter, restartsAllAfter, sidecarsOf } from "./containers.ts";
