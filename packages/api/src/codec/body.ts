@@ -20,20 +20,20 @@ export interface RawBody {
   readonly typed: boolean;
   /** An object of the type as it is stored: parts that the tree has of it need not be read again. */
   readonly known?: object;
-  /** The bytes that were read, for error messages. Where they are given, nobody else uses `tree`. */
+  /** The bytes that were read, for error messages. If they are given, `tree` is used nowhere else. */
   readonly bytes?: Uint8Array;
 }
 
 let protobuf: typeof import("./protobuf/envelope.ts") | undefined;
 let yaml: typeof import("../yaml/yaml.ts") | undefined;
 
-/** Reads the first document of a YAML text, in its own time. Rejects with YAMLError. */
+/** Reads the first document of a YAML text, asynchronously. Rejects with YAMLError. */
 export type ReadYAML = (text: string) => Promise<YAMLTree>;
 
 /**
- * Reads bytes of that media type into a tree; `version` is the release whose fields are known, `apiVersion` and
- * `kind` are what is expected: protobuf need not say it. `readYAML` reads YAML in place of `parseYAML`. Throws 400
- * BadRequest.
+ * Reads bytes of that media type into a tree; `version` is the release whose fields are known, `apiVersion`
+ * and `kind` are what is expected: protobuf may leave them out. `readYAML` reads YAML in place of
+ * `parseYAML`. Throws 400 BadRequest.
  */
 export async function readBody(
   bytes: Uint8Array,
@@ -55,7 +55,7 @@ export async function readBody(
     } catch (error) {
       if (error instanceof UnknownKindError)
         throw unknownKind(error.kind, error.apiVersion, bare ? undefined : kind);
-      // Go says no more of bytes that end too early.
+      // Go's message is shorter for bytes that end too early.
       if (error instanceof DecodeError)
         throw refuse(error.message.replace(/^proto: (unexpected EOF).*/, "$1"));
       throw error;
@@ -80,12 +80,12 @@ export async function readBody(
   }
 }
 
-/** The group of the options of requests: what is wrong with these is said without saying what they should be. */
+/** The group of request options: error messages about them do not name the expected kind. */
 const optionsGroup = "meta.k8s.io";
 
 const noKind = (why: string): string => `couldn't get version/kind; json parse error: ${why}`;
 
-/** What is not even an object of some kind: `why`, and how it begins. */
+/** The error of a body that is not an object of any kind: `why`, and its first bytes. */
 export function unrecognized(kind: string, why: string, bytes: Uint8Array): StatusError {
   return StatusError.of(
     "BadRequest",
@@ -101,13 +101,13 @@ function summary(bytes: Uint8Array): string {
   return bytes.length > 30 ? `${shown} ...` : shown;
 }
 
-/** The error of a tree whose `kind` or `apiVersion` is no text; undefined if both are. */
+/** The error of a tree whose `kind` or `apiVersion` is not a string; undefined if both are. */
 export function kindProblem(tree: unknown): string | undefined {
   const why = kindUnknown(tree);
   return why === undefined ? undefined : noKind(why);
 }
 
-/** Why the kind of a tree cannot be told, in Go's words; undefined if it can. */
+/** Why the kind of a tree cannot be read, in Go's words; undefined if it can. */
 function kindUnknown(tree: unknown): string | undefined {
   const form = (value: unknown): string =>
     Array.isArray(value)
@@ -140,7 +140,7 @@ export interface DecodedBody {
 
 const schemeName = '"pkg/runtime/scheme.go:111"';
 
-/** What cannot become what is expected. */
+/** The error of an object that cannot be converted to the expected kind. */
 function unhandled(kind: string, version: string, expected: string | undefined, why: string): StatusError {
   const what =
     expected === undefined
@@ -156,8 +156,8 @@ function unknownKind(kind: string, apiVersion: string, expected: string | undefi
 }
 
 /**
- * Reads a tree as an object of `kind`. Missing `kind` and `apiVersion` are taken from it; others are refused. Throws
- * 400 BadRequest in kube-apiserver's words. `version` is the release whose fields are known.
+ * Reads a tree as an object of `kind`. Missing `kind` and `apiVersion` are taken from it; others are refused.
+ * Throws 400 BadRequest in kube-apiserver's words. `version` is the release whose fields are known.
  */
 export function decodeBody(raw: RawBody, kind: KindRow, version?: string): DecodedBody {
   const { tree, duplicates, typed, known, bytes = new Uint8Array() } = raw;

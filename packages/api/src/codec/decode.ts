@@ -14,18 +14,23 @@ export interface Decoded {
 }
 
 export interface DecodeOptions {
-  /** Empty lists and maps that are always written become null, as in an object that was stored and read again. */
+  /**
+   * Empty lists and maps that are always written become null, as in an object that was stored and read again.
+   */
   readonly stored?: boolean;
-  /** An object read before as the same type: what the tree shares with it, in the same place, is copied unread. */
+  /**
+   * An object read before as the same type: what the tree shares with it, in the same place, is copied
+   * unread.
+   */
   readonly known?: object | undefined;
   /** The caller gives the tree away: parts of it that need no change may become parts of the object. */
   readonly owned?: boolean;
 }
 
 /**
- * Reads an untyped tree as a struct type of the schema: checks the types of values, reports unknown and duplicate
- * fields, and brings quantities, times and what Go leaves out into the form that the API server writes. `version` is
- * the release whose fields are known, all if absent. Throws DecodeError.
+ * Reads an untyped tree as a struct type of the schema: checks the types of values, reports unknown and
+ * duplicate fields, and brings quantities, times and what Go leaves out into the form that the API server
+ * writes. `version` is the release whose fields are known, all if absent. Throws DecodeError.
  */
 export function decodeAs(
   tree: unknown,

@@ -111,7 +111,10 @@ test("decodeProtobuf reads or refuses real bytes with bytes changed, cut off or 
   assert.ok(read > 100, `${read} of the changed objects were read`);
 });
 
-/** False for numbers beyond a float: Go refuses them, JSON.parse makes them Infinity, which is written as null. */
+/**
+ * False for numbers beyond a float: Go refuses them, JSON.parse makes them Infinity, which is written as
+ * null.
+ */
 function writable(value: unknown): boolean {
   if (typeof value === "object" && value !== null) return Object.values(value).every(writable);
   return typeof value !== "number" || Number.isFinite(value);

@@ -2,12 +2,18 @@ import { kindRows } from "../schema/table.ts";
 import { kindOf } from "../schema/types.ts";
 import registeredKinds from "./registered-kinds.json" with { type: "json" };
 
-/** Kinds that kube-apiserver can decode and the schema table does not have, by apiVersion; most are not served. */
+/**
+ * Kinds that kube-apiserver can decode and the schema table does not have, by apiVersion; most are not
+ * served.
+ */
 const beside: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(registeredKinds).map(([apiVersion, kinds]) => [apiVersion, kinds.split(" ")]),
 );
 
-/** Known in every version. Upstream: staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/register.go, AddToGroupVersion */
+/**
+ * Known in every version. Upstream: staging/src/k8s.io/apimachinery/pkg/apis/meta/v1/register.go,
+ * AddToGroupVersion
+ */
 const inEveryVersion = new Set([
   "CreateOptions",
   "DeleteOptions",
@@ -19,7 +25,7 @@ const inEveryVersion = new Set([
 ]);
 /** Known whatever the version. */
 const unversioned = new Set(["APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"]);
-/** Groups whose kinds another scheme has. */
+/** Groups whose kinds are registered in another scheme. */
 const elsewhere = new Set(["apiextensions.k8s.io", "apiregistration.k8s.io", "metrics.k8s.io"]);
 /** Kinds without a list of their own. */
 const unlisted =
@@ -54,17 +60,17 @@ const moved: Readonly<Record<string, string>> = {
   "events.k8s.io/Event": "",
 };
 
-/** The group that a kind belongs to, of those that it has had. */
+/** The group that a kind belongs to now: some kinds have moved. */
 export function homeGroup(group: string, kind: string): string {
   return moved[`${group}/${kind}`] ?? group;
 }
 
-/** The Go package of the types of a group that are of no version. */
+/** The Go package of a group's internal types, which have no version. */
 function internalPackage(group: string): string {
   return group === "" || group === "events.k8s.io" ? "core" : group.split(".", 1)[0]!;
 }
 
-/** Why a registered kind is not taken: it is decoded, and cannot be made what is expected. */
+/** Why a registered kind is rejected: it is decoded, and cannot be converted to the expected kind. */
 export function unknownConversion(
   version: string,
   kind: string,

@@ -3,7 +3,7 @@ import { encodeJSON, escapeAsGo } from "../json/json.ts";
 /** Texts of frozen values that many objects share, so that each is written out once. */
 const texts = new WeakMap<object, string>();
 
-/** Remembers the JSON text of a value that nobody changes any more. */
+/** Remembers the JSON text of a value that is not changed any more. */
 export function rememberText(value: object, text: string): void {
   texts.set(value, text);
 }
@@ -15,8 +15,9 @@ export function rememberedText(value: object): string | undefined {
 type Tree = Readonly<Record<string, unknown>>;
 
 /**
- * JSON text of an object or a list of objects, as `encodeJSON` has it, with Go's escapes and with managedFields as the last
- * of the metadata. Field sets whose text is remembered are not looked into: they are half of most objects.
+ * JSON text of an object or a list of objects, as `encodeJSON` has it, with Go's escapes and with
+ * managedFields as the last of the metadata. Field sets whose text is remembered are not looked into: they
+ * are half of most objects.
  */
 export function encodeObject(value: object): string {
   return escapeAsGo(objectText(value));

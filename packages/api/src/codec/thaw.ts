@@ -1,7 +1,10 @@
 import { setKey } from "../json/parser.ts";
 import { rememberedText } from "./text.ts";
 
-/** A copy to change. Frozen strings, numbers and bytes are shared, and so is what many objects share (`rememberText`). */
+/**
+ * A copy to change. Frozen strings, numbers and bytes are shared, and so is what many objects share
+ * (`rememberText`).
+ */
 export function thaw<T>(value: T): T {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
   if (Array.isArray(value)) return value.map(thaw) as T;

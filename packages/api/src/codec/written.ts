@@ -3,12 +3,12 @@ import { zeroScalars } from "../schema/table.ts";
 import type { Field, FieldType, ScalarName, StructType } from "../schema/types.ts";
 import { noteEmpty } from "./empty.ts";
 
-/** Whether that release has the field; all have it if none is named. */
+/** Whether the release has the field; true if no release is given. */
 export function served(field: Field, version: string | undefined): boolean {
   return version === undefined || isInRelease(version, field.marks);
 }
 
-/** The value of a type that nobody has set, as Go writes it. */
+/** The unset value of a type, as Go writes it. */
 export function zeroOf(type: FieldType, version?: string): unknown {
   switch (type.form) {
     case "list":
@@ -67,9 +67,9 @@ export function writtenForm(struct: StructType, version: string | undefined): Wr
 }
 
 /**
- * Adds to `object` the fields that are set, and those that Go writes all the same, in the order of the schema. `values`
- * has the value of each field of the form at its index; undefined: unset. `stored`: as the object is once it has been
- * stored and read again.
+ * Adds to `object` the fields that are set, and those that Go writes all the same, in the order of the
+ * schema. `values` has the value of each field of the form at its index; undefined: unset. `stored`: as the
+ * object is once it has been stored and read again.
  */
 export function finish(
   form: WrittenForm,
@@ -92,7 +92,7 @@ export function finish(
   return object;
 }
 
-/** Whether Go writes a field that nobody has set. */
+/** Whether Go writes the field if it is unset. */
 function isAlwaysWritten({ marks, type }: Field): boolean {
   if (marks.omit === "never") return marks.pointer || type.form !== "struct" || !isFree(type.struct);
   if (marks.pointer || marks.omit === "zero") return false;
@@ -106,7 +106,7 @@ function isFree({ anyJSON, alternatives }: StructType): boolean {
 }
 
 function writtenValue({ marks, type }: Field, value: unknown, stored: boolean): unknown {
-  // Storing loses the difference between an empty list and none.
+  // Storing loses the difference between an empty list and a missing one.
   if (stored && marks.omit === "never" && !marks.pointer && (type.form === "list" || type.form === "map")) {
     return isZero(value, type) ? null : value;
   }

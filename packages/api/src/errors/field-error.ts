@@ -19,7 +19,9 @@ export interface FieldError {
   readonly type: FieldErrorType;
   /** `spec.devices.requests[0].name` */
   readonly path: string;
-  /** What follows the type after a colon, already as text (strings quoted); absent where the form has none. */
+  /**
+   * What follows the type after a colon, already as text (strings quoted); absent where the form has none.
+   */
   readonly value?: string;
   readonly detail: string;
 }

@@ -4,9 +4,9 @@ import { type FieldError, fieldErrorMessage, fieldErrorText } from "./field-erro
 import { StatusError } from "./status-error.ts";
 
 /**
- * Characters of field errors that an answer has about: what comes after is left out. Kubernetes has no such limit, and
- * answers a request of 2 MiB with 200 MiB where each of many values is told all that it may be; nobody reads beyond
- * the first thousands of errors, and those are here.
+ * Maximum number of characters of field errors in a response, roughly; errors beyond it are left out.
+ * Kubernetes has no such limit, and answers a request of 2 MiB with 200 MiB where each of many values lists
+ * what is accepted. The first thousands of errors are kept.
  */
 export const maxErrorText = 2 ** 20;
 
@@ -19,7 +19,10 @@ function withinLimit(errors: readonly FieldError[]): readonly FieldError[] {
   return end < 0 ? errors : errors.slice(0, end + 1);
 }
 
-/** 422 `<Kind> "<name>" is invalid: ...`, one cause for each field error. `given`: undefined where none is given yet. */
+/**
+ * 422 `<Kind> "<name>" is invalid: ...`, one cause for each field error. `given`: undefined where none is
+ * given yet.
+ */
 export function invalid(
   kind: { readonly group: string; readonly kind: string },
   given: string | undefined,

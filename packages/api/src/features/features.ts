@@ -1,10 +1,10 @@
 /**
- * Kubernetes releases and feature gates: which gate a release knows, and its default there
+ * Kubernetes releases and feature gates: which gates a release has, and their defaults
  * (pkg/features of kubernetes/kubernetes).
  */
 import { otherGateState, otherGates } from "./other-gates.ts";
 
-/** The releases whose rules Dray knows, oldest first. */
+/** The supported releases, oldest first. */
 export const kubernetesVersions = ["1.34", "1.35", "1.36", "1.37"] as const;
 export type KubernetesVersion = (typeof kubernetesVersions)[number];
 export const newestKubernetesVersion: KubernetesVersion = "1.37";
@@ -14,7 +14,7 @@ export function minorOf(version: string): number {
   return Number(version.split(".")[1]);
 }
 
-/** Whether a release is within `since` and `until`, both included; what names none is in all. */
+/** Whether a release is within `since` and `until`, both included; without either it is in all. */
 export function isInRelease(
   version: string,
   { since, until }: { readonly since?: string | undefined; readonly until?: string | undefined },
@@ -25,15 +25,15 @@ export function isInRelease(
   );
 }
 
-/** A version or gate that is unknown, or a setting that is not allowed; the message says what would be. */
+/** An unknown version or gate, or a setting that is not allowed. The message says what is accepted. */
 export class FeatureError extends Error {
   override readonly name = "FeatureError";
 }
 
-/** A gate that the release does not know. */
+/** A gate that the release does not have. */
 export class UnknownGateError extends FeatureError {
   readonly gate: string;
-  /** All that the release knows. */
+  /** All gates of the release. */
   readonly known: readonly string[];
 
   constructor(gate: string, version: KubernetesVersion, known: readonly string[], accepted: string) {
@@ -43,7 +43,9 @@ export class UnknownGateError extends FeatureError {
   }
 }
 
-/** Reads `1.36`, `v1.36` or `1.36.3`; nothing is the newest. Throws FeatureError with the list of versions. */
+/**
+ * Reads `1.36`, `v1.36` or `1.36.3`; nothing is the newest. Throws FeatureError with the list of versions.
+ */
 export function parseKubernetesVersion(text?: string): KubernetesVersion {
   if (text === undefined || text === "") return newestKubernetesVersion;
   const minor = /^v?([0-9]+\.[0-9]+)(\.[0-9]+)?$/.exec(text)?.[1];
@@ -55,8 +57,8 @@ export function parseKubernetesVersion(text?: string): KubernetesVersion {
 }
 
 /**
- * Stage of a gate in a release: `A` alpha, off; `B` beta, on; `b` beta, off; `G` stable, on; `L` stable and locked on;
- * `-` unknown to that release.
+ * Stage of a gate in a release: `A` alpha, off; `B` beta, on; `b` beta, off; `G` stable, on; `L` stable and
+ * locked on; `-` unknown to that release.
  */
 type Stage = "A" | "B" | "b" | "G" | "L" | "-";
 
@@ -104,7 +106,7 @@ const gates = {
   MutatingAdmissionPolicy: "bbGG",
 } as const satisfies Readonly<Record<string, string>>;
 
-/** Of these what is not built, or cannot be switched off: nothing asks for their state. */
+/** Gates without an effect: not implemented, or always on. */
 const gatesWithoutEffect: readonly FeatureGate[] = ["WorkloadAwarePreemption"];
 
 export type FeatureGate = keyof typeof gates;
@@ -125,9 +127,9 @@ const needs: Partial<Record<FeatureGate, readonly FeatureGate[]>> = {
 /** The feature gates of one cluster. */
 export interface Features {
   readonly version: KubernetesVersion;
-  /** False for gates that the release does not know. */
+  /** False for gates that the release does not have. */
   enabled(gate: FeatureGate): boolean;
-  /** Every gate that the release knows and Dray has, with its state, for display. */
+  /** The state of every gate that both the release and Dray have, for display. */
   readonly states: ReadonlyMap<FeatureGate, boolean>;
   /** The gates that the user set although they change nothing in Dray. */
   readonly withoutEffect: readonly string[];
@@ -137,7 +139,7 @@ function stageOf(gate: FeatureGate, version: KubernetesVersion): Stage {
   return gates[gate].charAt(kubernetesVersions.indexOf(version)) as Stage;
 }
 
-/** True for the gates that Dray knows, whatever the release. */
+/** Whether Dray has the gate, in any release. */
 export function isFeatureGate(name: string): name is FeatureGate {
   return Object.hasOwn(gates, name);
 }
@@ -186,7 +188,7 @@ function checkOther(name: string, value: boolean, version: KubernetesVersion): v
 
 /**
  * The gates of a release with what the user set; `AllAlpha` and `AllBeta` stand for every gate of that stage.
- * Throws FeatureError for a gate that the release does not know, and for a locked one that is set otherwise.
+ * Throws FeatureError for a gate that the release does not have, and for a locked gate with another value.
  */
 export function featuresOf(
   version: KubernetesVersion = newestKubernetesVersion,

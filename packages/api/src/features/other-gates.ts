@@ -1,9 +1,14 @@
 /**
- * Feature gates of the Kubernetes components that change nothing in Dray, so that command lines that set them work.
- * Upstream: test/compatibility_lifecycle/reference/versioned_feature_list.yaml of 1.34.1, 1.35.0, 1.36.3 and 1.37.1
+ * Feature gates of the Kubernetes components that change nothing in Dray, so that command lines that set them
+ * work.
+ * Upstream: test/compatibility_lifecycle/reference/versioned_feature_list.yaml of 1.34.1, 1.35.0, 1.36.3 and
+ * 1.37.1
  */
 
-/** One character a release, oldest first: `.` can be set, `T` locked to true, `F` locked to false, `-` unknown. */
+/**
+ * One character a release, oldest first: `.` can be set, `T` locked to true, `F` locked to false, `-`
+ * unknown.
+ */
 const gates: Readonly<Record<string, string>> = {
   "---.": `
     APIServerWebhookAuthenticationToken AtomicWriteVolumeUserFields
@@ -121,7 +126,7 @@ const states = new Map(
   ),
 );
 
-/** What the release at this index allows for the gate; undefined if no release of the table knows it. */
+/** What the release at this index allows for the gate; undefined if no release has it. */
 export function otherGateState(
   name: string,
   release: number,
@@ -131,7 +136,7 @@ export function otherGateState(
   return state === "." ? "settable" : state === "T" ? "locked on" : state === "F" ? "locked off" : "unknown";
 }
 
-/** The names of those that the release at this index knows. */
+/** The names of the gates of the release at this index. */
 export function otherGates(release: number): string[] {
   return [...states].filter(([, releases]) => releases.charAt(release) !== "-").map(([name]) => name);
 }

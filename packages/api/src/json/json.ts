@@ -5,8 +5,9 @@ import { parseJSON } from "./parser.ts";
 const longDigits = /\d{16}/;
 
 /**
- * Reads JSON that a program has written. Whole numbers that a double cannot hold are bigints. Throws a SyntaxError.
- * What a client sends is read by `parseJSON` of @dray/api/codec, which tells more of the text, and slower.
+ * Reads JSON that a program has written. Whole numbers that a double cannot hold are bigints. Throws a
+ * SyntaxError. What a client sends is read by `parseJSON` of @dray/api/codec, which keeps more of the text,
+ * and is slower.
  */
 export function decodeJSON(text: string): unknown {
   return longDigits.test(text) ? parseJSON(text) : JSON.parse(text);
@@ -27,8 +28,8 @@ export function encodeJSON(value: unknown, indent = 0): string {
 const escapedByGo = /[<>&\u2028\u2029]/g;
 
 /**
- * Escapes JSON text as Go's encoding/json does. Clients compare the bytes of raw JSON, as kube-controller-manager does with
- * the data of a ControllerRevision.
+ * Escapes JSON text as Go's encoding/json does. Clients compare the bytes of raw JSON, as
+ * kube-controller-manager does with the data of a ControllerRevision.
  */
 export function escapeAsGo(json: string): string {
   // A replacement without a match copies nothing. Outside of strings JSON has none of these characters.

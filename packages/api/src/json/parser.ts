@@ -12,11 +12,11 @@ export class JSONError extends SyntaxError {
   }
 }
 
-/** Deepest nesting, as in Go's encoding/json. */
-const deepest = 10_000;
+/** Maximum depth, as in Go's encoding/json. */
+const maxDepth = 10_000;
 /**
- * Maximum length of a whole number: a longer one is refused as out of range at once, since a bigint of millions of
- * digits takes seconds to read and to write. No field holds so large a number.
+ * Maximum length of a whole number: a longer one is refused as out of range at once, since a bigint of
+ * millions of digits takes seconds to read and to write. No field holds so large a number.
  */
 const maxWholeLength = 1001;
 
@@ -24,7 +24,10 @@ type Entry = readonly [key: string, value: unknown];
 const entries = new WeakMap<object, readonly Entry[]>();
 const literals = new WeakMap<object, ReadonlyMap<string | number, string>>();
 
-/** The keys and values of an object as its text has them, repeated keys included; undefined if none is repeated. */
+/**
+ * The keys and values of an object as its text has them, repeated keys included; undefined if none is
+ * repeated.
+ */
 export function repeatedEntries(object: object): readonly Entry[] | undefined {
   return entries.get(object);
 }
@@ -41,8 +44,8 @@ export function duplicateKeys(object: object): readonly string[] {
 }
 
 /**
- * The text of a number in that list or object where the number does not tell it: `1.0`, `1e3`. Go reads neither as a
- * whole number, and keeps the second as a quantity.
+ * The text of a number in that list or object where the number does not tell it: `1.0`, `1e3`. Go reads
+ * neither as a whole number, and keeps the second as a quantity.
  */
 export function literalOf(container: object, key: string | number): string | undefined {
   return literals.get(container)?.get(key);
@@ -50,7 +53,7 @@ export function literalOf(container: object, key: string | number): string | und
 
 const texts = new WeakMap<object, string>();
 
-/** The text of an object or list that has blanks between its parts; undefined for one that is compact. */
+/** The text of an object or list with blanks between its parts; undefined for compact text. */
 export function looseText(value: object): string | undefined {
   return texts.get(value);
 }
@@ -63,8 +66,8 @@ export function setKey(object: Record<string, unknown>, key: string, value: unkn
 }
 
 /**
- * Reads JSON: whole numbers beyond 2^53 become bigints, `__proto__` is a key like any other, repeated keys and the
- * text of other numbers are noted. Throws JSONError.
+ * Reads JSON: whole numbers beyond 2^53 become bigints, `__proto__` is a key like any other, repeated keys
+ * and the text of other numbers are noted. Throws JSONError.
  */
 export function parseJSON(text: string): unknown {
   return new Parser(text).parse();
@@ -221,7 +224,7 @@ class Parser {
   }
 
   #open(): void {
-    if (++this.#depth > deepest) this.#fail("exceeded max depth");
+    if (++this.#depth > maxDepth) this.#fail("exceeded max depth");
     this.#at++;
   }
 
@@ -301,7 +304,7 @@ class Parser {
   }
 }
 
-/** Of a character's UTF-8: Go's reader knows bytes only. */
+/** The first byte of a character in UTF-8: Go's reader works on bytes. */
 function firstByte(code: number): number {
   return code < 0x80 ? code : (Buffer.from(String.fromCodePoint(code))[0] ?? code);
 }

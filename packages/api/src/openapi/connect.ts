@@ -15,7 +15,10 @@ export interface Connection {
   readonly namespaced: boolean;
 }
 
-/** The operations of a subresource that passes requests on: whatever the method, the answer is not of this server. */
+/**
+ * The operations of a subresource that passes requests on: whatever the method, the answer is not of this
+ * server.
+ */
 export function connectOperations(connection: Connection, suffix = ""): JSONObject {
   const { name, parent, options, identity, namespaced } = connection;
   const methods = name === "proxy" ? proxied : ["get", "post"];

@@ -13,8 +13,9 @@ const preservesKey = "x-kubernetes-preserve-unknown-fields";
 const embeddedKey = "x-kubernetes-embedded-resource";
 
 /**
- * The definition of a custom resource in Swagger 2.0. It is made from the schema in its CustomResourceDefinition, not
- * from the published schema of OpenAPI v3, which has more fields and requires more.
+ * The definition of a custom resource in Swagger 2.0. It is made from the schema in its
+ * CustomResourceDefinition, not from the published schema of OpenAPI v3, which has more fields and requires
+ * more.
  *
  * Upstream: apiextensions-apiserver, pkg/controller/openapi/builder/builder.go, buildKubeNative
  */
@@ -62,7 +63,7 @@ function converted(schema: JSONObject): JSONObject {
   if (!open && isObject(items)) made["items"] = converted(items);
   if (isObject(additionalProperties)) made["additionalProperties"] = converted(additionalProperties);
   const { type } = schema;
-  // kubectl knows no list without items, and no object that has more than its fields.
+  // kubectl supports neither lists without items nor objects with fields beyond the listed ones.
   const untyped =
     schema["nullable"] === true ||
     (type === "array" && made["items"] === undefined) ||

@@ -1,8 +1,8 @@
 /**
  * Short descriptions of types and fields, as `kubectl explain` and `/openapi/v3` show them.
  *
- * The data files are keyed by `GROUP/Type` without the version, then by field. `""` is the type itself, `@like` names
- * a type whose fields are described the same way, and `*` holds fields that every kind has.
+ * The data files are keyed by `GROUP/Type` without the version, then by field. `""` is the type itself,
+ * `@like` names a type whose fields are described the same way, and `*` holds fields that every kind has.
  */
 import { typeRows } from "../schema/table.ts";
 import apiregistration from "./descriptions/apiregistration.json" with { type: "json" };
@@ -58,7 +58,9 @@ function inlinedDescription(type: string, field: string): string | undefined {
   return undefined;
 }
 
-/** `resource/v1.Device` is described as `resource/Device` is: versions of a type differ in their fields only. */
+/**
+ * `resource/v1.Device` is described as `resource/Device` is: versions of a type differ in their fields only.
+ */
 function withoutVersion(type: string): string {
   return type.replace(/\/v[^.]*\./, "/");
 }

@@ -22,8 +22,9 @@ export interface OpenAPIDocument extends JSONObject {
 }
 
 /**
- * The OpenAPI v3 document of one group and version, as a Kubernetes API server has it at `/openapi/v3/apis/G/V`:
- * paths for every verb, and the schemas of all types that they reach. The same request gives the same document.
+ * The OpenAPI v3 document of one group and version, as a Kubernetes API server has it at
+ * `/openapi/v3/apis/G/V`: paths for every verb, and the schemas of all types that they reach. The same
+ * request gives the same document.
  */
 export function openAPIDocument(request: OpenAPIRequest): OpenAPIDocument {
   const { group, version, kubernetesVersion } = request;

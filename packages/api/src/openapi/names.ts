@@ -1,4 +1,7 @@
-/** The name of a table's type in OpenAPI documents: its Go package from the domain down (`io.k8s.api.core.v1.Pod`). */
+/**
+ * The name of a table's type in OpenAPI documents: its Go package from the domain down
+ * (`io.k8s.api.core.v1.Pod`).
+ */
 export function schemaName(type: string): string {
   const slash = type.indexOf("/");
   const group = type.slice(0, slash);

@@ -7,7 +7,7 @@ import { pathParameter, prettyParameter, queryParameters } from "./parameters.ts
 import type { OpenAPIResource } from "./resources.ts";
 import type { SchemaSet } from "./schemas.ts";
 
-/** The paths of one group and version. Which types they speak of enters the schemas. */
+/** The paths of one group and version. The types that they use are added to the schemas. */
 export class PathSet {
   readonly #release: string;
   readonly #group: string;
@@ -82,7 +82,7 @@ export class PathSet {
     });
   }
 
-  /** What is below a proxy has a path of its own. */
+  /** Adds the path below a proxy, which is a path of its own. */
   #connectPaths(
     row: KindRow,
     path: string,

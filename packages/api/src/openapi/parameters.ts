@@ -3,8 +3,8 @@ import { type Field, structType } from "../schema/types.ts";
 import type { JSONObject } from "./json.ts";
 
 /**
- * The query parameters that an options type stands for: its fields that fit into a query, in the order of their
- * names. Fields behind a feature gate are left out: no gate of options is on by default.
+ * The query parameters that an options type stands for: its fields that fit into a query, in the order of
+ * their names. Fields behind a feature gate are left out: no gate of options is on by default.
  */
 export function queryParameters(
   types: readonly string[],

@@ -4,8 +4,8 @@ import type { CustomSchema } from "./schemas.ts";
 export interface OpenAPISubresource {
   readonly name: string;
   /**
-   * The kind that it speaks, which may be of another group (`Scale`, `Eviction`), or that of the options of a
-   * connection (`PodExecOptions`): no object is spoken there.
+   * The kind of its objects, which may be of another group (`Scale`, `Eviction`), or the options of a
+   * connection (`PodExecOptions`), which has no objects.
    */
   readonly row: KindRow | { readonly options: string };
   readonly verbs: readonly string[];
@@ -15,6 +15,6 @@ export interface OpenAPIResource {
   readonly row: KindRow;
   readonly verbs: readonly string[];
   readonly subresources: readonly OpenAPISubresource[];
-  /** Of a kind that the table lacks. */
+  /** Set for a kind that the table lacks. */
   readonly custom?: CustomSchema;
 }

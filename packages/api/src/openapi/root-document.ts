@@ -9,7 +9,7 @@ interface Root {
   readonly description: string;
   readonly operationId: string;
   readonly tag: string;
-  /** The type of the answer, as the table names it; text where there is none. */
+  /** The type of the answer, as the table names it; undefined: text. */
   readonly type?: string;
   readonly forms: readonly string[];
 }
@@ -68,8 +68,8 @@ const versionSchema: JSONObject = {
 };
 
 /**
- * The OpenAPI v3 document of a path that is not about one group and version: one of `fixedDocuments`, or `apis/GROUP`.
- * The same request gives the same document.
+ * The OpenAPI v3 document of a path that is not about one group and version: one of `fixedDocuments`, or
+ * `apis/GROUP`. The same request gives the same document.
  */
 export function rootDocument(name: string, kubernetesVersion: string): OpenAPIDocument {
   const root = fixed[name] ?? groupRoot(name.slice("apis/".length));

@@ -105,7 +105,9 @@ export class SchemaSet {
     return this.#once(sharedNames[name], sharedSchemas[name]);
   }
 
-  /** A reference to the list of a kind. Every list has the same shape, so no list type is asked of the table. */
+  /**
+   * A reference to the list of a kind. Every list has the same shape, so no list type is asked of the table.
+   */
   list(row: KindRow): JSONObject {
     const custom = this.#custom.get(row.type)?.custom;
     const listKind = custom?.listKind ?? `${row.kind}List`;
@@ -304,14 +306,17 @@ function defaultOf({ type, marks }: Field): JSONValue | undefined {
   return marks.omit === "never" ? zeroOf(type) : undefined;
 }
 
-/** The zero value of what is no pointer, as Go has it; undefined for types that have no default of their own. */
+/** Go's zero value of a field that is not a pointer; undefined for types without a default of their own. */
 function zeroOf(type: FieldType): JSONValue | undefined {
   if (type.form === "scalar") return builtins[type.name]?.zero;
   if (type.form !== "struct") return undefined;
   return type.struct.anyJSON || type.struct.alternatives !== undefined ? undefined : {};
 }
 
-/** The table has defaults as JSON, or as `ref(Name)` of a Go constant whose value it does not know: those are left out. */
+/**
+ * The table has defaults as JSON, or as `ref(Name)` of a Go constant whose value it does not know: those are
+ * left out.
+ */
 function tableDefault(type: FieldType, text: string): JSONValue | undefined {
   if (text.startsWith("ref(")) return undefined;
   const value = JSON.parse(text) as JSONValue;

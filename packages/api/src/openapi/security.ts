@@ -1,6 +1,6 @@
 import type { JSONObject } from "./json.ts";
 
-/** How requests say who sends them, as both versions of OpenAPI write it. */
+/** How requests authenticate, in the form of both versions of OpenAPI. */
 export const securitySchemes: JSONObject = {
   BearerToken: {
     type: "apiKey",

@@ -1,6 +1,9 @@
 import type { JSONObject, JSONValue } from "./json.ts";
 
-/** What a field of the model holds: a message by its name, a wrapper, or a scalar. `any` is any value, as YAML text. */
+/**
+ * What a field of the model holds: a message by its name, a wrapper, or a scalar. `any` is any value, as YAML
+ * text.
+ */
 type Kind =
   | "string"
   | "boolean"

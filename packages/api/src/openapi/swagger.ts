@@ -5,9 +5,9 @@ import { sharedNames } from "./names.ts";
 import { securitySchemes } from "./security.ts";
 
 /**
- * All documents of a server as one of Swagger 2.0, which older clients read (`/openapi/v2`): its schemas have no
- * alternatives and no defaults, a schema that may be null or hold anything is open, and a reference may have a
- * description beside it. `customKinds` are all custom resources in the documents.
+ * All documents of a server as one of Swagger 2.0, which older clients read (`/openapi/v2`): its schemas have
+ * no alternatives and no defaults, a schema that may be null or hold anything is open, and a reference may
+ * have a description beside it. `customKinds` are all custom resources in the documents.
  */
 export function swaggerDocument(
   documents: readonly OpenAPIDocument[],

@@ -1,8 +1,8 @@
 import type { Pod, PodResourceClaim } from "../generated/core/v1.ts";
 
 /**
- * The name of the claim that an entry of `spec.resourceClaims` stands for: undefined while it has not been created
- * from its template yet, null where the status says that none is needed.
+ * The name of the claim that an entry of `spec.resourceClaims` stands for: undefined while it has not been
+ * created from its template yet, null if the status says that no claim is needed.
  *
  * Upstream: k8s.io/dynamic-resource-allocation/resourceclaim, Name.
  */

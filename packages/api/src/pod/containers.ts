@@ -1,9 +1,9 @@
 import type { Container, PodSpec } from "../generated/core/v1.ts";
 
 /**
- * Whether an init container is a sidecar (KEP-753): one that goes on running beside the others. `restartPolicyRules`
- * and the other policies of a container (KEP-5307) do not make a sidecar. Not for containers of `spec.containers`,
- * which may have the policy `Always` too.
+ * Whether an init container is a sidecar (KEP-753): one that goes on running beside the others.
+ * `restartPolicyRules` and the other policies of a container (KEP-5307) do not make a sidecar. Not for
+ * containers of `spec.containers`, which may have the policy `Always` too.
  *
  * Upstream: pkg/api/v1/pod/util.go, IsRestartableInitContainer.
  */
@@ -17,11 +17,12 @@ export function sidecarsOf(spec: Pick<PodSpec, "initContainers">): Container[] {
 }
 
 /**
- * Whether a container that ended with `exitCode` is started again: by the first of its rules that matches, else by its
- * own policy, else by the pod's. For init containers that are no sidecars it holds after a failure only: one that
- * succeeded is done.
+ * Whether a container that ended with `exitCode` is started again: by the first of its rules that matches,
+ * else by its own policy, else by the pod's. For init containers other than sidecars it applies after a
+ * failure only: one that succeeded is done.
  *
- * The action `RestartAllContainers` is for `restartsAllAfter`: here such a rule falls back to the container's policy.
+ * The action `RestartAllContainers` is for `restartsAllAfter`: here such a rule falls back to the container's
+ * policy.
  *
  * Upstream: pkg/api/v1/pod/util.go, ContainerShouldRestart (KEP-5307).
  */
@@ -39,8 +40,8 @@ export function restartsAfter(
 }
 
 /**
- * Whether the end of a container with `exitCode` restarts all containers of its pod in place: the first of its rules that
- * matches says so.
+ * Whether the end of a container with `exitCode` restarts all containers of its pod in place: the first of
+ * its rules that matches says so.
  *
  * Upstream: pkg/kubelet/container/helpers.go, ShouldAllContainersRestart (KEP-5532).
  */

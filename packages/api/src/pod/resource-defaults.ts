@@ -9,11 +9,11 @@ type List = Record<string, string>;
 const isHugePages = (name: string): boolean => name.startsWith("hugepages-");
 
 /**
- * Completes what a pod asks for as a whole by what its containers do (KEP-2837): limits of huge pages, then requests,
- * and from 1.37 on limits where all containers have one.
+ * Completes what a pod asks for as a whole by what its containers do (KEP-2837): limits of huge pages, then
+ * requests, and from 1.37 on limits where all containers have one.
  *
- * Until 1.36 a default, so that it comes before admission; from 1.37 on the server does it after admission has added
- * its containers (PodLevelResourcesFixDefaulting).
+ * Until 1.36 a default, so that it comes before admission; from 1.37 on the server does it after admission
+ * has added its containers (PodLevelResourcesFixDefaulting).
  *
  * Upstream: pkg/apis/core/v1/defaults.go, defaultPodRequests; pkg/api/pod/util.go, DefaultPodLevelResources.
  */

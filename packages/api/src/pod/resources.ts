@@ -17,13 +17,16 @@ export type ResourceSide = "requests" | "limits";
 /** What counts; by default the containers of the spec, what the pod says of itself, and overhead. */
 export interface PodResourceOptions {
   /**
-   * Counts also what the node reports while containers are resized (KEP-1287), by the rules of this release: the
-   * largest of what is wanted, allocated and actuated.
+   * Counts also what the node reports while containers are resized (KEP-1287), by the rules of this release:
+   * the largest of what is wanted, allocated and actuated.
    */
   readonly useStatus?: KubernetesVersion;
   /** With `useStatus`: also what the node reports of the pod as a whole (KEP-5419); from 1.36 on. */
   readonly usePodStatus?: boolean;
-  /** Counts what the devices of its claims take of the node (KEP-5517): `status.nodeAllocatableResourceClaimStatuses`. */
+  /**
+   * Counts what the devices of its claims take of the node (KEP-5517):
+   * `status.nodeAllocatableResourceClaimStatuses`.
+   */
   readonly useClaims?: boolean;
   /** False: without the overhead of the pod's runtime class. */
   readonly overhead?: boolean;
@@ -41,7 +44,10 @@ export function isPodLevelResource(name: string): boolean {
   return name === "cpu" || name === "memory" || name.startsWith("hugepages-");
 }
 
-/** Whether the pod itself says what it takes, so that its containers need not. Upstream: IsPodLevelResourcesSet. */
+/**
+ * Whether the pod itself says what it takes, so that its containers need not. Upstream:
+ * IsPodLevelResourcesSet.
+ */
 export function hasPodLevelResources({ spec }: Pick<Pod, "spec">): boolean {
   return names(spec?.resources?.requests).concat(names(spec?.resources?.limits)).some(isPodLevelResource);
 }
@@ -52,8 +58,8 @@ export function hasPodLevelRequests({ spec }: Pick<Pod, "spec">): boolean {
 }
 
 /**
- * What a pod requests: its containers and sidecars together, or the most that is taken while it starts (KEP-753); what
- * it requests as a whole in their place (KEP-2837); and its overhead.
+ * What a pod requests: its containers and sidecars together, or the most that is taken while it starts
+ * (KEP-753); what it requests as a whole in their place (KEP-2837); and its overhead.
  * Upstream: k8s.io/component-helpers/resource/helpers.go, PodRequests.
  */
 export function podRequests(pod: PodResourceFields, options: PodResourceOptions = {}): Amounts {
@@ -63,7 +69,7 @@ export function podRequests(pod: PodResourceFields, options: PodResourceOptions 
   return total;
 }
 
-/** What a pod may use at most. Overhead counts only where there is a limit. Upstream: PodLimits. */
+/** The limits of a pod. Overhead counts only where there is a limit. Upstream: PodLimits. */
 export function podLimits(pod: PodResourceFields, options: PodResourceOptions = {}): Amounts {
   const total = containerTotal(pod, "limits", options);
   if (hasPodLevelResources(pod)) setPodLevel(total, pod, "limits", options);
@@ -75,7 +81,10 @@ export function podLimits(pod: PodResourceFields, options: PodResourceOptions = 
   return total;
 }
 
-/** The part of it that follows from containers. Upstream: AggregateContainerRequests, AggregateContainerLimits. */
+/**
+ * The part of it that follows from containers. Upstream: AggregateContainerRequests,
+ * AggregateContainerLimits.
+ */
 export function containerTotal(
   pod: PodResourceFields,
   side: ResourceSide,
@@ -92,8 +101,8 @@ export function containerTotal(
 }
 
 /**
- * Adds what the devices of claims take. A limit only where the spec has one, but for huge pages, which are never
- * overcommitted. Upstream: addDRANodeAllocatableClaimResources, addDRANodeAllocatableLimits.
+ * Adds what the devices of claims take. A limit only where the spec has one, but for huge pages, which are
+ * never overcommitted. Upstream: addDRANodeAllocatableClaimResources, addDRANodeAllocatableLimits.
  */
 function withClaims(total: Amounts, { status }: PodResourceFields, side: ResourceSide): Amounts {
   const add = (name: string, text: string | undefined, times = 1): void => {
@@ -114,7 +123,9 @@ function withClaims(total: Amounts, { status }: PodResourceFields, side: Resourc
 const claimStatuses = (status: PodResourceFields["status"]): readonly NodeAllocatableResourceClaimStatus[] =>
   status?.nodeAllocatableResourceClaimStatuses ?? [];
 
-/** Node resources that the devices of claims consume for one container. Upstream: GetContainerDRAAllocations. */
+/**
+ * Node resources that the devices of claims consume for one container. Upstream: GetContainerDRAAllocations.
+ */
 export function claimsOfContainer({ status }: Pick<Pod, "status">, container: string): Amounts {
   const total: Amounts = new Map();
   const add = (name: string, text: string | undefined): void => {
@@ -146,10 +157,10 @@ function largestOfEach(pod: PodResourceFields, side: ResourceSide): ContainerAmo
     const wanted = amountsOf(container.resources?.[side]);
     const status = statuses.get(container.name);
     if (!status?.resources || (init && !isSidecar(container))) return wanted;
-    const most: Amounts = infeasible ? new Map() : wanted;
-    raiseTo(most, amountsOf(status.resources[side]));
-    if (side === "requests") raiseTo(most, amountsOf(status.allocatedResources));
-    return most;
+    const max: Amounts = infeasible ? new Map() : wanted;
+    raiseTo(max, amountsOf(status.resources[side]));
+    if (side === "requests") raiseTo(max, amountsOf(status.allocatedResources));
+    return max;
   };
 }
 
@@ -163,13 +174,13 @@ function largestTotal(
   const infeasible = isResizeInfeasible(pod);
   const statuses = statusesOf(pod);
   const wanted: ContainerAmounts = ({ resources }) => amountsOf(resources?.[side]);
-  const most: Amounts = infeasible ? new Map() : claimed(sum(wanted));
+  const max: Amounts = infeasible ? new Map() : claimed(sum(wanted));
   const whole = usePodStatus ? pod.status : undefined;
   const actuated = whole?.resources?.[side];
   if (actuated && (side === "limits" || whole?.allocatedResources)) {
-    raiseTo(most, amountsOf(actuated));
-    if (side === "requests") raiseTo(most, amountsOf(whole?.allocatedResources));
-    return most;
+    raiseTo(max, amountsOf(actuated));
+    if (side === "requests") raiseTo(max, amountsOf(whole?.allocatedResources));
+    return max;
   }
   /** The first list that the node has reported for a container, else what the container is about to get. */
   const known = (container: Container, ...lists: (List | undefined)[]): Amounts =>
@@ -177,19 +188,19 @@ function largestTotal(
   const allocated = ({ name }: Container): List | undefined =>
     side === "requests" ? statuses.get(name)?.allocatedResources : undefined;
   raiseTo(
-    most,
+    max,
     sum((container) =>
       known(container, statuses.get(container.name)?.resources?.[side], allocated(container)),
     ),
   );
   // Of what the node reports only this lacks the claims.
-  if (side === "requests") raiseTo(most, claimed(sum((container) => known(container, allocated(container)))));
-  return most;
+  if (side === "requests") raiseTo(max, claimed(sum((container) => known(container, allocated(container)))));
+  return max;
 }
 
 type List = Readonly<Record<string, string>>;
 
-/** The sum over containers and sidecars, or the most that is taken while the pod starts. */
+/** The sum over containers and sidecars, or the maximum while the pod starts. */
 function aggregate(spec: PodSpec, amounts: ContainerAmounts): Amounts {
   const total: Amounts = new Map();
   // A required list that is missing is read as null.

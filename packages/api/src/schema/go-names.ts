@@ -5,8 +5,8 @@ import type { Field, FieldType, ScalarName } from "./types.ts";
 let named: ReadonlyMap<string, string> | undefined;
 
 /**
- * How Go names the type of a field, `v1.Protocol`, where `type` is what its text holds of it: a list of known values
- * has the name of its type; other named types are in go-types.json.
+ * Go's name of the type of a field: `v1.Protocol`. A list of known values has the name of its type; other
+ * named types are in go-types.json.
  */
 export function goTypeOf({ id, marks, type }: Field): string {
   named ??= new Map(Object.entries(goTypes).flatMap(([name, ids]) => ids.map((id) => [id, name] as const)));

@@ -56,7 +56,7 @@ export interface FieldMarks {
 /** A field as the data files have it: JSON name, protobuf number (0: not in protobuf), type, marks. */
 export type FieldRow = readonly [name: string, number: number, type: string, marks?: FieldMarks];
 
-/** How Go writes a scalar that nobody has set: null for those that are not here. */
+/** The zero values of scalars, as Go writes them; null for the others. */
 export const zeroScalars: ReadonlyMap<string, string | number | boolean> = new Map<
   string,
   string | number | boolean

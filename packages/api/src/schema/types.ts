@@ -37,7 +37,10 @@ export interface Field {
   readonly type: FieldType;
 }
 
-/** A struct type: made on first use, fields resolved on first use, so that a kind costs nothing until it is met. */
+/**
+ * A struct type: made on first use, fields resolved on first use, so that a kind costs nothing until it is
+ * met.
+ */
 export class StructType {
   /** `core/v1.PodSpec` */
   readonly name: string;

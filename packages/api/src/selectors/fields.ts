@@ -41,7 +41,10 @@ function unescapeValue(text: string): string {
 
 const escapeValue = (value: string): string => value.replace(/[\\,=]/g, (character) => `\\${character}`);
 
-/** Reads the query parameter `fieldSelector`: `a=b,c!=d`; `\` escapes `,` `=` `\` in a value. Throws SelectorError. */
+/**
+ * Reads the query parameter `fieldSelector`: `a=b,c!=d`; `\` escapes `,` `=` `\` in a value. Throws
+ * SelectorError.
+ */
 export function parseFieldSelector(text: string): FieldSelection {
   const terms = (text.match(/(?:\\[\s\S]?|[^,\\])+/g) ?? []).sort();
   const all = terms.map((term): FieldRequirement => {

@@ -13,7 +13,7 @@ export interface LabelRequirement {
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Not a selector: the message is what the API server answers (400 BadRequest). */
+/** Not a selector. The message is the API server's (400 BadRequest). */
 export class SelectorError extends Error {
   override readonly name = "SelectorError";
 }
@@ -105,7 +105,7 @@ function checkKey(key: string, path = "<nil>"): void {
   }
 }
 
-/** What is wrong with the number of values. */
+/** Why the number of values is invalid. */
 const countProblems: Partial<Record<LabelOperator, (count: number) => string | undefined>> = {
   in: (count) => (count === 0 ? "for 'in', 'notin' operators, values set can't be empty" : undefined),
   notin: (count) => (count === 0 ? "for 'in', 'notin' operators, values set can't be empty" : undefined),
@@ -116,7 +116,7 @@ const countProblems: Partial<Record<LabelOperator, (count: number) => string | u
 };
 
 /**
- * What is wrong with a requirement; `path` stands before the names of its fields.
+ * Why a requirement is invalid; `path` precedes the names of its fields.
  * Upstream: k8s.io/apimachinery/pkg/labels/selector.go, NewRequirement.
  */
 export function requirementProblems({ key, operator, values }: LabelRequirement, path = ""): string[] {

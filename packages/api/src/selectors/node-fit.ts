@@ -4,8 +4,9 @@ import { matchLabels } from "./labels.ts";
 import { type NodeTest, readLazily, type SelectableNode } from "./node-selector.ts";
 
 /**
- * Reads `nodeSelector` and the required node affinity of a pod: whether they let it run on a node. A malformed term of
- * the affinity matches nothing and is no error: scheduler, kubelet and DaemonSet controller go on with the others.
+ * Reads `nodeSelector` and the required node affinity of a pod: whether they let it run on a node. A
+ * malformed term of the affinity matches nothing, and is not an error: scheduler, kubelet and DaemonSet
+ * controller use the others.
  * Upstream: k8s.io/component-helpers/scheduling/corev1/nodeaffinity, RequiredNodeAffinity.
  */
 export function readNodeAffinity(spec: Pick<PodSpec, "nodeSelector" | "affinity">): NodeTest {
@@ -34,9 +35,9 @@ export function untolerated(
 }
 
 /**
- * Whether a pod's toleration tolerates a node's taint: an empty key every key, an empty effect every effect (core/v1
- * Toleration). The API server stores comparisons of numbers only with the gate TaintTolerationComparisonOperators
- * (KEP-5471).
+ * Whether a pod's toleration tolerates a node's taint: an empty key every key, an empty effect every effect
+ * (core/v1 Toleration). The API server stores comparisons of numbers only with the gate
+ * TaintTolerationComparisonOperators (KEP-5471).
  */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
   if (toleration.effect && toleration.effect !== taint.effect) return false;

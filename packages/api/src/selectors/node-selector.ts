@@ -19,7 +19,7 @@ import {
   requirementProblems,
 } from "./labels.ts";
 
-/** A node selector that cannot be read; the message names what is wrong, and where. */
+/** An invalid node selector. The message says what is wrong, and where. */
 export class NodeSelectorError extends Error {
   override readonly name = "NodeSelectorError";
 }
@@ -31,8 +31,8 @@ export type SelectableNode = Pick<Node, "metadata">;
 export type NodeTest = (node: SelectableNode) => boolean;
 
 /**
- * Reads a selector for many nodes: one of its terms must hold; a term without requirements holds for no node. Throws
- * NodeSelectorError where any term is malformed, even one that is not needed (NewNodeSelector).
+ * Reads a selector for many nodes: one of its terms must hold; a term without requirements holds for no node.
+ * Throws NodeSelectorError where any term is malformed, even one that is not needed (NewNodeSelector).
  */
 export function readNodeSelector(selector: NodeSelector): NodeTest {
   const terms = readTerms(selector);
@@ -45,15 +45,18 @@ export function matchesNodeSelector(selector: NodeSelector, node: SelectableNode
   return readNodeSelector(selector)(node);
 }
 
-/** The same of a pod's affinity: a malformed term holds for no node, and the others still count (LazyErrorNodeSelector). */
+/**
+ * The same of a pod's affinity: a malformed term holds for no node, and the others still count
+ * (LazyErrorNodeSelector).
+ */
 export function readLazily(selector: NodeSelector): NodeTest {
   const terms = readTerms(selector).filter(({ problems }) => problems.length === 0);
   return (node) => terms.some((term) => matches(term, node));
 }
 
 /**
- * Reads preferences: the sum of the weights of those that a node meets. Throws NodeSelectorError where any of them is
- * malformed; those without weight are not read (PreferredSchedulingTerms).
+ * Reads preferences: the sum of the weights of those that a node meets. Throws NodeSelectorError where any of
+ * them is malformed; those without weight are not read (PreferredSchedulingTerms).
  */
 export function readNodePreferences(
   preferences: readonly PreferredSchedulingTerm[],

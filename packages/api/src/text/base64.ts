@@ -1,4 +1,4 @@
-/** The byte at which Go's decoder finds that a text is no base64; undefined if it is. */
+/** The byte at which Go's decoder rejects a text as base64; undefined if it is valid. */
 export function wrongBase64(text: string): number | undefined {
   const compact = text.replace(/[\r\n]/g, "");
   const good = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;

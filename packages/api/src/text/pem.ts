@@ -7,7 +7,9 @@ export interface PemBlock {
   readonly block: string;
 }
 
-/** The PEM blocks of a text, each up to the first end of its type, in a time that grows with the text alone. */
+/**
+ * The PEM blocks of a text, each up to the first end of its type, in a time that grows with the text alone.
+ */
 export function* pemBlocks(pem: string): Generator<PemBlock> {
   const ends = new Map<string, number[]>();
   for (const { index, 1: type } of pem.matchAll(/-----END ([^-\n]*)-----/g)) {
@@ -31,8 +33,8 @@ export function* pemBlocks(pem: string): Generator<PemBlock> {
 }
 
 /**
- * The content of a block: base64 without headers and white space. Undefined where it is not base64; Go's decoder passes
- * over such a block.
+ * The content of a block: base64 without headers and white space. Undefined where it is not base64; Go's
+ * decoder passes over such a block.
  */
 export function pemContent({ body }: PemBlock): string | undefined {
   const lines = body.split("\n");

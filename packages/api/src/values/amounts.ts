@@ -16,7 +16,7 @@ export function listOf(amounts: Amounts): Record<string, string> {
   return Object.fromEntries([...amounts].map(([name, quantity]) => [name, quantity.toString()]));
 }
 
-/** Adds to `sum` what `more` has. */
+/** Adds the amounts in `more` to `sum`. */
 export function addTo(sum: Amounts, more: Amounts): void {
   for (const [name, quantity] of more) {
     const before = sum.get(name);
@@ -24,15 +24,15 @@ export function addTo(sum: Amounts, more: Amounts): void {
   }
 }
 
-/** Raises what is in `most` to what is in `other`, where that is more. */
-export function raiseTo(most: Amounts, other: Amounts): void {
+/** Sets each amount in `max` to the one in `other` if that is larger. */
+export function raiseTo(max: Amounts, other: Amounts): void {
   for (const [name, quantity] of other) {
-    const before = most.get(name);
-    if (before === undefined || quantity.compare(before) > 0) most.set(name, quantity);
+    const before = max.get(name);
+    if (before === undefined || quantity.compare(before) > 0) max.set(name, quantity);
   }
 }
 
-/** What `after` has more than `before`; what became less counts as nothing, because only a controller gives back. */
+/** The increases from `before` to `after`. A decrease counts as nothing: only a controller gives back. */
 export function growth(after: Amounts, before: Amounts): Amounts {
   const more: Amounts = new Map();
   for (const [name, quantity] of after) {

@@ -1,4 +1,6 @@
-/** Durations as Go's package time reads and writes them: `1h15m30.918s`. Numbers are nanoseconds in 64 bits. */
+/**
+ * Durations as Go's package time reads and writes them: `1h15m30.918s`. Numbers are nanoseconds in 64 bits.
+ */
 import { quotedTime } from "../text/quoted.ts";
 
 const units: ReadonlyMap<string, bigint> = new Map([
@@ -20,8 +22,8 @@ export class DurationError extends Error {
 }
 
 /**
- * Returns nanoseconds. Throws DurationError. Upstream: time.ParseDuration, to the bit, but that parts of 2^63 ns each do
- * not overflow to zero.
+ * Returns nanoseconds. Throws DurationError. Upstream: time.ParseDuration, to the bit, but that parts of 2^63
+ * ns each do not overflow to zero.
  */
 export function parseDuration(text: string): bigint {
   const fail = (why: string): never => {

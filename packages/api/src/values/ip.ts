@@ -1,6 +1,7 @@
 /**
- * IP addresses and networks as Go reads and writes them. `parseAddress` and `parseNetwork` are those of net/netip, and
- * answer in its words; the sloppy forms are those of k8s.io/utils/net, which old fields of the API are read with.
+ * IP addresses and networks as Go reads and writes them. `parseAddress` and `parseNetwork` are those of
+ * net/netip, and answer in its words; the sloppy forms are those of k8s.io/utils/net, which old fields of the
+ * API are read with.
  */
 import { quoted } from "../text/quoted.ts";
 
@@ -19,7 +20,7 @@ export interface Network {
   readonly prefix: number;
 }
 
-/** Reads an address as Go's netip.ParseAddr does, or answers why it is none, in its words. */
+/** Reads an address as Go's netip.ParseAddr does, or returns why it is invalid, in its words. */
 export function parseAddress(text: string): Address | string {
   const fail = (message: string, at = ""): string =>
     `ParseAddr(${quoted(text)}): ${message}${at === "" ? "" : ` (at ${quoted(at)})`}`;
@@ -62,7 +63,9 @@ function parseDotted(text: string, fail: Fail, sloppy = false): bigint | string 
   return [...fields, Number(digits)].reduce((sum, field) => (sum << 8n) | BigInt(field), 0n);
 }
 
-/** Groups of hexadecimal digits with colons between them, `::` for the zeroes left out, at the end maybe IPv4. */
+/**
+ * Groups of hexadecimal digits with colons between them, `::` for the zeroes left out, at the end maybe IPv4.
+ */
 function parseGroups(text: string, fail: Fail, sloppy = false): Address | string {
   const percent = sloppy ? -1 : text.indexOf("%");
   const zone = percent < 0 ? "" : text.slice(percent + 1);
@@ -117,7 +120,9 @@ function parseGroups(text: string, fail: Fail, sloppy = false): Address | string
 /** Whether it is an address of IPv4 in the clothes of IPv6: `::ffff:10.0.0.1`. */
 export const isMapped = ({ bits, value }: Address): boolean => bits === 128 && value >> 32n === 0xffffn;
 
-/** The address that is meant: of IPv4 where it comes in the clothes of IPv6. Go's net.IP makes no difference. */
+/**
+ * The address that is meant: of IPv4 where it comes in the clothes of IPv6. Go's net.IP makes no difference.
+ */
 export function unmapped(address: Address): Address {
   return isMapped(address) ? { bits: 32, value: address.value & 0xffffffffn, zone: "" } : address;
 }
@@ -158,7 +163,7 @@ export function addressBytes(address: Address): Uint8Array {
 /** `address/bits` */
 export const networkText = ({ address, prefix }: Network): string => `${addressText(address)}/${prefix}`;
 
-/** Reads `address/bits` as Go's netip.ParsePrefix does, or answers why it is none, in its words. */
+/** Reads `address/bits` as Go's netip.ParsePrefix does, or returns why it is invalid, in its words. */
 export function parseNetwork(text: string): Network | string {
   const fail = (message: string): string => `netip.ParsePrefix(${quoted(text)}): ${message}`;
   const slash = text.lastIndexOf("/");
@@ -175,8 +180,8 @@ export function parseNetwork(text: string): Network | string {
 }
 
 /**
- * Reads an address as netutils.ParseIPSloppy does: zeros before a number are passed over, and there are no zones.
- * Undefined for anything else.
+ * Reads an address as netutils.ParseIPSloppy does: zeros before a number are passed over, and there are no
+ * zones. Undefined for anything else.
  */
 export function parseSloppyAddress(text: string): Address | undefined {
   const silent: Fail = () => "";

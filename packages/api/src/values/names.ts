@@ -1,6 +1,6 @@
 /**
- * Rules of names, labels and other short texts (apimachinery validation). Each function answers with what is wrong,
- * in the API server's words; an empty list means that the value is legal.
+ * Rules of names, labels and other short texts (apimachinery validation). Each function returns what is
+ * wrong, in the API server's words; an empty list means that the value is legal.
  */
 
 export type NameRule = (value: string) => string[];
@@ -210,7 +210,9 @@ export function rangeProblem(value: number | bigint, low: number, high: number):
 /** The characters of generated names: no vowels, and none that look like another (apimachinery rand). */
 export const nameAlphabet = "bcdfghjklmnpqrstvwxz2456789";
 
-/** A name made of `generateName` and five characters; the first part is cut where the name would be too long. */
+/**
+ * A name made of `generateName` and five characters; the first part is cut where the name would be too long.
+ */
 export function generatedName(base: string, suffix: string): string {
   return `${base.slice(0, 58)}${suffix}`;
 }

@@ -6,7 +6,7 @@
 /** How a quantity likes to be written; kept through arithmetic, as upstream keeps it. */
 export type QuantityFormat = "DecimalSI" | "DecimalExponent" | "BinarySI";
 
-/** The text is no quantity; the message is the one the API server reports. */
+/** The text is not a quantity. The message is the API server's. */
 export class QuantityError extends Error {
   override readonly name = "QuantityError";
 }
@@ -17,8 +17,8 @@ const wrongSuffix = "unable to parse quantity's suffix";
 const wrongNumber = "unable to parse numeric part of quantity";
 
 /**
- * Maximum number of digits, leading zeros apart. Reading and writing a bigint takes more than linear time: upstream has
- * no limit, but one quantity of three million digits would block the process for ten seconds.
+ * Maximum number of digits, leading zeros apart. Reading and writing a bigint takes more than linear time:
+ * upstream has no limit, but one quantity of three million digits would block the process for ten seconds.
  */
 const maxDigits = 1000;
 const tooManyDigits = `a quantity must not have more than ${maxDigits} digits`;
@@ -40,27 +40,29 @@ const decimalSuffixOf = new Map([...decimalSuffixes].map(([suffix, power]) => [p
 /** Powers of 1024, by position. */
 const binarySuffixes = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 
-/** Nothing smaller is told apart: what is left below is rounded away from zero. */
+/** The smallest unit: a smaller remainder is rounded away from zero. */
 const smallestExponent = -9;
 const maxInt64 = 2n ** 63n - 1n;
-/** Up to so many digits upstream computes in int64; the text of such a number may be kept as it came. */
+/**
+ * Maximum number of digits that upstream computes in int64; the text of such a number may be kept as it came.
+ */
 const maxShortDigits = 18;
-/** Each character fits one part only: else a long text that is no quantity would take quadratic time. */
+/** Each character fits one part only: else a long text that is not a quantity would take quadratic time. */
 const form = /^([+-]?)0*([1-9][0-9]*)?(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?|[-+])[0-9]*)?$/;
 
-const mostNanoDigits = 60;
-const mostNano = 10n ** 69n;
+const maxNanoDigits = 60;
+const maxNano = 10n ** 69n;
 
 const tens = (power: number): bigint => 10n ** BigInt(power);
 /**
- * Powers beyond this one stand for it: `1e999999999` is a legal quantity, and it would take minutes and gigabytes to
- * write out what is too large for everything anyway.
+ * Powers beyond this one stand for it: `1e999999999` is a legal quantity, and it would take minutes and
+ * gigabytes to write out what is too large for everything anyway.
  */
-const mostPower = 5000;
-const tensAtMost = (power: number): bigint => tens(Math.min(power, mostPower));
+const maxPower = 5000;
+const cappedTens = (power: number): bigint => tens(Math.min(power, maxPower));
 const magnitude = (digits: bigint): bigint => (digits < 0n ? -digits : digits);
 
-/** Divides and rounds away from zero: who asks for a little gets at least a little. */
+/** Divides and rounds away from zero: a small request never becomes nothing. */
 function divideAway(digits: bigint, power: number): bigint {
   if (digits === 0n) return 0n;
   if (power > magnitude(digits).toString().length) return digits < 0n ? -1n : 1n;
@@ -70,10 +72,10 @@ function divideAway(digits: bigint, power: number): bigint {
   return digits < 0n ? quotient - 1n : quotient + 1n;
 }
 
-/** What was read before: the same few texts stand in most objects. When there are too many it begins anew. */
+/** Memo of parsed texts: most objects have the same few. It is cleared when it is full. */
 const parsed = new Map<string, Quantity>();
-const mostParsed = 1024;
-const longestParsed = 32;
+const maxParsed = 1024;
+const maxParsedLength = 32;
 
 /** An exact, immutable quantity. */
 export class Quantity {
@@ -94,8 +96,8 @@ export class Quantity {
     const known = parsed.get(text);
     if (known !== undefined) return known;
     const quantity = Quantity.#parse(text);
-    if (parsed.size >= mostParsed) parsed.clear();
-    if (text.length <= longestParsed) parsed.set(text, quantity);
+    if (parsed.size >= maxParsed) parsed.clear();
+    if (text.length <= maxParsedLength) parsed.set(text, quantity);
     return quantity;
   }
 
@@ -177,12 +179,12 @@ export class Quantity {
   }
 
   /**
-   * The value in billionths, the smallest unit there is: exact, but that numbers of more than 60 digits stand for the
-   * largest one that has as many (`1e1000000` is a legal quantity, and nobody wants to compute with its digits).
+   * The value in billionths, the smallest unit there is: exact, but that numbers of more than 60 digits stand
+   * for the largest one that has as many (`1e1000000` is a legal quantity, too large to compute with).
    */
   nanoValue(): bigint {
     if (this.#digits === 0n) return 0n;
-    if (this.#magnitudeLength() > mostNanoDigits) return this.#digits < 0n ? -mostNano : mostNano;
+    if (this.#magnitudeLength() > maxNanoDigits) return this.#digits < 0n ? -maxNano : maxNano;
     return this.#scaled(-9);
   }
 
@@ -204,7 +206,7 @@ export class Quantity {
     }
     if (this.sign !== other.sign) return this.sign < other.sign ? -1 : 1;
     if (this.sign === 0) return 0;
-    // Numbers like 1e1000000000 are told apart by their length and never written out.
+    // Numbers like 1e1000000000 are compared by their length and never written out.
     const length = this.#magnitudeLength();
     const otherLength = other.#magnitudeLength();
     if (length !== otherLength) return length < otherLength === this.sign > 0 ? -1 : 1;
@@ -274,7 +276,7 @@ export class Quantity {
   #scaled(power: number): bigint {
     if (this.#digits === 0n) return 0n;
     const shift = this.#exponent - power;
-    return shift >= 0 ? this.#digits * tensAtMost(shift) : divideAway(this.#digits, -shift);
+    return shift >= 0 ? this.#digits * cappedTens(shift) : divideAway(this.#digits, -shift);
   }
 
   #canonical(): string {
@@ -308,8 +310,8 @@ export class Quantity {
 
 /** Both numbers at the smaller of the two exponents. */
 function aligned(a: bigint, aExponent: number, b: bigint, bExponent: number): [bigint, bigint] {
-  if (aExponent > bExponent) return [a * tensAtMost(aExponent - bExponent), b];
-  return [a, b * tensAtMost(bExponent - aExponent)];
+  if (aExponent > bExponent) return [a * cappedTens(aExponent - bExponent), b];
+  return [a, b * cappedTens(bExponent - aExponent)];
 }
 
 function readSuffix(suffix: string): { base: 2 | 10; power: number; format: QuantityFormat } {

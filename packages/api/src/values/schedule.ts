@@ -29,7 +29,7 @@ const descriptors = new Map([
   ["@hourly", "0 * * * *"],
 ]);
 
-/** Not a schedule: the message is what the API server answers. */
+/** Not a schedule. The message is the API server's. */
 export class ScheduleError extends Error {
   override readonly name = "ScheduleError";
 }
@@ -140,7 +140,7 @@ function readDelay(duration: string, text: string): number {
   }
 }
 
-/** What is wrong with the schedule of a CronJob, in the words of its parser; undefined if nothing is. */
+/** Why the schedule of a CronJob is invalid, in the words of its parser; undefined if it is valid. */
 export function scheduleProblem(schedule: string): string | undefined {
   try {
     parseSchedule(schedule);

@@ -24,7 +24,7 @@ export interface SemanticVersion {
 const digits = /^[0-9]*$/;
 const identifiers = /^[0-9A-Za-z-]*$/;
 
-/** Reads a version, or returns what is wrong with it, in the words of the library that Kubernetes uses. */
+/** Reads a version, or returns why it is invalid, in the words of the library that Kubernetes uses. */
 export function parseSemanticVersion(text: string): SemanticVersion | string {
   if (text === "") return "Version string empty";
   const [major, minor, ...others] = text.split(".");
@@ -50,7 +50,7 @@ export function semanticVersionText({ major, minor, patch, prerelease, build }: 
   return `${major}.${minor}.${patch}${suffix("-", prerelease)}${suffix("+", build)}`;
 }
 
-/** What stands before the first such character, and the parts of what follows it. */
+/** The text before the first such character, and the parts of the text after it. */
 function cut(text: string, at: string): [string, readonly string[]] {
   const index = text.indexOf(at);
   return index < 0 ? [text, []] : [text.slice(0, index), text.slice(index + 1).split(".")];

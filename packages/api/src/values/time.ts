@@ -21,50 +21,50 @@ const layouts = {
   MicroTime: "2006-01-02T15:04:05.000000Z07:00",
 } as const;
 
-/** What stands in a layout, how its text looks, and what Go calls it. */
+/** A part of a layout, the form of its text, and Go's name of it. */
 interface Part {
   readonly layout: string;
   readonly form: RegExp;
   readonly name?: "month" | "day" | "hour" | "minute" | "second";
-  readonly least?: number;
-  readonly most?: number;
+  readonly min?: number;
+  readonly max?: number;
 }
 
 const date: readonly Part[] = [
   { layout: "2006", form: /^\d{4}/ },
   { layout: "-", form: /^-/ },
-  { layout: "01", form: /^\d{2}/, name: "month", least: 1, most: 12 },
+  { layout: "01", form: /^\d{2}/, name: "month", min: 1, max: 12 },
   { layout: "-", form: /^-/ },
-  { layout: "02", form: /^\d{2}/, name: "day", least: 1, most: 31 },
+  { layout: "02", form: /^\d{2}/, name: "day", min: 1, max: 31 },
   { layout: "T", form: /^T/ },
-  { layout: "15", form: /^\d{1,2}/, name: "hour", most: 23 },
+  { layout: "15", form: /^\d{1,2}/, name: "hour", max: 23 },
   { layout: ":", form: /^:/ },
-  { layout: "04", form: /^\d{2}/, name: "minute", most: 59 },
+  { layout: "04", form: /^\d{2}/, name: "minute", max: 59 },
   { layout: ":", form: /^:/ },
 ];
 /** Go takes a fraction where the layout has none. */
-const wholeSeconds: Part = { layout: "05", form: /^\d{2}(?:[.,]\d+)?/, name: "second", most: 59 };
-const second: Part = { layout: "05", form: /^\d{2}/, name: "second", most: 59 };
+const wholeSeconds: Part = { layout: "05", form: /^\d{2}(?:[.,]\d+)?/, name: "second", max: 59 };
+const second: Part = { layout: "05", form: /^\d{2}/, name: "second", max: 59 };
 const micros: Part = { layout: ".000000", form: /^[.,]\d{6}/ };
 const zone: Part = { layout: "Z07:00", form: /^(?:Z|[+-]\d{2}:\d{2})/ };
 const parts = { Time: [...date, wholeSeconds, zone], MicroTime: [...date, second, micros, zone] };
 
 /**
- * Reads an RFC 3339 time as Go's time.Parse does, and gives it in UTC: whole seconds, or microseconds. Null for Go's
- * zero time, which counts as unset. Throws TimeError.
+ * Reads an RFC 3339 time as Go's time.Parse does, and gives it in UTC: whole seconds, or microseconds. Null
+ * for Go's zero time, which counts as unset. Throws TimeError.
  */
 export function readTime(text: string, name: keyof typeof layouts): string | null {
   const quoted = quotedTime(text);
   let rest = text;
   const found: string[] = [];
-  for (const { layout, form, name: unit, least = 0, most = 99 } of parts[name]) {
+  for (const { layout, form, name: unit, min = 0, max = 99 } of parts[name]) {
     const match = form.exec(rest)?.[0];
     if (match === undefined) {
       const as = `${quoted} as "${layouts[name]}": cannot parse ${quotedTime(rest)} as "${layout}"`;
       throw new TimeError(`parsing time ${as}`);
     }
     const value = Number.parseInt(match, 10);
-    if (unit !== undefined && (value < least || value > most)) {
+    if (unit !== undefined && (value < min || value > max)) {
       throw new TimeError(`parsing time ${quoted}: ${unit} out of range`);
     }
     found.push(match);

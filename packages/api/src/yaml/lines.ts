@@ -2,9 +2,10 @@ import { quoted } from "../text/quoted.ts";
 import { Documents, isMerge, type MappingNode, type YAMLNode } from "./node.ts";
 
 /**
- * Returns the line, from 1 on, of a value: of its key in a map, of its beginning in a list. `path` is written as field
- * errors write it (`spec.containers[0].name`, `metadata.labels[a/b]`, `data.tls.crt`). A path that is missing has the
- * line of the nearest value above it. Undefined if the text cannot be read up to that document.
+ * Returns the line, from 1 on, of a value: of its key in a map, of its beginning in a list. `path` is written
+ * as field errors write it (`spec.containers[0].name`, `metadata.labels[a/b]`, `data.tls.crt`). A path that
+ * is missing has the line of the nearest value above it. Undefined if the text cannot be read up to that
+ * document.
  */
 export type LineFinder = (document: number, path: string) => number | undefined;
 
@@ -25,7 +26,7 @@ function nodesOf(text: string): YAMLNode[] {
     const documents = new Documents(text.startsWith("\ufeff") ? text.slice(1) : text);
     for (let node = documents.next(); node !== undefined; node = documents.next()) nodes.push(node);
   } catch {
-    // Those who read the values report it.
+    // The reader of the values reports it.
   }
   return nodes;
 }
@@ -42,7 +43,7 @@ function lineOf(root: YAMLNode, path: string): number {
 interface Step {
   readonly node: YAMLNode;
   readonly line: number;
-  /** What is left of the path. */
+  /** The rest of the path. */
   readonly rest: string;
 }
 

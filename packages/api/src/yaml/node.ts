@@ -2,7 +2,7 @@ import { YAMLError } from "./scalar.ts";
 import { Scanner } from "./scanner.ts";
 import type { Token, TokenType } from "./token.ts";
 
-/** A value of a YAML text before it is known what it means. Lines are counted from 0 on. */
+/** A value of a YAML text before its scalars are interpreted. Lines are counted from 0. */
 export type YAMLNode = ScalarNode | SequenceNode | MappingNode | AliasNode;
 
 export interface ScalarNode {
@@ -41,7 +41,7 @@ export const isMerge = (node: YAMLNode): boolean =>
   node.text === "<<" &&
   (node.plain || node.tag === "!" || node.tag === "tag:yaml.org,2002:merge");
 
-/** What comes before the content of a node. */
+/** The properties before the content of a node. */
 interface Properties {
   readonly anchor: string;
   readonly tag: string;
@@ -60,7 +60,10 @@ export class Documents {
     this.#scanner = new Scanner(text);
   }
 
-  /** The next document; undefined after the last. Throws YAMLError, and RangeError for nesting beyond the stack. */
+  /**
+   * The next document; undefined after the last. Throws YAMLError, and RangeError for nesting beyond the
+   * stack.
+   */
   next(): YAMLNode | undefined {
     this.#anchors.clear();
     if (!this.#first) while (this.#peek().type === "document end") this.#scanner.skip();
@@ -184,7 +187,7 @@ export class Documents {
       else tag = token;
       this.#scanner.skip();
     }
-    // What comes after them is looked at before the tag is.
+    // The content after them is checked before the tag.
     this.#peek();
     return { anchor, tag: tag === undefined ? "" : this.#wholeTag(tag) };
   }

@@ -40,8 +40,8 @@ const shortNumber = /^(?:0|-?[1-9][0-9]{0,14})$/;
 const float = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 
 /**
- * What a plain scalar stands for by the rules of YAML 1.1 that Kubernetes follows (go-yaml 2): `yes`, `on` and `y` are
- * booleans, `012` and `0o12` are octal, `1_000` is a number, dates are strings.
+ * What a plain scalar stands for by the rules of YAML 1.1 that Kubernetes follows (go-yaml 2): `yes`, `on`
+ * and `y` are booleans, `012` and `0o12` are octal, `1_000` is a number, dates are strings.
  */
 export function plainScalar(text: string): YAMLScalar {
   // Most texts, and most numbers, can be nothing else.
@@ -67,7 +67,7 @@ function wholeNumber(text: string): bigint | undefined {
   const match = /^([-+]?)(0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|0|[1-9][0-9]*)$/.exec(text);
   if (match?.[2] === undefined) return undefined;
   const digits = match[2].replace(/^0[oO]?(?=[0-7])/, "0o").replace(/^(0[a-zA-Z])0+(?=.)/, "$1");
-  // More of them than 64 bits have, whatever the base: the time that it takes to read them grows with their square.
+  // More digits than 64 bits have in any base: the time to read them grows with the square of their number.
   if (digits.length > 66) return undefined;
   const value = match[1] === "-" ? -BigInt(digits) : BigInt(digits);
   if (BigInt.asIntN(64, value) === value) return value;
@@ -96,8 +96,8 @@ function formOf(value: YAMLScalar, text: string): string {
 }
 
 /**
- * The text of a key: JSON knows no other keys. Throws YAMLError for keys that Kubernetes refuses, with the value as it
- * says it.
+ * The text of a key: JSON knows no other keys. Throws YAMLError for keys that Kubernetes refuses, with the
+ * value as it says it.
  */
 export function keyText(key: YAMLScalar, value: unknown): string {
   const shown = (): string => (value === null ? "<nil>" : goSyntax(value));

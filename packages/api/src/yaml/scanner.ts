@@ -6,21 +6,24 @@ import { noKey, type SimpleKey, type Token, type TokenType } from "./token.ts";
 type Indicator = Exclude<TokenType, "scalar">;
 
 /** A key is on one line, with its `:` within so many characters. */
-const longestKey = 1024;
+const maxKeyLength = 1024;
 /** As many levels as go-yaml reads. */
-const deepest = 10_000;
+const maxDepth = 10_000;
 
 const [dash, question, colon, bar, greater] = [0x2d, 0x3f, 0x3a, 0x7c, 0x3e];
 /** Characters that begin no scalar: `|`, `>`, `%`, `@` and "`". */
 const reserved = new Set([bar, greater, 0x25, 0x40, 0x60]);
 
-/** Cuts a YAML text into tokens, by the rules of libyaml, which go-yaml follows, and with its words for mistakes. */
+/**
+ * Cuts a YAML text into tokens, by the rules of libyaml, which go-yaml follows, and with its words for
+ * mistakes.
+ */
 export class Scanner {
   readonly #cursor: Cursor;
   /** Tokens that were found; those before `#head` are taken. */
   readonly #tokens: Token[] = [];
   #head = 0;
-  #taken = 0;
+  #takenCount = 0;
   #indent = -1;
   readonly #indents: number[] = [];
   #flowLevel = 0;
@@ -38,7 +41,7 @@ export class Scanner {
       const token = this.#tokens[this.#head];
       if (token !== undefined) {
         const { key } = token;
-        if (key?.token !== this.#taken || !key.awaited || !this.#stillPossible(key)) return token;
+        if (key?.token !== this.#takenCount || !key.awaited || !this.#stillPossible(key)) return token;
       }
       this.#fetch();
     }
@@ -48,16 +51,16 @@ export class Scanner {
   skip(): void {
     if (this.#tokens[this.#head]?.type === "stream end") return;
     this.#head++;
-    this.#taken++;
+    this.#takenCount++;
     // Not each time: it takes as long as there are tokens left.
-    if (this.#head < 4 * longestKey) return;
+    if (this.#head < 4 * maxKeyLength) return;
     this.#tokens.splice(0, this.#head);
     this.#head = 0;
   }
 
   /** Of the token that is found next, among all. */
   #nextNumber(): number {
-    return this.#taken + this.#tokens.length - this.#head;
+    return this.#takenCount + this.#tokens.length - this.#head;
   }
 
   #push(type: Indicator): void {
@@ -68,7 +71,7 @@ export class Scanner {
   #insert(number: number, type: Indicator, line: number): void {
     const token = { type, line, text: "", plain: false, key: undefined };
     if (number < 0) this.#tokens.push(token);
-    else this.#tokens.splice(this.#head + number - this.#taken, 0, token);
+    else this.#tokens.splice(this.#head + number - this.#takenCount, 0, token);
   }
 
   #fetch(): void {
@@ -134,7 +137,7 @@ export class Scanner {
   #toNextToken(): void {
     const cursor = this.#cursor;
     for (;;) {
-      // A tab is no indentation.
+      // A tab is not indentation.
       const tabs = this.#flowLevel > 0 || !this.#keyAllowed;
       for (let code = cursor.peek(); code === space || (tabs && code === tab); code = cursor.peek())
         cursor.at++;
@@ -148,7 +151,7 @@ export class Scanner {
   /** Is the key still looked for? Not beyond its line. */
   #stillPossible(key: SimpleKey): boolean {
     if (!key.possible) return false;
-    if (key.line >= this.#cursor.line && key.at + longestKey >= this.#cursor.at) return true;
+    if (key.line >= this.#cursor.line && key.at + maxKeyLength >= this.#cursor.at) return true;
     if (key.required) this.#cursor.fail("could not find expected ':'");
     key.possible = false;
     return false;
@@ -186,7 +189,7 @@ export class Scanner {
     if (this.#flowLevel > 0 || this.#indent >= column) return;
     this.#indents.push(this.#indent);
     this.#indent = column;
-    if (this.#indents.length > deepest) this.#cursor.fail(`exceeded max depth of ${deepest}`);
+    if (this.#indents.length > maxDepth) this.#cursor.fail(`exceeded max depth of ${maxDepth}`);
     this.#insert(number, type, line);
   }
 
@@ -226,7 +229,7 @@ export class Scanner {
 
   #openFlow(type: Indicator): void {
     const key = this.#saveKey();
-    if (++this.#flowLevel > deepest) this.#cursor.fail(`exceeded max depth of ${deepest}`);
+    if (++this.#flowLevel > maxDepth) this.#cursor.fail(`exceeded max depth of ${maxDepth}`);
     if (this.#keys.length === this.#flowLevel) this.#keys.push(noKey());
     const within = this.#key();
     within.possible = false;
@@ -241,7 +244,7 @@ export class Scanner {
     if (this.#flowLevel > 0) {
       const { token } = this.#key();
       this.#flowLevel--;
-      // A collection in which no key was looked for is not waited for itself: libyaml knows keys by their numbers.
+      // A collection without a possible key is not a possible key itself: libyaml finds keys by their numbers.
       if (this.#key().token === token) this.#key().awaited = false;
     }
     this.#keyAllowed = false;

@@ -11,12 +11,15 @@ function folded(first: string, more: string): string {
 
 /** Blanks and line breaks between two words of a scalar. */
 interface Gap {
-  /** What stands for them in the scalar. */
+  /** Their text in the scalar. */
   readonly text: string;
   readonly broken: boolean;
 }
 
-/** `indent` is what plain scalars are indented by: no tab may stand for it. `broken`: a line break was before it. */
+/**
+ * `indent` is what plain scalars are indented by: no tab may stand for it. `broken`: a line break was before
+ * it.
+ */
 function gap(cursor: Cursor, broken = false, indent = 0): Gap {
   const start = cursor.at;
   let [first, more, leading] = ["", "", broken];
@@ -42,7 +45,10 @@ function gap(cursor: Cursor, broken = false, indent = 0): Gap {
 const isFlowIndicator = (code: number): boolean =>
   code === 0x2c || code === 0x3f || code === 0x5b || code === 0x5d || code === 0x7b || code === 0x7d;
 
-/** Reads a scalar without quotes; `indent` is that of the collection around it. `broken`: it ends after a line break. */
+/**
+ * Reads a scalar without quotes; `indent` is that of the collection around it. `broken`: it ends after a line
+ * break.
+ */
 export function plainText(
   cursor: Cursor,
   inFlow: boolean,
@@ -155,7 +161,10 @@ export function quotedText(cursor: Cursor, quote: number): string {
   }
 }
 
-/** `|`, `>`: how the line breaks at the end are kept, and what the text is indented by; 0 where its first line says it. */
+/**
+ * `|`, `>`: how the line breaks at the end are kept, and what the text is indented by; 0 where its first line
+ * says it.
+ */
 function header(cursor: Cursor): { chomping: number; increment: number } {
   let [chomping, increment] = [0, 0];
   for (let part = 0; part < 2; part++) {

@@ -51,7 +51,7 @@ export interface SimpleKey {
   possible: boolean;
   /** Tokens are held back until it is known whether it is one. */
   awaited: boolean;
-  /** It stands where nothing but a key may stand. */
+  /** Only a key may occur here. */
   required: boolean;
   /** Its number among all tokens. */
   token: number;

@@ -22,10 +22,10 @@ export interface YAMLTree {
 }
 
 /**
- * The part of all nodes that aliases may unfold to, as in go-yaml: a few bytes must not become gigabytes. Of small
- * documents 99%, of those of 4 million nodes 10%.
+ * Maximum share of the nodes that may come from aliases, as in go-yaml: a few bytes must not become
+ * gigabytes. 99% in small documents, 10% in documents of 4 million nodes.
  */
-function mostUnfolded(nodes: number): number {
+function maxUnfolded(nodes: number): number {
   const large = Math.min(1, Math.max(0, (nodes - 400_000) / 3_600_000));
   return 0.99 - 0.89 * large;
 }
@@ -35,9 +35,9 @@ function mostUnfolded(nodes: number): number {
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u0080-\u0084\u0086-\u009f\ufffe\uffff]/;
 
 /**
- * Reads the documents of a YAML text into the same trees that JSON gives. Empty documents are left out. The rules of
- * YAML 1.1 that Kubernetes follows count: `yes` and `on` are booleans, dates are strings. As in kubectl, a key that
- * overrides a merged one (`<<`) is not a duplicate. Throws YAMLError.
+ * Reads the documents of a YAML text into the same trees that JSON gives. Empty documents are left out. The
+ * rules of YAML 1.1 that Kubernetes follows count: `yes` and `on` are booleans, dates are strings. As in
+ * kubectl, a key that overrides a merged one (`<<`) is not a duplicate. Throws YAMLError.
  */
 export function parseYAMLDocuments(text: string): YAMLTree[] {
   const documents = documentsOf(text);
@@ -84,7 +84,9 @@ function shallow<T>(work: () => T): T {
   }
 }
 
-/** So many repeated keys are told; Kubernetes has no such limit, and answers 3 MiB with 30. */
+/**
+ * Maximum number of repeated keys that are reported. Kubernetes has no limit, and answers 3 MiB with 30 MiB.
+ */
 const mostDuplicates = 10_000;
 
 class Reader {
@@ -104,7 +106,7 @@ class Reader {
     this.#nodes++;
     if (this.#open.size > 0) this.#unfolded++;
     if (this.#unfolded <= 100 || this.#nodes <= 1000) return;
-    if (this.#unfolded / this.#nodes > mostUnfolded(this.#nodes)) {
+    if (this.#unfolded / this.#nodes > maxUnfolded(this.#nodes)) {
       throw new YAMLError("yaml: document contains excessive aliasing");
     }
   }

@@ -31,8 +31,9 @@ type FieldTable = readonly (FieldReader | undefined)[];
 const readers = new WeakMap<StructType, Map<string | undefined, ReadValue>>();
 
 /**
- * The reader of the messages of a struct type, compiled on first use: it reads up to `end`, and gives the object in the
- * form in which the API server writes it. `version` is the release whose fields are known, all if absent.
+ * The reader of the messages of a struct type, compiled on first use: it reads up to `end`, and gives the
+ * object in the form in which the API server writes it. `version` is the release whose fields are known, all
+ * if absent.
  */
 export function messageReader(struct: StructType, version: string | undefined): ReadValue {
   let byVersion = readers.get(struct);

@@ -12,8 +12,8 @@ type Write = (writer: BackwardWriter, value: unknown) => void;
 const structWriters = new Map<StructType, Write>();
 
 /**
- * Writes an object's fields as Go does: the last first, because the writer goes backwards. Throws a TypeError for what has
- * no protobuf form.
+ * Writes an object's fields as Go does: the last first, because the writer goes backwards. Throws a TypeError
+ * for what has no protobuf form.
  */
 export function writeStruct(writer: BackwardWriter, object: object, struct: StructType): void {
   structWriter(struct)(writer, object);
@@ -33,8 +33,8 @@ function structWriter(struct: StructType): Write {
 }
 
 /**
- * The source of a function that writes one type, with every field of it spelled out: in a loop over fields V8 knows neither
- * the shapes of objects nor what it calls, which costs several times as much.
+ * The source of a function that writes one type, with every field of it spelled out: in a loop over fields V8
+ * knows neither the shapes of objects nor what it calls, which costs several times as much.
  */
 class Source {
   readonly #values: unknown[] = [];
@@ -77,14 +77,14 @@ function fieldSource(source: Source, field: Field): string {
   if (type.form === "list" && !marks.wrapped)
     return `${there} ${eachSource(source, number, type.element, value)}`;
   if (type.form === "map") return `${there} ${mapSource(source, number, type.value, value)}`;
-  // Go writes what is no pointer, zero or not; what a release has dropped it does not know.
+  // Go writes a field that is not a pointer, zero or not, but not one that the release has dropped.
   const left =
     marks.pointer || marks.until !== undefined || (type.form === "scalar" && type.name === "bytes");
   const written = `${there} { ${valueSource(source, number, type, value)} }`;
   return left ? written : `${written} else ${source.name(zeroWriter(number, type))}(writer);`;
 }
 
-/** Writes what stands for a field that is not there. */
+/** Writes the form of an absent field. */
 function zeroWriter(number: number, type: FieldType): (writer: BackwardWriter) => void {
   let zero: Uint8Array | undefined;
   return (writer) => {
@@ -208,14 +208,16 @@ function scalarSource(source: Source, number: number, name: ScalarName, value: s
   }
 }
 
-/** The raw text of a JSON value in a field of its own; null is no text. */
+/** The raw text of a JSON value in a field of its own; null is empty. */
 function writeJSON(writer: BackwardWriter, value: unknown): void {
   if (value === undefined || value === null) return;
   const remembered = typeof value === "object" ? rememberedText(value) : undefined;
   writer.textField(1, escapeAsGo(remembered ?? encodeJSON(value)));
 }
 
-/** The alternative that the value is of. Beside a schema JSONSchemaPropsOrBool says that it allows something. */
+/**
+ * The alternative that the value is of. Beside a schema JSONSchemaPropsOrBool says that it allows something.
+ */
 function unionWriter(alternatives: readonly Field[]): Write {
   const source = new Source();
   const statements = alternatives.toReversed().map(({ number, type }) => {

@@ -8,7 +8,7 @@ import { BackwardWriter, wire } from "./writer.ts";
 /** The first bytes of every object in protobuf: `k8s` and a zero. */
 const magic = Uint8Array.of(0x6b, 0x38, 0x73, 0x00);
 
-/** One for all: nothing else runs while something is written. */
+/** Shared: writing is synchronous. */
 const writer = new BackwardWriter();
 
 /** Begins with the object in its envelope (runtime.Unknown). */
@@ -29,9 +29,9 @@ function writeEnvelope(object: object): void {
 }
 
 /**
- * An object, a list or a body such as DeleteOptions in the protobuf form of Kubernetes, byte for byte as Go writes
- * it. Its `apiVersion` and `kind` say what it is. Throws DecodeError for a kind that the schema lacks, TypeError for
- * one that has no protobuf form (Table).
+ * An object, a list or a body such as DeleteOptions in the protobuf form of Kubernetes, byte for byte as Go
+ * writes it. Its `apiVersion` and `kind` say what it is. Throws DecodeError for a kind that the schema lacks,
+ * TypeError for one that has no protobuf form (Table).
  */
 export function encodeProtobuf(object: object): Uint8Array {
   writeEnvelope(object);
@@ -39,8 +39,8 @@ export function encodeProtobuf(object: object): Uint8Array {
 }
 
 /**
- * One event of a watch in protobuf: the length in four bytes, big end first, then a WatchEvent of meta/v1 that holds
- * the object in its envelope.
+ * One event of a watch in protobuf: the length in four bytes, big end first, then a WatchEvent of meta/v1
+ * that holds the object in its envelope.
  */
 export function protobufWatchFrame(type: string, object: object): Uint8Array {
   writeEnvelope(object);
@@ -54,9 +54,9 @@ export function protobufWatchFrame(type: string, object: object): Uint8Array {
 }
 
 /**
- * The object in such bytes, with its `apiVersion` and `kind`, in the form in which the API server writes JSON. Fields
- * that the release `version` does not have, or nobody knows, are skipped, as Go does. `expected` is what it is where
- * the bytes do not say. Throws DecodeError.
+ * The object in such bytes, with its `apiVersion` and `kind`, in the form in which the API server writes
+ * JSON. Fields that the release `version` does not have are skipped, and unknown ones, as Go does.
+ * `expected`: apiVersion and kind where the bytes have none. Throws DecodeError.
  */
 export function decodeProtobuf(
   bytes: Uint8Array,

@@ -39,7 +39,7 @@ const optionKinds = new Set([
 
 /** Registered in `v1`, whatever group an answer is about. */
 const sharedKinds = new Set(["List", "Status", "APIGroup", "APIGroupList", "APIResourceList", "APIVersions"]);
-/** Those of them that the core group answers without a version. */
+/** The kinds among them that the core group sends without a version. */
 const unversionedKinds = new Set(["APIResourceList", "APIVersions"]);
 
 const lists = new Map<string, StructType>();
@@ -65,7 +65,7 @@ const oldPartialList = new StructType("meta/v1beta1.PartialObjectMetadataList", 
   ["metadata", 2, "meta/v1.ListMeta", { optional: true }],
 ]);
 
-/** The type of the object that an envelope announces. Throws UnknownKindError for a kind that nobody has registered. */
+/** The type of the object in an envelope. Throws UnknownKindError for a kind that is not registered. */
 export function envelopeType(apiVersion: string, kind: string): StructType {
   const shared = apiVersion === "" ? unversionedKinds : apiVersion === "v1" ? sharedKinds : optionKinds;
   if (optionKinds.has(kind) || shared.has(kind)) {

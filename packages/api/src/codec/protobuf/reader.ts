@@ -106,7 +106,7 @@ export class Reader {
     this.at += count;
   }
 
-  /** Steps over the value of a field that nobody knows; groups with all that they hold. */
+  /** Skips the value of an unknown field; groups with their content. */
   skip(tag: number, end: number): void {
     let groups = 0;
     let next = tag;
@@ -139,7 +139,7 @@ export class Reader {
     }
   }
 
-  /** The text up to `end`; what is no UTF-8 becomes U+FFFD, as when Go writes it to JSON. */
+  /** The text up to `end`. Invalid UTF-8 becomes U+FFFD, as when Go writes it to JSON. */
   text(end: number): string {
     const start = this.at;
     this.at = end;

@@ -7,7 +7,9 @@ import type { Reader } from "./reader.ts";
 import { times, zeroTime } from "./time.ts";
 import { wire } from "./writer.ts";
 
-/** Reads the value of a field after its tag: a number, or a length and as many bytes. `end`: of the message. */
+/**
+ * Reads the value of a field after its tag: a number, or a length and as many bytes. `end`: of the message.
+ */
 export type ReadValue = (reader: Reader, end: number) => unknown;
 
 /** The wire type of a scalar. */
@@ -58,7 +60,7 @@ export function scalarReader(name: ScalarName, where: string): ReadValue {
   }
 }
 
-/** Steps through a small message of fixed shape: `take` reads the fields it knows and says so. */
+/** Reads a small message of fixed shape. `take` reads a known field, and returns whether it is one. */
 function small(reader: Reader, end: number, take: (number: number, kind: number) => boolean): void {
   while (reader.at < end) {
     const tag = reader.tag(end);

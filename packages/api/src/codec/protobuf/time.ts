@@ -1,4 +1,4 @@
-/** Go's zero time, 0001-01-01T00:00:00Z, in seconds since 1970: a time that nobody has set. */
+/** Go's zero time, 0001-01-01T00:00:00Z, in seconds since 1970: an unset time. */
 export const zeroTime = -62_135_596_800;
 
 /** The years that RFC 3339 can write, 0000 to 9999, in seconds since 1970. */

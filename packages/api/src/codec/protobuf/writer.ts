@@ -7,15 +7,15 @@ const [firstPiece, nextPiece] = [64 * 1024, 1024 * 1024];
 const shortText = 64;
 
 /**
- * Writes from the end to the start: when the tag of a message is due, its length is known, and nothing is written
- * twice. Callers therefore write the last field first, and a value before its tag.
+ * Writes from the end to the start: when the tag of a message is due, its length is known, and nothing is
+ * written twice. Callers therefore write the last field first, and a value before its tag.
  */
 export class BackwardWriter {
   readonly #first: Buffer;
   #bytes: Buffer;
   /** Index of the first byte written. */
   #at: number;
-  /** What is written behind `#bytes`, the last first. */
+  /** Full buffers, which follow `#bytes`, the last one first. */
   #behind: Buffer[] = [];
   /** How much that is. */
   #size = 0;
@@ -31,7 +31,7 @@ export class BackwardWriter {
     return this.#size + this.#bytes.length - this.#at;
   }
 
-  /** Forgets what is written. */
+  /** Starts again without bytes. */
   clear(): void {
     this.#bytes = this.#first;
     this.#at = this.#first.length;
@@ -39,7 +39,7 @@ export class BackwardWriter {
     this.#size = 0;
   }
 
-  /** A copy of what is written, which is then forgotten. */
+  /** Returns a copy of the written bytes, and starts again. */
   finish(): Uint8Array {
     const all = Buffer.allocUnsafe(this.written);
     let end = all.length;

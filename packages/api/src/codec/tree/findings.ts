@@ -1,11 +1,14 @@
 import type { FieldType } from "../../schema/types.ts";
 
-/** A step from a value to a part of it: a field or key, an index, or the alternative of a union that was read. */
+/**
+ * A step from a value to a part of it: a field or key, an index, or the alternative of a union that was read.
+ */
 export type Step = string | number | FieldType;
 
 /**
- * Something wrong with one value. Only what and where is noted; the message is made when reading has ended (messages.ts).
- * `steps` lead from the value out to the whole tree: each reader adds its own step when a part of its value had a fault.
+ * Something wrong with one value. Only what and where is noted; the message is made when reading has ended
+ * (messages.ts). `steps` lead from the value out to the whole tree: each reader adds its own step when a part
+ * of its value had a fault.
  */
 export type Fault = Problem | WrongValue;
 
@@ -16,7 +19,10 @@ export interface Problem {
 }
 
 export type WrongValue =
-  /** `found` is what Go calls the value, `wanted` the Go type that it should have; that of its place if absent. */
+  /**
+   * `found` is what Go calls the value, `wanted` the Go type that it should have; that of its place if
+   * absent.
+   */
   | { readonly form: "mismatch"; readonly found: string; readonly wanted?: string; readonly steps: Step[] }
   /** The message names no place. */
   | { readonly form: "message"; readonly message: string; readonly steps: Step[] };
@@ -54,7 +60,9 @@ export class Findings {
     this.#add({ form, steps: [key] });
   }
 
-  /** The same for a value whose keys repeat: at most one problem of each key. `since`: where its faults begin. */
+  /**
+   * The same for a value whose keys repeat: at most one problem of each key. `since`: where its faults begin.
+   */
   problemOnce(form: "unknown" | "duplicate", key: string, since: number): void {
     const fault: Problem = { form, steps: [key] };
     if (!this.#has(fault, since)) this.#add(fault);
@@ -90,8 +98,8 @@ export class Findings {
   }
 
   /**
-   * Takes over what was found in a value that repeats the key `step`; problems that the first one had too are left out.
-   * `since`: where the faults of the object begin. True if reading has ended.
+   * Takes over what was found in a value that repeats the key `step`; problems that the first one had too are
+   * left out. `since`: where the faults of the object begin. True if reading has ended.
    */
   adopt(second: Findings, step: string, since: number): boolean {
     for (const fault of second.faults) {

@@ -17,7 +17,10 @@ export interface TypeReader {
 
 const readers = new WeakMap<StructType, Map<string | undefined, TypeReader>>();
 
-/** The reader of a struct type, compiled on first use. `version` is the release whose fields are known, all if absent. */
+/**
+ * The reader of a struct type, compiled on first use. `version` is the release whose fields are known, all if
+ * absent.
+ */
 export function structReader(struct: StructType, version: string | undefined): TypeReader {
   let byVersion = readers.get(struct);
   if (byVersion === undefined) {

@@ -2,7 +2,9 @@ import { setKey } from "../../json/parser.ts";
 import type { Field, FieldType } from "../../schema/types.ts";
 import { isTree } from "./values.ts";
 
-/** What Go has after it reads two values of a repeated field one after the other, the second into the first. */
+/**
+ * What Go has after it reads two values of a repeated field one after the other, the second into the first.
+ */
 export function mergeRepeated(
   first: unknown,
   second: unknown,

@@ -6,8 +6,8 @@ import type { Read, ReaderOf } from "./read.ts";
 import { isTree } from "./values.ts";
 
 /**
- * Reads one of several types. Go reads unions with decoders of their own, which report neither unknown nor duplicate
- * fields, and end the reading at a value of a wrong type.
+ * Reads one of several types. Go reads unions with decoders of their own, which report neither unknown nor
+ * duplicate fields, and end the reading at a value of a wrong type.
  */
 export function unionReader(alternatives: readonly Field[], readerOf: ReaderOf): Read {
   const choices = alternatives.map(({ type }) => ({ type, read: readerOf(type) }));

@@ -12,7 +12,7 @@ export function isTree(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What stands in the same place of a known value. */
+/** The part of a known value in the same place. */
 export function partOf(known: unknown, key: string | number): unknown {
   return typeof known === "object" && known !== null ? (known as Record<string, unknown>)[key] : undefined;
 }
