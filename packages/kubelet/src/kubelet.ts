@@ -36,7 +36,7 @@ import { OrphanSweep } from "./pods/orphans.ts";
 import { PodCertificates } from "./pods/pod-certificates.ts";
 import { Probes } from "./pods/probes.ts";
 import { type ApiServerAddress, apiServerAddress } from "./pods/service-environment.ts";
-import { isMirrorPod, isStaticPod, StaticPods } from "./pods/static-pods.ts";
+import { StaticPods } from "./pods/static-pods.ts";
 import { SysctlAllowlist } from "./pods/sysctls.ts";
 import { TrustBundles } from "./pods/trust-bundles.ts";
 import { podUsages } from "./pods/usage.ts";
@@ -50,6 +50,7 @@ import { PlainServer } from "./server/plain.ts";
 import { NodeServer, type Serving } from "./server/server.ts";
 import { NodeStatistics } from "./server/stats.ts";
 import { ServiceAgent } from "./services/agent.ts";
+import { isMirrorPod, isStaticPod } from "./types/static-pod.ts";
 
 export interface KubeletOptions {
   /** As `system:node:NAME`. */

@@ -1,9 +1,9 @@
 import { tolerates } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { podQosClass } from "@dray/api/pod";
-import { systemCriticalPriority } from "../node/shutdown.ts";
-import type { Refusal } from "../pods/admission.ts";
-import { isMirrorPod, isStaticPod } from "../pods/static-pods.ts";
+import { systemCriticalPriority } from "../types/priority.ts";
+import type { Refusal } from "../types/refusal.ts";
+import { isMirrorPod, isStaticPod } from "../types/static-pod.ts";
 import type { PressureCondition } from "./signals.ts";
 
 /** True for pods that are neither evicted nor refused. Upstream: pkg/kubelet/types/pod_update.go, IsCriticalPod. */

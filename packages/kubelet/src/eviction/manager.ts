@@ -1,7 +1,7 @@
 import type { Pod } from "@dray/api/core/v1";
 import { type Clock, type Log, sleep } from "@dray/client";
-import type { Refusal } from "../pods/admission.ts";
 import type { PodEnd } from "../pods/pod-end.ts";
+import type { Refusal } from "../types/refusal.ts";
 import { isCriticalPod, refuseUnderPressure } from "./admission.ts";
 import { nextPressure, noPressure, type PressureState } from "./pressure.ts";
 import { evictionMessage, type PodUsage, rankPods } from "./ranking.ts";

@@ -1,7 +1,8 @@
 import type { Pod } from "@dray/api/core/v1";
 import { type Clock, type Log, sleep } from "@dray/client";
-import type { Refusal } from "../pods/admission.ts";
 import { type PodEnd, shutdownReason } from "../pods/pod-end.ts";
+import { systemCriticalPriority } from "../types/priority.ts";
+import type { Refusal } from "../types/refusal.ts";
 
 /** Times of a graceful node shutdown in milliseconds; with a `gracePeriod` of 0 there is none. */
 export interface ShutdownGracePeriods {
@@ -16,9 +17,6 @@ export interface PriorityPeriod {
   readonly priority: number;
   readonly seconds: number;
 }
-
-/** Priority from which on pods are critical for the node or the cluster. Upstream: scheduling.SystemCriticalPriority. */
-export const systemCriticalPriority = 2_000_000_000;
 
 /**
  * The periods that follow each other, in whole seconds; none if nothing is configured.

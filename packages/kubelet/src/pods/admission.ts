@@ -1,14 +1,10 @@
 import { matchesNode, Quantity } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import { podRequests } from "@dray/api/pod";
+import type { Refusal } from "../types/refusal.ts";
 import type { BoundsOptions } from "./resources.ts";
 
 const osLabel = "kubernetes.io/os";
-
-export interface Refusal {
-  readonly reason: string;
-  readonly message: string;
-}
 
 /**
  * The node's own look at a pod that was bound to it: undefined if it may run here, else why not. The scheduler has

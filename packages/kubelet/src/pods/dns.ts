@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Pod, PodDNSConfig } from "@dray/api/core/v1";
 import type { DnsConfig } from "../runtime/service.ts";
-import { podText } from "./plan.ts";
+import { podText } from "../types/pod-text.ts";
 
 /** How pods of a node resolve names. */
 export interface ClusterDns {

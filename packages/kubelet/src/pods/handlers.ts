@@ -4,9 +4,10 @@ import type { EnvVar, HTTPGetAction, LifecycleHandler, Pod, ProbeHandler } from 
 import { RpcError, tcpChannel } from "@dray/rpc";
 import { HealthDefinition } from "@dray/rpc/grpchealth/v1";
 import { RuntimeError, type RuntimeService } from "../runtime/service.ts";
+import type { StartableContainer } from "../types/containers.ts";
+import { podText } from "../types/pod-text.ts";
 import { expand } from "./environment.ts";
 import { dialText, type HttpAnswer, httpGet } from "./http-get.ts";
-import { podText, type StartableContainer } from "./plan.ts";
 
 /** What a probe or a hook is about. */
 export interface ProbeTarget {

@@ -1,7 +1,7 @@
 import type { Pod } from "@dray/api/core/v1";
 import { type Client, type Clock, ItemBackOff } from "@dray/client";
 import { type Image, type ImageService, RuntimeError } from "../runtime/service.ts";
-import type { StartableContainer } from "./plan.ts";
+import type { StartableContainer } from "../types/containers.ts";
 import { credentialsFor, pullSecretsOf } from "./pull-secrets.ts";
 
 /** Times between attempts to pull an image, in milliseconds (upstream's image back-off). */

@@ -1,5 +1,5 @@
 import type { Container, LogLine, RuntimeService } from "../runtime/service.ts";
-import type { StartableContainer } from "./plan.ts";
+import type { StartableContainer } from "../types/containers.ts";
 import { terminationMessage } from "./termination-message.ts";
 
 /** What of the end of a log is told at most. Upstream: MaxContainerTerminationMessageLogLength and -Lines. */

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Pod, VolumeMount } from "@dray/api/core/v1";
+import type { StartableContainer } from "../types/containers.ts";
 import { containerMounts, isRecursivelyReadOnly } from "./mounts.ts";
-import type { StartableContainer } from "./plan.ts";
 
 const mountOf = (recursiveReadOnly: string | undefined, readOnly = true): VolumeMount => ({
   name: "data",

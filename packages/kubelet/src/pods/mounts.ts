@@ -1,8 +1,8 @@
 import type { Pod, Volume, VolumeMount } from "@dray/api/core/v1";
 import type { NodePaths } from "../paths.ts";
 import { type ImageMount, type MountConfig, RuntimeError } from "../runtime/service.ts";
+import type { StartableContainer } from "../types/containers.ts";
 import { expand } from "./environment.ts";
-import type { StartableContainer } from "./plan.ts";
 import { resolveSubPath } from "./sub-path.ts";
 
 /** What the mounts of a container follow from. */

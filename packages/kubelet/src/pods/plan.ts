@@ -2,6 +2,8 @@ import { durationText } from "@dray/api";
 import type { Container as ContainerSpec, EphemeralContainer, Pod } from "@dray/api/core/v1";
 import { canRestartAll, isPodTerminal, isSidecar, restartsAllAfter, sidecarsOf } from "@dray/api/pod";
 import type { Container, Sandbox } from "../runtime/service.ts";
+import { allContainers, type StartableContainer } from "../types/containers.ts";
+import { podText } from "../types/pod-text.ts";
 import { containerHash } from "./container-hash.ts";
 import type { PodEnd } from "./pod-end.ts";
 import { attemptAfterReset, restarts } from "./restarts.ts";
@@ -95,9 +97,6 @@ export type PodAction =
   /** Nothing runs any more: sandboxes are stopped and claims let go. */
   | { readonly type: "cleanUp" };
 
-/** What containers of all kinds have in common. */
-export type StartableContainer = ContainerSpec | EphemeralContainer;
-
 export interface PodPlan {
   readonly actions: readonly PodAction[];
   /** Why containers wait to be restarted (`state.waiting`), by name. */
@@ -121,11 +120,6 @@ export function planPod(view: PodView): PodPlan {
 /** Seconds that the containers of a pod may take to end. */
 export function graceOf({ metadata, spec }: Pod): number {
   return Number(metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? 30);
-}
-
-/** All containers of a pod that can be started, in the order in which they are. */
-export function allContainers({ spec }: Pod): readonly StartableContainer[] {
-  return [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
 }
 
 class Plan {
@@ -393,9 +387,4 @@ class Plan {
  */
 export function crashKey(spec: StartableContainer): string {
   return `${spec.name}/${containerHash(spec)}`;
-}
-
-/** As events and messages name a pod. */
-export function podText({ metadata: { name, namespace, uid } }: Pod): string {
-  return `${name}_${namespace}(${uid})`;
 }

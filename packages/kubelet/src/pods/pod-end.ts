@@ -1,5 +1,5 @@
 import type { Pod } from "@dray/api/core/v1";
-import type { Refusal } from "./admission.ts";
+import type { Refusal } from "../types/refusal.ts";
 
 /** Why and how the node ends a pod before its time. */
 export interface PodEnd extends Refusal {

@@ -8,7 +8,7 @@ import type {
 } from "@dray/api/core/v1";
 import { podRequests } from "@dray/api/pod";
 import type { Container } from "../runtime/service.ts";
-import type { Refusal } from "./admission.ts";
+import type { Refusal } from "../types/refusal.ts";
 import { podLevelStatus } from "./pod-level-status.ts";
 import { type BoundsOptions, podResources } from "./resources.ts";
 

@@ -10,7 +10,7 @@ import {
   podRequests,
 } from "@dray/api/pod";
 import type { ResourceConfig } from "../runtime/service.ts";
-import type { StartableContainer } from "./plan.ts";
+import type { StartableContainer } from "../types/containers.ts";
 
 /** Microseconds; upstream's `--cpu-cfs-quota-period`. */
 const quotaPeriod = 100_000;

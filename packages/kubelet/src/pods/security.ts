@@ -1,6 +1,6 @@
 import type { Pod, SeccompProfile } from "@dray/api/core/v1";
 import { type Image, RuntimeError, type SecurityConfig } from "../runtime/service.ts";
-import type { StartableContainer } from "./plan.ts";
+import type { StartableContainer } from "../types/containers.ts";
 
 /**
  * Who the processes of a container are and what they may: what the container says, else what its pod says.

@@ -9,12 +9,14 @@ import { validateCreate } from "@dray/api/validation";
 import { parseYAML } from "@dray/api/yaml";
 import { type Client, type Clock, type Log, timeText } from "@dray/client";
 import { makeFolderSync, readRegularFileSync } from "@dray/files";
+import {
+  hashAnnotation,
+  isMirrorPod,
+  mirrorAnnotation,
+  seenAnnotation,
+  sourceAnnotation,
+} from "../types/static-pod.ts";
 import { endedWithNode } from "./pod-end.ts";
-
-const hashAnnotation = "kubernetes.io/config.hash";
-const mirrorAnnotation = "kubernetes.io/config.mirror";
-const sourceAnnotation = "kubernetes.io/config.source";
-const seenAnnotation = "kubernetes.io/config.seen";
 
 /** Milliseconds between two looks at the folder, should a change of it go unnoticed. Upstream: fileCheckFrequency. */
 const checkInterval = 20_000;
@@ -36,16 +38,6 @@ export interface StaticPodsOptions {
   apiPods(): readonly Pod[];
   /** A pod has come or gone. */
   changed(uid: string): void;
-}
-
-/** True for the picture of a static pod in the API: nothing runs because of it. */
-export function isMirrorPod({ metadata }: Pod): boolean {
-  return metadata.annotations?.[mirrorAnnotation] !== undefined;
-}
-
-/** True for a pod of a manifest. */
-export function isStaticPod({ metadata }: Pod): boolean {
-  return metadata.annotations?.[sourceAnnotation] === "file";
 }
 
 /**

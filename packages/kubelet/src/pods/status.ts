@@ -11,8 +11,8 @@ import { canRestartAll, isPodTerminal, isSidecar, sidecarsOf } from "@dray/api/p
 import { timeText } from "@dray/client";
 import type { Container } from "../runtime/service.ts";
 import { shortened } from "../text.ts";
+import type { StartableContainer } from "../types/containers.ts";
 import { isRecursivelyReadOnly } from "./mounts.ts";
-import type { StartableContainer } from "./plan.ts";
 import type { PodEnd } from "./pod-end.ts";
 import { podLevelStatus, type WholePod } from "./pod-level-status.ts";
 import type { PodResize } from "./resize.ts";

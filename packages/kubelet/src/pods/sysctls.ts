@@ -1,5 +1,5 @@
 import type { Pod } from "@dray/api/core/v1";
-import type { Refusal } from "./admission.ts";
+import type { Refusal } from "../types/refusal.ts";
 
 /**
  * Sysctls that concern the pod alone; Linux 4.15 and later keep each in a name space.

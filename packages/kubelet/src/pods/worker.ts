@@ -17,7 +17,10 @@ import { type DraManager, UnprepareError } from "../dra/manager.ts";
 import type { NodePaths } from "../paths.ts";
 import { type Container, type NodeRuntime, RuntimeError, type Sandbox } from "../runtime/service.ts";
 import { shortened } from "../text.ts";
-import type { Refusal } from "./admission.ts";
+import { allContainers, type StartableContainer } from "../types/containers.ts";
+import { podText } from "../types/pod-text.ts";
+import type { Refusal } from "../types/refusal.ts";
+import { isStaticPod } from "../types/static-pod.ts";
 import { crashBackOff } from "./back-off.ts";
 import { containerConfig } from "./container-config.ts";
 import type { ClusterDns } from "./dns.ts";
@@ -28,15 +31,7 @@ import { withLastWord } from "./last-word.ts";
 import { removeLog } from "./log-rotation.ts";
 import { checkMemoryShrinks } from "./memory-shrink.ts";
 import type { VolumeImage } from "./mounts.ts";
-import {
-  allContainers,
-  crashKey,
-  type PodAction,
-  type PodMemory,
-  planPod,
-  podText,
-  type StartableContainer,
-} from "./plan.ts";
+import { crashKey, type PodAction, type PodMemory, planPod } from "./plan.ts";
 import { PodBounds } from "./pod-bounds.ts";
 import { NotIssuedError } from "./pod-certificates.ts";
 import type { PodEnd } from "./pod-end.ts";
@@ -48,7 +43,6 @@ import { isRestarting } from "./restarts.ts";
 import { runtimeHandlerOf } from "./runtime-class.ts";
 import { sandboxConfig } from "./sandbox-config.ts";
 import type { ApiServerAddress } from "./service-environment.ts";
-import { isStaticPod } from "./static-pods.ts";
 import { podStatus, rejectedStatus, restartingCondition } from "./status.ts";
 import { StatusReporter } from "./status-reporter.ts";
 import { Stops } from "./stops.ts";

@@ -1,6 +1,6 @@
 import type { Pod } from "@dray/api/core/v1";
-import { allContainers, type StartableContainer } from "../pods/plan.ts";
 import type { Container, RuntimeService } from "../runtime/service.ts";
+import { allContainers, type StartableContainer } from "../types/containers.ts";
 
 /** The node's pod of a name. */
 export function findPod(pods: readonly Pod[], namespace: string, name: string): Pod | undefined {

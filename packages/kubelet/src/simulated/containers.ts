@@ -1,8 +1,8 @@
 import type { ContainerState, ContainerStatus, Pod } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
 import { containerHash } from "../pods/container-hash.ts";
-import { allContainers, type StartableContainer } from "../pods/plan.ts";
 import type { Container, Sandbox } from "../runtime/service.ts";
+import { allContainers, type StartableContainer } from "../types/containers.ts";
 
 /** Begins the ids of containers and the versions of Nodes. */
 export const runtimeName = "simulated";

@@ -3,21 +3,15 @@ import { StatusError } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
 import { isPodTerminal, isSidecar } from "@dray/api/pod";
 import { type Client, type Clock, ItemBackOff, type Log } from "@dray/client";
-import type { Refusal } from "../pods/admission.ts";
 import { crashBackOff } from "../pods/back-off.ts";
-import {
-  allContainers,
-  crashKey,
-  type PodAction,
-  type PodMemory,
-  type PodPlan,
-  planPod,
-} from "../pods/plan.ts";
+import { crashKey, type PodAction, type PodMemory, type PodPlan, planPod } from "../pods/plan.ts";
 import type { PodEnd } from "../pods/pod-end.ts";
 import { isRestarting } from "../pods/restarts.ts";
 import { podStatus, rejectedStatus, restartingCondition } from "../pods/status.ts";
 import { StatusReporter } from "../pods/status-reporter.ts";
 import type { Container, Sandbox } from "../runtime/service.ts";
+import { allContainers } from "../types/containers.ts";
+import type { Refusal } from "../types/refusal.ts";
 import type { PodAddresses } from "./addresses.ts";
 import { endedContainer, recovered, runtimeName, sandboxOf, startedContainer } from "./containers.ts";
 import { lifeOf, type PodLife } from "./life.ts";

@@ -40,13 +40,14 @@ import {
 } from "./bounds.ts";
 import { type Cgroups, detectCgroups, makeCgroup, removeCgroup } from "./cgroups.ts";
 import { containerVariable, HostContainer } from "./container.ts";
+import { detectIsolation } from "./detect-isolation.ts";
 import { programEnvironment, toolEnvironment } from "./environment.ts";
 import { runCommand } from "./exec.ts";
 import { runWithStreams } from "./exec-streams.ts";
 import { followLog } from "./follow-log.ts";
 import { forwardPort } from "./forward.ts";
 import type { ImageTable } from "./images.ts";
-import { detectIsolation, type Isolation } from "./isolation.ts";
+import type { Isolation } from "./isolation.ts";
 import { joinContainer } from "./join.ts";
 import { etcResolvConf, planLaunch } from "./launch-plan.ts";
 import {

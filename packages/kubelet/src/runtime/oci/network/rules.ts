@@ -1,6 +1,5 @@
-import type { ServiceRoute } from "../../../services/routes.ts";
 import type { PortRule } from "./addresses.ts";
-import { serviceRules } from "./service-rules.ts";
+import { type ServiceRulesInput, serviceRules } from "./service-rules.ts";
 
 /** Tables of iptables with what `iptables-restore --noflush` reads: it replaces the chains that it names, no others. */
 export type Rules = readonly (readonly [table: string, text: string])[];
@@ -15,17 +14,9 @@ export interface Jump {
 }
 
 /** Input of the rules of a cluster. */
-export interface RulesInput {
-  readonly bridge: string;
-  /** `10.200.0.0/16` */
-  readonly network: string;
+export interface RulesInput extends ServiceRulesInput {
   /** Ports of the machine that lead to pods. */
   readonly ports: readonly PortRule[];
-  readonly services: readonly ServiceRoute[];
-  /** The nodes of the cluster on this machine, and the addresses of their pods. */
-  readonly nodes: readonly { readonly name: string; readonly range: string }[];
-  /** Where the DNS server of the cluster listens, for those who ask port 53 of the address. */
-  readonly dns: { readonly address: string; readonly port: number } | undefined;
 }
 
 /** The chains of a cluster: their names follow that of its bridge. */

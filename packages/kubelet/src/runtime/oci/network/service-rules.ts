@@ -1,6 +1,18 @@
 import { createHash } from "node:crypto";
 import { type RouteEndpoint, type ServiceRoute, usableEndpoints } from "../../../services/routes.ts";
-import type { RulesInput } from "./rules.ts";
+
+/** Input of the rules of the Services of a cluster. */
+export interface ServiceRulesInput {
+  /** Name of the cluster's bridge. */
+  readonly bridge: string;
+  /** Addresses of all pods of the cluster: `10.200.0.0/16`. */
+  readonly network: string;
+  readonly services: readonly ServiceRoute[];
+  /** The nodes of the cluster on this machine, and the addresses of their pods. */
+  readonly nodes: readonly { readonly name: string; readonly range: string }[];
+  /** Where the DNS server of the cluster listens; pods send queries to port 53 of the address. */
+  readonly dns: { readonly address: string; readonly port: number } | undefined;
+}
 
 export interface ServiceRules {
   readonly nat: readonly string[];
@@ -17,7 +29,7 @@ type Match = string;
  *
  * Upstream: pkg/proxy/iptables/proxier.go, syncProxyRules; one chain holds what there is spread over many.
  */
-export function serviceRules({ bridge, network, services, nodes, dns }: RulesInput): ServiceRules {
+export function serviceRules({ bridge, network, services, nodes, dns }: ServiceRulesInput): ServiceRules {
   const filter: string[] = [];
   const endpoints = new Set<string>();
   const machine = new Set(nodes.map(({ name }) => name));
