@@ -6,7 +6,7 @@ import {
   type DevicePluginOptions,
   type ListAndWatchResponse,
 } from "@dray/rpc/deviceplugin/v1beta1";
-import { shortened } from "../text.ts";
+import { shortened } from "../base/text.ts";
 import { checkResponse } from "./response.ts";
 import { type Device, numaNodesOf } from "./topology.ts";
 

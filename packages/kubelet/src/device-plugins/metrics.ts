@@ -1,4 +1,4 @@
-import { Histogram, head, labelText } from "../server/histogram.ts";
+import { Histogram, head, labelText } from "../metrics/histogram.ts";
 
 /** Upper bounds of the histogram in seconds. Upstream: metrics.DefBuckets. */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

@@ -5,7 +5,7 @@ import type { Log } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
 import { RpcError, type RpcServer, service, unixServer } from "@dray/rpc";
 import { RegistrationDefinition } from "@dray/rpc/deviceplugin/v1beta1";
-import { shortened } from "../text.ts";
+import { shortened } from "../base/text.ts";
 
 /** The version of the API between the kubelet and device plugins. */
 export const apiVersion = "v1beta1";

@@ -1,7 +1,7 @@
 import { parseQualifiedName } from "@dray/cdi";
 import { ContainerAllocateResponse } from "@dray/rpc/deviceplugin/v1beta1";
-import type { DeviceConfig, MountConfig } from "../runtime/service.ts";
-import { shortened } from "../text.ts";
+import { shortened } from "../base/text.ts";
+import type { DeviceConfig, MountConfig } from "../runtime/config.ts";
 
 /** Maximum size of what a plugin gives to one container, in bytes: all of it is kept, and goes into every start. */
 const maxBytes = 256 << 10;

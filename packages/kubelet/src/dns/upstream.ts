@@ -2,8 +2,8 @@ import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { readFileSync } from "node:fs";
 import { connect, isIPv6 } from "node:net";
-import { parseResolvConf } from "../pods/dns.ts";
 import { MessageReader, messageFrame } from "./frames.ts";
+import { parseResolvConf } from "./resolv-conf.ts";
 
 /** Milliseconds until the next server is asked. */
 const serverTimeout = 2000;

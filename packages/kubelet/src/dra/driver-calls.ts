@@ -1,6 +1,6 @@
 import type { Clock } from "@dray/client";
 import { type CallOptions, RpcError } from "@dray/rpc";
-import { shortened } from "../text.ts";
+import { shortened } from "../base/text.ts";
 import type { PreparedDevice } from "./checkpoint.ts";
 import type { ClaimInfo } from "./claims.ts";
 import type { DraMetrics } from "./metrics.ts";

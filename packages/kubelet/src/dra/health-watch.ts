@@ -1,7 +1,7 @@
 import { type Features, minorOf } from "@dray/api";
 import { type Clock, type Log, sleep } from "@dray/client";
 import { RpcError } from "@dray/rpc";
-import { shortened } from "../text.ts";
+import { shortened } from "../base/text.ts";
 import type { HealthCache } from "./health.ts";
 import { type DraPlugin, type DraPlugins, type HealthService, healthServices } from "./plugins.ts";
 

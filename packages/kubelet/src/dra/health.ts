@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { type Clock, type Log, sleep } from "@dray/client";
 import { writeFileAtomically } from "@dray/files";
 import { HealthStatus, type DeviceHealth as ReportedHealth } from "@dray/rpc/drahealth/v1";
-import { shortened } from "../text.ts";
+import { shortened } from "../base/text.ts";
 import { maxName } from "./response.ts";
 
 /** Milliseconds until a device whose driver says nothing more is Unknown, where the driver names no time. */

@@ -3,7 +3,7 @@ import { type Features, featuresOf } from "@dray/api";
 import type { Container, Pod, ResourceStatus } from "@dray/api/core/v1";
 import type { AllocationResult } from "@dray/api/resource/v1";
 import { type Client, type Clock, type Log, systemClock } from "@dray/client";
-import { RuntimeError } from "../runtime/service.ts";
+import { RuntimeError } from "../runtime/error.ts";
 import type { PreparedDevice } from "./checkpoint.ts";
 import { type ClaimName, claimNames, claimsIfCreated, containerClaims, isForRequest } from "./claim-names.ts";
 import { ClaimCache, type ClaimInfo } from "./claims.ts";

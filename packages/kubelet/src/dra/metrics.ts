@@ -1,4 +1,4 @@
-import { Histogram, head, labelText } from "../server/histogram.ts";
+import { Histogram, head, labelText } from "../metrics/histogram.ts";
 
 /** Upper bounds of the histograms in seconds. Upstream: DRADurationBuckets, ExponentialBucketsRange(.1, 40, 15). */
 const bounds = Array.from({ length: 15 }, (_, i) => 0.1 * ((40 / 0.1) ** (1 / 14)) ** i);

@@ -1,4 +1,4 @@
-import { shortened } from "../text.ts";
+import { shortened } from "../base/text.ts";
 import type { PreparedDevice } from "./checkpoint.ts";
 
 /** Maximum number of devices of a claim that a driver prepares: an allocation has at most 32 (resource/v1). */

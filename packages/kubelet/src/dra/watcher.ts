@@ -3,7 +3,7 @@ import { type Clock, type Log, sleep } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
 import { unixChannel } from "@dray/rpc";
 import { type PluginInfo, RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
-import { shortened } from "../text.ts";
+import { shortened } from "../base/text.ts";
 import { type DraPlugins, type DraService, draServices } from "./plugins.ts";
 import { readRegistry } from "./registry.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { stat, statfs } from "node:fs/promises";
 import { Quantity } from "@dray/api";
-import type { ImageService } from "../runtime/service.ts";
+import type { ImageService } from "../runtime/images.ts";
 import type { EvictionSignal, Observation, Observations, SignalSource } from "./signals.ts";
 
 export interface MachineSignalsOptions {

@@ -1,6 +1,6 @@
 import type { Pod } from "@dray/api/core/v1";
 import { type Clock, type Log, sleep } from "@dray/client";
-import type { PodEnd } from "../pods/pod-end.ts";
+import type { PodEnd } from "../types/pod-end.ts";
 import type { Refusal } from "../types/refusal.ts";
 import { isCriticalPod, refuseUnderPressure } from "./admission.ts";
 import { nextPressure, noPressure, type PressureState } from "./pressure.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { silentLog } from "@dray/client";
-import { type Image, type ImageService, RuntimeError } from "../runtime/service.ts";
+import { RuntimeError } from "../runtime/error.ts";
+import type { Image, ImageService } from "../runtime/images.ts";
 import { eventually } from "../testing/eventually.ts";
 import { skipClock } from "../testing/skip-clock.ts";
 import { ImageCollector } from "./collector.ts";

@@ -1,6 +1,7 @@
 import type { ContainerImage } from "@dray/api/core/v1";
 import { type Clock, type Log, sleep } from "@dray/client";
-import { type Image, type ImageService, RuntimeError } from "../runtime/service.ts";
+import { RuntimeError } from "../runtime/error.ts";
+import type { Image, ImageService } from "../runtime/images.ts";
 import {
   bytesToFree,
   type FileSystemUse,

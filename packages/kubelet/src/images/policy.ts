@@ -1,4 +1,4 @@
-import type { Image } from "../runtime/service.ts";
+import type { Image } from "../runtime/images.ts";
 
 /** When images are removed; times in milliseconds. */
 export interface ImageGCPolicy {

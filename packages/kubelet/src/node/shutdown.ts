@@ -1,6 +1,6 @@
 import type { Pod } from "@dray/api/core/v1";
 import { type Clock, type Log, sleep } from "@dray/client";
-import { type PodEnd, shutdownReason } from "../pods/pod-end.ts";
+import { type PodEnd, shutdownReason } from "../types/pod-end.ts";
 import { systemCriticalPriority } from "../types/priority.ts";
 import type { Refusal } from "../types/refusal.ts";
 

@@ -1,5 +1,5 @@
 import type { ContainerAdjustment, LinuxDevice, Mount } from "@dray/rpc/nri/v1alpha1";
-import type { ContainerConfig, DeviceConfig, MountConfig } from "../runtime/service.ts";
+import type { ContainerConfig, DeviceConfig, MountConfig } from "../runtime/config.ts";
 import { resourceConfig } from "./convert.ts";
 import { isRemoval } from "./keyed.ts";
 

@@ -5,7 +5,8 @@ import {
   ContainerState as NriState,
   PodSandbox,
 } from "@dray/rpc/nri/v1alpha1";
-import type { ContainerConfig, ContainerState, ResourceConfig, SandboxConfig } from "../runtime/service.ts";
+import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../runtime/config.ts";
+import type { ContainerState } from "../runtime/service.ts";
 
 /** A sandbox in NRI's terms. */
 export function nriPod(id: string, config: SandboxConfig, ips: readonly string[]): PodSandbox {

@@ -8,21 +8,19 @@ import {
   type PodSandbox,
   PodSandbox as PodSandboxMessage,
 } from "@dray/rpc/nri/v1alpha1";
-import {
-  type ClientStreams,
-  type Container,
-  type ContainerConfig,
-  type ContainerStats,
-  type ExecResult,
-  type LogLine,
-  type Made,
-  type NodeRuntime,
-  type PodNetworkService,
-  type ResourceConfig,
-  RuntimeError,
-  type RuntimeService,
-  type Sandbox,
-  type SandboxConfig,
+import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../runtime/config.ts";
+import { RuntimeError } from "../runtime/error.ts";
+import type {
+  ClientStreams,
+  Container,
+  ContainerStats,
+  ExecResult,
+  LogLine,
+  Made,
+  NodeRuntime,
+  PodNetworkService,
+  RuntimeService,
+  Sandbox,
 } from "../runtime/service.ts";
 import { adjustedConfig } from "./adjust.ts";
 import { nriContainer, nriPod, nriResources, nriState, resourceConfig } from "./convert.ts";

@@ -9,6 +9,7 @@ import { validateCreate } from "@dray/api/validation";
 import { parseYAML } from "@dray/api/yaml";
 import { type Client, type Clock, type Log, timeText } from "@dray/client";
 import { makeFolderSync, readRegularFileSync } from "@dray/files";
+import { endedWithNode } from "../types/pod-end.ts";
 import {
   hashAnnotation,
   isMirrorPod,
@@ -16,7 +17,6 @@ import {
   seenAnnotation,
   sourceAnnotation,
 } from "../types/static-pod.ts";
-import { endedWithNode } from "./pod-end.ts";
 
 /** Milliseconds between two looks at the folder, should a change of it go unnoticed. Upstream: fileCheckFrequency. */
 const checkInterval = 20_000;

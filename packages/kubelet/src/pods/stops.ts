@@ -1,8 +1,8 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { Clock, Log } from "@dray/client";
+import { runHook } from "../lifecycle/hooks.ts";
 import type { Container, RuntimeService } from "../runtime/service.ts";
 import type { StartableContainer } from "../types/containers.ts";
-import { runHook } from "./hooks.ts";
 
 /** Milliseconds until a container that was stopped, and still runs, is stopped again. */
 const retryMilliseconds = 1000;

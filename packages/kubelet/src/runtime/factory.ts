@@ -1,5 +1,5 @@
 import type { Clock, Log } from "@dray/client";
-import type { NodePaths } from "../paths.ts";
+import type { NodePaths } from "../base/paths.ts";
 import type { NodeRuntime } from "./service.ts";
 
 /** What a runtime is given of the node whose containers it runs. */

@@ -1,6 +1,6 @@
 import { encodeJSON } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import type { ProbeMetrics } from "../pods/probe-metrics.ts";
+import type { ProbeMetrics } from "../prober/probe-metrics.ts";
 import type { Document } from "./server.ts";
 import type { NodeStatistics } from "./stats.ts";
 

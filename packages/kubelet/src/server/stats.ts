@@ -2,12 +2,12 @@ import { statfsSync } from "node:fs";
 import { cpus, freemem, totalmem, uptime } from "node:os";
 import type { Pod } from "@dray/api/core/v1";
 import { type Clock, timeText } from "@dray/client";
-import type { NodePaths } from "../paths.ts";
-import { podLogDirectory } from "../pods/container-config.ts";
-import { diskUsage } from "../pods/disk-usage.ts";
-import type { Volumes } from "../pods/volumes.ts";
+import type { NodePaths } from "../base/paths.ts";
+import { podLogDirectory } from "../containers/container-config.ts";
+import { metricText, type Sample } from "../metrics/prometheus.ts";
 import type { RuntimeService } from "../runtime/service.ts";
-import { metricText, type Sample } from "./prometheus.ts";
+import { diskUsage } from "../volumes/disk-usage.ts";
+import type { Volumes } from "../volumes/volumes.ts";
 
 export interface StatsOptions {
   readonly clock: Clock;

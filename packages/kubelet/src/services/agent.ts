@@ -3,7 +3,7 @@ import { EndpointSlice } from "@dray/api/discovery/v1";
 import { type Client, type Clock, type Informer, type Log, sleep } from "@dray/client";
 import type { DnsZone } from "../dns/records.ts";
 import { startDnsServer } from "../dns/server.ts";
-import type { LedServices, ServiceNetwork } from "../runtime/service.ts";
+import type { LedServices, ServiceNetwork } from "./network.ts";
 import { serviceNameLabel, serviceRoutes } from "./routes.ts";
 
 export interface ServiceAgentOptions {

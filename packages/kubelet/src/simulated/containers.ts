@@ -1,6 +1,6 @@
 import type { ContainerState, ContainerStatus, Pod } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
-import { containerHash } from "../pods/container-hash.ts";
+import { containerHash } from "../containers/container-hash.ts";
 import type { Container, Sandbox } from "../runtime/service.ts";
 import { allContainers, type StartableContainer } from "../types/containers.ts";
 

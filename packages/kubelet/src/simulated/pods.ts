@@ -13,8 +13,8 @@ import {
 } from "@dray/client";
 import { claimNames } from "../dra/claim-names.ts";
 import { checkUsable } from "../dra/usable-claim.ts";
+import { admit } from "../lifecycle/admission.ts";
 import { countsClaims } from "../node/declared-features.ts";
-import { admit } from "../pods/admission.ts";
 import { PodAddresses } from "./addresses.ts";
 import { SimulatedPod, type SimulatedPodContext } from "./pod.ts";
 

@@ -7,9 +7,9 @@ import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { cdiRegistry } from "@dray/cdi";
 import { silentLog, systemClock } from "@dray/client";
+import type { ContainerConfig, SandboxConfig, SecurityConfig } from "../runtime/config.ts";
 import { HostRuntime } from "../runtime/host/host.ts";
 import { type ImageMapping, ImageTable } from "../runtime/host/images.ts";
-import type { ContainerConfig, SandboxConfig, SecurityConfig } from "../runtime/service.ts";
 
 const [directory = "", isolation = "", ...command] = process.argv.slice(2);
 

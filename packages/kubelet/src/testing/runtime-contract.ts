@@ -8,15 +8,13 @@ import { duplexPair, PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import type {
-  Container,
   ContainerConfig,
   ContainerIdentity,
-  LogLine,
-  NodeRuntime,
   SandboxConfig,
   SandboxIdentity,
   SecurityConfig,
-} from "../runtime/service.ts";
+} from "../runtime/config.ts";
+import type { Container, LogLine, NodeRuntime } from "../runtime/service.ts";
 import { eventually } from "./eventually.ts";
 import { Kept } from "./kept.ts";
 

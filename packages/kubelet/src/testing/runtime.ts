@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { ContainerConfig } from "../runtime/config.ts";
 import type { HostRuntime } from "../runtime/host/host.ts";
 import type { ImageMapping } from "../runtime/host/images.ts";
-import type { ContainerConfig } from "../runtime/service.ts";
 import { container, sandbox, testRuntime } from "./agent.ts";
 import { eventually } from "./eventually.ts";
 

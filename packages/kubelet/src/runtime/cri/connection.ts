@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { type Caller, type Channel, RpcError, unixChannel } from "@dray/rpc";
 import { ImageServiceDefinition, RuntimeServiceDefinition } from "@dray/rpc/cri/v1";
-import { RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
 
 /** Maximum size of an answer, in bytes. Upstream: staging/src/k8s.io/cri-client/pkg/utils.go, maxMsgSize. */
 const maxMessageBytes = 16 << 20;

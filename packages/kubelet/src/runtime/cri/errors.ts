@@ -1,5 +1,5 @@
 import { RpcError } from "@dray/rpc";
-import { RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
 
 /** What the runtime refused, with the reason that Kubernetes shows for it. */
 export function runtimeError(reason: string, error: unknown): RuntimeError {

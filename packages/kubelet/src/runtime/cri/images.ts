@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { RpcError } from "@dray/rpc";
 import { AuthConfig, type Image as CriImage, ImageSpec } from "@dray/rpc/cri/v1";
-import { type Image, type ImageCredentials, type ImageService, RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
+import type { Image, ImageCredentials, ImageService } from "../images.ts";
 import { type CriConnection, requestTimeout } from "./connection.ts";
 import { found, runtimeError } from "./errors.ts";
 

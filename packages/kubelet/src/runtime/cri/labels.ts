@@ -1,5 +1,5 @@
 import { PodSandboxConfig } from "@dray/rpc/cri/v1";
-import type { ContainerConfig, ContainerIdentity, SandboxConfig, SandboxIdentity } from "../service.ts";
+import type { ContainerConfig, ContainerIdentity, SandboxConfig, SandboxIdentity } from "../config.ts";
 
 /**
  * What the runtime keeps for the agent, in labels and annotations: an agent that comes back knows everything from them.

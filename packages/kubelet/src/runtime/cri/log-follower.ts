@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, lstatSync, readSync } from "node:fs";
 import { type Clock, sleep } from "@dray/client";
-import { openFile } from "../../open-file.ts";
+import { openFile } from "../../base/open-file.ts";
 import type { LogLine } from "../service.ts";
 import { LogFormat } from "./log-format.ts";
 

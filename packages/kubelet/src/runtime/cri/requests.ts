@@ -5,7 +5,8 @@ import {
   MountPropagation,
   Protocol,
 } from "@dray/rpc/cri/v1";
-import { type ContainerConfig, RuntimeError, type SandboxConfig } from "../service.ts";
+import type { ContainerConfig, SandboxConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
 import { containerAnnotations, containerLabels, keepSandboxConfig, sandboxLabels } from "./labels.ts";
 import { criResources, unsupportedResources } from "./resources.ts";
 import { containerSecurity, sandboxSecurity } from "./security.ts";

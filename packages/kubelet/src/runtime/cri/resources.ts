@@ -1,5 +1,5 @@
 import { LinuxContainerResources } from "@dray/rpc/cri/v1";
-import type { ResourceConfig } from "../service.ts";
+import type { ResourceConfig } from "../config.ts";
 
 /** What of the bounds CRI has a field for; 0 and "" stand for "as it is" there. */
 export function criResources(resources: ResourceConfig, cgroup2: boolean): LinuxContainerResources {

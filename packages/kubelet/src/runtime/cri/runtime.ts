@@ -12,20 +12,18 @@ import {
   ContainerState as CriContainerState,
   type PodSandboxConfig,
 } from "@dray/rpc/cri/v1";
-import {
-  type ClientStreams,
-  type Container,
-  type ContainerConfig,
-  type ContainerStats,
-  type ExecResult,
-  type ImageService,
-  type LogLine,
-  type Made,
-  type ResourceConfig,
-  RuntimeError,
-  type RuntimeService,
-  type Sandbox,
-  type SandboxConfig,
+import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
+import type { ImageService } from "../images.ts";
+import type {
+  ClientStreams,
+  Container,
+  ContainerStats,
+  ExecResult,
+  LogLine,
+  Made,
+  RuntimeService,
+  Sandbox,
 } from "../service.ts";
 import { type CgroupDriver, hasCgroup2, podCgroup } from "./cgroups.ts";
 import { Changes } from "./changes.ts";

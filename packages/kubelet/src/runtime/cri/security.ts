@@ -7,7 +7,7 @@ import {
   NamespaceOption,
   SecurityProfile,
 } from "@dray/rpc/cri/v1";
-import type { SandboxConfig, SecurityConfig } from "../service.ts";
+import type { SandboxConfig, SecurityConfig } from "../config.ts";
 
 /**
  * Paths that no container sees and that none may write to. Without them in the request the runtime hides nothing.

@@ -14,7 +14,8 @@ import {
   spdySession,
   streamTypeHeader,
 } from "@dray/streams";
-import { type ClientStreams, RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
+import type { ClientStreams } from "../service.ts";
 
 /** Maximum length of what a streaming server says about a refusal or a failure, in bytes. */
 const maxReasonBytes = 4096;

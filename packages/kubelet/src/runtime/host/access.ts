@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import type { ContainerEdits } from "@dray/cdi";
-import type { ContainerConfig } from "../service.ts";
+import type { ContainerConfig } from "../config.ts";
 
 /** A device node that a container gets, of a device plugin or of CDI. */
 export interface ContainerDevice {

@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeFolderSync } from "@dray/files";
-import { type ContainerStats, type ResourceConfig, RuntimeError } from "../service.ts";
+import type { ResourceConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
+import type { ContainerStats } from "../service.ts";
 import { cgroupMount, cgroupPrefix, ownCgroup, removeCgroup } from "./cgroups.ts";
 import type { ContainerRecord } from "./records.ts";
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
 
 /** The capabilities of Linux by their numbers (`linux/capability.h`). */
 const names = [

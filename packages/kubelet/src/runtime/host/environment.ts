@@ -1,4 +1,4 @@
-import { RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
 import { find } from "./isolation.ts";
 import { shellLine } from "./terminal.ts";
 

@@ -1,7 +1,8 @@
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { Clock } from "@dray/client";
-import { type ExecResult, RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
+import type { ExecResult } from "../service.ts";
 import type { JoiningCommand } from "./join.ts";
 import { signal } from "./processes.ts";
 

@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
 import { listenersOn, socketsOf } from "./listeners.ts";
 
 /** A pod that has an address of its own. */

@@ -6,21 +6,18 @@ import type { Duplex } from "node:stream";
 import type { CdiRegistry, ContainerEdits } from "@dray/cdi";
 import type { Clock, Log } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
-import { resolvConf } from "../resolv-conf.ts";
-import {
-  type ClientStreams,
-  type Container,
-  type ContainerConfig,
-  type ContainerStats,
-  checkRuntimeHandler,
-  type ExecResult,
-  type LogLine,
-  type Made,
-  type ResourceConfig,
-  RuntimeError,
-  type RuntimeService,
-  type Sandbox,
-  type SandboxConfig,
+import { formatResolvConf } from "../../dns/resolv-conf.ts";
+import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../config.ts";
+import { checkRuntimeHandler, RuntimeError } from "../error.ts";
+import type {
+  ClientStreams,
+  Container,
+  ContainerStats,
+  ExecResult,
+  LogLine,
+  Made,
+  RuntimeService,
+  Sandbox,
 } from "../service.ts";
 import { type ContainerDevice, containerDevices, neededAccess } from "./access.ts";
 import { attachTo, makeInput } from "./attach.ts";
@@ -336,7 +333,7 @@ export class HostRuntime implements RuntimeService {
       hostname: sandbox?.config.hostname ?? "",
       namespace: sandbox?.config.namespace ?? "",
       isolated,
-      resolvConf: sandbox?.config.dns && resolvConf(sandbox.config.dns),
+      resolvConf: sandbox?.config.dns && formatResolvConf(sandbox.config.dns),
       resolvConfPath: realPath(etcResolvConf) ?? etcResolvConf,
       directory,
       hostPath: (path) => this.#options.hostPath(path),

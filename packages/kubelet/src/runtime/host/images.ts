@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
-import type { ContainerConfig, Image, ImageService } from "../service.ts";
-import { RuntimeError } from "../service.ts";
+import type { ContainerConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
+import type { Image, ImageService } from "../images.ts";
 
 /** What an image runs on this machine. */
 export type ImageProgram =

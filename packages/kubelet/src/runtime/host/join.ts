@@ -1,4 +1,4 @@
-import { RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
 import { cgroupProcesses } from "./cgroups.ts";
 import type { HostContainer } from "./container.ts";
 import { programEnvironment, toolEnvironment } from "./environment.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { ContainerEdits } from "@dray/cdi";
-import type { ContainerConfig, MountConfig } from "../service.ts";
+import type { ContainerConfig, MountConfig } from "../config.ts";
 import type { ContainerDevice } from "./access.ts";
 import { containerVariable } from "./container.ts";
 import { toolEnvironment } from "./environment.ts";

@@ -12,7 +12,7 @@ import {
   watch,
 } from "node:fs";
 import type { Clock } from "@dray/client";
-import { openFile } from "../../open-file.ts";
+import { openFile } from "../../base/open-file.ts";
 import type { LogLine } from "../service.ts";
 import { note } from "./note.ts";
 

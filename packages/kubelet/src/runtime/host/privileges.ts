@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { SecurityConfig } from "../service.ts";
+import type { SecurityConfig } from "../config.ts";
 import { bindService, capabilityList, containerCapabilities, ownBoundingSet } from "./capabilities.ts";
 import { find } from "./isolation.ts";
 

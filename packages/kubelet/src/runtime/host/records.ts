@@ -2,7 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { ContainerEdits } from "@dray/cdi";
 import { writeFileAtomicallySync } from "@dray/files";
-import type { ContainerConfig, MountConfig, SandboxConfig } from "../service.ts";
+import type { ContainerConfig, MountConfig, SandboxConfig } from "../config.ts";
 import type { User } from "./privileges.ts";
 import { type ProcessIdentity, parseStat } from "./processes.ts";
 import { initName } from "./scripts.ts";

@@ -1,4 +1,4 @@
-import type { MountConfig } from "../service.ts";
+import type { MountConfig } from "../config.ts";
 
 /**
  * Without mount name spaces a volume is not at its path: a value that is the path of a mount, or begins with it,

@@ -16,7 +16,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeFolderSync } from "@dray/files";
-import { type MountConfig, RuntimeError } from "../service.ts";
+import type { MountConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
 
 /** A place in the container's tree. */
 interface Place {

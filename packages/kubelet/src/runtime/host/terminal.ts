@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { RuntimeError, type TerminalSize } from "../service.ts";
+import { RuntimeError } from "../error.ts";
+import type { TerminalSize } from "../service.ts";
 import { find } from "./isolation.ts";
 import type { ProcessStat } from "./processes.ts";
 

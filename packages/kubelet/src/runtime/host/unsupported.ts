@@ -1,5 +1,5 @@
 import type { ContainerEdits } from "@dray/cdi";
-import type { ContainerConfig, SandboxConfig } from "../service.ts";
+import type { ContainerConfig, SandboxConfig } from "../config.ts";
 import type { ContainerDevice } from "./access.ts";
 import { type Bounds, unboundedOf } from "./bounds.ts";
 import type { Isolation } from "./isolation.ts";

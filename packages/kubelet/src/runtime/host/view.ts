@@ -1,6 +1,6 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ContainerConfig, MountConfig } from "../service.ts";
+import type { ContainerConfig, MountConfig } from "../config.ts";
 import { type ImageMapping, programFolder } from "./images.ts";
 import type { LaunchFolder } from "./launch-plan.ts";
 import { ownPlaces } from "./places.ts";

@@ -1,4 +1,4 @@
-import type { SecurityConfig } from "../service.ts";
+import type { SecurityConfig } from "../config.ts";
 
 /** Names by their number. Source: capabilities(7), linux/capability.h. */
 const names = `CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE

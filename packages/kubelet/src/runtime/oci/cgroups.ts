@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolderSync } from "@dray/files";
-import { type ResourceConfig, RuntimeError } from "../service.ts";
+import type { ResourceConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
 
 /** What a cgroup has used. */
 export interface CgroupUse {

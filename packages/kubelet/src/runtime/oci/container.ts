@@ -1,6 +1,7 @@
 import { existsSync, type FSWatcher, readFileSync, statSync, watch } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "@dray/client";
+import type { ContainerConfig } from "../config.ts";
 import { LogTimes } from "../host/logs.ts";
 import { note } from "../host/note.ts";
 import {
@@ -13,7 +14,7 @@ import {
   signal,
 } from "../host/processes.ts";
 import { type Loss, readRecord, writeRecord } from "../host/records.ts";
-import type { Container, ContainerConfig, ContainerUser } from "../service.ts";
+import type { Container, ContainerUser } from "../service.ts";
 import { oomKills } from "./cgroups.ts";
 import { traceNames, wrapperName } from "./scripts.ts";
 

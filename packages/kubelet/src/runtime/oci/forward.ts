@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Clock } from "@dray/client";
-import { RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
 import { tool } from "./tools.ts";
 
 /** Milliseconds that the process in a pod's network waits for another connection to make. */

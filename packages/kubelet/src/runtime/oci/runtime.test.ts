@@ -17,7 +17,8 @@ import { Duplex, PassThrough, type Readable } from "node:stream";
 import { after, before, test } from "node:test";
 import { cdiRegistry } from "@dray/cdi";
 import { eventually } from "../../testing/eventually.ts";
-import type { ClientStreams, Container, ContainerConfig, SandboxConfig } from "../service.ts";
+import type { ContainerConfig, SandboxConfig } from "../config.ts";
+import type { ClientStreams, Container } from "../service.ts";
 import type { OciRuntime } from "./runtime.ts";
 import { lackOfContainers, plainSecurity, type TestRuntimes, testRuntimes } from "./testing/runtime.ts";
 

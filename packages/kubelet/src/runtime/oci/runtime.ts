@@ -16,6 +16,8 @@ import type { Duplex } from "node:stream";
 import { type CdiRegistry, type ContainerEdits, hostDevice } from "@dray/cdi";
 import type { Clock, Log } from "@dray/client";
 import { makeFolderSync, readRegularFile } from "@dray/files";
+import type { ContainerConfig, DeviceConfig, MountConfig, ResourceConfig, SandboxConfig } from "../config.ts";
+import { checkRuntimeHandler, RuntimeError } from "../error.ts";
 import { attachTo, makeInput } from "../host/attach.ts";
 import { toolEnvironment } from "../host/environment.ts";
 import { runCommand } from "../host/exec.ts";
@@ -26,23 +28,16 @@ import { bootId, processStat, signal } from "../host/processes.ts";
 import { readRecord, writeRecord } from "../host/records.ts";
 import { terminalName } from "../host/scripts.ts";
 import { inTerminal, shellLine } from "../host/terminal.ts";
-import {
-  type ClientStreams,
-  type Container,
-  type ContainerConfig,
-  type ContainerStats,
-  checkRuntimeHandler,
-  type DeviceConfig,
-  type ExecResult,
-  type LogLine,
-  type Made,
-  type MountConfig,
-  type PodNetworkService,
-  type ResourceConfig,
-  RuntimeError,
-  type RuntimeService,
-  type Sandbox,
-  type SandboxConfig,
+import type {
+  ClientStreams,
+  Container,
+  ContainerStats,
+  ExecResult,
+  LogLine,
+  Made,
+  PodNetworkService,
+  RuntimeService,
+  Sandbox,
 } from "../service.ts";
 import { capabilitiesOf } from "./capabilities.ts";
 import { CgroupTree } from "./cgroups.ts";

@@ -4,16 +4,12 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
+import { formatResolvConf } from "../../dns/resolv-conf.ts";
+import type { MountConfig, ResourceConfig, SandboxConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
 import { bootId, isAlive, type ProcessIdentity, parseStat, signal } from "../host/processes.ts";
 import { readRecord, writeRecord } from "../host/records.ts";
-import { resolvConf } from "../resolv-conf.ts";
-import {
-  type MountConfig,
-  type ResourceConfig,
-  RuntimeError,
-  type Sandbox,
-  type SandboxConfig,
-} from "../service.ts";
+import type { Sandbox } from "../service.ts";
 import type { CgroupTree } from "./cgroups.ts";
 import { unmountAll } from "./images/snapshots.ts";
 import type { PodNetwork } from "./network/network.ts";
@@ -214,7 +210,7 @@ export class OciSandboxes {
   }
 
   async #writeFiles(directory: string, config: SandboxConfig, [ip = ""]: readonly string[]): Promise<void> {
-    const dns = config.dns === undefined ? machineFile("/etc/resolv.conf") : resolvConf(config.dns);
+    const dns = config.dns === undefined ? machineFile("/etc/resolv.conf") : formatResolvConf(config.dns);
     const files: readonly (readonly [string, string])[] = [
       ["resolv.conf", dns],
       ["hostname", `${config.hostname}\n`],

@@ -1,12 +1,7 @@
 import { posix } from "node:path";
 import { applyToOciConfig, type ContainerEdits, type HostDevice } from "@dray/cdi";
-import {
-  type ContainerConfig,
-  type MountConfig,
-  type ResourceConfig,
-  RuntimeError,
-  type SandboxConfig,
-} from "../service.ts";
+import type { ContainerConfig, MountConfig, ResourceConfig, SandboxConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
 import { containerCapabilities } from "./capabilities.ts";
 import type { ImageConfig } from "./images/manifest.ts";
 import { defaultSeccomp, type SeccompProfile } from "./seccomp.ts";

@@ -1,4 +1,5 @@
-import { RuntimeError, type SecurityConfig } from "../service.ts";
+import type { SecurityConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
 
 /** Who the program of a container is, in numbers. */
 export interface ResolvedUser {

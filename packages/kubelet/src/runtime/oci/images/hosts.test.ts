@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { RuntimeError } from "../../service.ts";
+import type { RuntimeError } from "../../error.ts";
 import { testImage } from "../testing/image.ts";
 import { type TestRegistry, testRegistry } from "../testing/registry.ts";
 import { hostsOf } from "./hosts.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import type { ImageCredentials } from "../../service.ts";
+import type { ImageCredentials } from "../../images.ts";
 import { hostsOf, isLoopback, type RegistryHost, type RegistryHostsOptions } from "./hosts.ts";
 import {
   choosePlatform,

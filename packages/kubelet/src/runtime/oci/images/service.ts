@@ -1,4 +1,5 @@
-import { type Image, type ImageCredentials, type ImageService, RuntimeError } from "../../service.ts";
+import { RuntimeError } from "../../error.ts";
+import type { Image, ImageCredentials, ImageService } from "../../images.ts";
 import { type ImportedImage, type ImportOptions, importImages } from "./import.ts";
 import {
   formatReference,

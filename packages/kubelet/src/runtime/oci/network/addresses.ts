@@ -1,5 +1,6 @@
+import type { LedServices } from "../../../services/network.ts";
+import type { PortMapping } from "../../config.ts";
 import { bootId } from "../../host/processes.ts";
-import type { LedServices, PortMapping } from "../../service.ts";
 import { SharedDatabase } from "../database.ts";
 
 const schema = `

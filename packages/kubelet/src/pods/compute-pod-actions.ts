@@ -1,0 +1,390 @@
+import { durationText } from "@dray/api";
+import type { Container as ContainerSpec, EphemeralContainer, Pod } from "@dray/api/core/v1";
+import { canRestartAll, isPodTerminal, isSidecar, restartsAllAfter, sidecarsOf } from "@dray/api/pod";
+import { containerHash } from "../containers/container-hash.ts";
+import type { Container, Sandbox } from "../runtime/service.ts";
+import { restartingCondition } from "../status/status.ts";
+import { allContainers, type StartableContainer } from "../types/containers.ts";
+import type { PodEnd } from "../types/pod-end.ts";
+import { podText } from "../types/pod-text.ts";
+import { attemptAfterReset, restarts } from "./restarts.ts";
+
+/** What the planner looks at: a pod, what there is of it, and what the agent remembers. */
+export interface PodView {
+  readonly pod: Pod;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** The latest first. */
+  readonly sandboxes: readonly Sandbox[];
+  /** By name, the latest first. */
+  readonly containers: ReadonlyMap<string, readonly Container[]>;
+  readonly memory: PodMemory;
+  readonly probes: {
+    /** The container's startup probe has succeeded, or it has none. */
+    started(containerId: string): boolean;
+    /** The probe that has failed for good. */
+    failed(
+      containerId: string,
+    ): { readonly type: string; readonly graceSeconds?: number | undefined } | undefined;
+  };
+}
+
+/** What the agent remembers of a pod beside what the runtime and the API server have. */
+export interface PodMemory {
+  /** Set when the agent has given the pod up: DeadlineExceeded, OutOfcpu, Evicted, ... */
+  readonly failure: PodEnd | undefined;
+  /** Nothing of the pod runs and its claims are let go. */
+  readonly ended: boolean;
+  /** All containers are being restarted in place (KEP-5532). */
+  readonly restarting: boolean;
+  /** By container id: until when the one that is being stopped may take its time. */
+  readonly stopping: ReadonlyMap<string, number>;
+  /** By container id: it was stopped because its part of the pod has changed. */
+  readonly replaced: ReadonlySet<string>;
+  /** By name: which attempt the next container is, after all were removed to be restarted. */
+  readonly nextAttempts: ReadonlyMap<string, number>;
+  /** Milliseconds until the pod may be set up again; 0 if now. */
+  readonly setUpWait: number;
+  /** Milliseconds until the volumes of the running pod are due to be refreshed; 0 if now, undefined if never. */
+  readonly volumesWait: number | undefined;
+  /** Milliseconds until a container whose start failed may be tried again; 0 if now. */
+  startWait(name: string): number;
+  /**
+   * How long to wait from `ended` on until a container that crashed is started again, and how much of that is left.
+   * `key`: its `crashKey`, or the condition of a restart of all.
+   */
+  crashBackOff(key: string, ended: number): { readonly delay: number; readonly left: number };
+}
+
+/** One thing to do. They are done in their order, each when the one before has been done. */
+export type PodAction =
+  /** The pod is given up: from now on it ends. */
+  | { readonly type: "fail"; readonly reason: string; readonly message: string }
+  /** Volumes, claims and a sandbox. */
+  | { readonly type: "setUp" }
+  | { readonly type: "refreshVolumes" }
+  | { readonly type: "beginRestart" }
+  /** Removes all containers, to be started anew with these attempts. */
+  | { readonly type: "reset"; readonly attempts: ReadonlyMap<string, number>; readonly ended: number }
+  | {
+      readonly type: "start";
+      readonly spec: StartableContainer;
+      readonly sandbox: Sandbox;
+      readonly attempt: number;
+      /** When the container before it ended, if it is restarted because of that. */
+      readonly crashedAt: number | undefined;
+    }
+  /** Begins to stop a container, or hurries a stop that takes longer than it now may. */
+  | {
+      readonly type: "stop";
+      readonly spec: StartableContainer;
+      readonly container: Container;
+      readonly graceSeconds: number;
+      /** Of the Killing event. */
+      readonly message: string;
+      /** Its part of the pod has changed: another is started in its place, whatever the pod's policy is. */
+      readonly replace: boolean;
+    }
+  /** Watches the probes of a container that runs. */
+  | {
+      readonly type: "watch";
+      readonly spec: StartableContainer;
+      readonly container: Container;
+      readonly ip: string;
+    }
+  /** Removes a container that was created and not started: an agent was killed in between. */
+  | { readonly type: "remove"; readonly container: Container }
+  /** Nothing runs any more: sandboxes are stopped and claims let go. */
+  | { readonly type: "cleanUp" };
+
+export interface PodPlan {
+  readonly actions: readonly PodAction[];
+  /** Why containers wait to be restarted (`state.waiting`), by name. */
+  readonly waiting: ReadonlyMap<string, { readonly reason: string; readonly message: string }>;
+  /** Milliseconds until another look is due, should nothing happen before. */
+  readonly lookAgain: number | undefined;
+}
+
+/**
+ * Says what is to be done next so that a pod becomes what it should be. It changes nothing, and what it answers follows
+ * from what it is given alone.
+ *
+ * Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions; pkg/kubelet/kubelet.go, SyncPod.
+ */
+export function planPod(view: PodView): PodPlan {
+  const plan = new Plan(view);
+  plan.make();
+  return { actions: plan.actions, waiting: plan.waiting, lookAgain: plan.lookAgain };
+}
+
+/** Seconds that the containers of a pod may take to end. */
+export function graceOf({ metadata, spec }: Pod): number {
+  return Number(metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? 30);
+}
+
+class Plan {
+  readonly actions: PodAction[] = [];
+  readonly waiting = new Map<string, { reason: string; message: string }>();
+  lookAgain: number | undefined;
+  readonly #view: PodView;
+
+  constructor(view: PodView) {
+    this.#view = view;
+  }
+
+  make(): void {
+    const { pod, memory } = this.#view;
+    const ends =
+      pod.metadata.deletionTimestamp !== undefined || memory.failure !== undefined || isPodTerminal(pod);
+    if (!ends && (this.#isOverdue() || !this.#restartsAll())) return;
+    if (ends || this.#finishedByItself()) {
+      this.#end();
+      return;
+    }
+    const sandbox = this.#view.sandboxes.find(({ ready }) => ready);
+    if (sandbox === undefined) {
+      if (memory.setUpWait > 0) this.#lookIn(memory.setUpWait);
+      else this.actions.push({ type: "setUp" });
+      return;
+    }
+    if (memory.volumesWait === 0) this.actions.push({ type: "refreshVolumes" });
+    else if (memory.volumesWait !== undefined) this.#lookIn(memory.volumesWait);
+    this.#runContainers(sandbox);
+  }
+
+  #lookIn(milliseconds: number): void {
+    this.lookAgain = Math.min(this.lookAgain ?? Number.POSITIVE_INFINITY, milliseconds);
+  }
+
+  #latest({ name }: { readonly name: string }): Container | undefined {
+    return this.#view.containers.get(name)?.[0];
+  }
+
+  #isOverdue(): boolean {
+    const { pod, now } = this.#view;
+    const { activeDeadlineSeconds } = pod.spec;
+    if (activeDeadlineSeconds === undefined || pod.status?.startTime === undefined) return false;
+    const left = Date.parse(pod.status.startTime) + Number(activeDeadlineSeconds) * 1000 - now;
+    if (left > 0) {
+      this.#lookIn(left);
+      return false;
+    }
+    const message = "Pod was active on the node longer than the specified deadline";
+    this.actions.push({ type: "fail", reason: "DeadlineExceeded", message });
+    return true;
+  }
+
+  /**
+   * Restarts all containers in their sandbox once one has ended that has a rule for it: those that run are killed without
+   * grace or hooks, then all are removed, so that init containers run again. False while that goes on. As for a container
+   * that crashes, each restart waits longer than the one before.
+   *
+   * Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions (KEP-5532).
+   */
+  #restartsAll(): boolean {
+    const { pod, memory, containers } = this.#view;
+    if (!canRestartAll(pod.spec)) return true;
+    if (!memory.restarting) {
+      if (!this.#triggersRestart()) return true;
+      this.actions.push({ type: "beginRestart" });
+      return false;
+    }
+    const specs = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
+    const running = this.#running(specs);
+    for (const [spec, container] of running) this.#stop(spec, container, 0);
+    if (running.length > 0) return false;
+    const ends = [...containers.values()].flat().map(({ finishedAt, createdAt }) => finishedAt ?? createdAt);
+    const ended = ends.reduce((a, b) => Math.max(a, b), 0);
+    const { left } = memory.crashBackOff(restartingCondition, ended);
+    if (left > 0) {
+      this.#lookIn(left);
+      return false;
+    }
+    const attempts = new Map<string, number>();
+    for (const spec of specs) {
+      const latest = this.#latest(spec);
+      const attempt = latest === undefined ? attemptAfterReset(pod, spec) : latest.config.attempt + 1;
+      if (attempt > 0) attempts.set(spec.name, attempt);
+    }
+    this.actions.push({ type: "reset", attempts, ended });
+    return false;
+  }
+
+  /** True if a container has ended whose rules restart all. */
+  #triggersRestart(): boolean {
+    const { spec } = this.#view.pod;
+    return [...(spec.initContainers ?? []), ...spec.containers].some((one) => {
+      const latest = this.#latest(one);
+      return latest?.state === "exited" && restartsAllAfter(one, latest.exitCode ?? 0);
+    });
+  }
+
+  /** True when all main containers, or an init container for good, have ended and nothing restarts them. */
+  #finishedByItself(): boolean {
+    const { pod } = this.#view;
+    const over = (spec: ContainerSpec): boolean => {
+      const latest = this.#latest(spec);
+      return latest?.state === "exited" && !this.#restarts(spec, latest);
+    };
+    const failedInit = (pod.spec.initContainers ?? []).some(
+      (spec) => !isSidecar(spec) && over(spec) && this.#latest(spec)?.exitCode !== 0,
+    );
+    return failedInit || pod.spec.containers.every(over);
+  }
+
+  #restarts(spec: ContainerSpec, container: Container): boolean {
+    return this.#view.memory.replaced.has(container.id) || restarts(this.#view.pod, spec, container);
+  }
+
+  // --- Running --------------------------------------------------------------------------------------------------
+
+  #runContainers(sandbox: Sandbox): void {
+    const { pod, containers, probes } = this.#view;
+    const here = ({ sandboxId }: Container): boolean => sandboxId === sandbox.id;
+    const mainBegan = pod.spec.containers.some(({ name }) => containers.get(name)?.some(here));
+    // Beside the others, and whatever becomes of them: they are how one finds out.
+    for (const spec of pod.spec.ephemeralContainers ?? []) this.#ensureStartedOnce(spec, sandbox);
+    for (const spec of pod.spec.initContainers ?? []) {
+      const latest = this.#latest(spec);
+      if (isSidecar(spec)) {
+        const running = this.#ensureRunning(spec, sandbox);
+        if (!mainBegan && (running === undefined || !probes.started(running.id))) return;
+        continue;
+      }
+      if (mainBegan) continue;
+      if (latest?.state === "exited" && here(latest)) {
+        if (latest.exitCode === 0) continue;
+        if (!this.#restarts(spec, latest)) return;
+      }
+      // What was done in a sandbox that is gone has to be done again.
+      if (latest?.state === "exited" && !here(latest))
+        this.#start(spec, sandbox, latest.config.attempt + 1, undefined);
+      else this.#ensureRunning(spec, sandbox);
+      return;
+    }
+    for (const spec of pod.spec.containers) this.#ensureRunning(spec, sandbox);
+  }
+
+  /** Ephemeral containers are never restarted (KEP-277). */
+  #ensureStartedOnce(spec: EphemeralContainer, sandbox: Sandbox): void {
+    const latest = this.#latest(spec);
+    if (latest?.state === "created") this.actions.push({ type: "remove", container: latest });
+    if (latest !== undefined && latest.state !== "created") return;
+    this.#start(spec, sandbox, 0, undefined);
+  }
+
+  /** Starts a container, again if its policy says so; the answer is the one that runs now. */
+  #ensureRunning(spec: ContainerSpec, sandbox: Sandbox): Container | undefined {
+    const { pod, memory } = this.#view;
+    const latest = this.#latest(spec);
+    if (latest === undefined) {
+      const attempt = memory.nextAttempts.get(spec.name) ?? attemptAfterReset(pod, spec);
+      this.#start(spec, sandbox, attempt, undefined);
+      return undefined;
+    }
+    if (latest.state === "created") {
+      // A killed agent had made it and not got further.
+      this.actions.push({ type: "remove", container: latest });
+      this.#start(spec, sandbox, latest.config.attempt, undefined);
+      return undefined;
+    }
+    if (latest.state === "running") {
+      this.#watchOver(spec, latest, sandbox);
+      return latest;
+    }
+    if (!this.#restarts(spec, latest)) return undefined;
+    const attempt = latest.config.attempt + 1;
+    const finished = latest.finishedAt ?? latest.createdAt;
+    const wait = memory.startWait(spec.name);
+    const { left, delay } = memory.crashBackOff(crashKey(spec), finished);
+    // A start that failed stands in the status until the next, also where the container had crashed before.
+    if (wait > 0) this.#lookIn(wait);
+    else if (left > 0) {
+      this.waiting.set(spec.name, {
+        reason: "CrashLoopBackOff",
+        message: `back-off ${durationText(BigInt(Math.round(delay * 1e6)))} restarting failed container=${spec.name} pod=${podText(pod)}`,
+      });
+      this.#lookIn(left);
+    } else this.actions.push({ type: "start", spec, sandbox, attempt, crashedAt: finished });
+    return undefined;
+  }
+
+  #start(spec: StartableContainer, sandbox: Sandbox, attempt: number, crashedAt: number | undefined): void {
+    const wait = this.#view.memory.startWait(spec.name);
+    if (wait > 0) this.#lookIn(wait);
+    else this.actions.push({ type: "start", spec, sandbox, attempt, crashedAt });
+  }
+
+  #watchOver(spec: ContainerSpec, container: Container, sandbox: Sandbox): void {
+    const { pod, memory, probes } = this.#view;
+    if (memory.stopping.has(container.id)) return;
+    this.actions.push({ type: "watch", spec, container, ip: sandbox.ips[0] ?? "" });
+    const grace = Number(pod.spec.terminationGracePeriodSeconds ?? 30);
+    const failed = probes.failed(container.id);
+    if (container.config.hash !== containerHash(spec))
+      this.#stop(
+        spec,
+        container,
+        grace,
+        `Container ${spec.name} definition changed, will be restarted`,
+        true,
+      );
+    else if (failed !== undefined)
+      this.#stop(
+        spec,
+        container,
+        failed.graceSeconds ?? grace,
+        `Container ${spec.name} failed ${failed.type} probe, will be restarted`,
+      );
+  }
+
+  // --- Ending ---------------------------------------------------------------------------------------------------
+
+  /** Stops what runs, main containers before sidecars; then lets go of the claims. */
+  #end(): void {
+    const { pod, memory, containers } = this.#view;
+    if (memory.ended) return;
+    const unstarted = [...containers.values()].flat().filter(({ state }) => state === "created");
+    for (const container of unstarted) this.actions.push({ type: "remove", container });
+    const sidecars = sidecarsOf(pod.spec).reverse();
+    const others = allContainers(pod).filter((spec) => !sidecars.includes(spec as ContainerSpec));
+    const first = this.#running(others);
+    // One sidecar after the other, the last of the list first (KEP-753).
+    const last = sidecars.find((spec) => this.#running([spec]).length > 0);
+    const now = first.length > 0 ? first : last === undefined ? [] : this.#running([last]);
+    for (const [spec, container] of now)
+      this.#stop(spec, container, memory.failure?.graceSeconds ?? graceOf(pod));
+    if (now.length === 0) this.actions.push({ type: "cleanUp" });
+  }
+
+  #running(specs: readonly StartableContainer[]): [StartableContainer, Container][] {
+    return specs.flatMap((spec) =>
+      (this.#view.containers.get(spec.name) ?? [])
+        .filter(({ state }) => state === "running")
+        .map((container): [StartableContainer, Container] => [spec, container]),
+    );
+  }
+
+  /** Not said again of a container that is being stopped, unless it may take less time now. */
+  #stop(
+    spec: StartableContainer,
+    container: Container,
+    graceSeconds: number,
+    message = `Stopping container ${spec.name}`,
+    replace = false,
+  ): void {
+    const { now, memory } = this.#view;
+    const until = memory.stopping.get(container.id);
+    if (until !== undefined && until <= now + graceSeconds * 1000) return;
+    this.actions.push({ type: "stop", spec, container, graceSeconds, message, replace });
+  }
+}
+
+/**
+ * The key of a container's back-off: with another image it begins anew.
+ *
+ * Upstream: pkg/kubelet/kuberuntime/helpers.go, GetBackoffKey.
+ */
+export function crashKey(spec: StartableContainer): string {
+  return `${spec.name}/${containerHash(spec)}`;
+}
