@@ -37,7 +37,8 @@ import { NodeShutdown, type RunningPod, type ShutdownGracePeriods } from "../nod
 import { PodResourcesServer } from "../pod-resources/server.ts";
 import { OrphanSweep } from "../pods/orphans.ts";
 import { StaticPods } from "../pods/static-pods.ts";
-import { PodWorker, type WorkerContext } from "../pods/worker.ts";
+import { PodWorker } from "../pods/worker.ts";
+import type { WorkerContext } from "../pods/worker-context.ts";
 import { Probes } from "../prober/probes.ts";
 import type { RuntimeFactory } from "../runtime/factory.ts";
 import { bootId } from "../runtime/host/processes.ts";

@@ -10,7 +10,7 @@ const maxLogLines = 80;
  * An ended container with the last word that it left: in its termination message file, or, where its policy says so and it
  * failed, in its log (`terminationMessagePolicy`).
  */
-export async function withLastWord(
+export async function withExitMessage(
   container: Container,
   spec: StartableContainer | undefined,
   runtime: RuntimeService,

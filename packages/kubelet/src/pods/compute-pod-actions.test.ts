@@ -3,7 +3,9 @@ import { test } from "node:test";
 import type { Container as ContainerSpec, Pod, PodSpec } from "@dray/api/core/v1";
 import { containerHash } from "../containers/container-hash.ts";
 import type { Container, Sandbox } from "../runtime/service.ts";
-import { crashKey, type PodAction, type PodMemory, type PodView, planPod } from "./plan.ts";
+import { crashKey } from "./back-off.ts";
+import { computePodActions } from "./compute-pod-actions.ts";
+import type { PodAction, PodMemory, PodView } from "./pod-actions.ts";
 
 const now = 1_000_000;
 
@@ -297,7 +299,7 @@ for (const [name, one] of Object.entries(cases))
       ...(one.status === undefined ? {} : { status: one.status }),
     } as Pod;
     const has = (one.has ?? []).toSorted((a, b) => b.config.attempt - a.config.attempt);
-    const plan = planPod({
+    const plan = computePodActions({
       pod,
       now,
       sandboxes: one.sandboxes ?? [sandbox],

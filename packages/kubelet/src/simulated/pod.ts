@@ -4,7 +4,9 @@ import { Pod } from "@dray/api/core/v1";
 import { isPodTerminal, isSidecar } from "@dray/api/pod";
 import { type Client, type Clock, ItemBackOff, type Log } from "@dray/client";
 import { crashBackOff } from "../pods/back-off.ts";
-import { crashKey, type PodAction, type PodMemory, type PodPlan, planPod } from "../pods/plan.ts";
+import { computePodActions } from "../pods/compute-pod-actions.ts";
+import { crashKey } from "../pods/back-off.ts";
+import type { PodAction, PodMemory, PodPlan } from "../pods/pod-actions.ts";
 import { isRestarting } from "../pods/restarts.ts";
 import type { Container, Sandbox } from "../runtime/service.ts";
 import { podStatus, rejectedStatus, restartingCondition } from "../status/status.ts";
@@ -45,7 +47,7 @@ const probes = { started: () => true, failed: () => undefined } as const;
 const stopping: PodMemory["stopping"] = new Map();
 
 /**
- * One pod on a simulated node. What is next is planned as for any pod (`planPod`), and done at once: starting a container
+ * One pod on a simulated node. What is next is planned as for any pod (`computePodActions`), and done at once: starting a container
  * is to note that it runs. What there is of the pod follows from its status, so that another process can go on.
  */
 export class SimulatedPod {
@@ -161,7 +163,7 @@ export class SimulatedPod {
       }),
     };
     const { clock } = this.#context;
-    return planPod({
+    return computePodActions({
       pod: this.#pod,
       now: clock.now(),
       sandboxes,
