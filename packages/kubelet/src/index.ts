@@ -1,5 +1,6 @@
 export { cleanUpNode } from "./agent/clean-up.ts";
-export { type Kubelet, type KubeletOptions, startKubelet } from "./agent/kubelet.ts";
+export { startKubelet } from "./agent/kubelet.ts";
+export type { Kubelet, KubeletOptions } from "./agent/options.ts";
 export {
   failNodeOf,
   type NodeState,

@@ -1,6 +1,6 @@
 import type { Clock, Log } from "@dray/client";
 import { Registration } from "../node/registration.ts";
-import type { KubeletOptions } from "./kubelet.ts";
+import type { KubeletOptions } from "./options.ts";
 
 /**
  * Speaks for a node whose agent does not run: its Node says why it is not ready. The lease is renewed, since the node

@@ -2,7 +2,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { type Clock, type Log, sleep, withFields } from "@dray/client";
 import { shortened } from "../base/text.ts";
 import { FailedNode } from "./failed-node.ts";
-import { type Kubelet, type KubeletOptions, startKubelet } from "./kubelet.ts";
+import { startKubelet } from "./kubelet.ts";
+import type { Kubelet, KubeletOptions } from "./options.ts";
 
 /** How the agent of one node fares. */
 export interface NodeState {

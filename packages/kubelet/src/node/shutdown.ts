@@ -1,6 +1,7 @@
 import type { Pod } from "@dray/api/core/v1";
 import { type Clock, type Log, sleep } from "@dray/client";
-import { type PodEnd, shutdownReason } from "../types/pod-end.ts";
+import type { RunningPod } from "../pods/pod-workers.ts";
+import { shutdownReason } from "../types/pod-end.ts";
 import { systemCriticalPriority } from "../types/priority.ts";
 import type { Refusal } from "../types/refusal.ts";
 
@@ -51,13 +52,6 @@ export function groupByPeriod<T extends { readonly pod: Pod }>(
     group?.pods.push(one);
   }
   return groups.filter((group) => group.pods.length > 0);
-}
-
-/** A pod that runs when the node shuts down. */
-export interface RunningPod {
-  readonly pod: Pod;
-  /** Begins to end the pod. Resolves when nothing of it runs and its status says so. */
-  end(end: PodEnd): Promise<void>;
 }
 
 export interface NodeShutdownOptions {
