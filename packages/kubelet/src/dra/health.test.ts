@@ -6,7 +6,7 @@ import { featuresOf, type KubernetesVersion, parseFeatureGates } from "@dray/api
 import type { Container, Pod, ResourceStatus } from "@dray/api/core/v1";
 import { type Log, silentLog } from "@dray/client";
 import { HealthStatus } from "@dray/rpc/drahealth/v1";
-import { podStatus } from "../status/status.ts";
+import { podStatus } from "../status/pod-status.ts";
 import type { TestCluster } from "../testing/cluster.ts";
 import {
   allocated,

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import type { Duplex } from "node:stream";
 import type { CdiRegistry } from "@dray/cdi";
 import type { Log } from "@dray/client";
 import {
@@ -10,20 +9,10 @@ import {
 } from "@dray/rpc/nri/v1alpha1";
 import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../runtime/config.ts";
 import { RuntimeError } from "../runtime/error.ts";
-import type {
-  ClientStreams,
-  Container,
-  ContainerStats,
-  ExecResult,
-  LogLine,
-  Made,
-  NodeRuntime,
-  PodNetworkService,
-  RuntimeService,
-  Sandbox,
-} from "../runtime/service.ts";
+import type { Made, NodeRuntime, RuntimeService } from "../runtime/service.ts";
 import { adjustedConfig } from "./adjust.ts";
 import { nriContainer, nriPod, nriResources, nriState, resourceConfig } from "./convert.ts";
+import { DelegatingRuntime } from "./delegating-runtime.ts";
 import { type ContainerRecord, NriRecords } from "./records.ts";
 import { NriServer, type NriState } from "./server.ts";
 
@@ -47,8 +36,7 @@ export function withNri({ service, images }: NodeRuntime, options: NriOptions): 
  *
  * Upstream: containerd, internal/nri/nri.go.
  */
-class NriRuntime implements RuntimeService {
-  readonly #inner: RuntimeService;
+class NriRuntime extends DelegatingRuntime implements RuntimeService {
   readonly #options: NriOptions;
   readonly #records: NriRecords;
   #server: NriServer | undefined;
@@ -57,45 +45,21 @@ class NriRuntime implements RuntimeService {
   readonly #stops = new Map<string, Promise<void>>();
 
   constructor(inner: RuntimeService, options: NriOptions) {
-    this.#inner = inner;
+    super(inner);
     this.#options = options;
     this.#records = new NriRecords(options.folder);
   }
 
-  get name(): string {
-    return this.#inner.name;
-  }
-
-  get recursiveReadOnly(): boolean {
-    return this.#inner.recursiveReadOnly ?? false;
-  }
-
-  userOfPod(podUid: string): number | undefined {
-    return this.#inner.userOfPod(podUid);
-  }
-
-  get version(): string {
-    return this.#inner.version;
-  }
-
-  get limits(): readonly string[] {
-    return this.#inner.limits;
-  }
-
-  get network(): PodNetworkService | undefined {
-    return this.#inner.network;
-  }
-
   async start(): Promise<void> {
     const { log, socketPath } = this.#options;
-    await this.#inner.start();
+    await this.inner.start();
     try {
       await this.#records.load(log);
       await this.#catchUp();
       const server = new NriServer({
         socketPath,
-        runtimeName: this.#inner.name,
-        runtimeVersion: this.#inner.version,
+        runtimeName: this.inner.name,
+        runtimeVersion: this.inner.version,
         log,
         state: () => this.#state(),
         updateContainers: (updates) => this.#update(updates),
@@ -103,16 +67,16 @@ class NriRuntime implements RuntimeService {
       await server.start();
       this.#server = server;
     } catch (error) {
-      await this.#inner.close();
+      await this.inner.close();
       throw error;
     }
-    this.#unwatch = this.#inner.onChange((podUid) => void this.#changed(podUid));
+    this.#unwatch = this.inner.onChange((podUid) => void this.#changed(podUid));
   }
 
   async close(): Promise<void> {
     this.#unwatch?.();
     await this.#server?.close();
-    await this.#inner.close();
+    await this.inner.close();
   }
 
   runPodSandbox(config: SandboxConfig): Promise<Made> {
@@ -120,24 +84,24 @@ class NriRuntime implements RuntimeService {
   }
 
   async #runPodSandbox(config: SandboxConfig): Promise<Made> {
-    const made = await this.#inner.runPodSandbox(config);
+    const made = await this.inner.runPodSandbox(config);
     try {
-      const sandboxes = await this.#inner.listPodSandboxes(config.uid);
+      const sandboxes = await this.inner.listPodSandboxes(config.uid);
       const ips = sandboxes.find(({ id }) => id === made.id)?.ips ?? [];
       const pod = nriPod(made.id, config, ips);
       await this.#records.keepPod(pod);
       await this.#nri.runPodSandbox(pod);
       return made;
     } catch (error) {
-      await this.#inner.stopPodSandbox(made.id);
-      await this.#inner.removePodSandbox(made.id);
+      await this.inner.stopPodSandbox(made.id);
+      await this.inner.removePodSandbox(made.id);
       await this.#records.forget(made.id);
       throw refused("FailedCreatePodSandBox", error);
     }
   }
 
   async stopPodSandbox(id: string): Promise<void> {
-    await this.#inner.stopPodSandbox(id);
+    await this.inner.stopPodSandbox(id);
     const pod = this.#records.pods.get(id);
     if (pod === undefined) return;
     for (const record of this.#recordsOf(id)) await this.#stopped(record);
@@ -146,16 +110,12 @@ class NriRuntime implements RuntimeService {
 
   async removePodSandbox(id: string): Promise<void> {
     const records = this.#recordsOf(id);
-    await this.#inner.removePodSandbox(id);
+    await this.inner.removePodSandbox(id);
     const pod = this.#records.pods.get(id);
     if (pod === undefined) return;
     for (const record of records) await this.#removed(record);
     await this.#tell("RemovePodSandbox", this.#nri.removePodSandbox(pod));
     await this.#records.forget(id);
-  }
-
-  listPodSandboxes(podUid?: string): Promise<readonly Sandbox[]> {
-    return this.#inner.listPodSandboxes(podUid);
   }
 
   createContainer(sandboxId: string, config: ContainerConfig): Promise<Made> {
@@ -178,7 +138,7 @@ class NriRuntime implements RuntimeService {
         "NRI plugin wants an eviction, which is not done",
       );
     const adjusted = adjustedConfig(config, adjust);
-    const made = await this.#inner.createContainer(sandboxId, adjusted.config);
+    const made = await this.inner.createContainer(sandboxId, adjusted.config);
     const after = nriContainer(id, sandboxId, adjusted.config, await this.#environment(adjusted.config));
     await this.#records.keepContainer({ runtimeId: made.id, container: after, stopped: false });
     await this.#apply(update);
@@ -188,35 +148,31 @@ class NriRuntime implements RuntimeService {
 
   async startContainer(id: string): Promise<void> {
     const record = this.#records.containers.get(id);
-    if (record === undefined) return this.#inner.startContainer(id);
+    if (record === undefined) return this.inner.startContainer(id);
     const { container } = record;
     const pod = this.#pod(container.podSandboxId);
     await this.#nri.startContainer(pod, container).catch((error: unknown) => {
       throw refused("RunContainerError", error);
     });
-    await this.#inner.startContainer(id);
+    await this.inner.startContainer(id);
     await this.#tell("PostStartContainer", this.#nri.postStartContainer(pod, container));
   }
 
   async stopContainer(id: string, graceMilliseconds: number): Promise<void> {
-    await this.#inner.stopContainer(id, graceMilliseconds);
+    await this.inner.stopContainer(id, graceMilliseconds);
     const record = this.#records.containers.get(id);
     if (record !== undefined) await this.#stopped(record);
   }
 
   async removeContainer(id: string): Promise<void> {
-    await this.#inner.removeContainer(id);
+    await this.inner.removeContainer(id);
     const record = this.#records.containers.get(id);
     if (record !== undefined) await this.#removed(record);
   }
 
-  listContainers(podUid?: string): Promise<readonly Container[]> {
-    return this.#inner.listContainers(podUid);
-  }
-
   async updateContainerResources(id: string, resources: ResourceConfig): Promise<void> {
     const record = this.#records.containers.get(id);
-    if (record === undefined) return this.#inner.updateContainerResources(id, resources);
+    if (record === undefined) return this.inner.updateContainerResources(id, resources);
     const { container } = record;
     const pod = this.#pod(container.podSandboxId);
     const wanted = await this.#nri
@@ -225,54 +181,12 @@ class NriRuntime implements RuntimeService {
         throw refused("UpdateContainerError", error);
       });
     const { oomScoreAdj } = resources;
-    await this.#inner.updateContainerResources(id, {
+    await this.inner.updateContainerResources(id, {
       ...resourceConfig(wanted.resources).resources,
       ...(oomScoreAdj !== undefined && { oomScoreAdj }),
     });
     await this.#apply(wanted.update);
     await this.#tell("PostUpdateContainer", this.#nri.postUpdateContainer(pod, container));
-  }
-
-  updatePodSandboxResources(id: string, resources: ResourceConfig): Promise<void> {
-    return this.#inner.updatePodSandboxResources(id, resources);
-  }
-
-  listContainerStats(): Promise<readonly ContainerStats[]> {
-    return this.#inner.listContainerStats();
-  }
-
-  execSync(id: string, command: readonly string[], timeoutMilliseconds: number): Promise<ExecResult> {
-    return this.#inner.execSync(id, command, timeoutMilliseconds);
-  }
-
-  exec(
-    id: string,
-    command: readonly string[],
-    tty: boolean,
-    streams: ClientStreams,
-    signal: AbortSignal,
-  ): Promise<number> {
-    return this.#inner.exec(id, command, tty, streams, signal);
-  }
-
-  attach(id: string, streams: ClientStreams, signal: AbortSignal): Promise<void> {
-    return this.#inner.attach(id, streams, signal);
-  }
-
-  portForward(sandboxId: string, port: number, stream: Duplex): Promise<void> {
-    return this.#inner.portForward(sandboxId, port, stream);
-  }
-
-  readLog(logPath: string, follow: AbortSignal | undefined): AsyncIterable<LogLine> {
-    return this.#inner.readLog(logPath, follow);
-  }
-
-  rotateContainerLog(id: string, to: string): Promise<void> {
-    return this.#inner.rotateContainerLog(id, to);
-  }
-
-  onChange(handler: (podUid: string) => void): () => void {
-    return this.#inner.onChange(handler);
   }
 
   get #nri(): NriServer {
@@ -308,7 +222,7 @@ class NriRuntime implements RuntimeService {
 
   /** What is there when a plugin comes. */
   async #state(): Promise<NriState> {
-    const listed = new Map((await this.#inner.listContainers()).map((each) => [each.id, each]));
+    const listed = new Map((await this.inner.listContainers()).map((each) => [each.id, each]));
     const containers: NriContainer[] = [];
     for (const { runtimeId, container, stopped } of this.#records.containers.values()) {
       const now = listed.get(runtimeId);
@@ -319,8 +233,8 @@ class NriRuntime implements RuntimeService {
 
   /** Forgets what was removed and what has stopped while no agent ran: plugins that come are told what is there. */
   async #catchUp(): Promise<void> {
-    const containers = await this.#inner.listContainers();
-    const there = new Set([...(await this.#inner.listPodSandboxes()), ...containers].map(({ id }) => id));
+    const containers = await this.inner.listContainers();
+    const there = new Set([...(await this.inner.listPodSandboxes()), ...containers].map(({ id }) => id));
     for (const id of [...this.#records.pods.keys(), ...this.#records.containers.keys()])
       if (!there.has(id)) await this.#records.forget(id);
     for (const { id, state } of containers) {
@@ -333,7 +247,7 @@ class NriRuntime implements RuntimeService {
   /** Tells plugins of containers that have ended by themselves. */
   async #changed(podUid: string): Promise<void> {
     try {
-      for (const { id, state } of await this.#inner.listContainers(podUid)) {
+      for (const { id, state } of await this.inner.listContainers(podUid)) {
         const record = this.#records.containers.get(id);
         if (record !== undefined && state === "exited") await this.#stopped(record);
       }
@@ -409,7 +323,7 @@ class NriRuntime implements RuntimeService {
       // One that has stopped needs nothing any more.
       if (record.stopped) continue;
       try {
-        await this.#inner.updateContainerResources(record.runtimeId, resources);
+        await this.inner.updateContainerResources(record.runtimeId, resources);
       } catch (error) {
         this.#options.log.warn(
           { container: containerId, error: (error as Error).message },

@@ -3,7 +3,7 @@ import type { Container as ContainerSpec, EphemeralContainer, Pod } from "@dray/
 import { canRestartAll, isPodTerminal, isSidecar, restartsAllAfter, sidecarsOf } from "@dray/api/pod";
 import { containerHash } from "../containers/container-hash.ts";
 import type { Container, Sandbox } from "../runtime/service.ts";
-import { restartingCondition } from "../status/status.ts";
+import { restartingCondition } from "../status/conditions.ts";
 import { allContainers, type StartableContainer } from "../types/containers.ts";
 
 import { podText } from "../types/pod-text.ts";

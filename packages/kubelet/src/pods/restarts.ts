@@ -1,7 +1,8 @@
 import type { Container as ContainerSpec, Pod } from "@dray/api/core/v1";
 import { isSidecar, restartsAfter, restartsAllAfter } from "@dray/api/pod";
 import type { Container } from "../runtime/service.ts";
-import { restartingCondition, wasReset } from "../status/status.ts";
+import { restartingCondition } from "../status/conditions.ts";
+import { wasReset } from "../status/container-status.ts";
 
 /** True if a container that ended like this is started again. */
 export function restarts(pod: Pod, spec: ContainerSpec, { exitCode }: Container): boolean {

@@ -1,7 +1,7 @@
 import { encodeJSON, StatusError } from "@dray/api";
 import { type ContainerState, type ContainerStatus, Pod, type PodStatus } from "@dray/api/core/v1";
 import type { Client, Log } from "@dray/client";
-import { ownConditions } from "./status.ts";
+import { ownConditions } from "./conditions.ts";
 
 /** Writes the status of one pod whenever it differs from what was written last. */
 export class StatusReporter {

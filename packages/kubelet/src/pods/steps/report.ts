@@ -1,6 +1,6 @@
 import type { Pod, PodStatus } from "@dray/api/core/v1";
 import type { WholePod } from "../../resources/pod-level-status.ts";
-import { podStatus, rejectedStatus } from "../../status/status.ts";
+import { podStatus, rejectedStatus } from "../../status/pod-status.ts";
 import { podText } from "../../types/pod-text.ts";
 import type { Observed } from "../observed.ts";
 import type { PodState } from "../pod-state.ts";

@@ -1,5 +1,5 @@
 import type { Pod } from "@dray/api/core/v1";
-import { restartingCondition } from "../../status/status.ts";
+import { restartingCondition } from "../../status/conditions.ts";
 import { allContainers } from "../../types/containers.ts";
 import type { Observed } from "../observed.ts";
 import type { PodAction } from "../pod-actions.ts";

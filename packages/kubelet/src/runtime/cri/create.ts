@@ -1,5 +1,6 @@
 import type { RuntimeFactory } from "../factory.ts";
-import { CriRuntime, type CriRuntimeOptions } from "./runtime.ts";
+import type { CriRuntimeOptions } from "./options.ts";
+import { CriRuntime } from "./runtime.ts";
 
 /** What `criRuntime` cannot know by itself. */
 export type CriRuntimeSettings = Pick<CriRuntimeOptions, "endpoint" | "cgroupRoot">;

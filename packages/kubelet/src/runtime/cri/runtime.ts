@@ -2,12 +2,11 @@
 import { rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Duplex } from "node:stream";
-import { type Clock, type Log, systemClock } from "@dray/client";
+import { type Clock, systemClock } from "@dray/client";
 import { makeFolder } from "@dray/files";
-import { RpcError } from "@dray/rpc";
+
 import {
   type ContainerStatus,
-  CgroupDriver as CriCgroupDriver,
   type Container as CriContainer,
   ContainerState as CriContainerState,
   type PodSandboxConfig,
@@ -25,8 +24,10 @@ import type {
   RuntimeService,
   Sandbox,
 } from "../service.ts";
-import { type CgroupDriver, hasCgroup2, podCgroup } from "./cgroups.ts";
+import { cgroupDriver } from "./cgroup-driver.ts";
+import { hasCgroup2, podCgroup } from "./cgroups.ts";
 import { Changes } from "./changes.ts";
+import { attach, exec, execSync } from "./commands.ts";
 import { type RuntimeCondition, runtimeProblems } from "./conditions.ts";
 import { type CriConnection, connectCri, requestTimeout } from "./connection.ts";
 import { found, runtimeError } from "./errors.ts";
@@ -34,29 +35,13 @@ import { CriImages } from "./images.ts";
 import { containerExtra, containerIdentity, keptSandboxConfig, podUidOf, selectorOf } from "./labels.ts";
 import { followLog } from "./log-follower.ts";
 import { observedContainer, observedSandbox, observedStats } from "./observed.ts";
+import type { CriRuntimeOptions } from "./options.ts";
 import { containerRequest, type RequestContext, sandboxRequest } from "./requests.ts";
 import { criResources } from "./resources.ts";
-import { discard, forwardPort, remoteCommand } from "./streaming.ts";
+import { forwardPort } from "./streaming.ts";
 
 /** How long a sandbox may take to be made or stopped, its network with it, in milliseconds. */
 const sandboxTimeout = 2 * requestTimeout;
-/** Maximum length of what a command of `execSync` has printed, in bytes. */
-const maxOutputBytes = 10 << 10;
-
-export interface CriRuntimeOptions {
-  /** The runtime's socket: `/run/containerd/containerd.sock`, with or without `unix://`. */
-  readonly endpoint: string;
-  /** The node's name: several agents may share one runtime, each sees its own sandboxes only. */
-  readonly node: string;
-  readonly log: Log;
-  readonly clock?: Clock;
-  /** The cgroup that those of pods lie below, as `/kubepods`; "" for the runtime's own choice. */
-  readonly cgroupRoot?: string;
-  /** Where seccomp profiles with a relative path lie; the kubelet's own folder if it is not given. */
-  readonly seccompRoot?: string;
-  /** How long the runtime may take to accept a connection, in milliseconds: 10 s if it is not given. */
-  readonly connectTimeout?: number;
-}
 
 /**
  * Containers of a runtime that speaks CRI v1: containerd, CRI-O. Everything is in the runtime; what CRI has no field for
@@ -279,24 +264,7 @@ export class CriRuntime implements RuntimeService {
   }
 
   async execSync(id: string, command: readonly string[], timeoutMilliseconds: number): Promise<ExecResult> {
-    return this.#try("ExecError", async ({ runtime }) => {
-      try {
-        const { stdout, stderr, exitCode } = await runtime.execSync(
-          {
-            containerId: id,
-            cmd: [...command],
-            timeout: BigInt(Math.max(1, Math.ceil(timeoutMilliseconds / 1000))),
-          },
-          { timeout: timeoutMilliseconds + requestTimeout },
-        );
-        const output = Buffer.concat([stdout, stderr]).subarray(0, maxOutputBytes).toString("utf8");
-        return { exitCode, output };
-      } catch (error) {
-        if (!RpcError.is(error, "DeadlineExceeded")) throw error;
-        const seconds = timeoutMilliseconds / 1000;
-        throw new RuntimeError("ExecTimeout", `command timed out after ${seconds} seconds`, { cause: error });
-      }
-    });
+    return this.#try("ExecError", (connection) => execSync(connection, id, command, timeoutMilliseconds));
   }
 
   async exec(
@@ -306,45 +274,11 @@ export class CriRuntime implements RuntimeService {
     streams: ClientStreams,
     signal: AbortSignal,
   ): Promise<number> {
-    return this.#try("ExecError", async ({ runtime }) => {
-      const wanted = atLeastOne(tty ? { ...streams, stderr: undefined } : streams);
-      const { url } = await runtime.exec(
-        {
-          containerId: id,
-          cmd: [...command],
-          tty,
-          stdin: wanted.stdin !== undefined,
-          stdout: wanted.stdout !== undefined,
-          stderr: wanted.stderr !== undefined,
-        },
-        { timeout: requestTimeout, signal },
-      );
-      return remoteCommand(url, tty, wanted, signal);
-    });
+    return this.#try("ExecError", (connection) => exec(connection, { id, command, tty }, streams, signal));
   }
 
   async attach(id: string, streams: ClientStreams, signal: AbortSignal): Promise<void> {
-    await this.#try("AttachError", async ({ runtime }) => {
-      const { status } = await runtime.containerStatus({ containerId: id }, { timeout: requestTimeout });
-      const { tty, stdin } = containerExtra(status?.annotations ?? {});
-      const wanted = atLeastOne({
-        ...streams,
-        // A container without a standard input takes none.
-        stdin: stdin ? streams.stdin : undefined,
-        stderr: tty ? undefined : streams.stderr,
-      });
-      const { url } = await runtime.attach(
-        {
-          containerId: id,
-          tty,
-          stdin: wanted.stdin !== undefined,
-          stdout: wanted.stdout !== undefined,
-          stderr: wanted.stderr !== undefined,
-        },
-        { timeout: requestTimeout, signal },
-      );
-      await remoteCommand(url, tty, wanted, signal);
-    });
+    await this.#try("AttachError", (connection) => attach(connection, id, streams, signal));
   }
 
   async portForward(sandboxId: string, port: number, stream: Duplex): Promise<void> {
@@ -451,21 +385,4 @@ export class CriRuntime implements RuntimeService {
 
 function hasEnded({ state }: ContainerStatus): boolean {
   return state === CriContainerState.CONTAINER_EXITED || state === CriContainerState.CONTAINER_UNKNOWN;
-}
-
-/** The runtime refuses a command with none of its streams. */
-function atLeastOne(streams: ClientStreams): ClientStreams {
-  const { stdin, stdout, stderr } = streams;
-  return (stdin ?? stdout ?? stderr) ? streams : { ...streams, stdout: discard() };
-}
-
-/** Runtimes that cannot say have the kubelet's default. */
-async function cgroupDriver({ runtime }: CriConnection): Promise<CgroupDriver> {
-  try {
-    const { linux } = await runtime.runtimeConfig({}, { timeout: requestTimeout });
-    return linux?.cgroupDriver === CriCgroupDriver.SYSTEMD ? "systemd" : "cgroupfs";
-  } catch (error) {
-    if (RpcError.is(error, "Unimplemented")) return "cgroupfs";
-    throw error;
-  }
 }

@@ -89,23 +89,27 @@ export class Runc {
   /** A command beside the program of a container: same root, name spaces, cgroup, user and environment. */
   exec(directory: string, id: string, command: readonly string[], tty: boolean): RuncExec {
     if (command.length === 0) throw new RuntimeError("ExecError", "the command is empty");
-    return new RuncExec(directory, ["--root", this.#root], id, command, tty);
+    return new RuncExec({ directory, root: this.#root, id, command, tty });
   }
 }
 
-/** A command in a container, and what tells of it. */
+interface RuncExecOptions {
+  /** Folder of the container, where runc leaves its log and the PID. */
+  readonly directory: string;
+  /** Folder of runc's state. */
+  readonly root: string;
+  readonly id: string;
+  readonly command: readonly string[];
+  readonly tty: boolean;
+}
+
+/** A command in a container. */
 export class RuncExec {
   readonly command: JoiningCommand;
   readonly #log: string;
   readonly #pid: string;
 
-  constructor(
-    directory: string,
-    options: readonly string[],
-    id: string,
-    command: readonly string[],
-    tty: boolean,
-  ) {
+  constructor({ directory, root, id, command, tty }: RuncExecOptions) {
     const base = join(directory, `exec-${randomUUID()}`);
     this.#log = `${base}.log`;
     this.#pid = `${base}.pid`;
@@ -116,7 +120,8 @@ export class RuncExec {
         joinScript,
         "exec",
         tool("runc"),
-        ...options,
+        "--root",
+        root,
         "--log",
         this.#log,
         "--log-format",
@@ -134,8 +139,22 @@ export class RuncExec {
     };
   }
 
+  /** Runs the command by `action`. Rejects with RuntimeError (`ExecError`) if it could not be started. */
+  async run<T>(action: () => Promise<T>): Promise<T> {
+    try {
+      const result = await action();
+      this.#check();
+      return result;
+    } catch (error) {
+      this.#kill();
+      throw error;
+    } finally {
+      this.#clean();
+    }
+  }
+
   /** Throws a RuntimeError (`ExecError`) if runc could not start the command. runc's own exit code is that of programs. */
-  check(): void {
+  #check(): void {
     const said = /"msg":("(?:[^"\\]|\\.)*exec failed(?:[^"\\]|\\.)*")/.exec(this.#read(this.#log))?.[1];
     if (said === undefined) return;
     const reason = (JSON.parse(said) as string).replace(/^exec failed: /, "");
@@ -143,7 +162,7 @@ export class RuncExec {
   }
 
   /** Ends the command, with what it has started. */
-  kill(): void {
+  #kill(): void {
     const pid = Number.parseInt(this.#read(this.#pid), 10);
     const leader = Number.isSafeInteger(pid) ? processStat(pid) : undefined;
     if (leader === undefined) return;
@@ -152,7 +171,7 @@ export class RuncExec {
   }
 
   /** Removes what was written for the command. */
-  clean(): void {
+  #clean(): void {
     for (const path of [this.#log, this.#pid]) rmSync(path, { force: true });
   }
 

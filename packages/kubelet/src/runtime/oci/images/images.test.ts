@@ -26,7 +26,7 @@ import {
 } from "../testing/image.ts";
 import { testRegistry } from "../testing/registry.ts";
 import { ownPlatform } from "./manifest.ts";
-import { parseChallenge } from "./registry.ts";
+import { parseChallenge } from "./registry/credentials.ts";
 import { type ImageStoreOptions, OciImages } from "./service.ts";
 import type { SnapshotMode } from "./snapshots.ts";
 

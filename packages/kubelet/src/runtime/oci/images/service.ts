@@ -9,7 +9,9 @@ import {
   type Reference,
   repositoryOf,
 } from "./reference.ts";
-import { pullImage, RegistryError, type RegistryOptions } from "./registry.ts";
+import { RegistryError } from "./registry/error.ts";
+import { pullImage } from "./registry/pull.ts";
+import type { RegistryOptions } from "./registry/session.ts";
 import { chainIds, type SnapshotMode, Snapshots } from "./snapshots.ts";
 import { ContentStore, type ReadImage } from "./store.ts";
 

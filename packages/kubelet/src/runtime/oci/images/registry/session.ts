@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
-import type { ImageCredentials } from "../../images.ts";
-import { hostsOf, isLoopback, type RegistryHost, type RegistryHostsOptions } from "./hosts.ts";
+import type { ImageCredentials } from "../../../images.ts";
+import { isLoopback, type RegistryHost, type RegistryHostsOptions } from "../hosts.ts";
 import {
-  choosePlatform,
   type Descriptor,
   dockerList,
   dockerManifest,
@@ -12,11 +11,12 @@ import {
   maxDocumentBytes,
   ociIndex,
   ociManifest,
-  ownPlatform,
-  parseManifest,
-} from "./manifest.ts";
-import { formatReference, type Reference } from "./reference.ts";
-import type { ContentStore, Lease } from "./store.ts";
+} from "../manifest.ts";
+import { formatReference, type Reference } from "../reference.ts";
+import type { ContentStore, Lease } from "../store.ts";
+import { type BasicCredentials, parseChallenge, readCredentials, tokenOf } from "./credentials.ts";
+import { RegistryError } from "./error.ts";
+import { errorText, headerText, rangeStart, readAll } from "./response.ts";
 
 export interface RegistryOptions extends RegistryHostsOptions {
   /** Time in milliseconds without a byte after which a connection is given up; one minute if absent. */
@@ -27,108 +27,28 @@ export interface RegistryOptions extends RegistryHostsOptions {
   readonly maxBlobBytes?: number;
 }
 
-/** A registry refuses, or cannot be reached. */
-export class RegistryError extends Error {
-  override readonly name = "RegistryError";
-  /** Of the answer; undefined if there was none. */
-  readonly status: number | undefined;
-
-  constructor(message: string, status: number | undefined, options?: ErrorOptions) {
-    super(message, options);
-    this.status = status;
-  }
-}
-
 const maxRedirects = 10;
+
 /** How often a download is continued that makes no progress. */
 const maxFruitlessTries = 4;
+
 /** Blobs of an image that are fetched at a time. Upstream: containerd, max_concurrent_downloads. */
 const maxDownloads = 3;
+
 const maxErrorBytes = 16 << 10;
+
 const accept = [ociIndex, ociManifest, dockerList, dockerManifest].join(", ");
 
-/**
- * Fetches an image into the store, for this machine's platform (OCI distribution specification), from the first of the
- * registry's hosts that has it. Returns the digest of the manifest, and the one by which the registry knows the
- * reference, which may be an index. Throws RegistryError, RegistryHostsError, ManifestError or ContentError.
- */
-export async function pullImage(
-  store: ContentStore,
-  lease: Lease,
-  reference: Reference,
-  credentials: ImageCredentials | undefined,
-  options: RegistryOptions,
-  signal?: AbortSignal,
-): Promise<{ readonly manifest: string; readonly target: string }> {
-  const hosts = await hostsOf(reference.domain, options);
-  const session = new Sessions(
-    reference,
-    hosts.map((host) => new Session(reference, host, credentials, options, signal)),
-    signal,
-  );
-  const target = await session.manifest(store, lease, reference.digest ?? reference.tag ?? "latest");
-  let manifest = target;
-  for (;;) {
-    const parsed = parseManifest(await store.readDocument(manifest), `manifest ${manifest}`);
-    if ("manifest" in parsed) {
-      const { config, layers } = parsed.manifest;
-      await session.blobs(store, lease, [config, ...layers]);
-      await store.readImage(manifest);
-      return { manifest, target };
-    }
-    const chosen = choosePlatform(parsed.index, ownPlatform(), formatReference(reference));
-    if (chosen.digest === manifest) throw new ManifestError(`index ${manifest} names itself`);
-    manifest = await session.manifest(store, lease, chosen.digest);
-  }
-}
-
-/** The hosts of a registry, each of which is tried after those before it have failed. */
-class Sessions {
-  readonly #reference: Reference;
-  readonly #sessions: readonly Session[];
-  readonly #signal: AbortSignal | undefined;
-
-  constructor(reference: Reference, sessions: readonly Session[], signal: AbortSignal | undefined) {
-    this.#reference = reference;
-    this.#sessions = sessions;
-    this.#signal = signal;
-  }
-
-  manifest(store: ContentStore, lease: Lease, tagOrDigest: string): Promise<string> {
-    const capability = tagOrDigest.startsWith("sha256:") ? "pulls" : "resolves";
-    return this.#first(capability, (session) => session.manifest(store, lease, tagOrDigest));
-  }
-
-  blobs(store: ContentStore, lease: Lease, blobs: readonly Descriptor[]): Promise<void> {
-    return this.#first("pulls", (session) => session.blobs(store, lease, blobs));
-  }
-
-  async #first<T>(capability: "pulls" | "resolves", action: (session: Session) => Promise<T>): Promise<T> {
-    const able = this.#sessions.filter(({ host }) => host[capability]);
-    const errors: { readonly origin: string; readonly error: Error }[] = [];
-    for (const session of able)
-      try {
-        return await action(session);
-      } catch (error) {
-        this.#signal?.throwIfAborted();
-        errors.push({ origin: session.host.root.origin, error: error as Error });
-      }
-    const last = errors.at(-1);
-    if (errors.length === 1) throw last!.error;
-    const texts = errors.map(({ origin, error }) => `${origin}: ${error.message}`).join("; ");
-    const name = formatReference(this.#reference);
-    throw new RegistryError(
-      last === undefined
-        ? `${name}: no host of the registry has the capability to ${capability.slice(0, -1)}`
-        : texts,
-      last?.error instanceof RegistryError ? last.error.status : 404,
-      { cause: last?.error },
-    );
-  }
+export interface SessionOptions {
+  readonly reference: Reference;
+  readonly host: RegistryHost;
+  readonly credentials: ImageCredentials | undefined;
+  readonly options: RegistryOptions;
+  readonly signal: AbortSignal | undefined;
 }
 
 /** Talks to one host of the registry of one reference, with one set of credentials. */
-class Session {
+export class Session {
   readonly host: RegistryHost;
   readonly #reference: Reference;
   readonly #credentials: BasicCredentials | undefined;
@@ -138,13 +58,7 @@ class Session {
   /** Value of the header, as far as the registry has asked for one. */
   #authorization: string | undefined;
 
-  constructor(
-    reference: Reference,
-    host: RegistryHost,
-    credentials: ImageCredentials | undefined,
-    options: RegistryOptions,
-    signal: AbortSignal | undefined,
-  ) {
+  constructor({ reference, host, credentials, options, signal }: SessionOptions) {
     this.host = host;
     this.#reference = reference;
     this.#credentials = credentials === undefined || host.isMirror ? undefined : readCredentials(credentials);
@@ -401,100 +315,13 @@ class Session {
   }
 }
 
-interface BasicCredentials {
-  /** `username:password` in base64. */
-  readonly basic?: string;
-  readonly identityToken?: string;
-  readonly registryToken?: string;
-}
-
-function readCredentials({
-  username,
-  password,
-  auth,
-  identityToken,
-  registryToken,
-}: ImageCredentials): BasicCredentials {
-  const basic =
-    username !== undefined && username !== ""
-      ? Buffer.from(`${username}:${password ?? ""}`).toString("base64")
-      : // Files of Docker end such a text with zeros.
-        auth &&
-        Buffer.from(Buffer.from(auth, "base64").toString("utf8").replace(/\0+$/, "")).toString("base64");
-  return {
-    ...(basic ? { basic } : {}),
-    ...(identityToken ? { identityToken } : {}),
-    ...(registryToken ? { registryToken } : {}),
-  };
-}
-
-/** `Bearer realm="https://...",service="...",scope="..."`. */
-export function parseChallenge(text: string): { scheme: string; parameters: ReadonlyMap<string, string> } {
-  const [, scheme = "", rest = ""] = /^\s*([\w-]+)\s*(.*)$/.exec(text) ?? [];
-  const parameters = new Map<string, string>();
-  for (const [, name = "", quoted, plain] of rest.matchAll(
-    /([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g,
-  ))
-    parameters.set(name.toLowerCase(), quoted?.replace(/\\(.)/g, "$1") ?? plain ?? "");
-  return { scheme: scheme.toLowerCase(), parameters };
-}
-
-function rangeStart(response: IncomingMessage): number {
-  const start = /^bytes (\d+)-/.exec(headerText(response, "content-range") ?? "")?.[1];
-  return start === undefined ? 0 : Number(start);
-}
-
-function headerText(response: IncomingMessage, name: string): string | undefined {
-  const value = response.headers[name];
-  return Array.isArray(value) ? value[0] : value;
-}
-
-async function readAll(response: IncomingMessage, maxBytes: number, what: string): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of response) {
-    size += (chunk as Buffer).length;
-    if (size > maxBytes) {
-      response.destroy();
-      throw new RegistryError(`${what} has more than ${maxBytes} bytes`, response.statusCode);
-    }
-    parts.push(chunk as Buffer);
-  }
-  return Buffer.concat(parts);
-}
-
-/** What a registry says of an error, for the end of a message (distribution specification, Error Codes). */
-function errorText(body: Buffer): string {
-  try {
-    const { errors, details } = JSON.parse(body.toString("utf8")) as {
-      errors?: readonly { code?: unknown; message?: unknown }[];
-      details?: unknown;
-    };
-    const texts = (errors ?? []).map(({ code, message }) => [code, message].filter(Boolean).join(": "));
-    if (typeof details === "string") texts.push(details);
-    return texts.length === 0 ? "" : `: ${texts.join("; ").slice(0, 500)}`;
-  } catch {
-    return "";
-  }
-}
-
-function tokenOf(body: Buffer): string | undefined {
-  try {
-    const { token, access_token: access } = JSON.parse(body.toString("utf8")) as Record<string, unknown>;
-    const found = token || access;
-    return typeof found === "string" && /^[\x21-\x7e]+$/.test(found) ? found : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Queries of storage services hold signatures. */
 function withoutQuery({ origin, pathname }: URL): string {
   return `${origin}${pathname}`;
 }
 
 /** Errors for several addresses of a host have no text of their own. */
-function message(error: Error): string {
+export function message(error: Error): string {
   if (error instanceof AggregateError) return error.errors.map((one: Error) => one.message).join("; ");
   return error.message;
 }
