@@ -9,8 +9,8 @@ import { ImageTable } from "../runtime/host/images.ts";
 import { readOciNode } from "../runtime/oci/record.ts";
 
 /**
- * Ends at once whatever containers of a node still run after its agent has gone for good, without the API server or
- * any driver, and unmounts the pods' volumes. The caller may remove the root afterwards.
+ * Ends the containers that still run of a node whose agent has gone for good, without the API server or any
+ * driver, and unmounts the volumes of its pods. The caller may remove the root afterwards.
  */
 export async function cleanUpNode(rootDir: string, log: Log): Promise<void> {
   const directory = join(rootDir, "var/lib/dray");
@@ -33,7 +33,7 @@ async function endHostContainers(paths: NodePaths, directory: string, log: Log):
     podsDirectory: paths.pods,
     nodeAddress: "127.0.0.1",
     images: new ImageTable([]),
-    // It starts nothing.
+    // No container is started.
     isolation: "plain",
     cdi: cdiRegistry(paths.cdi),
     hostPath: (path) => paths.onMachine(path),

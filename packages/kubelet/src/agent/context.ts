@@ -14,7 +14,7 @@ import type { ImageService } from "../runtime/images.ts";
 import type { RuntimeService } from "../runtime/service.ts";
 import type { KubeletOptions } from "./options.ts";
 
-/** What all parts of an agent share: the options with their defaults, and the seams to the outside. */
+/** Options with their defaults, and the seams to the outside, which all parts of an agent share. */
 export interface AgentContext {
   readonly options: KubeletOptions;
   readonly client: Client;
@@ -34,7 +34,10 @@ export interface AgentContext {
   readonly at: (step: string) => void;
 }
 
-/** Creates the folders of the node, and its runtime, which is not started yet. Throws if the root cannot be used. */
+/**
+ * Creates the folders of the node, and its runtime, which is not started yet. Throws if the root cannot be
+ * used.
+ */
 export function createContext(options: KubeletOptions, signal: AbortSignal): AgentContext {
   const { client, nodeName, nodeAddress = "127.0.0.1", features = featuresOf() } = options;
   const { clock = systemClock, random = Math.random, at = () => {} } = options;

@@ -3,8 +3,8 @@ import { Registration } from "../node/registration.ts";
 import type { KubeletOptions } from "./options.ts";
 
 /**
- * Speaks for a node whose agent does not run: its Node says why it is not ready. The lease is renewed, since the node
- * lifecycle controller would otherwise replace the reason by one of its own.
+ * Reports why the agent of a node does not run, in the Ready condition of the Node. Renews the lease too,
+ * since the node lifecycle controller would otherwise replace the reason by its own.
  */
 export class FailedNode {
   readonly #registration: Registration;
@@ -28,7 +28,7 @@ export class FailedNode {
     });
   }
 
-  /** Resolves when nothing is written any more. */
+  /** Resolves when nothing more is written. */
   stop(): Promise<void> {
     return this.#registration.stop();
   }

@@ -21,8 +21,8 @@ import { createVolumes, type NodeVolumes } from "./volumes.ts";
 import { createWorkerContext } from "./worker-context.ts";
 
 /**
- * Starts the agent of one node. Resolves when the node is registered and its pods are followed. Rejects if the root cannot
- * be used or a checkpoint is damaged.
+ * Starts the agent of one node. Resolves when the node is registered and its pods are followed. Rejects if
+ * the root cannot be used or a checkpoint is damaged.
  */
 export async function startKubelet(options: KubeletOptions): Promise<Kubelet> {
   const agent = new NodeAgent(options);

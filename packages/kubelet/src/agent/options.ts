@@ -13,87 +13,90 @@ import type { RuntimeFactory } from "../runtime/factory.ts";
 import type { Serving } from "../server/server.ts";
 
 export interface KubeletOptions {
-  /** As `system:node:NAME`. */
+  /** Client of the user `system:node:NAME`. */
   readonly client: Client;
   readonly nodeName: string;
-  /** What is `/` for the node's own files: short, since socket paths lie below it. */
+  /**
+   * Directory that pods and drivers see as `/` in paths of the node. Short, since paths of sockets lie below
+   * it.
+   */
   readonly rootDir: string;
-  /** By which the agent reaches the API server, and pods where they have no other way. */
+  /** Address of the API server for the agent, and for pods without another way to it. */
   readonly apiServer: ApiServerAddress;
   /**
-   * As `system:kube-proxy`, which may read Services and EndpointSlices. With it, and a runtime that makes the network of
-   * pods itself, the addresses and names of Services lead to their endpoints.
+   * Client of the user `system:kube-proxy`, which may read Services and EndpointSlices. With it, on a runtime
+   * that makes the network of pods, Services lead to their endpoints.
    */
   readonly servicesClient?: Client;
   /**
-   * How pods resolve names, where nothing is said: in the domain `cluster.local`, by the server that the agent runs
-   * with `servicesClient`, or else by the machine's servers.
+   * How pods resolve names. Defaults: the domain `cluster.local`, and the server that the agent runs with
+   * `servicesClient`, or else the servers of the machine.
    */
   readonly dns?: Partial<ClusterDns>;
-  /** How long the logs of containers grow; five files of 10 MiB where nothing is said. */
+  /** Limits of the logs of containers; by default five files of 10 MiB. */
   readonly logs?: Partial<LogLimits>;
-  /** A folder of manifests of pods that run on this node alone; `etc/kubernetes/manifests` below the root if absent. */
+  /** Folder of the manifests of static pods; `etc/kubernetes/manifests` below the root by default. */
   readonly staticPodPath?: string;
-  /** For the node's own HTTPS endpoints. */
+  /** Certificates of the node's HTTPS endpoints. */
   readonly serving: Serving;
   /** 127.0.0.1 if absent. */
   readonly nodeAddress?: string;
-  /** Where its endpoints listen: an address of this machine, or one that means all; that of the node if absent. */
+  /** Address on which the endpoints listen: one of the machine, or a wildcard. `nodeAddress` by default. */
   readonly address?: string;
-  /** Of the node's endpoints; any free one if absent. */
+  /** Port of the node's HTTPS endpoints; any free one by default. */
   readonly port?: number;
-  /** Where `/healthz` is served over HTTP on 127.0.0.1; nowhere if absent. */
+  /** Port of `/healthz` over HTTP on 127.0.0.1; not served by default. */
   readonly healthzPort?: number;
-  /** Where metrics and statistics are served over HTTP to everybody who reaches the node; nowhere if absent. */
+  /** Port of metrics and statistics over HTTP, without authentication; not served by default. */
   readonly readOnlyPort?: number;
-  /** What runs the containers. */
+  /** The runtime of containers. */
   readonly runtime: RuntimeFactory;
-  /** Those of the newest release if absent. */
+  /** Feature gates and release; those of the newest release by default. */
   readonly features?: Features;
-  /** When pods are evicted because the node runs out of something; never if absent. */
+  /** When pods are evicted because the node runs out of a resource; never by default. */
   readonly eviction?: EvictionSettings;
-  /** When images that no container uses are removed; only when pods would have to go if absent. */
+  /** When images that no container uses are removed; by default only before pods are evicted. */
   readonly imageGC?: ImageGCPolicy;
-  /** What the node has left; that of the machine if absent. */
+  /** Source of what the node has left; the machine by default. */
   readonly signals?: SignalSource;
-  /** How long pods may take when `shutDown` is called; without it they are left alone. */
+  /** Periods within which `shutDown` ends pods; without them it leaves pods alone. */
   readonly shutdown?: ShutdownGracePeriods;
-  /** Milliseconds that a driver may be away before its ResourceSlices go; 30 s if absent. */
+  /** Milliseconds that a driver may be away before its ResourceSlices are deleted; 30 s by default. */
   readonly wipeDelay?: number;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Of a Node that is new. */
+  /** Taints of a Node that is created. */
   readonly taints?: readonly Taint[];
-  /** How many processes a pod may have: any number if absent. */
+  /** Maximum number of processes of a pod; no limit by default. */
   readonly podMaxPids?: number;
-  /** Sysctls that pods may set beside the safe ones, as `kernel.msg*`: none if absent. */
+  /** Sysctls that pods may set beside the safe ones, such as `kernel.msg*`; none by default. */
   readonly allowedUnsafeSysctls?: readonly string[];
-  /** Whether device plugins' devices of one NUMA node are chosen together; `none` if absent. */
+  /** Whether devices of one NUMA node are preferred for a container; `none` by default. */
   readonly topologyPolicy?: TopologyPolicy;
-  /** Replaces what the machine has, by resource. */
+  /** Replaces the capacity of the machine, by resource. */
   readonly capacity?: Readonly<Record<string, string>>;
   readonly clock?: Clock;
   readonly log: Log;
   readonly random?: () => number;
-  /** Called between every two steps of what is done for pods, for tests that end the process there. */
+  /** Called after each step of the work for a pod, for tests that end the process there. */
   readonly at?: (step: string) => void;
-  /** Aborted: a start that is under way is given up, and rejects once all that it had begun has ended. */
+  /** Aborts a start. The start rejects when everything that it began has ended. */
   readonly signal?: AbortSignal;
 }
 
 export interface Kubelet {
   readonly nodeName: string;
-  /** Of the node's HTTPS endpoints. */
+  /** Port of the node's HTTPS endpoints. */
   readonly port: number;
-  /** What its runtime does not keep apart on this machine, in words. */
+  /** Lacks of isolation of the runtime on this machine, as text. */
   readonly limits: readonly string[];
   /**
-   * Ends all pods by their priority, because the machine goes down: within the periods of `KubeletOptions.shutdown`,
-   * after which `stop` with `leavePods` is due. Does nothing if these are not set.
+   * Ends all pods by priority, since the machine goes down, within the periods of `KubeletOptions.shutdown`.
+   * Afterwards `stop` with `leavePods` is due. Does nothing without these periods.
    */
   shutDown(): Promise<void>;
   /**
-   * Stops the agent. With `leavePods` what runs goes on, and the next agent on the same root takes it over;
-   * without, every container is stopped and every claim unprepared, as far as drivers answer.
+   * Stops the agent. With `leavePods`, pods run on, and the next agent on the same root adopts them; without,
+   * every container is stopped and every claim unprepared, as far as drivers answer.
    */
   stop(options: { readonly leavePods: boolean }): Promise<void>;
 }

@@ -8,7 +8,7 @@ import type { PodWorkers } from "../pods/pod-workers.ts";
 import type { Volumes } from "../volumes/volumes.ts";
 import type { AgentContext } from "./context.ts";
 
-/** What frees resources of a node: removal of images, and eviction of pods. */
+/** Frees resources of a node: removes images, and evicts pods. */
 export interface ResourcePressure {
   readonly images: ImageCollector;
   readonly evictions: EvictionManager;

@@ -5,20 +5,20 @@ import { FailedNode } from "./failed-node.ts";
 import { startKubelet } from "./kubelet.ts";
 import type { Kubelet, KubeletOptions } from "./options.ts";
 
-/** How the agent of one node fares. */
+/** State of the agent of one node. */
 export interface NodeState {
   readonly node: string;
-  /** `failed`: it waits to be started again. */
+  /** `failed`: the agent waits to be restarted. */
   readonly state: "starting" | "running" | "failed" | "stopped";
-  /** What its runtime does not keep apart on this machine, in words; known once it has run. */
+  /** Lacks of isolation of the runtime on this machine, as text; absent before the agent has run. */
   readonly limits?: readonly string[];
-  /** RFC 3339: when this state began. */
+  /** When this state began, in RFC 3339. */
   readonly since: string;
-  /** Why the agent failed last; absent for one that has run for a while since. */
+  /** Reason of the last failure; absent once the agent has run for a while. */
   readonly reason?: string;
-  /** How often it was started again. */
+  /** Number of restarts. */
   readonly restarts: number;
-  /** RFC 3339: when a failed agent is started again. */
+  /** When a failed agent is restarted, in RFC 3339. */
   readonly nextStart?: string;
 }
 
@@ -31,30 +31,34 @@ export interface SupervisorOptions {
 
 export interface SupervisedNode {
   readonly state: NodeState;
-  /** Resolves when the agent runs, or has failed, for the first time. */
+  /** Resolves when the agent runs or has failed for the first time. */
   readonly settled: Promise<void>;
   /** As `Kubelet.shutDown`, if the agent runs. */
   shutDown(): Promise<void>;
-  /** As `Kubelet.stop`, whatever the state is. */
+  /** As `Kubelet.stop`, in every state. */
   stop(options: { readonly leavePods: boolean }): Promise<void>;
 }
 
-/** Milliseconds until an agent that failed is started again, doubled with each failure in a row, and their maximum. */
+/**
+ * Delay before a failed agent is restarted, in milliseconds: doubled with each consecutive failure, up to the
+ * maximum.
+ */
 const delays = { first: 1000, max: 60_000 };
-/** Milliseconds after which an agent that runs has left its failures behind. */
+/** Milliseconds after which a running agent counts as healthy, and its failures are forgotten. */
 const healthyAfter = 120_000;
 /** Maximum length of a reason, in characters. */
 const maxReason = 1024;
 
-/** The node whose code runs. */
+/** The supervisor of the node whose code runs. */
 const current = new AsyncLocalStorage<Supervisor>();
 
 /**
- * Keeps the agent of a node running, apart from the others of the process: when it cannot start, or an error that
- * nobody handles comes from its code, it alone is started again, with back-off. Meanwhile its Node says why it is not
- * ready, if the API server can be reached.
+ * Keeps the agent of a node running, isolated from the others of the process: if it cannot start, or its code
+ * throws an error that nothing handles, it alone is restarted, with back-off. Meanwhile its Node says why it
+ * is not ready, if the API server can be reached.
  *
- * `options` is asked before each start, and may fail as the agent may; its clients are closed when the agent has ended.
+ * `options` is called before each start, and may fail as the agent may; its clients are closed when the agent
+ * has ended.
  */
 export function superviseNode(
   node: string,
@@ -65,8 +69,8 @@ export function superviseNode(
 }
 
 /**
- * Handles an error that nobody caught: the node whose code threw it is started again. False if the error comes from no
- * node. For the events `uncaughtException` and `unhandledRejection` of the process.
+ * Handles an uncaught error: restarts the node whose code threw it. Returns false if no node did. For the
+ * events `uncaughtException` and `unhandledRejection` of the process.
  */
 export function failNodeOf(error: unknown): boolean {
   const supervisor = current.getStore();
@@ -87,7 +91,7 @@ class Supervisor implements SupervisedNode {
   #kubelet: Kubelet | undefined;
   #state: NodeState;
   #attempt = new AbortController();
-  /** Closes the client of a start that may wait for an answer. */
+  /** Closes the client of a start that may be waiting for a response. */
   #giveUp: (() => void) | undefined;
 
   constructor(node: string, options: () => Promise<KubeletOptions>, surroundings: SupervisorOptions) {
@@ -104,10 +108,10 @@ class Supervisor implements SupervisedNode {
     return this.#state;
   }
 
-  /** An error that nobody caught came from the agent's code. */
+  /** Handles an uncaught error of the agent's code. */
   fail(error: unknown): void {
     const { signal } = this.#attempt;
-    // What an agent that ends leaves behind may go on to fail.
+    // An agent that is ending may go on to fail.
     const level = signal.aborted ? "debug" : "error";
     this.#log[level](
       { err: error },
@@ -160,7 +164,7 @@ class Supervisor implements SupervisedNode {
     this.#settled.resolve();
   }
 
-  /** One life of the agent; never rejects. */
+  /** Runs the agent once; never rejects. */
   async #attemptOnce(): Promise<{ problem: unknown; options: KubeletOptions | undefined }> {
     this.#attempt = new AbortController();
     const { signal } = this.#attempt;

@@ -19,11 +19,11 @@ export interface WorkerParts {
   readonly volumes: Volumes;
   readonly probes: Probes;
   readonly services: ClusterServices;
-  /** Why the node admits no such pod now. */
+  /** Reasons for which the node admits no such pod now. */
   readonly refusals: readonly ((pod: Pod) => Refusal | undefined)[];
 }
 
-/** What the workers of all pods of the node share. */
+/** Creates the context that the workers of all pods share. */
 export function createWorkerContext(agent: AgentContext, parts: WorkerParts): WorkerContext {
   const { client, clock, log, events, runtime, images, paths, features, node, options } = agent;
   const { pods, workers, devices, volumes, probes, services, refusals } = parts;
@@ -83,7 +83,7 @@ function firstOf(refusals: WorkerParts["refusals"], pod: Pod): Refusal | undefin
   return undefined;
 }
 
-/** The node with other allocatable amounts. */
+/** Returns the node with other allocatable amounts. */
 function withAllocatable(
   node: Node,
   change: (amounts: Readonly<Record<string, string>>) => Record<string, string>,

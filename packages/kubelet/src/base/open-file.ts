@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
 
-/** Opens a file that a pod may have put something else in the place of: links and pipes are neither followed nor waited for. */
+/** Opens a regular file that a pod can replace: does not follow links, and does not wait for pipes. */
 export function openFile(path: string): number {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);

@@ -4,8 +4,8 @@ import { makeFolderSync } from "@dray/files";
 import { maxSocketPathBytes } from "@dray/rpc";
 
 /**
- * Paths that belong to a node and not to the machine: what pods mean by them lies below the node's own root, so that
- * two nodes on one machine do not share it. Everything else (/dev, /sys, /usr, ...) is the machine's.
+ * Paths that belong to a node: pods and drivers that name them get files below the node's own root, so that
+ * two nodes on one machine do not share them. All other paths (/dev, /sys, /usr, ...) are the machine's.
  */
 const nodePaths = [
   "/var/lib",
@@ -18,10 +18,10 @@ const nodePaths = [
   "/opt/cni",
 ] as const;
 
-/** The longest name of a driver for which room is kept in the paths of its sockets. */
+/** Maximum length of a driver's name for which the paths of its sockets are short enough, in bytes. */
 const driverNameBytes = 20;
 
-/** Where a node keeps its files. */
+/** Directories of a node. */
 export class NodePaths {
   readonly root: string;
   readonly kubelet: string;
@@ -32,7 +32,7 @@ export class NodePaths {
   /** The folders of CDI specs, lowest priority first. */
   readonly cdi: readonly string[];
 
-  /** Throws if sockets below `rootDir` would have paths that the system cannot hold. */
+  /** Throws if the paths of sockets below `rootDir` would be too long for the system. */
   constructor(rootDir: string) {
     if (!rootDir.startsWith("/"))
       throw new Error(`rootDir ${JSON.stringify(rootDir)} must be an absolute path`);
@@ -43,8 +43,8 @@ export class NodePaths {
     this.pods = join(this.kubelet, "pods");
     this.podLogs = join(this.root, "var/log/pods");
     this.cdi = [join(this.root, "etc/cdi"), join(this.root, "var/run/cdi")];
-    const longest = join(this.pluginsRegistry, `${"x".repeat(driverNameBytes)}-reg.sock`);
-    const over = Buffer.byteLength(longest) - maxSocketPathBytes;
+    const maxPath = join(this.pluginsRegistry, `${"x".repeat(driverNameBytes)}-reg.sock`);
+    const over = Buffer.byteLength(maxPath) - maxSocketPathBytes;
     if (over > 0)
       throw new Error(
         `rootDir ${this.root} is too long: socket paths below it would exceed ${maxSocketPathBytes} bytes; ` +
@@ -52,31 +52,31 @@ export class NodePaths {
       );
   }
 
-  /** Makes the folders that are there on every node. */
+  /** Creates the folders that every node has. */
   create(): void {
     for (const path of [this.plugins, this.pluginsRegistry, join(this.kubelet, "device-plugins"), this.pods])
       makeFolderSync(path, 0o750);
     const run = join(this.root, "run");
     for (const path of [run, this.podLogs, join(this.root, "etc")]) makeFolderSync(path, 0o755);
     const varRun = join(this.root, "var/run");
-    // As on every machine, so that the two names mean one folder.
+    // As on every machine: both names lead to one folder.
     if (!existsSync(varRun)) symlinkSync("../run", varRun);
     for (const path of this.cdi) makeFolderSync(path, 0o755);
   }
 
-  /** Reports whether a path of the machine is the root or below it. */
+  /** Returns true for the root and paths below it. */
   contains(path: string): boolean {
     return path === this.root || path.startsWith(this.root === "/" ? "/" : `${this.root}/`);
   }
 
-  /** True for a path that is the node's own, whether or not it exists. */
+  /** Returns true for a path that is the node's own, whether or not it exists. */
   owns(path: string): boolean {
     return nodePaths.some((own) => path === own || path.startsWith(`${own}/`));
   }
 
   /**
-   * The place on the machine of a path that a pod, a driver or a CDI spec names: the node's where the path is the
-   * node's or the machine has no such path, else the machine's. A path that lies below the root already stays.
+   * Maps a path that a pod, a driver or a CDI spec names to one of this machine: below the node's root if the
+   * path is the node's or does not exist on the machine, else unchanged. A path below the root stays.
    */
   onMachine(path: string): string {
     const normal = normalize(path);

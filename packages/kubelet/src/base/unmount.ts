@@ -1,26 +1,26 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 
-/** Mounts an empty file system of at most `bytes` in memory over a folder. Throws an Error with what the system says. */
+/** Mounts an empty tmpfs of at most `bytes` over a folder. Throws an Error with the system's message. */
 export function mountTmpfs(path: string, bytes: bigint): void {
   run("mount", ["-t", "tmpfs", "-o", `size=${bytes}`, "tmpfs", path]);
 }
 
-/** True where something is mounted at exactly this path. */
+/** Returns true if something is mounted at exactly this path. */
 export function isMountPoint(path: string): boolean {
   return mountPoints().includes(path);
 }
 
 /**
- * Unmounts all that is mounted at or below a folder, the last first: what a container with bidirectional propagation has
- * left, too. Throws an Error where something stays.
+ * Unmounts everything at or below a folder, the newest first, including mounts of containers with
+ * bidirectional propagation. Throws an Error if a mount stays.
  */
 export function unmountBelow(path: string): void {
   for (const point of mountPoints().reverse())
     if (point === path || point.startsWith(`${path}/`)) run("umount", ["--no-canonicalize", point]);
 }
 
-/** Removes a folder with all in it, after what is mounted there: a file system of the machine must not be emptied. */
+/** Removes a folder and its contents. Unmounts first, so that no file system of the machine is emptied. */
 export function removeTree(path: string): void {
   unmountBelow(path);
   rmSync(path, { recursive: true, force: true });
@@ -34,7 +34,7 @@ function run(command: string, args: readonly string[]): void {
 
 const path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** In the order in which they were mounted. */
+/** Mount points in the order in which they were mounted. */
 function mountPoints(): string[] {
   if (process.platform !== "linux") return [];
   return readFileSync("/proc/self/mountinfo", "utf8")

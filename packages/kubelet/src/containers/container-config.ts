@@ -18,27 +18,27 @@ import { containerMounts, type VolumeImage } from "./mounts.ts";
 import { checkNonRoot, containerSecurity } from "./security.ts";
 import { type ApiServerAddress, serviceEnvironment } from "./service-environment.ts";
 
-/** What a node knows that containers are configured with. */
+/** Facts of the node that the configuration of a container depends on. */
 export interface ConfigContext {
   readonly client: Client;
   readonly paths: NodePaths;
   readonly nodeAddress: string;
-  /** Where the pod finds the API server. */
+  /** Address of the API server for a pod. */
   apiServer(pod: Pod): ApiServerAddress;
   readonly dns: ClusterDns;
-  /** Of all containers of a pod together, where the runtime can bound that; else of each. */
+  /** Maximum number of processes of a pod, or of each container on runtimes without pod-level limits. */
   readonly podMaxPids: number | undefined;
   readonly bounds: BoundsOptions;
-  /** The runtime can make mounts read-only with all that is below them. */
+  /** The runtime supports mounts that are read-only recursively. */
   readonly recursiveReadOnly: boolean;
-  /** Containers write the machine's own folders as root where a pod mounts them. */
+  /** Containers run as root of the machine, and write its folders where a pod mounts them. */
   readonly writesMachine: boolean;
   node(): Node;
-  /** Of all namespaces. */
+  /** Services of all namespaces. */
   services(): readonly Service[];
-  /** The CDI devices of a container. Throws RuntimeError where they are not known. */
+  /** CDI devices of a container. Throws RuntimeError if they are unknown. */
   cdiDevices(pod: Pod, container: StartableContainer): readonly string[];
-  /** What the container gets of device plugins. Rejects with RuntimeError while it has to wait for one. */
+  /** Options of the container from device plugins. Rejects with RuntimeError while it has to wait for one. */
   deviceOptions(pod: Pod, container: StartableContainer): Promise<DeviceOptions>;
 }
 
@@ -47,16 +47,16 @@ export interface ContainerConfigInput {
   readonly container: StartableContainer;
   readonly attempt: number;
   readonly image: Image;
-  /** The pod's addresses. */
+  /** Addresses of the pod. */
   readonly podIPs: readonly string[];
-  /** The places of the pod's volumes on the machine, by name. */
+  /** Paths of the pod's volumes on the machine, by name. */
   readonly places: ReadonlyMap<string, string>;
-  /** The images that are volumes of the container, by name of the volume. */
+  /** Images that the container mounts, by name of the volume. */
   readonly volumeImages: ReadonlyMap<string, VolumeImage>;
 }
 
 /**
- * The configuration of a container as the runtime gets it, everything looked up. Rejects with RuntimeError
+ * Generates the configuration of a container for the runtime. Rejects with RuntimeError
  * (CreateContainerConfigError).
  *
  * Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, generateContainerConfig.
@@ -81,7 +81,7 @@ export async function containerConfig(
     services: serviceEnvironment({ services: context.services(), namespace, links, apiServer }),
     places,
   });
-  // What the pod says counts more; its commands may name the variables of devices.
+  // Variables of the pod override those of devices, and its commands may name both.
   const values = new Map([...devices.env, ...own]);
   const expanded = (text: string): string => expand(text, (name) => values.get(name));
   const mounts = containerMounts({
@@ -128,12 +128,12 @@ export async function containerConfig(
   };
 }
 
-/** The folder of the logs of a pod's containers. */
+/** Folder of the logs of a pod's containers. */
 export function podLogDirectory({ podLogs }: NodePaths, { metadata }: Pod): string {
   return join(podLogs, `${metadata.namespace}_${metadata.name}_${metadata.uid}`);
 }
 
-/** A file that is mounted where the container may leave its last word. */
+/** Creates the file that is mounted at `terminationMessagePath`. */
 function makeTerminationLog(
   { pods }: NodePaths,
   { metadata }: Pod,
@@ -143,7 +143,7 @@ function makeTerminationLog(
   const path = join(pods, metadata.uid, "containers", container, `${attempt}.termination`);
   makeFolderSync(dirname(path), 0o755);
   writeFileSync(path, "", { flag: "a" });
-  // Whoever the container runs as may write it.
+  // The container may run as any user.
   chmodSync(path, 0o666);
   return path;
 }

@@ -3,8 +3,7 @@ import { encodeJSON } from "@dray/api";
 import type { Container } from "@dray/api/core/v1";
 
 /**
- * Tells whether a container was made for what its pod says now. Only what cannot change in a container that runs counts:
- * its name and its image.
+ * Hash of the fields whose change replaces a running container: its name and its image.
  *
  * Upstream: pkg/kubelet/container/helpers.go, HashContainer.
  */

@@ -7,33 +7,36 @@ import { podText } from "../types/pod-text.ts";
 /** How pods of a node resolve names. */
 export interface ClusterDns {
   /**
-   * Addresses of the cluster's DNS servers. Without any, pods have the machine's, and are told so in an event unless it is
-   * undefined: nobody expects DNS of such a cluster.
+   * Addresses of the cluster's DNS servers. If empty, pods use the servers of the machine, with an event; if
+   * undefined, without one, since the cluster offers no DNS.
    */
   readonly servers: readonly string[] | undefined;
-  /** Of Services and pods: `cluster.local`. */
+  /** Domain of Services and pods: `cluster.local`. */
   readonly domain: string;
-  /** The file on the machine that pods with `dnsPolicy: Default` get. */
+  /** The resolv.conf on the machine for pods with `dnsPolicy: Default`. */
   readonly resolvConf: string;
 }
 
 export const machineResolvConf = "/etc/resolv.conf";
 
 export interface PodDns {
-  /** Undefined: what the machine has. */
+  /** Undefined for the configuration of the machine. */
   readonly config: DnsConfig | undefined;
   /** Events of the pod. */
   readonly warnings: readonly { readonly reason: string; readonly message: string }[];
 }
 
-/** Upstream: pkg/apis/core/validation/validation.go, MaxDNS*. The resolvers of some libraries end their program above. */
+/**
+ * Upstream: pkg/apis/core/validation/validation.go, MaxDNS*. Resolvers of some libraries abort their program
+ * above these.
+ */
 const maxServers = 3;
 const maxSearches = 32;
 const maxSearchLength = 253;
 const maxSearchLine = 2048;
 
 /**
- * What the `dnsPolicy` and `dnsConfig` of a pod come to.
+ * Resolves the `dnsPolicy` and `dnsConfig` of a pod.
  *
  * Upstream: pkg/kubelet/network/dns/dns.go, GetPodDNS.
  */

@@ -1,10 +1,10 @@
-/** More is not read: a pod writes the file, the agent's memory holds it. */
+/** Maximum size of an environment file: a pod writes it, and the agent holds it in memory. */
 export const maxEnvFileBytes = 1 << 20;
 
 /**
- * The value of a variable in a file of lines `NAME='VALUE'`: a small part of the shell's syntax, in which a value may
- * span lines and nothing in it is expanded. "" if it is not there. Throws an Error with the line of what is wrong before
- * it, and nothing of the file's contents.
+ * Returns the value of a variable in a file of lines `NAME='VALUE'`: a subset of the shell's syntax, in which
+ * a value may span lines and nothing is expanded. Returns "" for a missing variable. Throws an Error with the
+ * line of a syntax error before it, without the file's contents.
  *
  * Upstream: pkg/kubelet/util/env/env_util.go, ParseEnv (KEP-3721).
  */
@@ -23,7 +23,7 @@ export function envFileValue(text: string, key: string): string {
     if (name.trim() === "") throw fault("empty variable name");
     if (/[ \t]$/.test(name)) throw fault("whitespace before '=' is not allowed");
     let rest = line.slice(equals + 1);
-    // As in a shell: the variable is empty.
+    // As in a shell, the variable is empty.
     if (/^[ \t]/.test(rest)) {
       if (name === key) return "";
       continue;

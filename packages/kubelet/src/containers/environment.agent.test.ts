@@ -17,7 +17,7 @@ describe("what a container is told of its surroundings", () => {
   });
   after(() => cluster.close());
 
-  /** Runs a pod to its end; its container leaves what is looked at as its last word. */
+  /** Runs a pod to its end. Returns its termination message. */
   async function lastWord(name: string, command: string, spec: Partial<PodSpec> = {}): Promise<string> {
     const { containers: [own] = [], ...rest } = spec;
     const containers = [
@@ -73,7 +73,7 @@ describe("what a container is told of its surroundings", () => {
       containers: [{ name: "main", env: from("file") }],
     });
     assert.equal(shown, "got a b\n");
-    // What is no file of the volume is not read, whatever the pod makes of it.
+    // A path that is not a regular file of the volume is not read.
     await cluster.admin.resource(Pod).create(
       podOn("n1", "outside", {
         restartPolicy: "Never",

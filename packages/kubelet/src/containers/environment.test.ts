@@ -19,7 +19,7 @@ const table: [resource: string, divisor: string | undefined, expected: string][]
   // Zero is a limit that is not set.
   ["limits.ephemeral-storage", "1Gi", "10"],
   ["requests.cpu", undefined, "0"],
-  // Never overcommitted: the node's do not count.
+  // Huge pages are never overcommitted: the node's do not count.
   ["limits.hugepages-2Mi", undefined, "0"],
 ];
 

@@ -21,11 +21,11 @@ export interface EnvironmentContext {
   readonly node: Pick<Node, "status">;
   readonly podIPs: readonly string[];
   readonly hostIPs: readonly string[];
-  /** What the sandbox calls itself; upstream leaves this variable to the runtime. */
+  /** Value of HOSTNAME; upstream leaves this variable to the runtime. */
   readonly hostname: string;
-  /** Variables of Services, which all others go before. */
+  /** Variables of Services, which all others override. */
   readonly services: ReadonlyMap<string, string>;
-  /** The places of the pod's volumes on the machine, by name. */
+  /** Paths of the pod's volumes on the machine, by name. */
   readonly places: ReadonlyMap<string, string>;
 }
 
@@ -33,7 +33,7 @@ const configError = (message: string): RuntimeError =>
   new RuntimeError("CreateContainerConfigError", message);
 
 /**
- * The environment of a container in order; rejects with CreateContainerConfigError.
+ * Returns the environment of a container in order. Rejects with CreateContainerConfigError.
  *
  * Upstream: pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables.
  */
@@ -102,7 +102,7 @@ async function fromSource(
   throw configError("env valueFrom names no source that this node knows");
 }
 
-/** A variable of a file in a volume (KEP-3721); the pod may have put anything there. */
+/** Reads a variable from a file in a volume (KEP-3721), which the pod may have replaced by anything. */
 function fromFile(
   { volumeName, path, key, optional }: FileKeySelector,
   places: ReadonlyMap<string, string>,
@@ -185,7 +185,7 @@ function containerOf(pod: Pod, name: string): Container {
   return found;
 }
 
-/** A field of the pod by the path that the downward API knows. */
+/** Returns a field of the pod by its path in the downward API. */
 export function fieldValue(
   pod: Pod,
   path: string,
@@ -228,12 +228,15 @@ function formatMap(map: Record<string, string> | undefined): string {
     .join("\n");
 }
 
-/** Limits that a container without one takes over. Huge pages are never overcommitted, so that they are not among them. */
+/**
+ * Resources whose limit a container without one inherits. Huge pages are never overcommitted, so they are not
+ * inherited.
+ */
 const inherited: readonly string[] = ["cpu", "memory", "ephemeral-storage"];
 
 /**
- * `limits.cpu` and the like, in units of `divisor`, rounded up. A limit that is not set is the first of `fallbacks` that
- * is: the pod's, the node's allocatable.
+ * Returns `limits.cpu` and the like in units of `divisor`, rounded up. A limit that is not set is the first
+ * of `fallbacks` that is set: the pod's, or the node's allocatable.
  *
  * Upstream: pkg/api/v1/resource/helpers.go, ExtractContainerResourceValue, MergeContainerResourceLimits.
  */

@@ -2,13 +2,16 @@ import type { Container, LogLine, RuntimeService } from "../runtime/service.ts";
 import type { StartableContainer } from "../types/containers.ts";
 import { terminationMessage } from "./termination-message.ts";
 
-/** What of the end of a log is told at most. Upstream: MaxContainerTerminationMessageLogLength and -Lines. */
+/**
+ * Maximum length of a message from the end of a log. Upstream: MaxContainerTerminationMessageLogLength and
+ * -Lines.
+ */
 const maxLogBytes = 2048;
 const maxLogLines = 80;
 
 /**
- * An ended container with the last word that it left: in its termination message file, or, where its policy says so and it
- * failed, in its log (`terminationMessagePolicy`).
+ * Adds the termination message to an exited container: from its file, or, with `terminationMessagePolicy:
+ * FallbackToLogsOnError` and a failure, from the end of its log.
  */
 export async function withExitMessage(
   container: Container,

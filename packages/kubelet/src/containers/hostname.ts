@@ -2,10 +2,10 @@ import type { Pod } from "@dray/api/core/v1";
 import { RuntimeError } from "../runtime/error.ts";
 
 const maxHostnameLength = 63;
-/** What the kernel keeps of a node name. */
+/** Maximum length of a host name in the kernel. */
 const maxFqdnLength = 64;
 
-/** How a pod is called in its network. */
+/** Name of a pod in its network. */
 export interface PodHostname {
   readonly hostname: string;
   /** `SUBDOMAIN.NAMESPACE.svc.DOMAIN` for a pod with a subdomain, else "". */
@@ -23,8 +23,8 @@ export function podHostname({ metadata, spec }: Pod, clusterDomain: string): Pod
 }
 
 /**
- * What the kernel of the pod calls it: "" where that is the node's own. Throws RuntimeError for a `setHostnameAsFQDN`
- * that the kernel cannot hold.
+ * Host name in the pod's kernel name space; "" for the node's own. Throws RuntimeError if `setHostnameAsFQDN`
+ * gives a name that is too long.
  *
  * Upstream: pkg/kubelet/util/util.go, GetNodenameForKernel.
  */

@@ -15,7 +15,8 @@ export interface HostsFileInput {
 }
 
 /**
- * Writes the pod's /etc/hosts below its folder, and says where it is mounted. Undefined for a pod that has no address.
+ * Writes the pod's /etc/hosts below its folder, and returns its mount. Undefined for a pod without an
+ * address.
  *
  * Upstream: pkg/kubelet/kubelet_pods.go, shouldMountHostsFile, makeHostsMount.
  */
@@ -25,13 +26,13 @@ export function hostsMount(input: HostsFileInput, paths: NodePaths): MountConfig
   const folder = join(paths.pods, pod.metadata.uid);
   makeFolderSync(folder, 0o750);
   const path = join(folder, "etc-hosts");
-  // The containers that run have this file: it is written in place.
+  // Written in place, since running containers have this file mounted.
   writeFileSync(path, hostsFile(input, pod.spec.hostNetwork ? machineHosts() : undefined));
   chmodSync(path, 0o644);
   return { hostPath: path, containerPath: hostsPath, readOnly: false };
 }
 
-/** With `machine`, the text of the machine's own file, for a pod in its network. */
+/** `machine` is the text of the machine's file, for a pod with the machine's network. */
 export function hostsFile(
   { pod, podIPs, clusterDomain }: HostsFileInput,
   machine: string | undefined,

@@ -6,25 +6,25 @@ import type { StartableContainer } from "../types/containers.ts";
 import { expand } from "./environment.ts";
 import { resolveSubPath } from "./sub-path.ts";
 
-/** What the mounts of a container follow from. */
+/** Input of the mounts of a container. */
 export interface MountsInput {
   readonly pod: Pod;
   readonly container: StartableContainer;
-  /** The places of the pod's volumes on the machine, by name. */
+  /** Paths of the pod's volumes on the machine, by name. */
   readonly places: ReadonlyMap<string, string>;
-  /** The images that are volumes of the pod, by name of the volume. */
+  /** Images that are volumes of the pod, by name of the volume. */
   readonly images: ReadonlyMap<string, VolumeImage>;
   /** The container's environment, for `subPathExpr`. */
   readonly env: ReadonlyMap<string, string>;
-  /** Below their root folders are made that a `subPath` lacks; elsewhere where `writesMachine` allows it. */
+  /** Missing folders of a `subPath` are made below the node's root; elsewhere only with `writesMachine`. */
   readonly paths: Pick<NodePaths, "contains">;
-  /** Containers write the machine's own folders as root where a pod mounts them: so may the node for them. */
+  /** Containers run as root of the machine, and write its folders where a pod mounts them. */
   readonly writesMachine: boolean;
-  /** The runtime can make mounts read-only with all that is below them. */
+  /** The runtime supports mounts that are read-only recursively. */
   readonly recursiveReadOnly: boolean;
 }
 
-/** An image that is a volume of a pod, and is there. */
+/** An image that is a volume of a pod, and was pulled. */
 export type VolumeImage = Omit<ImageMount, "subPath">;
 
 const propagations: Readonly<Record<string, NonNullable<MountConfig["propagation"]>>> = {
@@ -33,7 +33,7 @@ const propagations: Readonly<Record<string, NonNullable<MountConfig["propagation
   Bidirectional: "bidirectional",
 };
 
-/** The mounts of a container. Throws CreateContainerConfigError. */
+/** Returns the mounts of a container. Throws CreateContainerConfigError. */
 export function containerMounts(input: MountsInput): MountConfig[] {
   const { pod, container, places, images, env, paths } = input;
   return (container.volumeMounts ?? []).map((mount) => {
@@ -49,7 +49,7 @@ export function containerMounts(input: MountsInput): MountConfig[] {
       try {
         if (subPath.split("/").includes("..") || subPath.startsWith("/"))
           throw new Error(`${JSON.stringify(subPath)} must be relative and must not contain ".."`);
-        // That of an image is for the runtime to look up.
+        // The runtime looks up `subPath` in an image.
         if (place !== undefined) {
           const create = paths.contains(place) || (input.writesMachine && mount.readOnly !== true);
           hostPath = resolveSubPath(place, subPath, create);
@@ -77,14 +77,14 @@ export function containerMounts(input: MountsInput): MountConfig[] {
   });
 }
 
-/** What the agent fills is read-only for the pod, and a claim that the pod has so. */
+/** Volumes that the agent fills are read-only for the pod, and so are claims that it mounts read-only. */
 function isReadOnly({ emptyDir, hostPath, persistentVolumeClaim, ephemeral }: Volume): boolean {
   if (persistentVolumeClaim !== undefined) return persistentVolumeClaim.readOnly ?? false;
   return emptyDir === undefined && hostPath === undefined && ephemeral === undefined;
 }
 
 /**
- * True where what is mounted below a mount is read-only, too: `supported` by the runtime, and wanted.
+ * Reports whether a mount is read-only recursively: requested, and `supported` by the runtime.
  *
  * Upstream: pkg/kubelet/kubelet_pods.go, resolveRecursiveReadOnly.
  */
@@ -95,7 +95,7 @@ export function isRecursivelyReadOnly(
   return supported && readOnly === true && recursiveReadOnly !== "Disabled";
 }
 
-/** Throws CreateContainerConfigError where that has to be and cannot. */
+/** Throws CreateContainerConfigError if a recursively read-only mount is required and cannot be made. */
 function checkRecursiveReadOnly({ name, recursiveReadOnly }: VolumeMount, supported: boolean): void {
   if (supported || recursiveReadOnly !== "Enabled") return;
   const problem = `volume "${name}" requested recursive read-only mode, but it is not supported by the runtime`;

@@ -5,8 +5,8 @@ import type { Client } from "@dray/client";
 import { RuntimeError } from "../runtime/error.ts";
 
 /**
- * Returns the handler that the pod's RuntimeClass names, "" without a class. Throws RuntimeError if the class is missing;
- * other errors of the API server are passed on, and the start is tried again.
+ * Returns the handler that the pod's RuntimeClass names, "" without a class. Throws RuntimeError if the class
+ * is missing; other errors of the API server are passed through, and the start is retried.
  *
  * Upstream: pkg/kubelet/runtimeclass/runtimeclass_manager.go, LookupRuntimeHandler.
  */

@@ -8,7 +8,8 @@ import { kernelHostname } from "./hostname.ts";
 import { sandboxSecurity } from "./security.ts";
 
 /**
- * The configuration of a pod's sandbox, and what its user is warned of. Throws RuntimeError where there can be none.
+ * Generates the configuration of a pod's sandbox, and warnings for its events. Throws RuntimeError if it
+ * cannot.
  *
  * Upstream: pkg/kubelet/kuberuntime/kuberuntime_sandbox.go, generatePodSandboxConfig.
  */
@@ -53,7 +54,7 @@ export function sandboxConfig(
   return { config, warnings: dns.warnings };
 }
 
-/** In the network of the node its ports are the node's already. */
+/** A pod in the node's network needs no port mappings. */
 function portMappings({ spec }: Pod): PortMapping[] {
   if (spec.hostNetwork) return [];
   const ports = [...(spec.initContainers ?? []), ...spec.containers].flatMap(({ ports = [] }) => ports);

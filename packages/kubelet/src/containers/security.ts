@@ -5,9 +5,10 @@ import type { Image } from "../runtime/images.ts";
 import type { StartableContainer } from "../types/containers.ts";
 
 /**
- * Who the processes of a container are and what they may: what the container says, else what its pod says.
+ * Users and rights of the processes of a container: fields of the container override those of its pod.
  *
- * Upstream: pkg/securitycontext/util.go, DetermineEffectiveSecurityContext; pkg/kubelet/kuberuntime/security_context.go.
+ * Upstream: pkg/securitycontext/util.go, DetermineEffectiveSecurityContext;
+ * pkg/kubelet/kuberuntime/security_context.go.
  */
 export function containerSecurity(pod: Pod, container: StartableContainer): SecurityConfig {
   const ofPod = pod.spec.securityContext ?? {};
@@ -28,7 +29,7 @@ export function containerSecurity(pod: Pod, container: StartableContainer): Secu
   };
 }
 
-/** What the sandbox of a pod may. */
+/** Users and rights of the sandbox of a pod. */
 export function sandboxSecurity(pod: Pod): SecurityConfig {
   const { runAsUser, runAsGroup, seccompProfile } = pod.spec.securityContext ?? {};
   const all = [...(pod.spec.initContainers ?? []), ...pod.spec.containers];
@@ -46,7 +47,7 @@ export function sandboxSecurity(pod: Pod): SecurityConfig {
 }
 
 /**
- * Throws CreateContainerConfigError for a container that must not be root and would be.
+ * Throws CreateContainerConfigError for a container with `runAsNonRoot` that would run as root.
  *
  * Upstream: pkg/kubelet/kuberuntime/security_context_others.go, verifyRunAsNonRoot.
  */
@@ -77,7 +78,7 @@ function groupsOf({ spec: { securityContext } }: Pod): number[] {
   return [...supplementalGroups, ...(fsGroup === undefined ? [] : [fsGroup])].map(Number);
 }
 
-/** `CAP_` in front of a name is left out by some runtimes only. */
+/** Removes the prefix `CAP_`, which not all runtimes accept. */
 function capability(name: string): string {
   return name.replace(/^CAP_/i, "").toUpperCase();
 }

@@ -81,7 +81,7 @@ test("pods find the API server at its Service's address where that leads there, 
   assert.deepEqual(address({ leadsServices: true, direct: elsewhere }), clusterIP);
   assert.deepEqual(address({ leadsServices: true, hostNetwork: true }), direct);
   assert.deepEqual(address({ leadsServices: true, service: undefined }), direct);
-  // cri, whose network is somebody else's
+  // cri, whose network is not ours
   assert.deepEqual(address({ isolatesNetwork: true }), clusterIP);
   assert.deepEqual(address({ isolatesNetwork: true, direct: { host: "::1", port: 1 } }), clusterIP);
   assert.deepEqual(address({ isolatesNetwork: true, direct: elsewhere }), elsewhere);

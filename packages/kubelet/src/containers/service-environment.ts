@@ -7,11 +7,11 @@ export interface ApiServerAddress {
 }
 
 export interface ApiServerAddressInput {
-  /** By which the agent itself reaches the API server. */
+  /** Address of the API server for the agent itself. */
   readonly direct: ApiServerAddress;
-  /** The agent leads the addresses of Services to their endpoints. */
+  /** Addresses of Services lead to their endpoints. */
   readonly leadsServices: boolean;
-  /** Pods do not reach what listens on the machine's loopback address: see `RuntimeService.isolatesNetwork`. */
+  /** Pods cannot reach the machine's loopback address; see `RuntimeService.isolatesNetwork`. */
   readonly isolatesNetwork: boolean;
   /** The pod has the machine's network. */
   readonly hostNetwork: boolean;
@@ -20,9 +20,9 @@ export interface ApiServerAddressInput {
 }
 
 /**
- * Where a pod finds the API server: at the address of the Service `kubernetes` where that leads there, as upstream has
- * it, or directly. Pods with the machine's network reach it as the agent does, whatever the addresses of Services mean
- * there: several clusters of one machine may have the same.
+ * Returns the address of the API server for a pod: the Service `kubernetes` if its address leads there, as
+ * upstream, else the direct address. Pods with the machine's network always use the direct address, since
+ * several clusters of one machine may have the same addresses of Services.
  */
 export function apiServerAddress(input: ApiServerAddressInput): ApiServerAddress {
   const { direct, leadsServices, isolatesNetwork, hostNetwork, service } = input;
@@ -37,20 +37,20 @@ function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(\.\d+){3}$/.test(host);
 }
 
-/** What variables are made from. */
+/** Input of the variables of Services. */
 export interface ServiceEnvironmentInput {
   readonly services: readonly Service[];
-  /** Of the pod. */
+  /** Namespace of the pod. */
   readonly namespace: string;
   /** The pod's `enableServiceLinks`. */
   readonly links: boolean;
-  /** Where pods reach the API server: stands for the Service `kubernetes` of the namespace `default`. */
+  /** Address of the API server for pods: stands for the Service `kubernetes` of the namespace `default`. */
   readonly apiServer: ApiServerAddress;
 }
 
 /**
- * The variables that lead a container to Services: always to the API server, and with `links` to those of the pod's own
- * namespace that have an address.
+ * Returns the variables of Services: of the API server always, and with `links` of all in the pod's namespace
+ * that have an address.
  *
  * Upstream: pkg/kubelet/kubelet_pods.go, getServiceEnvVarMap; pkg/kubelet/envvars/envvars.go, FromServices.
  */
@@ -86,7 +86,7 @@ function addService(
   for (const { name, port } of ports)
     if (name) env.set(`${prefix}_SERVICE_PORT_${variableName(name)}`, String(port));
   const host = address.includes(":") ? `[${address}]` : address;
-  // As the links of Docker named them, the first port in short, too.
+  // Variables of Docker links; the first port has a short form too.
   for (const [index, { port, protocol = "TCP" }] of ports.entries()) {
     const scheme = protocol.toLowerCase();
     const url = `${scheme}://${host}:${port}`;

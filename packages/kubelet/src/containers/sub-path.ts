@@ -1,13 +1,13 @@
 import { chmodSync, lstatSync, mkdirSync, readlinkSync, realpathSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 
-/** As many links as the system itself follows in one path (path_resolution(7)). */
+/** Maximum number of links in one path, as in the system (path_resolution(7)). */
 const maxLinks = 40;
 
 /**
- * Resolves `subPath` of a volume mount to a path on the machine. Links are followed within the volume only, and with
- * `create` directories that are missing are made there with the mode of the volume. Throws an Error for a path that
- * leads out of the volume, and for a missing one that must not be made.
+ * Resolves `subPath` of a volume mount to a path on the machine. Follows links within the volume only; with
+ * `create`, makes missing directories with the mode of the volume. Throws an Error for a path that leads out
+ * of the volume, and for a missing one without `create`.
  *
  * Upstream: pkg/volume/util/subpath/subpath_linux.go, SafeMakeDir and PrepareSafeSubpath.
  */

@@ -2,7 +2,7 @@ import type { Pod } from "@dray/api/core/v1";
 import type { Refusal } from "../types/refusal.ts";
 
 /**
- * Sysctls that concern the pod alone; Linux 4.15 and later keep each in a name space.
+ * Sysctls that affect the pod alone; Linux 4.15 and later keep each in a name space.
  *
  * Upstream: pkg/kubelet/sysctl/safe_sysctls.go.
  */
@@ -49,13 +49,13 @@ const segment = "[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?";
 const pattern = new RegExp(`^(?:${segment}[./])*(?:\\*|[a-z0-9](?:[-_a-z0-9]*[a-z0-9*])?)$`);
 const maxLength = 253;
 
-/** A pattern of sysctls is not one, or for sysctls of the whole machine. */
+/** A pattern of sysctls is malformed, or matches sysctls of the whole machine. */
 export class SysctlPatternError extends Error {
   override readonly name = "SysctlPatternError";
 }
 
 /**
- * The sysctls that pods of a node may set: the safe ones, and those that its administrator allows (KEP-34).
+ * Sysctls that pods of a node may set: the safe ones, and those that its administrator allows (KEP-34).
  *
  * Upstream: pkg/kubelet/sysctl/allowlist.go.
  */
@@ -64,8 +64,8 @@ export class SysctlAllowlist {
   readonly #prefixes = new Map<string, Namespace>();
 
   /**
-   * `unsafe`: names and patterns (`net.core.*`) beside the safe ones. Throws SysctlPatternError for one that is malformed
-   * or not known to be kept in a name space.
+   * `unsafe`: names and patterns (`net.core.*`) beside the safe ones. Throws SysctlPatternError for one that
+   * is malformed or not known to have a name space.
    */
   constructor(unsafe: readonly string[] = []) {
     const safe = process.platform === "linux" ? safeSysctls : [];
@@ -84,7 +84,7 @@ export class SysctlAllowlist {
     }
   }
 
-  /** Why the node does not run the pod; undefined if it may set what it wants. */
+  /** Returns why the node does not run the pod; undefined if it may set its sysctls. */
   refusal({ spec }: Pod): Refusal | undefined {
     for (const { name } of spec.securityContext?.sysctls ?? []) {
       const problem = this.#problem(name, spec);
@@ -111,7 +111,7 @@ function namespaceOf(name: string): Namespace | undefined {
   return namespaces.get(name) ?? [...prefixes].find(([prefix]) => name.startsWith(prefix))?.[1];
 }
 
-/** With dots between its parts: where the first separator is a slash, the two stand for each other. */
+/** Uses dots as separators. If the first separator is a slash, dots and slashes are swapped. */
 function normalName(name: string): string {
   if (/[./]/.exec(name)?.[0] !== "/") return name;
   return name.replaceAll(/[./]/g, (separator) => (separator === "/" ? "." : "/"));

@@ -5,8 +5,8 @@ import { openFile } from "../base/open-file.ts";
 const maxBytes = 4096;
 
 /**
- * The last bytes that a container left in its termination message file; empty if there is none. Without mount name
- * spaces the container can put anything in the file's place: what cannot be read says why.
+ * Returns the last bytes of a termination message file; "" if it is empty. Without mount name spaces the
+ * container can replace the file: for one that cannot be read, the message says why.
  *
  * Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, getTerminationMessage.
  */

@@ -46,8 +46,8 @@ export class DeviceAllocator {
   }
 
   /**
-   * Allocates for all containers of a pod, init containers first. Rejects if devices are missing or a plugin refuses; what
-   * was allocated before then stays allocated.
+   * Allocates for all containers of a pod, init containers first. Rejects if devices are missing or a plugin
+   * refuses; earlier allocations stay.
    */
   async allocatePod(pod: Pod): Promise<void> {
     const { uid } = pod.metadata;
@@ -63,7 +63,9 @@ export class DeviceAllocator {
     }
   }
 
-  /** Makes the devices of a container ready for a start. Rejects while the container has to wait for a plugin. */
+  /**
+   * Makes the devices of a container ready for a start. Rejects while the container has to wait for a plugin.
+   */
   async prepareStart(pod: Pod, container: Container): Promise<void> {
     const { allocations, isActive } = this.#options;
     const { uid } = pod.metadata;
@@ -72,7 +74,7 @@ export class DeviceAllocator {
       const held = allocations.get(uid, container.name, name);
       if (held?.restored !== undefined) await this.#takeOver(held);
     }
-    // The checkpoint was lost: devices are allocated as for a new container.
+    // After a lost checkpoint, devices are allocated as for a new container.
     const missing = requests.some(([name]) => allocations.get(uid, container.name, name) === undefined);
     if (missing && isActive(uid)) await this.#allocateContainer(pod, container, new Map());
     for (const [name] of requests) await this.#preStart(uid, container.name, name);
@@ -86,7 +88,7 @@ export class DeviceAllocator {
     }
   }
 
-  /** The resources of plugins that a container asks for, by name, with their numbers. */
+  /** Resources of plugins that a container requests, by name, with their counts. */
   #requests(pod: Pod, container: Container): [resource: string, count: number][] {
     const mappings = pod.status?.extendedResourceClaimStatus?.requestMappings ?? [];
     const isClaimed = (resource: string): boolean =>
@@ -101,7 +103,7 @@ export class DeviceAllocator {
       .sort(([a], [b]) => (a < b ? -1 : 1));
   }
 
-  /** Rejects if devices are missing or a plugin refuses; what was allocated before then stays. */
+  /** Rejects if devices are missing or a plugin refuses; earlier allocations stay. */
   async #allocateContainer(
     pod: Pod,
     container: Container,
@@ -136,7 +138,7 @@ export class DeviceAllocator {
     if (open.length > 0) this.#options.save();
   }
 
-  /** Healthy devices that nobody holds, and those that may be used again. */
+  /** Healthy devices that are not allocated, or may be reused. */
   #usable(name: string, reusable: ReadonlySet<string> | undefined): Device[] {
     const held = this.#options.allocations.held(name);
     return (this.#options.plugins.get(name)?.healthy() ?? []).filter(
@@ -144,14 +146,14 @@ export class DeviceAllocator {
     );
   }
 
-  /** True if the container has its devices from before. Throws if they, or any, cannot be had. */
+  /** Returns true if the container already has its devices. Throws if they cannot be allocated. */
   async #hasDevices(podUid: string, container: string, name: string, count: number): Promise<boolean> {
     const held = this.#options.allocations.get(podUid, container, name);
     if (held !== undefined && held.ids.length !== count)
       throw new Error(
         `pod "${podUid}" container "${container}" changed request for resource "${name}" from ${held.ids.length} to ${count}`,
       );
-    // Its containers wait until the plugin has registered again (kubernetes#137919).
+    // The container waits until the plugin has registered again (kubernetes#137919).
     if (held?.restored !== undefined && !this.#options.plugins.get(name)?.reported) return true;
     if (held === undefined) await this.#options.plugins.returned(name);
     const resource = this.#options.plugins.get(name);
@@ -162,7 +164,7 @@ export class DeviceAllocator {
     return held !== undefined;
   }
 
-  /** Chooses devices, and holds them for a container that nobody has answered for yet. */
+  /** Chooses and allocates devices, before the plugin has set them up. */
   async #hold({ podUid, container, name, count, reusable, affinity }: DeviceRequest): Promise<Allocation> {
     const resource = this.#options.plugins.get(name);
     if (resource === undefined) throw new Error(`unknown Device Plugin ${name}`);
@@ -196,7 +198,7 @@ export class DeviceAllocator {
     });
   }
 
-  /** Has the plugin set the devices up. */
+  /** Calls Allocate of the plugin. */
   async #ask(allocation: Allocation): Promise<void> {
     const { resource, ids } = allocation;
     const endpoint = this.#options.plugins.get(resource)?.endpoint;
@@ -210,13 +212,13 @@ export class DeviceAllocator {
     }
   }
 
-  /** Frees what pods hold that are gone, and that nobody released. */
+  /** Frees devices of pods that are gone and were not released. */
   #reclaim(except: string): void {
     for (const uid of this.#options.allocations.podUids)
       if (uid !== except && !this.#options.isActive(uid)) this.#options.allocations.deletePod(uid);
   }
 
-  /** Makes an allocation of an earlier agent good again, once the plugin has said that its devices are there. */
+  /** Takes over an allocation from the checkpoint, once the plugin has reported its devices. */
   async #takeOver(held: Allocation): Promise<void> {
     const resource = this.#options.plugins.get(held.resource);
     if (resource === undefined || !resource.reported)
@@ -225,7 +227,7 @@ export class DeviceAllocator {
       );
     checkHealthy(resource, held.ids);
     if (held.restored === "reboot") {
-      // What the plugin had set up went with the boot (kubernetes#67107).
+      // A reboot undoes what the plugin had set up (kubernetes#67107).
       await this.#ask(held);
       held.restored = undefined;
       this.#options.save();

@@ -39,7 +39,7 @@ async function newPlugin(): Promise<TestPlugin> {
   return plugin;
 }
 
-/** What the Node says of lamps: capacity and allocatable. */
+/** Capacity and allocatable of lamps in the Node. */
 const lamps = async (): Promise<string> => {
   const { status } = await cluster.admin.resource(Node).get({ name: "n1" });
   return `${status?.capacity?.[lamp]} ${status?.allocatable?.[lamp]}`;
@@ -144,7 +144,7 @@ test("a pod has the variables, mounts and CDI devices of its devices; the Node s
   plugin.report([device("a", 0), device("b", 0), device("c", 1)]);
   await eventually(async () => assert.equal(await lamps(), "3 3"));
 
-  // Bound by hand, past the scheduler: the node refuses what it does not have.
+  // Bound without the scheduler: the node refuses a pod for which it lacks devices.
   await create("greedy", asks(2));
   const refused = await becomes("greedy", ({ status }) => status?.phase === "Failed");
   const message =
@@ -154,7 +154,7 @@ test("a pod has the variables, mounts and CDI devices of its devices; the Node s
   await eventually(async () =>
     assert.deepEqual(await messagesOf("greedy", "UnexpectedAdmissionError"), [message]),
   );
-  // A pod that does not fit otherwise leaves its devices.
+  // A pod that is refused for another reason releases its devices.
   await create(
     "large",
     asks(1, { resources: { limits: { [lamp]: "1" }, requests: { cpu: "10k", [lamp]: "1" } } }),
@@ -185,7 +185,7 @@ test("another agent knows who holds what, and starts no container before the plu
   const plugin = await newPlugin();
   await becomes("waiting", running);
   await eventually(async () => assert.equal(await lamps(), "3 3"));
-  // The holder's devices were not given to the other one.
+  // The holder's devices were not allocated to the other pod.
   assert.ok(plugin.calls.includes("allocate c"), plugin.calls.join());
   await remove(metadata.name);
   await remove("holder");

@@ -65,7 +65,7 @@ const raw = {
   decode: (bytes: Uint8Array) => bytes,
 };
 
-/** What a plugin on its socket answers, byte for byte. */
+/** Responses of a plugin, byte for byte. */
 interface Answers {
   readonly options?: Uint8Array;
   readonly devices?: readonly Uint8Array[];
@@ -168,7 +168,7 @@ test("a plugin whose options or answers are no messages refuses its own pods onl
       [mine.status?.phase, mine.status?.reason, others.status?.phase],
       ["Failed", "UnexpectedAdmissionError", "Succeeded"],
     );
-    // Nothing is held by the pod that was refused.
+    // The refused pod holds no device.
     assert.equal(await amount(bad), "1");
   } finally {
     await server.close(0);

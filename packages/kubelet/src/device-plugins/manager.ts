@@ -20,41 +20,46 @@ import type { Resource } from "./resources.ts";
 import { type DeviceOptions, mergeResponses } from "./response.ts";
 import { numaNodesOf } from "./topology.ts";
 
-/** Time in which changed lists of devices are gathered before they go to the checkpoint. */
+/** Debounce of checkpoints after changes of devices, in milliseconds. */
 const saveDelay = 1000;
 
 export interface DevicePluginManagerOptions {
   readonly paths: NodePaths;
   readonly clock: Clock;
   readonly log: Log;
-  /** Names this boot of the machine. */
+  /** ID of this boot of the machine. */
   readonly bootId: string;
-  /** By default `none`, as with the kubelet. */
+  /** `none` by default, as upstream. */
   readonly topologyPolicy?: TopologyPolicy;
   /**
-   * False once nothing of a pod can run on the node any more: its devices are free. True for a pod of which nothing is
-   * known yet, after a start.
+   * Returns false once no container of a pod can run any more: its devices are free. Returns true for pods
+   * that are not known yet after a start.
    */
   isActive(podUid: string): boolean;
-  /** What `resources` returns has changed. */
+  /** Called when the result of `resources` has changed. */
   changed(): void;
-  /** A plugin has come, or its devices are healthy again: containers of these pods that wait may be tried again. */
+  /**
+   * Called when waiting containers of these pods may be started: a plugin has registered, or devices are
+   * healthy again.
+   */
   retry(podUids: readonly string[]): void;
-  /** What `health` returns for these pods has changed. */
+  /** Called when the result of `health` has changed for these pods. */
   healthChanged?(podUids: readonly string[]): void;
 }
 
-/** A device on one of its NUMA nodes, as the pod resources API has it; a device on several comes once for each. */
+/**
+ * A device on one of its NUMA nodes, as in the pod resources API; a device on several nodes is listed once
+ * for each.
+ */
 export interface DeviceOnNode {
   readonly resource: string;
   readonly id: string;
-  /** Undefined where its plugin says nothing of that. */
+  /** Undefined if the plugin reports none. */
   readonly numaNode: number | undefined;
 }
 
 /**
- * The devices that plugins offer by number (device plugin API v1beta1): which there are, and which container holds
- * which. Rules and texts are those of the kubelet.
+ * Devices of device plugins (v1beta1), and the containers that hold them.
  *
  * Upstream: pkg/kubelet/cm/devicemanager/manager.go
  */
@@ -67,7 +72,7 @@ export class DevicePluginManager {
   readonly #allocator: DeviceAllocator;
   #closed = false;
   #cancelSave: (() => void) | undefined;
-  /** The boot in which the checkpoint was written that was read at the start. */
+  /** The boot in which the restored checkpoint was written. */
   #restoredBoot: string | undefined;
 
   constructor(options: DevicePluginManagerOptions) {
@@ -99,15 +104,15 @@ export class DevicePluginManager {
   }
 
   /**
-   * Takes over what an earlier agent has allocated, and serves `kubelet.sock`. Rejects if the folder cannot be used. A
-   * damaged checkpoint is logged and set aside under the name `kubelet_internal_checkpoint.damaged`: the kubelet goes on
-   * without it, too.
+   * Restores allocations from the checkpoint, and serves `kubelet.sock`. Rejects if the folder cannot be
+   * used. A damaged checkpoint is logged and renamed to `kubelet_internal_checkpoint.damaged`, and the agent
+   * goes on without it, as upstream.
    */
   async start(): Promise<void> {
     await this.#plugins.start(this.#restore());
   }
 
-  /** The resources whose plugins had registered with an earlier agent. */
+  /** Returns the resources whose plugins had registered with an earlier agent. */
   #restore(): Iterable<string> {
     const { bootId, log } = this.#options;
     let checkpoint: ReturnType<typeof readCheckpoint>;
@@ -129,7 +134,7 @@ export class DevicePluginManager {
     return checkpoint.registered.keys();
   }
 
-  /** Plugins and their sockets stay; calls that run are given up. */
+  /** Cancels running calls. Plugins and their sockets stay. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#cancelSave !== undefined)
@@ -141,7 +146,7 @@ export class DevicePluginManager {
     await this.#plugins.close();
   }
 
-  /** For plugins whose sockets lie in `plugins_registry`. */
+  /** Registers plugins whose sockets lie in `plugins_registry`. */
   get registryHandler(): PluginHandler {
     return this.#plugins.registryHandler;
   }
@@ -155,14 +160,14 @@ export class DevicePluginManager {
       retry(this.#allocations.holders(resource.name, () => true));
   }
 
-  /** Capacity and allocatable by resource, for the Node's status; resources that went are 0. */
+  /** Capacity and allocatable by resource for the Node's status; removed resources are 0. */
   resources(): PluginResources {
     return this.#plugins.amounts();
   }
 
   /**
-   * The node's allocatable amounts for the look at a pod that holds devices: at least what is held already, so that it is
-   * not refused because its plugin is away.
+   * Returns the node's allocatable amounts for the admission of a pod that holds devices: at least what is
+   * held, so that the pod is not refused while its plugin is away.
    *
    * Upstream: sanitizeNodeAllocatable.
    */
@@ -175,14 +180,12 @@ export class DevicePluginManager {
     return result;
   }
 
-  // --- Pods -----------------------------------------------------------------------------------------------------
-
-  /** Pods that hold devices, those of before a restart among them. */
+  /** Pods that hold devices, including those from the checkpoint. */
   podUIDs(): ReadonlySet<string> {
     return this.#allocations.podUids;
   }
 
-  /** Allocates for all containers of a new pod, init containers first; a refusal, or undefined. */
+  /** Allocates for all containers of a new pod, init containers first. Returns a refusal, or undefined. */
   async admit(pod: Pod): Promise<Refusal | undefined> {
     const { uid } = pod.metadata;
     try {
@@ -198,8 +201,8 @@ export class DevicePluginManager {
   }
 
   /**
-   * What a container gets, each time that it is started; has plugins prepare the devices that want it. Rejects with
-   * CreateContainerConfigError while it has to wait.
+   * Returns what the container gets at a start; calls PreStartContainer if the plugin requires it. Rejects
+   * with CreateContainerConfigError while the container has to wait.
    */
   async container(pod: Pod, container: Container): Promise<DeviceOptions> {
     const { uid } = pod.metadata;
@@ -227,7 +230,7 @@ export class DevicePluginManager {
     );
   }
 
-  /** The devices of a container, for the pod resources API. */
+  /** Devices of a container, for the pod resources API. */
   devices(podUid: string, container: string): readonly DeviceOnNode[] {
     return this.#allocations
       .ofContainer(podUid, container)
@@ -243,14 +246,14 @@ export class DevicePluginManager {
     );
   }
 
-  /** In the text format of Prometheus. */
+  /** Metrics in the text format of Prometheus. */
   metrics(): string {
     return this.#metrics.text();
   }
 
   /**
-   * The health of a container's devices, as `allocatedResourcesStatus` has it where the gate ResourceHealthStatus is on
-   * (KEP-4680): Unknown while their plugin is away.
+   * Health of a container's devices for `allocatedResourcesStatus` (gate ResourceHealthStatus, KEP-4680):
+   * Unknown while their plugin is away.
    */
   health(podUid: string, container: string): readonly ResourceStatus[] {
     return this.#allocations.ofContainer(podUid, container).map(({ resource: name, ids }) => {
@@ -266,14 +269,14 @@ export class DevicePluginManager {
     });
   }
 
-  /** The pod has ended: its devices are free. May be repeated. */
+  /** Frees the devices of a pod that has ended. May be repeated. */
   release(podUid: string): void {
     if (this.#allocations.deletePod(podUid)) this.#saveLater();
   }
 
-  // --- Checkpoint -----------------------------------------------------------------------------------------------
-
-  /** What need not be durable at once: what is released twice, and lists of devices. */
+  /**
+   * Writes the checkpoint later, for changes that are repeated after a crash: releases, and lists of devices.
+   */
   #saveLater(): void {
     const { clock, log } = this.#options;
     if (this.#closed) return;
@@ -297,7 +300,7 @@ export class DevicePluginManager {
     const registered = [...this.#plugins.all()].map(
       (resource) => [resource.name, resource.healthy().map(({ id }) => id)] as const,
     );
-    // As long as something is left to be set up anew after a reboot, that must not be forgotten.
+    // Keeps the boot ID while an allocation has to be set up anew after a reboot.
     const bootId = (this.#allocations.hasRebooted ? this.#restoredBoot : undefined) ?? this.#options.bootId;
     try {
       writeCheckpoint(

@@ -46,7 +46,7 @@ const checkpoint = (): {
   return JSON.parse(Data);
 };
 
-/** A pod with a claim that is allocated to it, as the scheduler would leave them. */
+/** Creates a pod with an allocated claim, as the scheduler would leave them. */
 async function podWithClaim(
   pod: string,
   claim: string,
@@ -278,7 +278,7 @@ test("a claim made again under its name waits until the old one is unprepared", 
       ),
     ),
   );
-  // Tried again and again, and said once: nobody can look at the pod any more.
+  // Retried again and again, but reported once, since the pod is gone.
   await eventually(async () => assert.ok(driver.calls.filter((call) => call === "unprepare c6").length >= 3));
   const { items } = await cluster.admin.resource(Event).list({ namespace: "default" });
   assert.deepEqual(
@@ -425,7 +425,7 @@ test("a container whose devices are not known does not start", async () => {
   await podWithClaim("p30", "c30", "sleep 1000");
   const before = await becomes("p30", running);
   await node.stop({ leavePods: true });
-  // Somebody has removed the checkpoint while the agent was away.
+  // The checkpoint was removed while the agent was away.
   rmSync(join(root(), "var/lib/kubelet/dra_manager_state"));
   node = await cluster.node("n1");
   const id = before.status?.containerStatuses?.[0]?.containerID?.replace("host://", "") ?? "";
@@ -487,7 +487,7 @@ test("a claim of a pod group is for its pods alone", async () => {
     ],
     ["p36", "trains", { apiGroup: "example.com", resource: "podgroups", name: "trains", uid: "g" }, false],
   ] as const) {
-    // As a server would have them where groups of pods are on.
+    // As with groups of pods enabled.
     const object = { ...podOn("n1", pod, { containers: [{ name: "main", command: ["sleep", "1000"] }] }) };
     const reserved = { metadata: { namespace: "default", name: `${pod}-c`, uid: "u" }, status: {} };
     const claim = {

@@ -35,7 +35,7 @@ interface Prepared {
   readonly node: TestDraNode;
   readonly driver: TestDriver;
   readonly pod: Pod;
-  /** Pods that were told of, in order. */
+  /** Pods of each `healthChanged`, in order. */
   readonly told: (readonly string[])[];
   status(container?: Container): readonly ResourceStatus[];
   /** The health of the only device, with its message. */
@@ -306,7 +306,7 @@ test("the health is saved as the kubelet saves it, and read again", async (t) =>
       },
     },
   });
-  // An agent that was killed leaves the file; as its end clears it, it is written once more.
+  // A killed agent leaves the file; since the end of the agent clears it, it is written again.
   await node.close();
   writeFileSync(path, JSON.stringify(saved));
   const later = draNode(cluster, pod.metadata.name);

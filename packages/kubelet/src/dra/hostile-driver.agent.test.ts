@@ -12,7 +12,7 @@ import { eventually } from "../testing/eventually.ts";
 const driverName = "gpu.example.com";
 let cluster: TestCluster;
 let driver: TestDriver;
-/** The longest text of a line of the agent's log. */
+/** Length of the longest text in the agent's log. */
 let longest = 0;
 before(async () => {
   cluster = await testCluster();
@@ -145,7 +145,7 @@ test("information of 3 MB at the registration is refused with a short text, and 
     await eventually(async () => assert.equal(other.registered[0]?.pluginRegistered, false));
     const error = other.registered[0]?.error ?? "";
     assert.ok(error.length > 20 && error.length <= 1024, error.slice(0, 2000));
-    // It is logged once the driver has been told.
+    // It is logged after the response to the driver.
     await eventually(async () => assert.ok(longest > 100));
     await other.close();
   }
@@ -203,7 +203,7 @@ for (const reason of ["RequestEntityTooLarge", "Invalid"] as const)
         accepted < 2 ? "R" : undefined,
       );
       if (accepted < 3) assert.equal(written[0]?.phase, "Failed");
-      // Written once, or tried again when there is a reason to look.
+      // Written once, and not retried without a reason.
       await reporter.report(pod, { ...status });
       assert.equal(written.length, 1);
     }

@@ -11,7 +11,7 @@ import { eventually } from "../testing/eventually.ts";
 import { DraPlugins } from "./plugins.ts";
 import { PluginWatcher } from "./watcher.ts";
 
-/** A socket that nobody listens on: what a driver that was killed leaves. */
+/** A socket without a listener, as a killed driver leaves it. */
 async function deadSocket(path: string): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(`${path}-made`, resolve));
@@ -68,7 +68,7 @@ test("entries of plugins_registry that are of no use are named once, and the dri
     30_000,
   );
 
-  // Whoever removes the whole folder ends no registration of drivers that come later.
+  // Drivers that start after the whole folder was removed register.
   rmSync(registry, { recursive: true });
   await eventually(async () => assert.doesNotThrow(() => writeFileSync(join(registry, "notes"), "text")));
   await eventually(async () => assert.equal(ignored().length, 7));

@@ -17,7 +17,7 @@ describe("a node that runs out of something", () => {
   const available = (signal: EvictionSignal, amount: string): void => {
     observed.set(signal, { available: Quantity.parse(amount), capacity: Quantity.parse("10Gi") });
   };
-  /** For one look at the node: the pod that goes then gives back what it had. */
+  /** For one observation: the pod that is evicted then releases what it had. */
   const onceShort = new Map<EvictionSignal, Observation>();
   const plenty = (): void => {
     available("memory.available", "5Gi");
@@ -76,7 +76,7 @@ describe("a node that runs out of something", () => {
     await runs("critical", { priorityClassName: "system-node-critical" });
     await runs("within", {}, { memory: "512Mi" });
     await runs("greedy");
-    // Enough for the soft threshold, which only makes the condition stay.
+    // Above the soft threshold, which only keeps the condition.
     available("memory.available", "150Mi");
     onceShort.set("memory.available", {
       available: Quantity.parse("50Mi"),

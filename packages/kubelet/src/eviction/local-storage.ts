@@ -13,8 +13,8 @@ export interface LocalStorageOptions {
 }
 
 /**
- * Looks whether pods take more of the node's disk than they say: more than the `sizeLimit` of an emptyDir, or than their
- * limit of `ephemeral-storage`, by emptyDirs and logs. What containers write elsewhere is not counted.
+ * Finds pods that use more of the node's disk than they declare: more than the `sizeLimit` of an emptyDir, or
+ * than their limit of `ephemeral-storage`, by emptyDirs and logs. Other writes of containers are not counted.
  *
  * Upstream: pkg/kubelet/eviction/eviction_manager.go, localStorageEviction.
  */
@@ -25,7 +25,7 @@ export class LocalStorage {
     this.#options = options;
   }
 
-  /** What a pod has too much of, as the message of its eviction; undefined if it keeps to its limits. */
+  /** Returns the message of the eviction; undefined if the pod keeps to its limits. */
   async excess(pod: Pod): Promise<string | undefined> {
     const { volumes, paths } = this.#options;
     const onDisk = (pod.spec.volumes ?? []).filter(

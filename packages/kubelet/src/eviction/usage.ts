@@ -14,8 +14,8 @@ export interface UsageSources {
 }
 
 /**
- * What pods use, by UID: memory as far as the runtime knows it, and the disk of their logs and emptyDirs. What containers
- * write elsewhere is not counted. Pods that the runtime says nothing of are left out.
+ * Returns the usage of pods by UID: memory as far as the runtime reports it, and the disk of their logs and
+ * emptyDirs. Other writes of containers are not counted. Pods that the runtime does not report are omitted.
  */
 export async function podUsages(
   pods: readonly Pod[],

@@ -9,7 +9,7 @@ import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/clu
 import { eventually } from "../testing/eventually.ts";
 import { fastClock } from "../testing/fast-clock.ts";
 
-/** Images that are there; containers run the commands of their pods. */
+/** Images that exist; containers run the commands of their pods. */
 class TestImages implements ImageService {
   readonly pulls = true;
   readonly images: Image[] = ["used", "unused", "loaded"].map((name, i) => ({

@@ -5,7 +5,7 @@ import type { Image, ImageService } from "../runtime/images.ts";
 import type { StartableContainer } from "../types/containers.ts";
 import { credentialsFor, pullSecretsOf } from "./pull-secrets.ts";
 
-/** Times between attempts to pull an image, in milliseconds (upstream's image back-off). */
+/** Initial and maximum delay between attempts to pull an image, in milliseconds, as upstream. */
 const pullBackOff = [10_000, 300_000] as const;
 
 export interface ImagesOptions {
@@ -16,18 +16,18 @@ export interface ImagesOptions {
   event(pod: Pod, type: "Normal" | "Warning", reason: string, message: string): void;
 }
 
-/** A container, or a volume, whose image is wanted. */
+/** The image of a container or of a volume. */
 export type WantedImage = Pick<StartableContainer, "image" | "command" | "imagePullPolicy">;
 
 /**
- * Sees to it that the image of a container is there before it is made, as its pull policy says.
+ * Pulls the image of a container by its pull policy.
  *
  * Upstream: pkg/kubelet/images/image_manager.go, EnsureImageExists.
  */
 export class ImageManager {
   readonly #options: ImagesOptions;
   readonly #backOff: ItemBackOff;
-  /** Why the last pull failed, by pod and image. */
+  /** Error of the last pull, by pod and image. */
   readonly #failures = new Map<string, string>();
 
   constructor(options: ImagesOptions) {
@@ -35,13 +35,16 @@ export class ImageManager {
     this.#backOff = new ItemBackOff(options.clock, ...pullBackOff);
   }
 
-  /** The image. Rejects with RuntimeError: InvalidImageName, ErrImageNeverPull, ErrImagePull, ImagePullBackOff. */
+  /**
+   * Returns the image. Rejects with RuntimeError: InvalidImageName, ErrImageNeverPull, ErrImagePull,
+   * ImagePullBackOff.
+   */
   async ensure(pod: Pod, { image = "", command = [], imagePullPolicy }: WantedImage): Promise<Image> {
     const { client, images, event, signal, clock } = this.#options;
     const hasCommand = command.length > 0;
     const there = await images.imageStatus(image, hasCommand);
     if (!images.pulls) {
-      // It knows what to do instead.
+      // A runtime without pulls rejects with the reason.
       if (there === undefined) await images.pullImage(image, [], signal);
       else return there;
     }
@@ -97,7 +100,7 @@ export class ImageManager {
     }
   }
 
-  /** The pod is gone. */
+  /** Forgets the failures of a pod that is gone. */
   forget(podUid: string): void {
     this.#backOff.forgetAll(`${podUid}/`);
     for (const key of this.#failures.keys()) if (key.startsWith(`${podUid}/`)) this.#failures.delete(key);

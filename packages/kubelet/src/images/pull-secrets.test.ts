@@ -11,7 +11,7 @@ const secret = (auths: object, type = "kubernetes.io/dockerconfigjson"): Secret 
 };
 const user = (username: string) => ({ username, password: "p" });
 
-/** By image, the users whose credentials are tried. */
+/** Users whose credentials are tried, by image. */
 const table: [auths: object, image: string, users: string[]][] = [
   [{ "registry.example": user("a") }, "registry.example/app:1", ["a"]],
   [{ "registry.example": user("a") }, "other.example/app", []],
@@ -30,7 +30,7 @@ const table: [auths: object, image: string, users: string[]][] = [
   ],
   [{ "*.example": user("a"), "r*y.example": user("b") }, "registry.example/app", ["b", "a"]],
   [{ "*.example": user("a") }, "a.registry.example/app", []],
-  // What has no registry is of Docker's.
+  // An image without a registry is on Docker Hub.
   [{ "https://index.docker.io/v1/": user("hub") }, "nginx", ["hub"]],
   [{ "index.docker.io": user("hub") }, "library/nginx:1", ["hub"]],
   [{ "docker.io": user("hub"), "https://index.docker.io/v1/": user("no") }, "docker.io/nginx", ["hub"]],

@@ -4,10 +4,10 @@ import type { Client } from "@dray/client";
 import { RuntimeError } from "../runtime/error.ts";
 import type { ImageCredentials } from "../runtime/images.ts";
 
-/** What a pod's `imagePullSecrets` come to; admission has added those of its service account. */
+/** The `imagePullSecrets` of a pod; admission has added those of its service account. */
 export interface PullSecrets {
   readonly secrets: readonly Secret[];
-  /** Names of those that could not be read. */
+  /** Names of secrets that could not be read. */
   readonly missing: readonly string[];
 }
 
@@ -33,12 +33,12 @@ interface Entry {
   readonly credentials: ImageCredentials;
 }
 
-/** Names of images without a registry are of this one. */
+/** Registry of images whose name has none. */
 const defaultRegistry = "index.docker.io";
 
 /**
- * The credentials among these secrets that are for the registry of an image, those with the longest path first. Throws
- * RuntimeError (ErrImagePull) for a secret that cannot be read as its type says.
+ * Returns the credentials for the registry of an image, those with the longest path first. Throws
+ * RuntimeError (ErrImagePull) for a secret that is not as its type requires.
  *
  * Upstream: pkg/credentialprovider/keyring.go, BasicDockerKeyring.
  */
@@ -66,7 +66,7 @@ function entriesOf({ type, data = {}, metadata: { namespace, name } }: Secret): 
   try {
     config = JSON.parse(Buffer.from(encoded, "base64").toString("utf8"));
   } catch {
-    // The error would quote the secret.
+    // The parser's error would quote the secret.
     throw fault(`${key} is not valid JSON`);
   }
   const auths = key === ".dockercfg" ? config : fields(config)["auths"];
@@ -97,7 +97,7 @@ function fields(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }
 
-/** The registry and path of an image without its tag and digest, completed as `docker pull` does. */
+/** Returns the registry and path of an image without tag and digest, completed as `docker pull` does. */
 function repositoryOf(image: string): { host: string; path: string; isDefault: boolean } {
   const name = image.replace(/@.*$/s, "").replace(/:[^:/]*$/, "");
   const [first = "", ...rest] = name.split("/");
@@ -108,7 +108,7 @@ function repositoryOf(image: string): { host: string; path: string; isDefault: b
   return { host, path: `/${isDefault && !within.includes("/") ? "library/" : ""}${within}`, isDefault };
 }
 
-/** Patterns stand for parts of a name between dots: `*.example.com`. */
+/** `*` matches within a label of a name: `*.example.com`. */
 function matchesHost(pattern: string, host: string): boolean {
   const [patternName = "", patternPort = ""] = pattern.split(":");
   const [name = "", port = ""] = host.split(":");

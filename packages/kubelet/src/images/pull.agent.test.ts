@@ -7,7 +7,7 @@ import type { Image, ImageService } from "../runtime/images.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
 import { eventually } from "../testing/eventually.ts";
 
-/** Images of a registry that wants a password; what was pulled is there. */
+/** Images of a registry with a password; pulled ones exist. */
 class GuardedImages implements ImageService {
   readonly pulls = true;
   readonly #pulled = new Map<string, Image>();
@@ -84,7 +84,7 @@ describe("images of a registry that wants credentials", () => {
       type: "kubernetes.io/dockerconfigjson",
       data: { ".dockerconfigjson": Buffer.from(JSON.stringify({ auths })).toString("base64") },
     });
-    // Admission hands what the account has to its pods.
+    // Admission adds the secrets of the account to its pods.
     await cluster.admin.resource(ServiceAccount).create({
       metadata: { namespace: "default", name: "default" },
       imagePullSecrets: [{ name: "registry" }],

@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => cluster.close());
 
-/** Without the heart-beat of 10 seconds, which reads the Node, too. */
+/** Without the heartbeat of 10 seconds, which reads the Node too. */
 const clock: Clock = {
   now: systemClock.now,
   after: (milliseconds, run) => (milliseconds === 10_000 ? () => {} : systemClock.after(milliseconds, run)),
@@ -51,7 +51,7 @@ test("the agent follows the labels of its node", async () => {
   await cluster.node("n2", { labels: { zone: "a" }, clock });
   assert.equal((await startOn("n2", "before", "a")).status?.phase, "Running");
   await label("n2", null);
-  // Each may come before the news of the label.
+  // Each may come before the event of the label.
   let attempts = 0;
   await eventually(async () => {
     const { status } = await startOn("n2", `after-${attempts++}`, "a");

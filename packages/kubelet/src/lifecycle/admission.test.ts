@@ -21,7 +21,7 @@ test("what a pod requests as a whole takes the place of what its containers do",
   });
   assert.equal(reason(whole("4")), undefined);
   assert.equal(reason(whole("5")), "OutOfcpu");
-  // It counts for those that come later, too.
+  // The pod counts in the admission of later ones.
   assert.equal(reason(whole("2"), [whole("3")]), "OutOfcpu");
   assert.equal(reason(whole("1"), [whole("3")]), undefined);
 });

@@ -7,8 +7,8 @@ import type { Refusal } from "../types/refusal.ts";
 const osLabel = "kubernetes.io/os";
 
 /**
- * The node's own look at a pod that was bound to it: undefined if it may run here, else why not. The scheduler has
- * looked before; this catches pods that were bound by hand, or on old knowledge.
+ * Checks a pod that was bound to the node, since it may have been bound by hand or on outdated knowledge.
+ * Returns undefined if it may run here.
  *
  * Upstream: pkg/kubelet/lifecycle/predicate.go; pkg/scheduler/eventhandlers.go, AdmissionCheck.
  */
@@ -46,7 +46,7 @@ export function admit(
     (pod.status?.extendedResourceClaimStatus?.requestMappings ?? []).map(({ resourceName }) => resourceName),
   );
   for (const [name, quantity] of podRequests(pod, options)) {
-    // Devices of a claim stand behind it: they were counted when they were allocated (KEP-5004).
+    // Backed by devices of a claim, which were counted when they were allocated (KEP-5004).
     if (quantity.sign <= 0 || claimed.has(name)) continue;
     const capacity = Quantity.parse(allocatable[name] ?? "0");
     const taken = used.get(name) ?? Quantity.of(0);

@@ -10,7 +10,7 @@ import { HealthDefinition } from "@dray/rpc/grpchealth/v1";
 import { container, sandbox, testRuntime } from "../testing/agent.ts";
 import { type ProbeTarget, runHookHandler, runProbe } from "./handlers.ts";
 
-/** Nothing of it is asked where no command is run. */
+/** Never called, since no command is run. */
 const runtime = testRuntime("/nowhere", "plain");
 const pod = {
   metadata: { namespace: "ns", name: "p", uid: "u" },
@@ -36,7 +36,7 @@ async function serve(context: TestContext, answer: RequestListener): Promise<num
   return listening(context, server);
 }
 
-/** One that nobody listens on. */
+/** A port without a listener. */
 async function freePort(): Promise<number> {
   const server = createTcpServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -80,7 +80,7 @@ describe("HTTP probes", () => {
     assert.equal(await by(500), "HTTP probe failed with statuscode: 500");
     assert.equal(await by(400), "HTTP probe failed with statuscode: 400");
     assert.equal(await by(204), "");
-    // Not modified: nowhere to go on to.
+    // Not modified: no redirect to follow.
     assert.equal(await by(304), "Probe terminated redirects, Response body: ");
   });
 
@@ -120,7 +120,7 @@ describe("HTTP probes", () => {
     const url = `http://127.0.0.1:${port}`;
     const refused = `dial tcp 127.0.0.1:${port}: connect: connection refused`;
     assert.equal((await probe({ httpGet: { port } })).output, `Get "${url}": ${refused}`);
-    // What cannot be asked counts neither way.
+    // A probe that cannot be sent has no result.
     await assert.rejects(probe({ httpGet: { port: "nope" } }), {
       message: `couldn't find port "nope" in container "main"`,
     });

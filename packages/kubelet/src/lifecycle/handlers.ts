@@ -10,7 +10,7 @@ import type { StartableContainer } from "../types/containers.ts";
 import { podText } from "../types/pod-text.ts";
 import { dialText, type HttpAnswer, httpGet } from "./http-get.ts";
 
-/** What a probe or a hook is about. */
+/** The container of a probe or a hook. */
 export interface ProbeTarget {
   readonly podUid: string;
   readonly containerId: string;
@@ -18,20 +18,20 @@ export interface ProbeTarget {
   readonly podIP: string;
 }
 
-/** What a probe found; a warning is a success that deserves an event. */
+/** Result of a probe; a warning is a success with an event. */
 export interface ProbeOutcome {
   readonly result: "success" | "warning" | "failure";
   readonly output: string;
 }
 
-/** What servers know probes and hooks by. */
+/** The user agent of probes and hooks. */
 const userAgent = (purpose: string): string => `kube-${purpose}/1.37`;
 
 const failure = (output: string): ProbeOutcome => ({ result: "failure", output });
 const success: ProbeOutcome = { result: "success", output: "" };
 
 /**
- * Runs a probe once. Rejects where nothing could be found out, which counts neither for nor against the container.
+ * Runs a probe once. Rejects if there is no result, which counts neither for nor against the container.
  *
  * Upstream: pkg/kubelet/prober/prober.go, runProbe; pkg/probe.
  */
@@ -68,7 +68,7 @@ export async function runProbe(
 }
 
 /**
- * Runs a hook of a container; resolves with what went wrong. Of HTTP any answer will do.
+ * Runs a hook of a container. Resolves with what went wrong; any HTTP response is a success.
  *
  * Upstream: pkg/kubelet/lifecycle/handlers.go, Run.
  */
@@ -96,7 +96,7 @@ export async function runHookHandler(
     try {
       const request = requestOf(get, target, timeout, "lifecycle");
       await httpGet(request).catch(async (error: Error) => {
-        // For certificates that nobody had before HTTPS was looked at.
+        // For hooks from before the scheme was respected.
         if (!error.message.includes("server gave HTTP response to HTTPS client")) throw error;
         const headers = request.headers.filter(({ name }) => name.toLowerCase() !== "authorization");
         return httpGet({ ...request, scheme: "http", headers });
@@ -108,7 +108,7 @@ export async function runHookHandler(
   return "Cannot run handler: invalid handler: lifecycle hooks are of exec, httpGet or sleep";
 }
 
-/** Variables with values of their own count, as the container's spec has them. */
+/** Expands variables with literal values in the container's spec. */
 function expandStatic(word: string, env: readonly EnvVar[] | undefined): string {
   return expand(
     word,

@@ -3,7 +3,7 @@ import { type Clock, sleep } from "@dray/client";
 import type { RuntimeService } from "../runtime/service.ts";
 import { type ProbeTarget, runHookHandler } from "./handlers.ts";
 
-/** Runs a hook of a container for at most `timeout` milliseconds; resolves with what went wrong. */
+/** Runs a hook of a container for at most `timeout` milliseconds. Resolves with what went wrong. */
 export async function runHook(
   pod: Pod,
   hook: LifecycleHandler,

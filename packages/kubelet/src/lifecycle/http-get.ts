@@ -2,11 +2,11 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { HTTPGetAction } from "@dray/api/core/v1";
 
-/** What of a body is read. Upstream: pkg/probe/http/http.go, maxRespBodyLength. */
+/** Maximum number of bytes that are read of a body. Upstream: pkg/probe/http/http.go, maxRespBodyLength. */
 const maxBodyBytes = 10 << 10;
 const maxRedirects = 10;
 
-/** What a server answered in the end. */
+/** The response after redirects. */
 export interface HttpAnswer {
   readonly status: number;
   readonly body: string;
@@ -18,15 +18,15 @@ export interface HttpGet {
   readonly port: number;
   readonly path: string;
   readonly headers: NonNullable<HTTPGetAction["httpHeaders"]>;
-  /** `kube-PURPOSE/VERSION` is what the server sees where the headers say nothing. */
+  /** Value of User-Agent (`kube-PURPOSE/VERSION`) unless the headers have one. */
   readonly userAgent: string;
-  /** Milliseconds for all of it. */
+  /** Milliseconds for all redirects together. */
   readonly timeout: number;
 }
 
 /**
- * Sends one request on a connection of its own, trusting any certificate, and follows redirects to the same host. Rejects
- * with an Error in the words of Go's HTTP client, which people search for.
+ * Sends one request on a connection of its own, trusting any certificate, and follows redirects to the same
+ * host. Rejects with an Error in the words of Go's HTTP client, which people search for.
  *
  * Upstream: pkg/probe/http/http.go, DoHTTPProbe, RedirectChecker; pkg/probe/http/request.go.
  */
@@ -70,7 +70,7 @@ function send(url: URL, { headers, userAgent }: HttpGet, signal: AbortSignal): P
     named.add(key);
   }
   if (given["accept"] === "") delete given["accept"];
-  // An empty one is the address's own, for Go.
+  // In Go, an empty one means the address.
   if (given["host"] === "") delete given["host"];
   const options = { headers: given, method: "GET", agent: false, rejectUnauthorized: false, signal } as const;
   return new Promise((resolve, reject) => {
@@ -97,7 +97,7 @@ async function read(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).subarray(0, maxBodyBytes).toString("utf8");
 }
 
-/** What Go's dialer says of an error of the system. */
+/** The message of Go's dialer for an error of the system. */
 export function dialText(error: NodeJS.ErrnoException, address: string): string {
   const texts: Readonly<Record<string, string>> = {
     ECONNREFUSED: "connect: connection refused",

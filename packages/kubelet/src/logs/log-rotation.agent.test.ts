@@ -43,7 +43,7 @@ describe("logs of containers", () => {
       assert.ok(oldest.endsWith(".gz") && second !== undefined, readdirSync(folder).join());
       first ||= oldest;
       const text = gunzipSync(readFileSync(join(folder, oldest))).toString();
-      // Nothing in it is broken or lost.
+      // No line is broken or lost.
       const numbers = text
         .split("\n")
         .slice(0, -1)
@@ -69,7 +69,7 @@ describe("logs of containers", () => {
     const folder = await folderOf("crasher");
     await eventually(async () => {
       const files = readdirSync(folder).filter((file) => file.endsWith(".log"));
-      // Containers come and go fast here.
+      // Containers are restarted fast here.
       const attempts = files.map((file) => Number.parseInt(file, 10)).sort((a, b) => a - b);
       assert.ok(attempts.length <= 3 && (attempts.at(-1) ?? 0) >= 3 && (attempts[0] ?? 0) > 0, files.join());
     });

@@ -8,16 +8,16 @@ import type { Clock, Log } from "@dray/client";
 import type { RuntimeService } from "../runtime/service.ts";
 
 export interface LogLimits {
-  /** Bytes of a container's log from which on it is rotated. */
+  /** Size in bytes at which a container's log is rotated. */
   readonly maxSize: number;
-  /** Files of one container, the one that is written among them; at least 2. */
+  /** Maximum number of files of a container, including the one that is written; at least 2. */
   readonly maxFiles: number;
 }
 
 /** Upstream: KubeletConfiguration, containerLogMaxSize and containerLogMaxFiles. */
 export const defaultLogLimits: LogLimits = { maxSize: 10 << 20, maxFiles: 5 };
 
-/** Milliseconds between two looks. Upstream: KubeletConfiguration, containerLogMonitorInterval. */
+/** Interval of checks in milliseconds. Upstream: KubeletConfiguration, containerLogMonitorInterval. */
 const monitorInterval = 10_000;
 
 export interface LogRotationOptions {
@@ -28,8 +28,8 @@ export interface LogRotationOptions {
 }
 
 /**
- * Keeps the logs of containers that run within their limits: a log that is too long goes on in a new file, the old one
- * has the time in its name, those before it are compressed, and the oldest are removed.
+ * Rotates the logs of running containers: a log that is too long continues in a new file, the old one is
+ * named by the time, earlier ones are compressed, and the oldest removed.
  *
  * Upstream: pkg/kubelet/logs/container_log_manager.go.
  */
@@ -39,7 +39,7 @@ export class LogRotation {
   #looking: Promise<void> = Promise.resolve();
   #stopped = false;
 
-  /** Throws for limits that keep nothing. */
+  /** Throws for limits that keep no log. */
   constructor(options: LogRotationOptions) {
     const { maxSize, maxFiles } = options.limits;
     if (!(maxSize > 0)) throw new Error(`containerLogMaxSize ${maxSize} must be greater than 0`);
@@ -87,7 +87,7 @@ export class LogRotation {
   async #rotate(id: string, path: string): Promise<void> {
     const { runtime, clock, limits } = this.#options;
     const rotated = await rotatedLogs(path);
-    // Room for the one that comes, beside the one that is written.
+    // Leaves room for the next rotated file, beside the one that is written.
     const excess = Math.max(0, rotated.length - (limits.maxFiles - 2));
     for (const old of rotated.splice(0, excess)) await removeWithNotes(old);
     for (const old of rotated) if (!old.endsWith(".gz")) await compress(old);
@@ -95,7 +95,7 @@ export class LogRotation {
   }
 }
 
-/** Removes the log of a container that is gone, with what was rotated away of it. */
+/** Removes the log of a container that is gone, including rotated files. */
 export async function removeLog(path: string): Promise<void> {
   const name = basename(path);
   const directory = dirname(path);
@@ -104,12 +104,12 @@ export async function removeLog(path: string): Promise<void> {
     if (entry === name || entry.startsWith(`${name}.`)) await rm(join(directory, entry), { force: true });
 }
 
-/** The files that were rotated away from a log, the oldest first. */
+/** Rotated files of a log, the oldest first. */
 async function rotatedLogs(path: string): Promise<string[]> {
   const prefix = `${basename(path)}.`;
   const directory = dirname(path);
   const entries = (await readdir(directory)).filter((entry) => entry.startsWith(prefix));
-  // What a killed agent had begun to compress.
+  // Left by an agent that was killed while it compressed.
   for (const entry of entries) if (entry.endsWith(".tmp")) await rm(join(directory, entry), { force: true });
   return entries
     .filter((entry) => /^\d{8}-\d{6}(\.\d+)?(\.gz)?$/.test(entry.slice(prefix.length)))
@@ -124,7 +124,7 @@ async function compress(path: string): Promise<void> {
   await removeWithNotes(path);
 }
 
-/** A runtime may keep notes about a log in files beside it. */
+/** A runtime may keep state of a log in files beside it. */
 async function removeWithNotes(path: string): Promise<void> {
   const directory = dirname(path);
   const notes = (await readdir(directory)).filter((entry) => entry.startsWith(`${basename(path)}.`));
@@ -132,7 +132,7 @@ async function removeWithNotes(path: string): Promise<void> {
   await rm(path, { force: true });
 }
 
-/** `20261123-150405.123`, UTC: rotated twice in one second they stay apart. */
+/** `20261123-150405.123` in UTC: distinct for two rotations in one second. */
 function timeSuffix(now: number): string {
   const text = new Date(now).toISOString();
   return `${text.slice(0, 10).replaceAll("-", "")}-${text.slice(11, 19).replaceAll(":", "")}.${text.slice(20, 23)}`;

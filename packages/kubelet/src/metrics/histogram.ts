@@ -1,13 +1,13 @@
 type Labels = Readonly<Record<string, string>>;
 
 interface Observed {
-  /** By bound, not cumulative; the last is beyond all bounds. */
+  /** By bucket, not cumulative; the last one is above all bounds. */
   readonly counts: number[];
-  /** Seconds. */
+  /** In seconds. */
   sum: number;
 }
 
-/** Durations of one kind, by labels. */
+/** Histogram of durations, by labels. */
 export class Histogram {
   readonly #name: string;
   readonly #help: string;
@@ -49,12 +49,12 @@ export class Histogram {
   }
 }
 
-/** The lines before those of a metric. */
+/** HELP and TYPE lines of a metric. */
 export function head(name: string, help: string, type: string): string[] {
   return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`];
 }
 
-/** For names of drivers, resources and the like, in which nothing must be escaped. */
+/** For values such as names of drivers and resources, which need no escapes. */
 export function labelText(labels: Labels): string {
   return Object.entries(labels)
     .map(([name, value]) => `${name}="${value}"`)

@@ -1,14 +1,14 @@
-/** One time series at one moment. */
+/** A sample of a time series. */
 export interface Sample {
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;
-  /** When it was measured, in milliseconds since the epoch; at the scrape if absent. */
+  /** When it was measured, in milliseconds since the epoch; the time of the scrape if absent. */
   readonly at?: number;
-  /** Of a histogram's series: `_bucket`, `_sum`, `_count`. */
+  /** Suffix of the series of a histogram: `_bucket`, `_sum`, `_count`. */
   readonly suffix?: string;
 }
 
-/** A metric in the text format of Prometheus; "" where there is nothing to say. */
+/** Formats a metric in the text format of Prometheus; "" without samples. */
 export function metricText(
   name: string,
   help: string,

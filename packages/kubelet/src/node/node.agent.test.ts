@@ -82,7 +82,7 @@ test("health and metrics are served over HTTP where the node is told to", async 
   await assert.rejects(get(healthzPort, "/healthz"));
 });
 
-/** The host runtime with more. */
+/** The host runtime with overrides. */
 function runtimeWith(more: Partial<RuntimeService>): RuntimeFactory {
   const inner = hostRuntime({ images: [], isolation: "plain" });
   return (node) => {

@@ -9,7 +9,7 @@ import { eventually } from "../testing/eventually.ts";
 
 const command = ["sleep", "1000"];
 const ref = (name: string): { namespace: string; name: string } => ({ namespace: "default", name });
-/** Takes so many seconds to end; times in statuses are whole seconds. */
+/** Takes some seconds to end, since times in statuses are whole seconds. */
 const endsAfter = (seconds: number): string =>
   `trap 'sleep ${seconds}; exit 0' TERM; while true; do sleep 0.05; done`;
 

@@ -19,20 +19,23 @@ import { NriServer, type NriState } from "./server.ts";
 export interface NriOptions {
   /** `/var/run/nri/nri.sock` below the node's root. */
   readonly socketPath: string;
-  /** A folder of its own, which holds what plugins know of pods and containers. */
+  /** Folder of the records of pods and containers. */
   readonly folder: string;
-  /** What CDI devices do: plugins see the environment that they give. */
+  /** CDI devices: plugins see their environment. */
   readonly cdi: CdiRegistry;
   readonly log: Log;
 }
 
-/** A runtime whose pods and containers NRI plugins see and change; not for one that serves NRI itself (`cri`). */
+/**
+ * Wraps a runtime whose pods and containers NRI plugins see and change; not for one that serves NRI itself
+ * (`cri`).
+ */
 export function withNri({ service, images }: NodeRuntime, options: NriOptions): NodeRuntime {
   return { service: new NriRuntime(service, options), images };
 }
 
 /**
- * Hands every step in the life of pods and containers to plugins, and what they want to the runtime.
+ * Passes each step in the life of pods and containers to plugins, and their changes to the runtime.
  *
  * Upstream: containerd, internal/nri/nri.go.
  */
@@ -41,7 +44,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
   readonly #records: NriRecords;
   #server: NriServer | undefined;
   #unwatch: (() => void) | undefined;
-  /** Stops that plugins are being told of, by the runtime's ID of the container. */
+  /** Running notifications of stops, by the runtime's ID of the container. */
   readonly #stops = new Map<string, Promise<void>>();
 
   constructor(inner: RuntimeService, options: NriOptions) {
@@ -105,7 +108,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
     const pod = this.#records.pods.get(id);
     if (pod === undefined) return;
     for (const record of this.#recordsOf(id)) await this.#stopped(record);
-    await this.#tell("StopPodSandbox", this.#nri.stopPodSandbox(pod));
+    await this.#notify("StopPodSandbox", this.#nri.stopPodSandbox(pod));
   }
 
   async removePodSandbox(id: string): Promise<void> {
@@ -114,7 +117,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
     const pod = this.#records.pods.get(id);
     if (pod === undefined) return;
     for (const record of records) await this.#removed(record);
-    await this.#tell("RemovePodSandbox", this.#nri.removePodSandbox(pod));
+    await this.#notify("RemovePodSandbox", this.#nri.removePodSandbox(pod));
     await this.#records.forget(id);
   }
 
@@ -124,7 +127,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
 
   async #createContainer(sandboxId: string, config: ContainerConfig): Promise<Made> {
     const pod = this.#pod(sandboxId);
-    // Plugins know the container before the runtime has a name for it.
+    // Plugins know the container before the runtime has an ID for it.
     const id = randomBytes(32).toString("hex");
     const container = nriContainer(id, sandboxId, config, await this.#environment(config));
     const { adjust, update, evict } = await this.#nri
@@ -142,7 +145,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
     const after = nriContainer(id, sandboxId, adjusted.config, await this.#environment(adjusted.config));
     await this.#records.keepContainer({ runtimeId: made.id, container: after, stopped: false });
     await this.#apply(update);
-    await this.#tell("PostCreateContainer", this.#nri.postCreateContainer(pod, after));
+    await this.#notify("PostCreateContainer", this.#nri.postCreateContainer(pod, after));
     return { id: made.id, unsupported: [...made.unsupported, ...adjusted.unsupported] };
   }
 
@@ -155,7 +158,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
       throw refused("RunContainerError", error);
     });
     await this.inner.startContainer(id);
-    await this.#tell("PostStartContainer", this.#nri.postStartContainer(pod, container));
+    await this.#notify("PostStartContainer", this.#nri.postStartContainer(pod, container));
   }
 
   async stopContainer(id: string, graceMilliseconds: number): Promise<void> {
@@ -186,7 +189,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
       ...(oomScoreAdj !== undefined && { oomScoreAdj }),
     });
     await this.#apply(wanted.update);
-    await this.#tell("PostUpdateContainer", this.#nri.postUpdateContainer(pod, container));
+    await this.#notify("PostUpdateContainer", this.#nri.postUpdateContainer(pod, container));
   }
 
   get #nri(): NriServer {
@@ -194,7 +197,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
     throw new RuntimeError("RuntimeUnavailable", "the runtime has not been started");
   }
 
-  /** A sandbox that was made before NRI was served is known by its ID alone. */
+  /** A sandbox from before NRI was served is known by its ID alone. */
   #pod(id: string): PodSandbox {
     return this.#records.pods.get(id) ?? PodSandboxMessage.fromPartial({ id });
   }
@@ -205,7 +208,10 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
     );
   }
 
-  /** The environment that the container will have; where its devices do not resolve, the runtime refuses it. */
+  /**
+   * Returns the environment that the container will have. If its devices do not resolve, the runtime refuses
+   * it.
+   */
   async #environment({ env, cdiDevices }: ContainerConfig): Promise<readonly string[]> {
     const values = new Map(env);
     if (cdiDevices.length > 0) {
@@ -220,7 +226,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
     return [...values].map(([name, value]) => `${name}=${value}`);
   }
 
-  /** What is there when a plugin comes. */
+  /** Pods and containers for a plugin that connects. */
   async #state(): Promise<NriState> {
     const listed = new Map((await this.inner.listContainers()).map((each) => [each.id, each]));
     const containers: NriContainer[] = [];
@@ -231,7 +237,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
     return { pods: [...this.#records.pods.values()], containers };
   }
 
-  /** Forgets what was removed and what has stopped while no agent ran: plugins that come are told what is there. */
+  /** Removes records of what was removed or has stopped while no agent ran. */
   async #catchUp(): Promise<void> {
     const containers = await this.inner.listContainers();
     const there = new Set([...(await this.inner.listPodSandboxes()), ...containers].map(({ id }) => id));
@@ -244,7 +250,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
     }
   }
 
-  /** Tells plugins of containers that have ended by themselves. */
+  /** Notifies plugins of containers that have ended by themselves. */
   async #changed(podUid: string): Promise<void> {
     try {
       for (const { id, state } of await this.inner.listContainers(podUid)) {
@@ -254,49 +260,49 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
     } catch (error) {
       this.#options.log.warn(
         { podUid, error: (error as Error).message },
-        "NRI plugins are not told what ended",
+        "NRI plugins are not notified of containers that ended",
       );
     }
   }
 
   /**
-   * Tells plugins once that a container has stopped, and does what they want of others now. A second call meanwhile waits
-   * for the first: a plugin must hear of the stop before claims are unprepared and the container is removed.
+   * Notifies plugins once that a container has stopped, and applies their updates of others. A second call
+   * waits for the first: plugins must be notified before claims are unprepared and the container is removed.
    */
   #stopped(record: ContainerRecord): Promise<void> {
     const { runtimeId } = record;
     const running = this.#stops.get(runtimeId);
     if (running !== undefined) return running;
-    const told = this.#tellStopped(record).finally(() => this.#stops.delete(runtimeId));
-    this.#stops.set(runtimeId, told);
-    return told;
+    const notification = this.#notifyStopped(record).finally(() => this.#stops.delete(runtimeId));
+    this.#stops.set(runtimeId, notification);
+    return notification;
   }
 
-  async #tellStopped({ runtimeId, container }: ContainerRecord): Promise<void> {
+  async #notifyStopped({ runtimeId, container }: ContainerRecord): Promise<void> {
     const pod = this.#pod(container.podSandboxId);
-    const tell = async (): Promise<void> => {
+    const notify = async (): Promise<void> => {
       const known = this.#records.containers.get(runtimeId);
       if (known === undefined || known.stopped) return;
       await this.#records.keepContainer({ ...known, stopped: true });
       await this.#apply(await this.#nri.stopContainer(pod, container));
     };
-    await this.#tell("StopContainer", this.#nri.change(tell));
+    await this.#notify("StopContainer", this.#nri.change(notify));
   }
 
   async #removed(record: ContainerRecord): Promise<void> {
     await this.#stopped(record);
     const { container, runtimeId } = record;
-    await this.#tell(
+    await this.#notify(
       "RemoveContainer",
       this.#nri.removeContainer(this.#pod(container.podSandboxId), container),
     );
     await this.#records.forget(runtimeId);
   }
 
-  /** What has happened cannot be undone because a plugin does not like it. */
-  async #tell(event: string, told: Promise<void>): Promise<void> {
+  /** Logs a plugin's error about an event that has happened and cannot be undone. */
+  async #notify(event: string, notification: Promise<void>): Promise<void> {
     try {
-      await told;
+      await notification;
     } catch (error) {
       this.#options.log.warn({ event, error: (error as Error).message }, "NRI plugin failed");
     }
@@ -307,7 +313,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
       if (!ignoreFailure) this.#options.log.warn({ container: containerId }, "NRI plugin's update failed");
   }
 
-  /** Changes containers as plugins want; answers what could not be done. */
+  /** Applies updates of plugins. Returns those that failed. */
   async #update(updates: readonly ContainerUpdate[]): Promise<readonly ContainerUpdate[]> {
     const failed: ContainerUpdate[] = [];
     for (const update of updates) {
@@ -320,7 +326,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
         failed.push(update);
         continue;
       }
-      // One that has stopped needs nothing any more.
+      // A stopped container needs no update.
       if (record.stopped) continue;
       try {
         await this.inner.updateContainerResources(record.runtimeId, resources);
@@ -336,7 +342,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
   }
 }
 
-/** What a plugin refused, as the agent has it. */
+/** Converts a plugin's refusal. */
 function refused(reason: string, error: unknown): RuntimeError {
   if (error instanceof RuntimeError) return error;
   return new RuntimeError(reason, `NRI: ${(error as Error).message}`, { cause: error });

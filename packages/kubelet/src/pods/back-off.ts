@@ -2,7 +2,10 @@ import { type Clock, ItemBackOff } from "@dray/client";
 import { containerHash } from "../containers/container-hash.ts";
 import type { StartableContainer } from "../types/containers.ts";
 
-/** Initial and maximum delay of CrashLoopBackOff, in milliseconds. Upstream: pkg/kubelet/kubelet.go, MaxCrashLoopBackOff. */
+/**
+ * Initial and maximum delay of CrashLoopBackOff, in milliseconds. Upstream: pkg/kubelet/kubelet.go,
+ * MaxCrashLoopBackOff.
+ */
 export const crashBackOff = [10_000, 300_000] as const;
 
 /**
@@ -51,7 +54,9 @@ export class StartBackOff {
     return at === undefined ? 0 : this.#delays.left(key, at);
   }
 
-  /** Makes the next attempt due without resetting its delay. Returns false if the last attempt did not fail. */
+  /**
+   * Makes the next attempt due without resetting its delay. Returns false if the last attempt did not fail.
+   */
   retry(key: string): boolean {
     return this.#failedAt.delete(key);
   }

@@ -12,10 +12,10 @@ import type { PodAction, PodPlan, PodView } from "./pod-actions.ts";
 import { attemptAfterReset, restarts } from "./restarts.ts";
 
 /**
- * Says what is to be done next so that a pod becomes what it should be. It changes nothing, and what it answers follows
- * from what it is given alone.
+ * Computes the next actions that bring a pod to its desired state. A pure function of its input.
  *
- * Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions; pkg/kubelet/kubelet.go, SyncPod.
+ * Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions; pkg/kubelet/kubelet.go,
+ * SyncPod.
  */
 export function computePodActions(view: PodView): PodPlan {
   const plan = new Plan(view);
@@ -23,7 +23,7 @@ export function computePodActions(view: PodView): PodPlan {
   return { actions: plan.actions, waiting: plan.waiting, lookAgain: plan.lookAgain };
 }
 
-/** Seconds that the containers of a pod may take to end. */
+/** Grace period of the containers of a pod in seconds. */
 export function graceOf({ metadata, spec }: Pod): number {
   return Number(metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? 30);
 }
@@ -81,9 +81,9 @@ class Plan {
   }
 
   /**
-   * Restarts all containers in their sandbox once one has ended that has a rule for it: those that run are killed without
-   * grace or hooks, then all are removed, so that init containers run again. False while that goes on. As for a container
-   * that crashes, each restart waits longer than the one before.
+   * Restarts all containers in their sandbox after one with such a rule has exited: kills running ones
+   * without grace period or hooks, then removes all, so that init containers run again. Returns false
+   * meanwhile. Each restart has a longer back-off, as after a crash.
    *
    * Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, computePodActions (KEP-5532).
    */
@@ -116,7 +116,7 @@ class Plan {
     return false;
   }
 
-  /** True if a container has ended whose rules restart all. */
+  /** Returns true if a container has exited whose rules restart all. */
   #triggersRestart(): boolean {
     const { spec } = this.#view.pod;
     return [...(spec.initContainers ?? []), ...spec.containers].some((one) => {
@@ -125,7 +125,9 @@ class Plan {
     });
   }
 
-  /** True when all main containers, or an init container for good, have ended and nothing restarts them. */
+  /**
+   * Returns true if all main containers, or an init container for good, have exited and are not restarted.
+   */
   #finishedByItself(): boolean {
     const { pod } = this.#view;
     const over = (spec: ContainerSpec): boolean => {
@@ -142,13 +144,11 @@ class Plan {
     return this.#view.memory.replaced.has(container.id) || restarts(this.#view.pod, spec, container);
   }
 
-  // --- Running --------------------------------------------------------------------------------------------------
-
   #runContainers(sandbox: Sandbox): void {
     const { pod, containers, probes } = this.#view;
     const here = ({ sandboxId }: Container): boolean => sandboxId === sandbox.id;
     const mainBegan = pod.spec.containers.some(({ name }) => containers.get(name)?.some(here));
-    // Beside the others, and whatever becomes of them: they are how one finds out.
+    // Regardless of the others, since they serve to debug them.
     for (const spec of pod.spec.ephemeralContainers ?? []) this.#ensureStartedOnce(spec, sandbox);
     for (const spec of pod.spec.initContainers ?? []) {
       const latest = this.#latest(spec);
@@ -162,7 +162,7 @@ class Plan {
         if (latest.exitCode === 0) continue;
         if (!this.#restarts(spec, latest)) return;
       }
-      // What was done in a sandbox that is gone has to be done again.
+      // Init containers of an earlier sandbox run again.
       if (latest?.state === "exited" && !here(latest))
         this.#start(spec, sandbox, latest.config.attempt + 1, undefined);
       else this.#ensureRunning(spec, sandbox);
@@ -179,7 +179,7 @@ class Plan {
     this.#start(spec, sandbox, 0, undefined);
   }
 
-  /** Starts a container, again if its policy says so; the answer is the one that runs now. */
+  /** Starts a container, or restarts it by its policy. Returns the running container. */
   #ensureRunning(spec: ContainerSpec, sandbox: Sandbox): Container | undefined {
     const { pod, memory } = this.#view;
     const latest = this.#latest(spec);
@@ -189,7 +189,7 @@ class Plan {
       return undefined;
     }
     if (latest.state === "created") {
-      // A killed agent had made it and not got further.
+      // Left by an agent that was killed before it started the container.
       this.actions.push({ type: "remove", container: latest });
       this.#start(spec, sandbox, latest.config.attempt, undefined);
       return undefined;
@@ -203,7 +203,7 @@ class Plan {
     const finished = latest.finishedAt ?? latest.createdAt;
     const wait = memory.startWait(spec.name);
     const { left, delay } = memory.crashBackOff(crashKey(spec), finished);
-    // A start that failed stands in the status until the next, also where the container had crashed before.
+    // The error of a failed start stays in the status until the next attempt, even after a crash.
     if (wait > 0) this.#lookIn(wait);
     else if (left > 0) {
       this.waiting.set(spec.name, {
@@ -244,9 +244,7 @@ class Plan {
       );
   }
 
-  // --- Ending ---------------------------------------------------------------------------------------------------
-
-  /** Stops what runs, main containers before sidecars; then lets go of the claims. */
+  /** Stops running containers, main containers before sidecars; then unprepares claims. */
   #end(): void {
     const { pod, memory, containers } = this.#view;
     if (memory.ended) return;
@@ -255,7 +253,7 @@ class Plan {
     const sidecars = sidecarsOf(pod.spec).reverse();
     const others = allContainers(pod).filter((spec) => !sidecars.includes(spec as ContainerSpec));
     const first = this.#running(others);
-    // One sidecar after the other, the last of the list first (KEP-753).
+    // One sidecar at a time, in reverse order (KEP-753).
     const last = sidecars.find((spec) => this.#running([spec]).length > 0);
     const now = first.length > 0 ? first : last === undefined ? [] : this.#running([last]);
     for (const [spec, container] of now)
@@ -271,7 +269,7 @@ class Plan {
     );
   }
 
-  /** Not said again of a container that is being stopped, unless it may take less time now. */
+  /** Not repeated for a container that is being stopped, unless its grace period is shorter now. */
   #stop(
     spec: StartableContainer,
     container: Container,

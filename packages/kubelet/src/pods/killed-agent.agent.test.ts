@@ -1,6 +1,7 @@
 /**
- * The agent is killed between every two steps of a pod's life with a claim, and another takes over: no container starts
- * unprepared, the claim is unprepared once the last pod has gone and not before, and nothing is left on the machine.
+ * The agent is killed between every two steps of a pod's life with a claim, and another adopts the pod: no
+ * container starts unprepared, the claim is unprepared after the last pod and not before, and nothing is left
+ * on the machine.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -27,7 +28,7 @@ const driverName = "gpu.example.com";
 const node = "n1";
 const namespace = "default";
 const token = "agent-token";
-/** Seconds; tells the processes of this test. */
+/** Seconds; identifies the processes of this test. */
 const nap = String(1_000_000 + process.pid);
 const program = fileURLToPath(new URL("../testing/stopping-agent.ts", import.meta.url));
 
@@ -71,7 +72,7 @@ after(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** One life of the agent. */
+/** One run of the agent. */
 class Agent {
   readonly steps: string[] = [];
   readonly #child: ChildProcess;
@@ -99,10 +100,10 @@ class Agent {
   }
 }
 
-/** The pod's containers say here what they found. */
+/** Output of the pod's containers. */
 const found = (): string => join(root, "var/lib/found");
 
-/** Two containers that cannot do without their device; a sidecar shows the order. */
+/** Two containers that require their device; a sidecar records the order. */
 async function create(pod: string): Promise<void> {
   const say = (who: string) =>
     `echo "${who} \${GPU:-nothing}" >>/found/file; trap "exit 0" TERM; sleep ${nap} & wait`;
@@ -157,7 +158,7 @@ async function isGone(pod: string): Promise<boolean> {
   }
 }
 
-/** A whole life of a pod; the agent is killed after the step of a number, and another takes over. Resolves to the steps. */
+/** The life of a pod, in which the agent is killed after step number `stopAt`. Resolves with the steps. */
 async function live(pod: string, stopAt: number): Promise<readonly string[]> {
   driver.calls.length = 0;
   let early = 0;
@@ -205,7 +206,7 @@ test("killed after any step, the agent's successor brings every pod to its end",
   const steps = await live("whole", 0);
   for (const needed of ["claims prepared", "container started", "claims unprepared", "volumes removed"])
     assert.ok(steps.includes(needed), `${needed} is no step: ${steps}`);
-  // Once each; nothing happens where a container is looked at.
+  // Each step once; `watch` has no effect.
   const points = steps.flatMap((step, index) =>
     !step.endsWith(" watch") && steps.indexOf(step) === index ? [index + 1] : [],
   );

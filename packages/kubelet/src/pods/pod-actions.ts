@@ -3,14 +3,14 @@ import type { Container, Sandbox } from "../runtime/service.ts";
 import type { StartableContainer } from "../types/containers.ts";
 import type { PodEnd } from "../types/pod-end.ts";
 
-/** What the planner looks at: a pod, what there is of it, and what the agent remembers. */
+/** Input of `computePodActions`: a pod, its sandboxes and containers, and the agent's memory of it. */
 export interface PodView {
   readonly pod: Pod;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** The latest first. */
+  /** Latest first. */
   readonly sandboxes: readonly Sandbox[];
-  /** By name, the latest first. */
+  /** By name, latest first. */
   readonly containers: ReadonlyMap<string, readonly Container[]>;
   readonly memory: PodMemory;
   readonly probes: {
@@ -23,36 +23,38 @@ export interface PodView {
   };
 }
 
-/** What the agent remembers of a pod beside what the runtime and the API server have. */
+/** State of a pod that only the agent knows. */
 export interface PodMemory {
-  /** Set when the agent has given the pod up: DeadlineExceeded, OutOfcpu, Evicted, ... */
+  /** Why the agent ends the pod: DeadlineExceeded, OutOfcpu, Evicted, ... */
   readonly failure: PodEnd | undefined;
-  /** Nothing of the pod runs and its claims are let go. */
+  /** No container runs, and the claims are unprepared. */
   readonly ended: boolean;
   /** All containers are being restarted in place (KEP-5532). */
   readonly restarting: boolean;
-  /** By container id: until when the one that is being stopped may take its time. */
+  /** Deadline of a container that is being stopped, by its ID. */
   readonly stopping: ReadonlyMap<string, number>;
-  /** By container id: it was stopped because its part of the pod has changed. */
+  /** IDs of containers that were stopped because their spec has changed. */
   readonly replaced: ReadonlySet<string>;
-  /** By name: which attempt the next container is, after all were removed to be restarted. */
+  /** Attempt of the next container by name, after all were removed to be restarted. */
   readonly nextAttempts: ReadonlyMap<string, number>;
-  /** Milliseconds until the pod may be set up again; 0 if now. */
+  /** Milliseconds until the set-up may be retried; 0 if now. */
   readonly setUpWait: number;
-  /** Milliseconds until the volumes of the running pod are due to be refreshed; 0 if now, undefined if never. */
+  /**
+   * Milliseconds until the volumes of the running pod are due for a refresh; 0 if now, undefined if never.
+   */
   readonly volumesWait: number | undefined;
-  /** Milliseconds until a container whose start failed may be tried again; 0 if now. */
+  /** Milliseconds until a failed start may be retried; 0 if now. */
   startWait(name: string): number;
   /**
-   * How long to wait from `ended` on until a container that crashed is started again, and how much of that is left.
-   * `key`: its `crashKey`, or the condition of a restart of all.
+   * Delay after `ended` before a crashed container is restarted, and the rest of it. `key` is its `crashKey`,
+   * or the condition of a restart of all containers.
    */
   crashBackOff(key: string, ended: number): { readonly delay: number; readonly left: number };
 }
 
-/** One thing to do. They are done in their order, each when the one before has been done. */
+/** An action. Actions are performed in order, each after the one before. */
 export type PodAction =
-  /** The pod is given up: from now on it ends. */
+  /** Fails the pod: from now on it ends. */
   | { readonly type: "fail"; readonly reason: string; readonly message: string }
   /** Volumes, claims and a sandbox. */
   | { readonly type: "setUp" }
@@ -65,7 +67,7 @@ export type PodAction =
       readonly spec: StartableContainer;
       readonly sandbox: Sandbox;
       readonly attempt: number;
-      /** When the container before it ended, if it is restarted because of that. */
+      /** When the previous container ended, if that is the reason of the start. */
       readonly crashedAt: number | undefined;
     }
   /** Begins to stop a container, or hurries a stop that takes longer than it now may. */
@@ -74,9 +76,9 @@ export type PodAction =
       readonly spec: StartableContainer;
       readonly container: Container;
       readonly graceSeconds: number;
-      /** Of the Killing event. */
+      /** Message of the Killing event. */
       readonly message: string;
-      /** Its part of the pod has changed: another is started in its place, whatever the pod's policy is. */
+      /** The spec has changed: another container replaces this one, whatever the pod's policy. */
       readonly replace: boolean;
     }
   /** Watches the probes of a container that runs. */
@@ -95,6 +97,6 @@ export interface PodPlan {
   readonly actions: readonly PodAction[];
   /** Why containers wait to be restarted (`state.waiting`), by name. */
   readonly waiting: ReadonlyMap<string, { readonly reason: string; readonly message: string }>;
-  /** Milliseconds until another look is due, should nothing happen before. */
+  /** Milliseconds until the plan has to be computed again without a change. */
   readonly lookAgain: number | undefined;
 }

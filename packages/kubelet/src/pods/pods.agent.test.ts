@@ -72,7 +72,7 @@ for (const isolation of isolations.filter((one) => one === "auto" || one === "pl
         .map(({ reason, message }) => `${reason}: ${message}`);
     }
 
-    // Where it silently became plain, nothing of this file would test name spaces.
+    // Otherwise a silent fallback to plain would leave name spaces untested.
     test("containers are kept apart wherever the machine has mount name spaces", (context) => {
       const plain = node.limits.some((limit) => limit.includes("volumes are not at their paths"));
       if (isolation === "plain") return assert.ok(plain);
@@ -276,7 +276,7 @@ for (const isolation of isolations.filter((one) => one === "auto" || one === "pl
             command: [
               "bash",
               "-c",
-              // Without a mount name space a kubeconfig says where it is.
+              // Without a mount name space, a kubeconfig names the folder.
               'if [ -n "$KUBECONFIG" ]; then folder=$(grep -o "[^\\"]*/ca.crt" "$KUBECONFIG"); cd "$(dirname "$folder")";\n' +
                 'else cd "$FOLDER"; fi; cat namespace; echo; cat ca.crt; echo; cut -d. -f2 token',
             ],
@@ -426,7 +426,7 @@ for (const isolation of isolations.filter((one) => one === "auto" || one === "pl
       const [never, ruled] = pod.status?.containerStatuses ?? [];
       assert.deepEqual([never?.restartCount, ruled?.restartCount], [0, 1]);
       assert.equal(ruled?.state?.terminated?.exitCode, 0);
-      // The server takes the status of a container that runs again, though its pod never restarts one.
+      // The server accepts the status of a container that runs again, although its pod never restarts one.
       await run("own-rule", {
         restartPolicy: "Never",
         volumes: [{ name: "data", emptyDir: {} }],

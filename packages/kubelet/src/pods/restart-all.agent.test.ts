@@ -61,7 +61,7 @@ test("a container whose rule says so restarts all containers of its pod in place
         onExit42,
       ),
       container("done", "exit 0"),
-      // What it is killed with matches its own rule, which does not start another restart.
+      // Its exit code when killed matches its own rule, which does not start another restart.
       container("worker", "trap '' TERM; sleep 1000", {
         restartPolicy: "Never",
         restartPolicyRules: [
@@ -116,14 +116,14 @@ test("a container whose rule says so restarts all containers of its pod in place
 
 test("an init container restarts all before it, and the next restart is held back until another agent comes", async () => {
   const count = join(shared, "count");
-  // Ends so as to restart all twice.
+  // Exits twice with the code that restarts all.
   const script = `echo >>${count}; [ $(wc -l <${count}) -gt 2 ] || exit 42`;
   await create(
     "starter",
     [container("main", "sleep 1000")],
     [container("sidecar", "sleep 1000", { restartPolicy: "Always" }), container("source", script, onExit42)],
   );
-  // The back-off of a restart is ten seconds, the second time.
+  // The second restart has a back-off of ten seconds.
   await eventually(async () => assert.equal(readFileSync(count, "utf8"), "\n\n"));
   await becomes(
     "starter",

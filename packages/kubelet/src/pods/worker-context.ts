@@ -11,7 +11,7 @@ import type { NodeRuntime } from "../runtime/service.ts";
 import type { Refusal } from "../types/refusal.ts";
 import type { Volumes } from "../volumes/volumes.ts";
 
-/** What the workers of a node share. */
+/** Dependencies that the workers of all pods share. */
 export interface WorkerContext {
   readonly client: Client;
   readonly clock: Clock;
@@ -23,35 +23,35 @@ export interface WorkerContext {
   readonly probes: Probes;
   readonly dra: DraManager;
   readonly devicePlugins: DevicePluginManager;
-  /** The health of the devices of a container, as `allocatedResourcesStatus` has it. */
+  /** Health of the devices of a container for `allocatedResourcesStatus`. */
   resourceHealth(pod: Pod, container: ContainerSpec): readonly ResourceStatus[];
   readonly nodeAddress: string;
-  /** How many processes a pod may have; undefined: any number. */
+  /** Maximum number of processes of a pod; undefined for any number. */
   readonly podMaxPids: number | undefined;
   readonly bounds: BoundsOptions;
-  /** The status of pods says what they have as a whole (KEP-5419). */
+  /** Statuses have the resources of the pod as a whole (KEP-5419). */
   readonly reportsWholePods: boolean;
-  /** Where a pod finds the API server. */
+  /** Address of the API server for a pod. */
   apiServer(pod: Pod): ApiServerAddress;
   readonly dns: ClusterDns;
   /** Aborts when the agent stops. */
   readonly signal: AbortSignal;
   node(): Node;
-  /** Of all namespaces. */
+  /** Services of all namespaces. */
   services(): readonly Service[];
   /** Brings `node` up to date with the API server. */
   refreshNode(): Promise<unknown>;
-  /** The pod as the API server has it now, which may be newer than what a `sync` began with. */
+  /** The newest object of a pod, which may be newer than the one that a `sync` began with. */
   pod(uid: string): Pod | undefined;
-  /** The object in the API that shows a pod: the pod itself, or the mirror of a static one if it is there. */
+  /** The object in the API that shows a pod: the pod itself, or the mirror of a static one if it exists. */
   apiPod(pod: Pod): Pod | undefined;
-  /** Why the node takes no such pod now, whatever room it has. */
+  /** Returns why the node admits no such pod now, whatever its resources. */
   refusal(pod: Pod): Refusal | undefined;
-  /** The node's own look at a new pod. */
+  /** Checks whether a new pod fits the node. */
   admit(pod: Pod): Refusal | undefined;
-  /** Called between every two steps of what is done for a pod, with the name of the step that has ended. */
+  /** Called after each step of the work for a pod, with the name of the step. */
   at(step: string): void;
-  /** Has the worker's `sync` called again. */
+  /** Has the pod synced again. */
   requeue(uid: string): void;
   requeueAfter(uid: string, milliseconds: number): void;
 }

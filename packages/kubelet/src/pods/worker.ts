@@ -20,9 +20,9 @@ import type { WorkerContext } from "./worker-context.ts";
 const maxRounds = 100;
 
 /**
- * Brings one pod to its desired state: observes its sandboxes and containers, computes the next actions, and performs
- * them, until there are none. `sync` is called after every change, never twice at a time; it waits only for drivers,
- * images, and hooks after a start.
+ * Brings one pod to its desired state: observes its sandboxes and containers, computes the next actions, and
+ * performs them, until there are none. `sync` is called after every change, never twice at a time; it waits
+ * only for drivers, images, and hooks after a start.
  *
  * Upstream: pkg/kubelet/kubelet.go, SyncPod, SyncTerminatingPod, SyncTerminatedPod.
  */
@@ -138,7 +138,10 @@ export class PodWorker {
     return observed;
   }
 
-  /** `done`: the plan is out of date; `begun`: the action goes on elsewhere; `failed`: later actions have to wait. */
+  /**
+   * `done`: the plan is out of date; `begun`: the action goes on elsewhere; `failed`: later actions have to
+   * wait.
+   */
   async #perform(pod: Pod, action: PodAction, observed: Observed): Promise<"done" | "begun" | "failed"> {
     const state = this.#state;
     const { probes, runtime } = state.context;

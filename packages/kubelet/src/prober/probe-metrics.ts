@@ -6,7 +6,7 @@ interface Series {
   readonly container: string;
   readonly type: string;
   readonly results: Map<string, number>;
-  /** Of probes that succeeded, by the index of their bucket. */
+  /** Successful probes by bucket. */
   readonly buckets: number[];
   sum: number;
 }
@@ -14,7 +14,10 @@ interface Series {
 /** Seconds. Upstream: prometheus.DefBuckets. */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Counts the probes of containers. Upstream: pkg/kubelet/prober/prober_manager.go, ProberResults, ProberDuration. */
+/**
+ * Counts the probes of containers. Upstream: pkg/kubelet/prober/prober_manager.go, ProberResults,
+ * ProberDuration.
+ */
 export class ProbeMetrics {
   readonly #series = new Map<string, Series>();
 
@@ -38,12 +41,12 @@ export class ProbeMetrics {
     series.sum += seconds;
   }
 
-  /** The pod is gone. */
+  /** Forgets a pod that is gone. */
   forget(podUid: string): void {
     for (const key of this.#series.keys()) if (key.startsWith(`${podUid}\0`)) this.#series.delete(key);
   }
 
-  /** In the text format of Prometheus, of the pods that there are. */
+  /** Metrics of existing pods in the text format of Prometheus. */
   text(pod: (uid: string) => Pod | undefined): string {
     const totals: Sample[] = [];
     const durations: Sample[] = [];

@@ -4,22 +4,25 @@ import { type ProbeOutcome, type ProbeTarget, runProbe } from "../lifecycle/hand
 import type { RuntimeService } from "../runtime/service.ts";
 import { ProbeMetrics } from "./probe-metrics.ts";
 
-/** How often a probe that finds nothing out is tried at once. Upstream: pkg/kubelet/prober/prober.go, maxProbeRetries. */
+/**
+ * Maximum number of attempts of a probe without a result. Upstream: pkg/kubelet/prober/prober.go,
+ * maxProbeRetries.
+ */
 const maxTries = 3;
 
 type ProbeType = "readiness" | "liveness" | "startup";
 
-/** A probe for which a container has to go. */
+/** A probe whose failure ends its container. */
 export interface FailedProbe {
   readonly type: ProbeType;
   readonly message: string;
-  /** Seconds that the container may take to end; as its pod says if absent. */
+  /** Grace period of the container in seconds; that of its pod if absent. */
   readonly graceSeconds: number | undefined;
 }
 
-/** How the probes of one container stand. */
+/** Results of the probes of one container. */
 interface ProbeStatus {
-  /** True at once where there is no startup probe. */
+  /** True at once without a startup probe. */
   started: boolean;
   ready: boolean;
   /** The liveness or startup probe that has failed for good. */
@@ -31,9 +34,9 @@ export interface ProbesOptions {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly log: Log;
-  /** An event of a pod: `Unhealthy` or `ProbeWarning`. */
+  /** Records an event of a pod: `Unhealthy` or `ProbeWarning`. */
   event(podUid: string, reason: string, message: string): void;
-  /** Called when what `started`, `ready` or `failed` answer has changed. */
+  /** Called when a result of `started`, `ready` or `failed` has changed. */
   changed(podUid: string): void;
 }
 
@@ -48,8 +51,7 @@ export class Probes {
   }
 
   /**
-   * Begins with the probes of a running container; a second call for the same container does nothing. `before` is what an
-   * earlier agent found.
+   * Starts the probes of a running container; no-op if they run. `before` is the result of an earlier agent.
    */
   watch(target: ProbeTarget, before?: { readonly started?: boolean; readonly ready?: boolean }): void {
     if (this.#statuses.has(target.containerId)) return;
@@ -115,7 +117,7 @@ export class Probes {
     const once = async (): Promise<void> => {
       const outcome = await this.#probe(name, probe, target, signal);
       if (signal.aborted) return;
-      // Nothing was found out: the result before stands.
+      // Without a result, the one before stands.
       if (outcome === undefined) return schedule(period);
       const failed = outcome.result === "failure";
       successes = failed ? 0 : successes + 1;
@@ -147,7 +149,7 @@ export class Probes {
     schedule((probe.initialDelaySeconds ?? 0) * 1000);
   }
 
-  /** Undefined if it could not be found out, which an event says. */
+  /** Returns undefined without a result, which an event reports. */
   async #probe(
     name: string,
     probe: Probe,

@@ -5,19 +5,19 @@ import { type BoundsOptions, containerMemoryLimit, podResources } from "./resour
 
 /** A pod that is about to be resized. */
 export interface PodChange {
-  /** With what its containers and its sandbox have. */
+  /** With the actuated resources of its containers and its sandbox. */
   readonly before: Pod;
-  /** With what they are to have. */
+  /** With the wanted resources. */
   readonly pod: Pod;
   readonly outdated: readonly ResizedContainer[];
-  /** By name, the latest first. */
+  /** By name, latest first. */
   readonly containers: ReadonlyMap<string, readonly Container[]>;
 }
 
 /**
- * Throws if a memory limit would fall below what is in use, before anything is changed: the kernel would refuse it, or
- * kill the pod. Counts the working set, because the system takes the rest back. Containers whose use the runtime does not
- * report do not count, nor those that are started anew.
+ * Throws if a memory limit would fall below the usage, before anything is changed: the kernel would refuse
+ * it, or kill the pod. Counts the working set, since the system reclaims the rest. Containers without
+ * statistics do not count, nor those that are restarted.
  *
  * Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, validateMemoryResizeAction.
  */
@@ -69,7 +69,7 @@ export async function checkMemoryShrinks(
   throw new Error(`cannot decrease memory limits: ${list}`);
 }
 
-/** The new limit if it is less than the old one; undefined is no limit. */
+/** Returns the new limit if it is less than the old one; undefined is no limit. */
 function shrunk(before: number | undefined, after: number | undefined): number | undefined {
   return after !== undefined && (before === undefined || after < before) ? after : undefined;
 }

@@ -15,7 +15,7 @@ import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../runtime/
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
 import { eventually } from "../testing/eventually.ts";
 
-/** Bounds as cases have them: thousandths of a core, and MiB. */
+/** Bounds in the cases: thousandths of a core, and MiB. */
 interface Expected {
   readonly cpuRequest: number;
   readonly cpuLimit?: number;
@@ -29,7 +29,7 @@ interface Case {
   readonly containers: readonly ResourceRequirements[];
   readonly claims: readonly Omit<NodeAllocatableResourceClaimStatus, "resources">[];
   readonly pod: Expected;
-  /** Of each container; `scoredMiB`: the request of memory that its OOM score stands for. */
+  /** Values of each container; `scoredMiB`: the request of memory that its OOM score stands for. */
   readonly expected: readonly (Expected & { readonly scoredMiB?: number; readonly score?: number })[];
 }
 
@@ -50,7 +50,7 @@ function expectedBounds({ cpuRequest, cpuLimit, memoryMiB }: Expected): Resource
   };
 }
 
-/** What the status says that the pod as a whole has. */
+/** The resources of the pod as a whole in its status. */
 function whole({ status }: Pod): Expected {
   const { limits = {} } = status?.resources ?? {};
   const requested = Quantity.parse(status?.allocatedResources?.["cpu"] ?? "0");
@@ -92,7 +92,7 @@ describe("resources of the node that devices of claims take", () => {
   });
   after(() => cluster.close());
 
-  /** A pod that the scheduler has bound, with what it has written of its claims. */
+  /** Creates a pod that the scheduler has bound, with the statuses of its claims. */
   async function bound(
     node: string,
     name: string,

@@ -4,20 +4,20 @@ import { podLimits, podRequests } from "@dray/api/pod";
 import type { ResourceConfig } from "../runtime/config.ts";
 import type { BoundsOptions } from "./resource-config.ts";
 
-/** What a pod as a whole is given and has. */
+/** Bounds of a pod as a whole. */
 export interface WholePod {
-  /** Of its sandbox. */
+  /** Bounds of its sandbox. */
   readonly bounds: ResourceConfig;
   readonly options: BoundsOptions;
 }
 
 type Amounts = Readonly<Record<string, string>>;
 
-/** A weight or a quota so small stands for none: the kernel takes no less. */
+/** Weights and quotas up to these stand for none: they are the kernel's minimum. */
 const minMilliCpu = { requests: 2, limits: 10 } as const;
 
 /**
- * What a pod as a whole was given, and what it has once it runs (KEP-5419).
+ * Returns allocated and actual resources of a pod as a whole (KEP-5419).
  *
  * Upstream: pkg/kubelet/kubelet_pods.go, generateAPIPodStatus, convertToAPIPodLevelResourcesStatus.
  */

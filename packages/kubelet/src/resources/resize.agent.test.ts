@@ -17,12 +17,12 @@ const cpu = (amount: string): ResourceRequirements => ({
 describe("resources of pods that run", () => {
   let cluster: TestCluster;
   let node: Kubelet;
-  /** What the runtime was told, and what it says. */
+  /** Updates that the runtime got. */
   const updates: ResourceConfig[] = [];
-  /** Those of pods and containers, in order: the quota of cpu. */
+  /** Quotas of cpu of pods and containers, in order. */
   const order: (readonly [what: "pod" | "container", quota: number | undefined])[] = [];
   let refusal: string | undefined;
-  /** What each container uses. */
+  /** Usage of each container. */
   let memory: number | undefined;
   const start = () =>
     cluster.node("n1", {
@@ -30,7 +30,7 @@ describe("resources of pods that run", () => {
       capacity: { cpu: "4" },
       runtime: (surroundings): NodeRuntime => {
         const made = hostRuntime({ images: [], cgroups: "none" })(surroundings);
-        // As runtimes with bounds do it.
+        // As runtimes that enforce limits do.
         made.service.updateContainerResources = async (_, resources) => {
           if (refusal !== undefined) throw new RuntimeError("UpdateError", refusal);
           updates.push(resources);
@@ -83,7 +83,7 @@ describe("resources of pods that run", () => {
         { spec: { containers: [{ name: "main", resources: cpu(amount) }] } },
         { subresource: "resize" },
       );
-  /** A pod with resources as a whole. The second of its containers is started anew for each change. */
+  /** A pod with resources as a whole. Its second container is restarted for each change. */
   async function runWhole(name: string, resources: ResourceRequirements): Promise<Pod> {
     const policy = ["cpu", "memory"].map((resourceName) => ({
       resourceName,
@@ -105,7 +105,7 @@ describe("resources of pods that run", () => {
     cluster.admin
       .resource(Pod)
       .patch(ref(name), "strategic", { spec: { resources } }, { subresource: "resize" });
-  /** The pod has it, and nothing is left to be done. */
+  /** The pod has the amount, and no resize is in progress. */
   const isWhole = (amount: string) => (pod: Pod) =>
     pod.status?.resources?.limits?.["cpu"] === amount &&
     ["PodResizeInProgress", "PodResizePending"].every((type) => condition(pod, type) === undefined) &&

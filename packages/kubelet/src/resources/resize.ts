@@ -12,11 +12,11 @@ import type { Refusal } from "../types/refusal.ts";
 import { podLevelStatus } from "./pod-level-status.ts";
 import { type BoundsOptions, podResources } from "./resource-config.ts";
 
-/** A container that runs with other bounds than it should. */
+/** A container whose bounds are outdated. */
 export interface ResizedContainer {
   readonly spec: ContainerSpec;
   readonly container: Container;
-  /** Its policy says that it has to be started anew. */
+  /** Its policy requires a restart. */
   readonly restart: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface ResizeEvent {
 interface Allocation {
   /** By name of the container. */
   readonly containers: ReadonlyMap<string, ResourceRequirements>;
-  /** Of the pod as a whole (KEP-5419); undefined if it sets none. */
+  /** Resources of the pod as a whole (KEP-5419); undefined if it sets none. */
   readonly pod: ResourceRequirements | undefined;
 }
 
@@ -47,13 +47,14 @@ interface Pending {
   readonly generation: Pod["metadata"]["generation"];
 }
 
-/** What can change while a container runs (KEP-1287). */
+/** Resources that can change while a container runs (KEP-1287). */
 const resizable = ["cpu", "memory"] as const;
 const isResizable = (name: string): boolean => (resizable as readonly string[]).includes(name);
 
 /**
- * The resources that a pod was given, which its spec may no longer say: a change of the spec is taken over when it fits
- * the node, and then done container by container. Nothing is kept on disk: what an earlier agent did stands in the status.
+ * Resources that are allocated to a pod, which may differ from its spec: a change of the spec is allocated
+ * when it fits the node, and then actuated container by container. There is no checkpoint: the status has
+ * what an earlier agent did.
  *
  * Upstream: pkg/kubelet/allocation/allocation_manager.go; pkg/kubelet/kuberuntime/kuberuntime_manager.go,
  * computePodResizeAction.
@@ -73,7 +74,7 @@ export class PodResize {
     this.#options = options;
   }
 
-  /** The pod as it was admitted. */
+  /** Returns the pod with its allocated resources. */
   effective(pod: Pod): Pod {
     const allocated = this.#allocated;
     if (allocated === undefined || !differs(pod, allocated)) return pod;
@@ -89,12 +90,14 @@ export class PodResize {
     return this.#pending?.reason === "Deferred";
   }
 
-  /** True while a change was taken over and is not done. */
+  /** True while an allocated change is not actuated. */
   get isInProgress(): boolean {
     return this.#inProgress !== undefined;
   }
 
-  /** Takes over what the spec says if it may; answers what is to be told of it. `fits` asks whether there is room. */
+  /**
+   * Allocates the resources of the spec if it may. Returns the event. `fits` checks whether there is room.
+   */
   consider(pod: Pod, node: Node, fits: (pod: Pod) => Refusal | undefined): ResizeEvent | undefined {
     this.#allocated ??= this.#allocatedBefore(pod);
     if (!differs(pod, this.#allocated)) {
@@ -118,17 +121,17 @@ export class PodResize {
     };
   }
 
-  /** Notes with what a container was started or updated. */
+  /** Records the resources with which a container was started or updated. */
   started(id: string, { resources = {} }: Pick<ContainerSpec, "resources">, pod: Pod): void {
     this.#actuated.set(id, { own: resources, pod: pod.spec.resources });
   }
 
-  /** Notes that the sandbox has what the pod says for itself as a whole. */
+  /** Records that the sandbox has the pod-level resources of the pod. */
   settled(pod: Pod): void {
     this.#actuatedPod = pod.spec.resources;
   }
 
-  /** The containers that run with other bounds than they were given, those that shrink first. */
+  /** Returns the containers with outdated bounds, those that shrink first. */
   outdated(pod: Pod, containers: ReadonlyMap<string, readonly Container[]>): ResizedContainer[] {
     const found = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].flatMap((spec) => {
       const [container] = containers.get(spec.name) ?? [];
@@ -146,12 +149,12 @@ export class PodResize {
     return found.sort((a, b) => Number(a.grows) - Number(b.grows));
   }
 
-  /** With what a container runs, as far as it was noted. */
+  /** Returns the recorded resources of a container. */
   actual({ id }: Container, { resources = {} }: Pick<ContainerSpec, "resources">): ResourceRequirements {
     return this.#actuated.get(id)?.own ?? resources;
   }
 
-  /** The pod with what its containers run with. */
+  /** Returns the pod with the actuated resources of its containers. */
   running(pod: Pod, containers: ReadonlyMap<string, readonly Container[]>): Pod {
     const actual = (spec: ContainerSpec): ContainerSpec => {
       const [container] = containers.get(spec.name) ?? [];
@@ -160,7 +163,7 @@ export class PodResize {
     return withResources(pod, this.#actuatedPod, actual);
   }
 
-  /** A container could not be given its bounds. Answers what is to be told of it. */
+  /** Records that a container could not be resized. Returns the event. */
   failed(pod: Pod, error: string): ResizeEvent | undefined {
     const before = this.#inProgress;
     this.#inProgress = { generation: before?.generation ?? pod.metadata.generation, error };
@@ -168,14 +171,17 @@ export class PodResize {
     return { type: "Warning", reason: "ResizeError", message: text("Pod resize error", pod, error) };
   }
 
-  /** All containers have what they were given. Answers what is to be told of it. */
+  /** Records that all containers have their allocated resources. Returns the event. */
   completed(pod: Pod): ResizeEvent | undefined {
     if (this.#inProgress === undefined) return undefined;
     this.#inProgress = undefined;
     return { type: "Normal", reason: "ResizeCompleted", message: text("Pod resize completed", pod) };
   }
 
-  /** Upstream: pkg/kubelet/status/status_manager.go, SetPodResizePendingCondition, SetPodResizeInProgressCondition. */
+  /**
+   * Upstream: pkg/kubelet/status/status_manager.go, SetPodResizePendingCondition,
+   * SetPodResizeInProgressCondition.
+   */
   conditions(): PodCondition[] {
     const observed = (generation: Pod["metadata"]["generation"]) =>
       generation === undefined ? {} : { observedGeneration: generation };
@@ -192,7 +198,9 @@ export class PodResize {
     return list;
   }
 
-  /** Returns the resources that an earlier agent allocated, from the pod status; the rest comes from the spec. */
+  /**
+   * Returns the resources that an earlier agent allocated, from the pod status; the rest comes from the spec.
+   */
   #allocatedBefore(pod: Pod): Allocation {
     const now = allocationOf(pod);
     const whole = podLevelBefore(pod, this.#options);
@@ -234,8 +242,8 @@ function allocationOf({ spec }: Pod): Allocation {
 }
 
 /**
- * Returns the pod-level resources from the status, or those of the spec if the status is what they would produce.
- * Amounts that the pod sets and its status lacks are new.
+ * Returns the pod-level resources from the status, or those of the spec if the status is what they would
+ * produce. Amounts of the spec that the status lacks are new.
  */
 function podLevelBefore(pod: Pod, options: BoundsOptions): ResourceRequirements | undefined {
   const { resources: wanted } = pod.spec;
@@ -254,7 +262,7 @@ function podLevelBefore(pod: Pod, options: BoundsOptions): ResourceRequirements 
 }
 
 /**
- * The resources that bound a container: where it has no limit of its own, that of its pod.
+ * Returns the resources that bound a container, with the limits of its pod if it has none.
  *
  * Upstream: pkg/kubelet/kuberuntime/kuberuntime_manager.go, containerResourcesFromRequirements.
  */
@@ -292,7 +300,7 @@ function differs(pod: Pod, allocated: Allocation): boolean {
   );
 }
 
-/** Why a pod cannot have what its spec says: never on this node, or not now. */
+/** Returns why a pod cannot have the resources of its spec: never on this node, or not now. */
 function refusal(pod: Pod, node: Node, fits: (pod: Pod) => Refusal | undefined): Pending | undefined {
   const { generation } = pod.metadata;
   const allocatable = node.status?.allocatable ?? {};
@@ -307,7 +315,7 @@ function refusal(pod: Pod, node: Node, fits: (pod: Pod) => Refusal | undefined):
     return { reason: "Infeasible", message, generation };
   }
   const refused = fits(pod);
-  // Other reasons are for pods that are not here yet.
+  // Other reasons concern pods that are not admitted yet.
   if (!refused?.reason.startsWith("OutOf")) return undefined;
   return { reason: "Deferred", message: refused.message, generation };
 }

@@ -14,13 +14,16 @@ import type { StartableContainer } from "../types/containers.ts";
 
 /** Microseconds; upstream's `--cpu-cfs-quota-period`. */
 const quotaPeriod = 100_000;
-/** The kernel takes no less. Upstream: pkg/kubelet/cm/helpers_linux.go. */
+/** Minimum quota of the kernel. Upstream: pkg/kubelet/cm/helpers_linux.go. */
 const minQuota = 1000;
 const minShares = 2n;
 const maxShares = 262_144n;
 
 export interface BoundsOptions {
-  /** Counts what the devices of claims take of the node (KEP-5517): `status.nodeAllocatableResourceClaimStatuses`. */
+  /**
+   * Counts resources of the node that devices of claims take (KEP-5517):
+   * `status.nodeAllocatableResourceClaimStatuses`.
+   */
   readonly useClaims: boolean;
 }
 
@@ -28,8 +31,8 @@ type Requirements = NonNullable<Container["resources"]>;
 type Side = keyof Pick<Requirements, "requests" | "limits">;
 
 /**
- * The bounds of a container by its requests and limits. What claims take raises a limit that the container sets itself,
- * never its weight.
+ * Returns the bounds of a container by its requests and limits. Resources of claims raise a limit that the
+ * container sets itself, never its weight.
  *
  * Upstream: pkg/kubelet/kuberuntime/kuberuntime_container_linux.go, generateLinuxContainerResources,
  * calculateLinuxResources.
@@ -51,7 +54,7 @@ export function containerResources(
   };
 }
 
-/** Bytes; undefined if nothing limits it. */
+/** Returns the limit in bytes; undefined without one. */
 export function containerMemoryLimit(
   pod: Pod,
   container: StartableContainer,
@@ -62,7 +65,8 @@ export function containerMemoryLimit(
 }
 
 /**
- * The bounds of all containers of a pod together. A limit binds where the pod sets it, or every container does.
+ * Returns the bounds of all containers of a pod together. A limit applies if the pod sets it, or every
+ * container does.
  *
  * Upstream: pkg/kubelet/cm/helpers_linux.go, ResourceConfigForPod.
  */
@@ -85,7 +89,10 @@ export function podResources(pod: Pod, options: BoundsOptions): ResourceConfig {
   };
 }
 
-/** Whether a pod is limited more than by the limits of its containers: by its own, or by a claim that they share. */
+/**
+ * Reports whether a pod is limited beyond the limits of its containers: by its own, or by a claim that they
+ * share.
+ */
 export function hasOwnLimits({ spec, status }: Pod, { useClaims }: BoundsOptions): boolean {
   const shared = (status?.nodeAllocatableResourceClaimStatuses ?? []).some(
     ({ containers = [] }) => containers.length > 1,
@@ -93,7 +100,7 @@ export function hasOwnLimits({ spec, status }: Pod, { useClaims }: BoundsOptions
   return Object.keys(spec.resources?.limits ?? {}).length > 0 || (useClaims && shared);
 }
 
-/** The wider of two bounds, without the limits that only one of them has. */
+/** Returns the maximum of two bounds, without limits that only one of them has. */
 export function widerResources(a: ResourceConfig, b: ResourceConfig): ResourceConfig {
   const keys = ["cpuShares", "cpuPeriod", "cpuQuota", "memoryLimitBytes"] as const;
   const both = keys.flatMap((key) => {
@@ -103,7 +110,7 @@ export function widerResources(a: ResourceConfig, b: ResourceConfig): ResourceCo
   return Object.fromEntries(both);
 }
 
-/** A container without a limit may use what its pod may. Upstream: getCPULimit, getMemoryLimit. */
+/** A container without a limit has that of its pod. Upstream: getCPULimit, getMemoryLimit. */
 function limitOf(
   pod: Pod,
   container: StartableContainer,
@@ -117,7 +124,7 @@ function limitOf(
 }
 
 /**
- * How early the system kills it where memory runs out.
+ * Returns `oom_score_adj` of a container.
  *
  * Upstream: pkg/kubelet/qos/policy.go, GetContainerOOMScoreAdjust.
  */
@@ -132,7 +139,7 @@ function oomScore(pod: Pod, container: StartableContainer, node: Node, options: 
   const unassigned = hasPodLevelRequests(pod) ? unassignedMemory(pod, options) : 0n;
   const request = (one: StartableContainer): bigint => memoryRequest(pod, one, options) + unassigned;
   let latest = score(request(container));
-  // A sidecar goes no earlier than the last of the containers that it serves.
+  // A sidecar is not killed before the containers that it serves.
   if (isSidecarOf(pod, container))
     latest = Math.min(latest, Math.max(...pod.spec.containers.map((one) => score(request(one)))));
   return Math.min(999, Math.max(3, latest));
@@ -141,7 +148,10 @@ function oomScore(pod: Pod, container: StartableContainer, node: Node, options: 
 const isSidecarOf = ({ spec }: Pod, { name }: StartableContainer): boolean =>
   (spec.initContainers ?? []).some((one) => one.name === name && isSidecar(one));
 
-/** What the pod requests beyond its containers, for each of them. Upstream: remainingPodMemReqPerContainer. */
+/**
+ * Memory that the pod requests beyond its containers, divided among them. Upstream:
+ * remainingPodMemReqPerContainer.
+ */
 function unassignedMemory(pod: Pod, options: BoundsOptions): bigint {
   const whole = amountOf(pod.spec, "requests", "memory")?.value() ?? 0n;
   const assigned = containerTotal(pod, "requests", options).get("memory")?.value() ?? 0n;
@@ -150,7 +160,8 @@ function unassignedMemory(pod: Pod, options: BoundsOptions): bigint {
 }
 
 /**
- * Containers that share a claim have equal parts of what it takes once. Upstream: getEffectiveContainerMemoryRequest.
+ * Containers that share a claim have equal parts of what it takes once. Upstream:
+ * getEffectiveContainerMemoryRequest.
  */
 function memoryRequest(pod: Pod, container: StartableContainer, { useClaims }: BoundsOptions): bigint {
   let total = amountOf(container, "requests", "memory")?.value() ?? 0n;

@@ -1,4 +1,4 @@
-/** What tells the sandboxes of pods apart; survives restarts of the agent. */
+/** Identity of a sandbox; survives restarts of the agent. */
 export interface SandboxIdentity {
   readonly namespace: string;
   readonly name: string;
@@ -11,26 +11,26 @@ export interface SandboxConfig extends SandboxIdentity {
   readonly hostname: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** A folder on the machine below which the logs of its containers lie. */
+  /** Folder on the machine for the logs of its containers. */
   readonly logDirectory: string;
-  /** What goes into /etc/resolv.conf; undefined: the machine's own. */
+  /** Contents of /etc/resolv.conf; undefined for the machine's own. */
   readonly dns: DnsConfig | undefined;
-  /** Ports of the node that lead to the pod. */
+  /** Ports of the node that are mapped to the pod. */
   readonly ports: readonly PortMapping[];
   /** The pod shares the node's network and address. */
   readonly hostNetwork: boolean;
   readonly hostPID: boolean;
   readonly hostIPC: boolean;
-  /** The containers of the pod see each other's processes. */
+  /** The containers of the pod share a pid name space. */
   readonly shareProcessNamespace: boolean;
   readonly sysctls: Readonly<Record<string, string>>;
-  /** What the sandbox's own process may, and the containers' as far as they say nothing else. */
+  /** Rights of the sandbox's own process, and defaults of its containers. */
   readonly security: SecurityConfig;
-  /** All that the pod may use together; undefined where it has no bounds. */
+  /** Bounds of the pod as a whole; undefined without any. */
   readonly resources: ResourceConfig | undefined;
-  /** `resources` limit the pod more than its containers are limited by themselves. */
+  /** `resources` limit the pod beyond the limits of its containers. */
   readonly hasOwnLimits?: boolean;
-  /** Of the pod's RuntimeClass; "" for the runtime's own. */
+  /** Handler of the pod's RuntimeClass; "" for the runtime's default. */
   readonly runtimeHandler: string;
 }
 
@@ -52,28 +52,28 @@ export interface PortMapping {
 export interface MountConfig {
   /** A path on the machine; "" with `image`. */
   readonly hostPath: string;
-  /** The files of an image instead, read-only and not to be executed (KEP-4639). */
+  /** Mounts the files of an image instead, read-only and not executable (KEP-4639). */
   readonly image?: ImageMount;
-  /** Where the container sees it. */
+  /** Path in the container. */
   readonly containerPath: string;
   readonly readOnly: boolean;
-  /** What is mounted below it is read-only, too; only where the runtime's `recursiveReadOnly` says so. */
+  /** Mounts below it are read-only too; only if the runtime's `recursiveReadOnly` is true. */
   readonly recursiveReadOnly?: boolean;
-  /** "private" if absent. */
+  /** `private` by default. */
   readonly propagation?: "private" | "hostToContainer" | "bidirectional";
 }
 
 /** An image whose files are mounted (CRI `Mount.image`, `Mount.image_sub_path`). */
 export interface ImageMount {
-  /** What `pullImage` or `imageStatus` answered for the image. */
+  /** Result of `pullImage` or `imageStatus`. */
   readonly ref: string;
-  /** As the pod names it. */
+  /** Name in the pod. */
   readonly name: string;
-  /** A path in the image; "" for all of it. */
+  /** A path in the image; "" for its root. */
   readonly subPath: string;
 }
 
-/** A device node that the container gets (CRI `Device`): what device plugins answer. */
+/** A device node of the machine in the container (CRI `Device`). */
 export interface DeviceConfig {
   readonly hostPath: string;
   readonly containerPath: string;
@@ -81,32 +81,35 @@ export interface DeviceConfig {
   readonly permissions: string;
 }
 
-/** Who a process is and what it may (CRI `LinuxContainerSecurityContext`); absent: what the image or the runtime says. */
+/**
+ * User and rights of a process (CRI `LinuxContainerSecurityContext`); absent fields are up to the image or
+ * the runtime.
+ */
 export interface SecurityConfig {
   readonly privileged: boolean;
   readonly runAsUser?: number;
-  /** A name that the image knows, where there is no number. */
+  /** Name of a user in the image, if there is no number. */
   readonly runAsUserName?: string;
   readonly runAsGroup?: number;
   readonly supplementalGroups: readonly number[];
   readonly readOnlyRootFilesystem: boolean;
   readonly noNewPrivileges: boolean;
-  /** Without `CAP_`; `ALL` for all. Drops come first. */
+  /** Without `CAP_`; `ALL` for all. Drops are applied first. */
   readonly addCapabilities: readonly string[];
   readonly dropCapabilities: readonly string[];
   /** `localhost/PATH` for a profile of the machine. */
   readonly seccomp: "unconfined" | "runtime/default" | `localhost/${string}`;
 }
 
-/** Bounds (CRI `LinuxContainerResources`); absent: none. */
+/** Bounds (CRI `LinuxContainerResources`); absent fields are not bounded. */
 export interface ResourceConfig {
-  /** Relative weight: 1024 a core. */
+  /** Relative weight: 1024 for a core. */
   readonly cpuShares?: number;
   /** Microseconds. */
   readonly cpuPeriod?: number;
   /** Microseconds of CPU time in each period. */
   readonly cpuQuota?: number;
-  /** As `0-3,8`. */
+  /** Such as `0-3,8`. */
   readonly cpusetCpus?: string;
   readonly cpusetMems?: string;
   readonly memoryLimitBytes?: number;
@@ -115,24 +118,24 @@ export interface ResourceConfig {
   readonly pidsLimit?: number;
 }
 
-/** What tells the containers of a sandbox apart; survives restarts of the agent. */
+/** Identity of a container; survives restarts of the agent. */
 export interface ContainerIdentity {
   readonly name: string;
   /** Counts the containers of one name in one pod, from 0. */
   readonly attempt: number;
-  /** A hash of the container's part of the pod: another hash means it must be made anew. */
+  /** Hash of the container's spec: a container with another hash is replaced. */
   readonly hash: string;
-  /** A file on the machine that gets what the container prints. */
+  /** File on the machine with the output of the container. */
   readonly logPath: string;
-  /** A file on the machine with the last word of the container (`terminationMessagePath`); "" for none. */
+  /** File on the machine that is mounted at `terminationMessagePath`; "" for none. */
   readonly terminationLog: string;
 }
 
 export interface ContainerConfig extends ContainerIdentity {
   readonly image: string;
-  /** What `pullImage` or `imageStatus` answered for the image. */
+  /** Result of `pullImage` or `imageStatus`. */
   readonly imageRef: string;
-  /** The pod's `command`; empty: the image's own program. */
+  /** The pod's `command`; empty for the program of the image. */
   readonly command: readonly string[];
   readonly args: readonly string[];
   readonly workingDir: string | undefined;
@@ -144,9 +147,9 @@ export interface ContainerConfig extends ContainerIdentity {
   readonly annotations: Readonly<Record<string, string>>;
   readonly security: SecurityConfig;
   readonly resources: ResourceConfig;
-  /** Its standard input stays open for those who attach; else there is none. */
+  /** Its standard input stays open for clients that attach; otherwise it has none. */
   readonly stdin: boolean;
-  /** The first who attaches with standard input closes it when he ends. */
+  /** The first client that attaches with standard input closes it when it ends. */
   readonly stdinOnce: boolean;
   /** It runs in a terminal. */
   readonly tty: boolean;

@@ -1,4 +1,7 @@
-/** A refusal of the runtime with the reason that a waiting container shows (`ErrImageNeverPull`, `RunContainerError`). */
+/**
+ * An error of the runtime, with the reason that a waiting container shows (`ErrImageNeverPull`,
+ * `RunContainerError`).
+ */
 export class RuntimeError extends Error {
   override readonly name = "RuntimeError";
   readonly reason: string;
@@ -9,7 +12,7 @@ export class RuntimeError extends Error {
   }
 }
 
-/** Throws RuntimeError if the handler of a RuntimeClass is none of those that the runtime has. */
+/** Throws RuntimeError unless the runtime has the handler of a RuntimeClass. */
 export function checkRuntimeHandler(handler: string, known: readonly string[]): void {
   if (known.includes(handler)) return;
   const expected = known.map((name) => JSON.stringify(name)).join(" or ");

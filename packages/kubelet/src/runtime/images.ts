@@ -1,13 +1,13 @@
 /** An image that the runtime has. */
 export interface Image {
-  /** What `ContainerConfig.imageRef` and container statuses say of it. */
+  /** Reference of the image in `ContainerConfig.imageRef` and container statuses. */
   readonly ref: string;
   readonly tags: readonly string[];
   readonly digests: readonly string[];
   readonly sizeBytes: number;
   /** Never removed to make room. */
   readonly pinned?: boolean;
-  /** The user of the image's program, for `runAsNonRoot`: its number, or its name where it has one. */
+  /** User of the image's program, for `runAsNonRoot`: its number, or its name. */
   readonly user?: number | string;
 }
 
@@ -23,16 +23,16 @@ export interface ImageCredentials {
 
 /** Images. Methods reject with `RuntimeError` (`InvalidImageName`, `ErrImagePull`, `ErrImageNeverPull`). */
 export interface ImageService {
-  /** True where images come from registries; false where only those count that are there already. */
+  /** True if images are pulled from registries; false if only existing ones can be used. */
   readonly pulls: boolean;
-  /** The image if it is there; `hasCommand` where the container brings its own program. */
+  /** Returns the image if it exists; `hasCommand` if the container names its own program. */
   imageStatus(image: string, hasCommand: boolean): Promise<Image | undefined>;
-  /** Fetches the image, trying the credentials one after the other; answers its reference. */
+  /** Pulls the image, trying the credentials in order. Resolves with its reference. */
   pullImage(image: string, credentials: readonly ImageCredentials[], signal?: AbortSignal): Promise<string>;
   listImages(): Promise<readonly Image[]>;
-  /** By reference: those that a container of anybody uses, whether or not it runs. */
+  /** References of images that any container uses, whether or not it runs. */
   usedImages(): Promise<ReadonlySet<string>>;
-  /** The folder of the machine that images are kept in; undefined where none are. */
+  /** Folder of the machine with the images; undefined without one. */
   imageFolder(): Promise<string | undefined>;
   removeImage(ref: string): Promise<void>;
 }

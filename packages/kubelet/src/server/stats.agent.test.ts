@@ -11,7 +11,7 @@ describe("what a node says of its use", () => {
   let cluster: TestCluster;
   let node: Kubelet;
   let uid = "";
-  /** Seconds of CPU time that the containers have used. */
+  /** CPU time of the containers in seconds. */
   let used = 3;
   before(async () => {
     cluster = await testCluster();
@@ -20,7 +20,7 @@ describe("what a node says of its use", () => {
     node = await cluster.node("n1", {
       runtime: (surroundings): NodeRuntime => {
         const made = hostRuntime({ images: [] })(surroundings);
-        // As runtimes with cgroups answer it.
+        // As runtimes with cgroups do.
         made.service.listContainerStats = async () =>
           (await made.service.listContainers()).map(({ id }) => ({
             containerId: id,

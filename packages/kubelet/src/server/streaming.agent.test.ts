@@ -42,7 +42,7 @@ describe("exec, attach and port-forward at the node's endpoints", () => {
               "-e",
               'require("net").createServer((s)=>s.end("page")).listen(0,"127.0.0.1",function(){console.log(this.address().port)})',
             ],
-            // It may lie in a folder of which containers have their own, such as /tmp.
+            // It may lie in a folder that containers have of their own, such as /tmp.
             volumeMounts: [{ name: "node", mountPath: process.execPath }],
           },
           { name: "over", command: ["true"] },

@@ -12,7 +12,7 @@ import { fastClock } from "../testing/fast-clock.ts";
 import { ServiceAgent } from "./agent.ts";
 import type { LedServices, ServiceNetwork } from "./network.ts";
 
-/** What was written last, by agents of which one works at a time. */
+/** Last written rules, by agents of which one leads. */
 class TestNetwork implements ServiceNetwork {
   readonly gateway = "127.0.0.1";
   written: LedServices = { routes: [] };

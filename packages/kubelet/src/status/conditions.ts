@@ -4,7 +4,7 @@ import { timeText } from "@dray/client";
 import { shortened } from "../base/text.ts";
 import type { StatusInput } from "./status-input.ts";
 
-/** Says that all containers of a pod are restarted (KEP-5532). */
+/** Condition while all containers of a pod are restarted (KEP-5532). */
 export const restartingCondition = "AllContainersRestarting";
 
 /** Types of conditions that the agent writes. */
@@ -30,7 +30,7 @@ function restartConditions({ pod, restarting }: StatusInput, phase: string): Pod
   return [{ type, status: "True", reason: "RestartAllContainersStarted", message }];
 }
 
-/** Upstream: pkg/kubelet/status/status_manager.go, mergePodStatus: it comes with the terminal phase. */
+/** Set with the terminal phase. Upstream: pkg/kubelet/status/status_manager.go, mergePodStatus. */
 function disruptionConditions({ failure, ended }: StatusInput): PodCondition[] {
   if (!ended || failure?.isDisruption !== true) return [];
   const message = shortened(failure.message);

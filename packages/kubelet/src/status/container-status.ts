@@ -15,7 +15,7 @@ const resetText = {
 
 const resetState: ContainerState = { terminated: { ...resetText, exitCode: 137 } };
 
-/** True for a container that was removed to be restarted, and has not been started since. */
+/** True for a container that was removed to be restarted, and was not started since. */
 export function wasReset({ state }: ContainerStatus): boolean {
   return state?.waiting?.reason === resetText.reason;
 }
@@ -65,7 +65,7 @@ export function containerStatus(
       lastState: resetState,
     };
   if (latest === undefined) {
-    // What an earlier agent reported stands where the runtime has forgotten the container.
+    // The last report stands if the runtime no longer has the container.
     if (old?.state?.terminated !== undefined && (input.ending || input.ended))
       return { ...old, ready: false, started: false };
     return {
@@ -100,8 +100,8 @@ export function containerStatus(
 }
 
 /**
- * The health of the devices that the container has been given. Of a pod that has ended the last report stands: its
- * claims are unprepared by then.
+ * Health of the devices of a container. For a pod that has ended the last report stands, since its claims are
+ * unprepared.
  *
  * Upstream: pkg/kubelet/kubelet_pods.go, generateAPIPodStatus.
  */
@@ -122,7 +122,7 @@ function userStatus({ user }: Container): Pick<ContainerStatus, "user"> {
 }
 
 /**
- * What a container was given and what it has; ephemeral containers are given nothing.
+ * Allocated and actual resources of a container; ephemeral containers have none.
  *
  * Upstream: pkg/kubelet/kubelet_pods.go, convertContainerStatusResources.
  */
@@ -141,7 +141,7 @@ function resourceStatus(
   };
 }
 
-/** What stands for the container before this one if that was removed to be restarted. */
+/** `lastState` of a container whose predecessor was removed to be restarted. */
 function stateBeforeReset(
   { config: { name, attempt } }: Container,
   { nextAttempts }: StatusInput,
@@ -152,10 +152,12 @@ function stateBeforeReset(
   return attempt > 0 && (reported || nextAttempts.get(name) === attempt) ? resetState : {};
 }
 
-/** All termination messages of a pod together have so many bytes. Upstream: MaxPodTerminationMessageLogLength. */
+/**
+ * Maximum size of all termination messages of a pod in bytes. Upstream: MaxPodTerminationMessageLogLength.
+ */
 const maxTerminationMessages = 12 * 1024;
 
-/** The state with texts that the API server accepts: they come from drivers, containers and the system. */
+/** Limits texts to what the API server accepts, since they come from drivers, containers and the system. */
 function bounded({ waiting, terminated, ...state }: ContainerState, { spec }: Pod): ContainerState {
   const limit = Math.floor(
     maxTerminationMessages / (spec.containers.length + (spec.initContainers ?? []).length),

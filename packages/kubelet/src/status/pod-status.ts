@@ -8,7 +8,7 @@ import { podConditions } from "./conditions.ts";
 import { allocatedResources, containerStatus, succeeded } from "./container-status.ts";
 import type { StatusInput } from "./status-input.ts";
 
-/** The status of a pod as the agent reports it. Fields that others own (claims, nominated node) are not in it. */
+/** Generates the status of a pod, without fields of other components (claims, nominated node). */
 export function podStatus(input: StatusInput): PodStatus {
   const { pod, podIP, nodeAddress } = input;
   const before = pod.status;
@@ -25,7 +25,7 @@ export function podStatus(input: StatusInput): PodStatus {
   const initStatuses = initContainers.map((spec) =>
     containerStatus(spec, input, "PodInitializing", before?.initContainerStatuses),
   );
-  // Whether the sandbox is there or not. Upstream: pkg/kubelet/kubelet_pods.go, convertToAPIContainerStatuses.
+  // With or without a sandbox. Upstream: pkg/kubelet/kubelet_pods.go, convertToAPIContainerStatuses.
   const waitsFor = initContainers.length > 0 ? "PodInitializing" : "ContainerCreating";
   const statuses = pod.spec.containers.map((spec) => ({
     ...containerStatus(spec, input, waitsFor, before?.containerStatuses),
@@ -50,7 +50,7 @@ export function podStatus(input: StatusInput): PodStatus {
       : {
           ephemeralContainerStatuses: (pod.spec.ephemeralContainers ?? []).map((spec) => {
             const old = before?.ephemeralContainerStatuses;
-            // Nobody asks whether one is ready or has started.
+            // Neither readiness nor start applies to ephemeral containers.
             const { started: _, ...status } = containerStatus(spec, input, waitsFor, old);
             return { ...status, ready: false };
           }),
@@ -59,8 +59,9 @@ export function podStatus(input: StatusInput): PodStatus {
 }
 
 /**
- * Why the pod has failed; not before the phase is terminal (upstream: pkg/kubelet/status/status_manager.go,
- * mergePodStatus). What an earlier agent has reported of it stays.
+ * Reason of a failed pod, once its phase is terminal; the report of an earlier agent stands.
+ *
+ * Upstream: pkg/kubelet/status/status_manager.go, mergePodStatus.
  */
 function reasonOf({ pod, failure, ended }: StatusInput): Pick<PodStatus, "reason" | "message"> {
   if (!ended) return {};
@@ -71,7 +72,8 @@ function reasonOf({ pod, failure, ended }: StatusInput): Pick<PodStatus, "reason
 }
 
 /**
- * The status of a pod that its node did not admit: nothing but the refusal.
+ * Status of a pod that its node did not admit: only the refusal.
+ *
  * Upstream: pkg/kubelet/kubelet.go, rejectPod.
  */
 export function rejectedStatus(
@@ -89,7 +91,10 @@ export function rejectedStatus(
   };
 }
 
-/** A terminal phase is told only when everything has ended and claims are unprepared: others build on it. */
+/**
+ * A terminal phase is reported only when all containers have ended and claims are unprepared, since others
+ * rely on that.
+ */
 function podPhase(input: StatusInput, initDone: boolean): string {
   const { pod, failure, containers, ended } = input;
   const latest = pod.spec.containers.map(({ name }) => containers.get(name)?.[0]);
@@ -98,7 +103,7 @@ function podPhase(input: StatusInput, initDone: boolean): string {
     const good = latest.every((container) => container !== undefined && succeeded(container));
     return failure === undefined && good ? "Succeeded" : "Failed";
   }
-  // One that waits to be started for the first time: pending unless another has been.
+  // A pod is pending until its first container has started.
   const begun =
     latest.some((container) => container !== undefined && container.state !== "created") ||
     pod.spec.containers.some(({ name }) => input.nextAttempts.has(name));

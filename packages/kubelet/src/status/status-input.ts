@@ -4,39 +4,39 @@ import type { PodResize } from "../resources/resize.ts";
 import type { Container } from "../runtime/service.ts";
 import type { PodEnd } from "../types/pod-end.ts";
 
-/** What a status is made from: the pod, what the runtime has of it, and what the agent knows beside. */
+/** Input of a status: the pod, its containers, and the state of the agent. */
 export interface StatusInput {
   readonly pod: Pod;
   readonly now: number;
-  /** What the ids of containers begin with: `host`. */
+  /** Prefix of container IDs: `host`. */
   readonly runtimeName: string;
   readonly nodeAddress: string;
-  /** The runtime can make mounts read-only with all that is below them. */
+  /** The runtime supports mounts that are read-only recursively. */
   readonly recursiveReadOnly: boolean;
-  /** Absent before there is a sandbox. */
+  /** Absent without a sandbox. */
   readonly podIP: string | undefined;
   readonly sandboxReady: boolean;
-  /** All containers of the pod, by name, the latest first. */
+  /** All containers of the pod by name, latest first. */
   readonly containers: ReadonlyMap<string, readonly Container[]>;
-  /** Why containers wait that do not run. */
+  /** Why containers do not run, by name. */
   readonly waiting: ReadonlyMap<string, { readonly reason: string; readonly message?: string }>;
   /** By container id. */
   readonly started: (container: Container) => boolean;
   readonly ready: (container: Container) => boolean;
-  /** The health of the devices of a container that is no init container, as `allocatedResourcesStatus` has it. */
+  /** Health of the devices of a main container, for `allocatedResourcesStatus`. */
   readonly allocatedResources: (container: ContainerSpec) => readonly ResourceStatus[];
-  /** With which resources containers run, and what is said of a change; without it they run with those of the pod. */
+  /** Actual resources of containers, and conditions of a resize; without it, those of the pod. */
   readonly resize?: Pick<PodResize, "actual" | "conditions">;
-  /** What the pod as a whole has; absent where that is not reported. */
+  /** Resources of the pod as a whole; absent if they are not reported. */
   readonly whole?: WholePod;
-  /** All containers are stopped and removed, to be started anew. */
+  /** All containers are being removed, to be started anew. */
   readonly restarting: boolean;
-  /** By name, of containers that were removed to be restarted: which attempt the next one is. */
+  /** Attempt of the next container by name, after a removal for a restart. */
   readonly nextAttempts: ReadonlyMap<string, number>;
-  /** Set by the agent when it ended the pod: DeadlineExceeded, OutOfcpu, ... */
+  /** Why the agent ended the pod: DeadlineExceeded, OutOfcpu, ... */
   readonly failure: PodEnd | undefined;
-  /** No container of the pod will be started any more. */
+  /** No container of the pod will be started. */
   readonly ending: boolean;
-  /** Nothing of the pod runs any more and everything is cleaned up. */
+  /** No container runs, and everything is cleaned up. */
   readonly ended: boolean;
 }

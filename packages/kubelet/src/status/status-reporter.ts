@@ -3,14 +3,14 @@ import { type ContainerState, type ContainerStatus, Pod, type PodStatus } from "
 import type { Client, Log } from "@dray/client";
 import { ownConditions } from "./conditions.ts";
 
-/** Writes the status of one pod whenever it differs from what was written last. */
+/** Writes the status of one pod when it has changed. */
 export class StatusReporter {
   readonly #client: Client;
   readonly #log: Log;
   #reported: string | undefined;
-  /** Of the object that it was written to: a mirror may be made anew. */
+  /** UID of the written object: a mirror may be created anew. */
   #uid: string | undefined;
-  /** What was last logged about a refusal. */
+  /** Last refusal that was logged. */
   #refusal: string | undefined;
 
   constructor(client: Client, log: Log) {
@@ -18,14 +18,14 @@ export class StatusReporter {
     this.#log = log;
   }
 
-  /** True once a status was made here, whether or not it had to be written. */
+  /** True once a status was generated here, written or not. */
   get begun(): boolean {
     return this.#reported !== undefined;
   }
 
   /**
-   * Rejects if the API server cannot be reached or is in trouble. A status that it refuses for its size or content is
-   * written with less in it, and given up if that is refused, too: a pod must not stay because of a text.
+   * Rejects if the API server is unavailable. A status that it refuses for its size or content is reduced,
+   * and omitted if that is refused too, so that no text keeps a pod from ending.
    */
   async report(pod: Pod, status: PodStatus): Promise<void> {
     const text = encodeJSON(comparable(status));
@@ -39,7 +39,7 @@ export class StatusReporter {
         this.#reported = text;
         return;
       } catch (error) {
-        // Another pod has the name, or none: the informer will say so.
+        // Another pod has the name, or it is gone: the informer will report it.
         if (StatusError.is(error, "NotFound") || StatusError.is(error, "Conflict")) return;
         if (!StatusError.is(error, "RequestEntityTooLarge") && !StatusError.is(error, "Invalid")) throw error;
         this.#refused(pod, error);
@@ -69,7 +69,7 @@ export class StatusReporter {
   }
 }
 
-/** What is tried, one after the other: all, all without texts, the phase with its conditions. */
+/** Reductions in order: none, without texts, the phase with its conditions. */
 const reductions: readonly ((status: PodStatus) => PodStatus)[] = [
   (status) => status,
   withoutTexts,
@@ -120,12 +120,12 @@ function withoutText(state: ContainerState): ContainerState {
   };
 }
 
-/** The parts of a status that the agent writes. */
+/** Fields of a status that the agent writes. */
 function pick(status: PodStatus, like: PodStatus): PodStatus {
   return Object.fromEntries(Object.entries(status).filter(([key]) => Object.hasOwn(like, key))) as PodStatus;
 }
 
-/** In one order, whatever order the server keeps, and without the null that it writes for times that are not set. */
+/** Normalizes the order of keys, and the null that the server writes for unset times. */
 function comparable(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(comparable);
   if (typeof value !== "object" || value === null) return value;
@@ -137,7 +137,7 @@ function comparable(value: unknown): unknown {
   );
 }
 
-/** Amounts that are not there any more would stay; where nothing is, the server drops what replaces it. */
+/** Removes amounts that are gone; where there were none, the server drops the directive. */
 function wholePod(old: PodStatus, status: PodStatus): object {
   const fields = (["resources", "allocatedResources"] as const).filter(
     (name) => old[name] !== undefined && status[name] !== undefined,
@@ -145,7 +145,7 @@ function wholePod(old: PodStatus, status: PodStatus): object {
   return Object.fromEntries(fields.map((name) => [name, { $patch: "replace", ...status[name] }]));
 }
 
-/** What a strategic merge would otherwise leave of the old status is taken away by name. */
+/** Removes explicitly what a strategic merge would keep of the old status. */
 function patchOf(pod: Pod, status: PodStatus): object {
   const old = pod.status ?? {};
   const { conditions = [] } = status;

@@ -1,11 +1,11 @@
 import { generateKeyPair, type KeyObject, sign } from "node:crypto";
 import { promisify } from "node:util";
 
-/** A key of a pod, with the proof that the node holds it. */
+/** A key of a pod, with the proof that the node has it. */
 export interface CertificateKey {
   /** PKCS#8, PEM. */
   readonly privateKey: string;
-  /** `spec.stubPKCS10Request`: a PKCS#10 request that names nobody, signed by the key; DER in base64. */
+  /** `spec.stubPKCS10Request`: a PKCS#10 request without a subject, signed by the key; DER in base64. */
   readonly stubRequest: string;
 }
 
@@ -15,7 +15,7 @@ interface KeyType {
   make(): Promise<{ readonly privateKey: KeyObject; readonly publicKey: KeyObject }>;
   /** AlgorithmIdentifier of its signatures, DER in hexadecimal (RFC 4055, RFC 5758, RFC 8410). */
   readonly algorithm: string;
-  /** Null where the algorithm has its own. */
+  /** Null for algorithms with a digest of their own. */
   readonly digest: string | null;
 }
 
@@ -30,7 +30,10 @@ const ecdsa = (namedCurve: string, bits: 256 | 384 | 512): KeyType => ({
   digest: `sha${bits}`,
 });
 
-/** Upstream: pkg/kubelet/podcertificate/podcertificatemanager.go, generateKeyAndProof; digests as Go's crypto/x509. */
+/**
+ * Upstream: pkg/kubelet/podcertificate/podcertificatemanager.go, generateKeyAndProof; digests as Go's
+ * crypto/x509.
+ */
 const keyTypes = new Map<string, KeyType>([
   ["RSA3072", rsa(3072)],
   ["RSA4096", rsa(4096)],
@@ -40,7 +43,7 @@ const keyTypes = new Map<string, KeyType>([
   ["ED25519", { make: () => generate("ed25519"), algorithm: "300506032b6570", digest: null }],
 ]);
 
-/** Makes a key of a `keyType` of podCertificate sources (KEP-4317). Rejects for a type that is unknown. */
+/** Makes a key of a `keyType` of podCertificate sources (KEP-4317). Rejects for an unknown type. */
 export async function makeCertificateKey(keyType: string): Promise<CertificateKey> {
   const type = keyTypes.get(keyType);
   if (type === undefined)
@@ -65,7 +68,7 @@ export async function makeCertificateKey(keyType: string): Promise<CertificateKe
 
 const sequence = (...items: readonly Buffer[]): Buffer => der(0x30, ...items);
 
-/** A value of DER of less than 64 KiB. */
+/** A DER value of less than 64 KiB. */
 function der(tag: number, ...content: readonly Buffer[]): Buffer {
   const body = Buffer.concat(content);
   const { length } = body;

@@ -1,11 +1,11 @@
 import { pemBlocks, pemContent } from "@dray/api/pem";
 
-/** The blocks of a text in PEM as certificates, without headers and what stands between them. */
+/** Certificates in a PEM text, without headers and text between them. */
 export function certificatesIn(text: string): string[] {
   return [...pemBlocks(text)].flatMap((block) => {
     const content = pemContent(block);
     if (content === undefined) return [];
-    // Encoded anew: two texts of the same bytes may differ in bits that do not count.
+    // Re-encoded: two texts of the same bytes may differ in unused bits.
     const lines =
       Buffer.from(content, "base64")
         .toString("base64")

@@ -5,16 +5,17 @@ import type { Client } from "@dray/client";
 import type { NodePaths } from "../base/paths.ts";
 import { hostPathPlace } from "./host-path.ts";
 
-/** Where the volume of a claim lies. */
+/** Location of a claim's volume. */
 export interface ClaimPlace {
   readonly place: string;
-  /** The node owns it, so that `fsGroup` counts (not so of host paths). */
+  /** The node owns it, so that `fsGroup` applies (not to host paths). */
   readonly managed: boolean;
 }
 
 /**
- * Volumes of this provisioner are for containers of any user. Upstream: rancher/local-path-provisioner,
- * deploy/local-path-storage.yaml, the script `setup`.
+ * Volumes of this provisioner are writable for containers of any user.
+ *
+ * Upstream: rancher/local-path-provisioner, deploy/local-path-storage.yaml, the script `setup`.
  */
 const localPathProvisioner = "rancher.io/local-path";
 const provisionedBy = "pv.kubernetes.io/provisioned-by";
@@ -25,7 +26,7 @@ export interface ClaimVolumesContext {
   node(): Node;
 }
 
-/** Pods name a claim, or have one of their own, whose name follows from theirs. */
+/** A pod names a claim, or has an ephemeral one, named after the pod and the volume. */
 export function claimNameOf(
   pod: Pod,
   { name, persistentVolumeClaim, ephemeral }: Volume,
@@ -35,11 +36,11 @@ export function claimNameOf(
 }
 
 /**
- * The place on the machine of the volume that a pod's claim is bound to: of type hostPath or local. Rejects with an Error
- * that says what is wrong with the claim or its volume.
+ * Returns the path on the machine of the volume of a pod's claim, of type hostPath or local. Rejects with an
+ * Error that says what is wrong with the claim or its volume.
  *
- * Upstream: pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go, createVolumeSpec, getPVCExtractPV,
- * getPVSpec; pkg/volume/util/operationexecutor/operation_generator.go, checkNodeAffinity.
+ * Upstream: pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go, createVolumeSpec,
+ * getPVCExtractPV, getPVSpec; pkg/volume/util/operationexecutor/operation_generator.go, checkNodeAffinity.
  */
 export async function claimPlace(
   pod: Pod,

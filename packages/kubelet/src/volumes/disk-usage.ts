@@ -2,12 +2,12 @@ import type { BigIntStats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
-/** The bytes that a folder takes on disk. As du(1). */
+/** Size of a folder on disk in bytes, as du(1). */
 export async function diskUsage(path: string): Promise<bigint> {
   return (await treeUsage(path)).bytes;
 }
 
-/** What a folder takes on disk, each file counted once; what vanishes meanwhile is left out. */
+/** Size of a folder on disk, counting each file once; ignores files that are removed meanwhile. */
 export async function treeUsage(path: string): Promise<{ bytes: bigint; inodes: bigint }> {
   const seen = new Set<string>();
   let [bytes, inodes] = [0n, 0n];

@@ -5,15 +5,15 @@ import { makeFolderSync } from "@dray/files";
 import { isMountPoint, mountTmpfs } from "../base/unmount.ts";
 
 export interface MadeEmptyDir {
-  /** It was not there before. */
+  /** It did not exist before. */
   readonly made: boolean;
-  /** What is not as the pod wants it. */
+  /** Names a request of the pod that is not met. */
   readonly warning?: string;
 }
 
 /**
- * Makes an empty directory, or mounts one in memory that was lost. One in memory holds what its `sizeLimit` says, at most
- * `maxMemory` bytes; where nothing can be mounted it lies on disk. Throws an Error for a medium that the node lacks.
+ * Makes an empty directory, or mounts a lost one in memory. One in memory has its `sizeLimit`, at most
+ * `maxMemory` bytes; if nothing can be mounted it is on disk. Throws an Error for an unsupported medium.
  *
  * Upstream: pkg/volume/emptydir/empty_dir.go, SetUpAt, calculateEmptyDirMemorySize.
  */
@@ -39,7 +39,7 @@ export function makeEmptyDir(
   } catch (error) {
     return { made: !there, warning: `medium Memory is on disk: ${(error as Error).message}` };
   }
-  // Without a mode it has that of every tmpfs, with the sticky bit, as upstream leaves it.
+  // The default mode is that of tmpfs, with the sticky bit, as upstream leaves it.
   if (mode !== undefined) chmodSync(path, mode);
   return { made: true };
 }

@@ -22,7 +22,7 @@ export function fsGroupOf({ spec }: Pod): number | undefined {
 }
 
 /**
- * The user that all containers of the pod run as, who then owns its tokens; undefined where they differ.
+ * The user of all containers of the pod, who owns its tokens; undefined if they differ.
  *
  * Upstream: pkg/volume/util/util.go, FsUserFrom.
  */
@@ -36,8 +36,8 @@ export function fsUserOf({ spec }: Pod): number | undefined {
 }
 
 /**
- * True if containers of the pod run as the user that the runtime substitutes for root of an image. Root itself, if another
- * container asks for it, may have been left without the right to read files of others.
+ * True if containers of the pod run as the user that the runtime substitutes for root of an image. Root
+ * itself, if another container requests it, may lack the right to read files of others.
  */
 export function takesUserOfRuntime({ spec }: Pod): boolean {
   const all = [...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])];
@@ -49,15 +49,15 @@ export function takesUserOfRuntime({ spec }: Pod): boolean {
 
 export interface Ownership {
   readonly group: number;
-  /** The pod only reads it. */
+  /** The pod mounts it read-only. */
   readonly readOnly: boolean;
-  /** Nothing is done where the folder itself is already as it should be (`fsGroupChangePolicy: OnRootMismatch`). */
+  /** Skips a folder that is already as it should be (`fsGroupChangePolicy: OnRootMismatch`). */
   readonly onRootMismatch: boolean;
 }
 
 /**
- * Gives all in a volume to a group, which may read it, and write it unless it is read-only; what is made in it later is
- * the group's, too. Links are not followed, whatever is exchanged meanwhile. Throws the system's error.
+ * Gives a volume to a group, which may read it, and write it unless it is read-only; new files inherit the
+ * group. Does not follow links, even if they are exchanged meanwhile. Throws the system's error.
  *
  * Upstream: pkg/volume/volume_linux.go, ChangePermissions.
  */
@@ -81,7 +81,7 @@ function change(path: string, stat: Stats, group: number, bits: number): void {
   try {
     const opened = fstatSync(file);
     const isFolder = opened.isDirectory();
-    // By its number a folder stays the same, whatever takes its place.
+    // A path by file descriptor stays the same folder, whatever replaces it.
     const here = process.platform === "linux" ? `/proc/self/fd/${file}` : path;
     if (isFolder)
       for (const name of readdirSync(here)) {

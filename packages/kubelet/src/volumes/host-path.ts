@@ -15,8 +15,8 @@ const typeNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * The place on the machine of a host path, made if its type says so and it is the node's own; a folder gets `mode` then.
- * Throws an Error where something else is there.
+ * Path of a host path on the machine, created if its type requires it and it is the node's own; a folder gets
+ * `mode` then. Throws an Error if it has another type.
  *
  * Upstream: pkg/volume/hostpath/host_path.go, checkTypeInternal.
  */
@@ -29,7 +29,7 @@ export function hostPathPlace(
   const own = paths.contains(place);
   const stat = statSync(place, { throwIfNoEntry: false });
   if (stat === undefined) {
-    // Nothing is created on the machine outside the node's root; `onMachine` chose the root for what is missing.
+    // Nothing is created on the machine outside the node's root, to which `onMachine` maps missing paths.
     if (!own || !["", "DirectoryOrCreate", "FileOrCreate"].includes(type))
       throw new Error(`hostPath type check failed: ${path} is not ${typeNames[type] ?? "there"}`);
     if (type === "FileOrCreate") {

@@ -6,11 +6,11 @@ import { ConfigMap, Pod, type PodSpec, ServiceAccount } from "@dray/api/core/v1"
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
 import { writeFiles } from "./volume-files.ts";
 
-/** Pods that try to read, or to change, what is not theirs. */
+/** Pods that try to read or change files of others. */
 for (const isolation of ["auto", "plain"] as const)
   describe(`a pod that leads out of what it has, with isolation ${isolation}`, () => {
     let cluster: TestCluster;
-    /** Of the machine: no pod names it in a way that it may. */
+    /** A folder of the machine that no pod may reach. */
     let outside = "";
     before(async () => {
       cluster = await testCluster();

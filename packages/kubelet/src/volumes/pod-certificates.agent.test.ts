@@ -14,7 +14,7 @@ import { eventually } from "../testing/eventually.ts";
 import { freePorts } from "../testing/free-ports.ts";
 import { skipClock } from "../testing/skip-clock.ts";
 
-/** Signs on its own; what is for others is decided in the tests. */
+/** Signs automatically; requests to other signers are decided in the tests. */
 const signerName = "example.com/automatic";
 const manual = "example.com/manual";
 const minute = 60_000;
@@ -55,7 +55,7 @@ describe("certificates in volumes", () => {
   const condition = (type: string, reason: string, message: string) => ({
     conditions: [{ type, status: "True", reason, message, lastTransitionTime: seconds(Date.now()) }],
   });
-  /** Signs a certificate of an hour, which is to be refreshed after 15 minutes. */
+  /** Signs a certificate of an hour, which is refreshed after 15 minutes. */
   function issue(request: PodCertificateRequest): Promise<unknown> {
     const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${request.spec.stubPKCS10Request}\n-----END CERTIFICATE REQUEST-----\n`;
     const certificate = signCertificateRequest(authority, Buffer.from(pem).toString("base64"), {
@@ -66,7 +66,7 @@ describe("certificates in volumes", () => {
     const { validFromDate: from, validToDate: to } = new X509Certificate(certificate);
     return setStatus(request, {
       ...condition("Issued", "Issued", ""),
-      // What stands between the certificates is not for pods.
+      // Text between the certificates is removed for pods.
       certificateChain: `of the pod\n${certificate}of its signer\n${authority.certificate}`,
       notBefore: seconds(from.getTime()),
       notAfter: seconds(to.getTime()),
@@ -160,7 +160,7 @@ describe("certificates in volumes", () => {
       assert.equal(read(pod, `${keyType}/bundle.pem`), key + chain);
       assert.equal(statSync(file(pod, `${keyType}/key.pem`)).mode & 0o777, 0o444);
     }
-    // A signer that takes no time is nothing that a pod fails by.
+    // A fast signer causes no failure of a pod.
     assert.deepEqual(
       (await events("all-types")).filter((event) => event.startsWith("FailedMount")),
       [],
@@ -281,9 +281,9 @@ describe("certificates in volumes", () => {
     await issue(first);
     await runs("refreshed");
     const bundle = read(pod, "bundle");
-    // It is valid since a minute ago: after 15 minutes, and half of the 5 of jitter.
+    // Valid since a minute ago: after 15 minutes, and half of the 5 of jitter.
     clock.skip(16 * minute);
-    // As long as a request takes many times over.
+    // Several times as long as a request takes.
     await new Promise((resolve) => setTimeout(resolve, 200));
     assert.equal((await requestsOf(pod)).length, 1);
     clock.skip(minute);
@@ -293,7 +293,7 @@ describe("certificates in volumes", () => {
       return newer;
     });
     assert.notEqual(second.spec.stubPKCS10Request, first.spec.stubPKCS10Request);
-    // The pod has the old one meanwhile, and is told when it gets old.
+    // The pod keeps the old one, and an event reports when it gets old.
     assert.equal(read(pod, "bundle"), bundle);
     clock.skip(11 * minute);
     await tells("refreshed", "CertificateOverdueForRefresh: PodCertificate refresh overdue");

@@ -24,12 +24,12 @@ export interface PodCertificatesOptions {
   readonly features: Features;
   readonly nodeName: string;
   node(): Node;
-  /** Undefined for one that the node no longer has. */
+  /** Undefined for a pod that the node no longer has. */
   pod(uid: string): Pod | undefined;
   random(): number;
   /** Ends the watch. */
   readonly signal: AbortSignal;
-  /** A request for a certificate of the pod was decided: its volumes are out of date. */
+  /** Called when a request of the pod was decided: its volumes are outdated. */
   changed(podUid: string): void;
 }
 
@@ -44,7 +44,7 @@ export class NotIssuedError extends Error {
   override readonly name = "NotIssuedError";
 }
 
-/** A certificate that the pod has. Times in milliseconds since the epoch. */
+/** An issued certificate. Times in milliseconds since the epoch. */
 interface Issued extends Credentials {
   /** With jitter. */
   readonly beginRefreshAt: number;
@@ -57,15 +57,15 @@ interface Source {
   issued?: Issued | undefined;
   /** The pending request of the signer. */
   pending?: { readonly privateKey: string; readonly request: PodCertificateRequest } | undefined;
-  /** The signer said no, for good. */
+  /** Final refusal of the signer. */
   refusal?: { readonly type: "Denied" | "Failed"; readonly text: string };
   /** Why there is no request. */
   problem?: string | undefined;
-  /** The reasons of events about `issued`. */
-  readonly told: Set<string>;
+  /** Reasons of events about `issued`. */
+  readonly reported: Set<string>;
 }
 
-/** Upstream: pkg/kubelet/podcertificate, jitterDuration: so that certificates of many pods are not refreshed at once. */
+/** Spreads refreshes of many pods. Upstream: pkg/kubelet/podcertificate, jitterDuration. */
 const maxJitter = 5 * 60_000;
 /** Upstream: refreshOverdueDuration. */
 const overdueAfter = 10 * 60_000;
@@ -74,8 +74,8 @@ const firstRetryDelay = 1000;
 const metric = "kubelet_podcertificate_states";
 
 /**
- * The certificates of pods (KEP-4317): makes the key of each `podCertificate` source, asks its signer for a certificate
- * with a PodCertificateRequest, and asks again when the signer says that it is time. Nothing is kept over restarts of
+ * Certificates of pods (KEP-4317): makes the key of each `podCertificate` source, requests a certificate of
+ * its signer with a PodCertificateRequest, and refreshes it when it is due. Nothing is kept over restarts of
  * the agent, as upstream. PodCertificateRequests are watched from the first one on.
  *
  * Upstream: pkg/kubelet/podcertificate
@@ -83,7 +83,7 @@ const metric = "kubelet_podcertificate_states";
 export class PodCertificates {
   readonly #options: PodCertificatesOptions;
   readonly #sources = new Map<string, Source>();
-  /** The sources that wait for a request, by its UID. */
+  /** Sources with a pending request, by its UID. */
   readonly #waiting = new Map<string, string>();
   readonly #queue: WorkQueue;
   #informer: Informer<PodCertificateRequest> | undefined;
@@ -101,14 +101,14 @@ export class PodCertificates {
     });
   }
 
-  /** Has certificates issued for all sources of the pod, and refreshed until it is forgotten. */
+  /** Requests certificates for all sources of the pod, and refreshes them until `forget`. */
   track({ metadata: { uid }, spec }: Pod): void {
     if (!this.#options.features.enabled("PodCertificateRequest")) return;
     for (const { name, projected } of spec.volumes ?? [])
       for (const [index, { podCertificate }] of (projected?.sources ?? []).entries()) {
         const key = keyOf(uid, name, index);
         if (podCertificate === undefined || this.#sources.has(key)) continue;
-        this.#sources.set(key, { podUid: uid, projection: podCertificate, told: new Set() });
+        this.#sources.set(key, { podUid: uid, projection: podCertificate, reported: new Set() });
         this.#queue.add(key);
       }
   }
@@ -122,8 +122,8 @@ export class PodCertificates {
   }
 
   /**
-   * The key and certificate of a source of a pod that is tracked. Throws `NotIssuedError` while its signer has not
-   * decided, and an error with the signer's reason once it has refused.
+   * Returns the key and certificate of a source of a tracked pod. Throws `NotIssuedError` while its signer
+   * has not decided, and an error with the signer's reason after a refusal.
    */
   credentials(podUid: string, volume: string, index: number): Credentials {
     const source = this.#sources.get(keyOf(podUid, volume, index));
@@ -142,7 +142,10 @@ export class PodCertificates {
     throw new NotIssuedError(`credential bundle is not issued yet${waitsFor}`);
   }
 
-  /** In the text format of Prometheus. Upstream: pkg/kubelet/metrics/collectors/podcertificate_metrics.go. */
+  /**
+   * Metrics in the text format of Prometheus. Upstream:
+   * pkg/kubelet/metrics/collectors/podcertificate_metrics.go.
+   */
   metrics(): string {
     const counts = new Map<string, number>();
     for (const source of this.#sources.values()) {
@@ -167,7 +170,7 @@ export class PodCertificates {
     const pod = this.#options.pod(source.podUid);
     if (pod === undefined || isPodTerminal(pod)) return;
     if (source.pending !== undefined) await this.#look(source, pod);
-    this.#tellLateness(source, pod);
+    this.#reportLateness(source, pod);
     const { issued, pending } = source;
     const now = this.#options.clock.now();
     const due = pending === undefined && (issued === undefined || issued.beginRefreshAt <= now);
@@ -175,7 +178,7 @@ export class PodCertificates {
     if (issued !== undefined) this.#comeBack(key, issued);
   }
 
-  /** Reads what the signer has decided. Rejects if somebody has deleted the request: another one follows. */
+  /** Reads the decision of the signer. Rejects if the request was deleted: another one follows. */
   async #look(source: Source, pod: Pod): Promise<void> {
     const { events, random, changed, signal } = this.#options;
     const { pending } = source;
@@ -186,7 +189,7 @@ export class PodCertificates {
     const { namespace, name, uid } = pending.request.metadata;
     const found = informer.get({ namespace, name });
     if (found?.metadata.uid !== uid) {
-      // Upstream cannot tell this from a watch that lags behind, and waits for 10 minutes.
+      // Upstream cannot distinguish this from a watch that lags behind, and waits for 10 minutes.
       this.#settled(source);
       throw new Error(`PodCertificateRequest "${namespace}/${name}" appears to have been deleted`);
     }
@@ -202,7 +205,7 @@ export class PodCertificates {
           beginRefreshAt: timeOf(beginRefreshAt) + random() * maxJitter,
           notAfter: timeOf(notAfter),
         };
-        source.told.clear();
+        source.reported.clear();
       } else if (type === "Denied" || type === "Failed") {
         this.#settled(source);
         const text = `reason=${JSON.stringify(reason)} message=${JSON.stringify(message)}`;
@@ -247,7 +250,7 @@ export class PodCertificates {
       });
       log.debug({ pod: name, signerName, request: request.metadata.name }, "asking for a certificate");
       source.problem = undefined;
-      // The pod may have gone meanwhile; the request goes with it.
+      // The pod may have been removed meanwhile; its request is removed with it.
       if (this.#sources.get(key) !== source) return;
       source.pending = { privateKey, request };
       this.#waiting.set(request.metadata.uid, key);
@@ -255,7 +258,7 @@ export class PodCertificates {
       this.#queue.add(key);
     } catch (error) {
       const problem = `while ${step}: ${(error as Error).message}`;
-      // Said once as the pod's own problem, not each time that it is tried.
+      // Reported once as a problem of the pod, not for each attempt.
       if (source.problem !== problem && source.issued === undefined) this.#options.changed(source.podUid);
       source.problem = problem;
       throw new Error(problem, { cause: error });
@@ -275,18 +278,18 @@ export class PodCertificates {
     void this.#informer.start(signal);
   }
 
-  /** Nothing is waited for any more. */
+  /** Ends the wait for a decision. */
   #settled(source: Source): void {
     if (source.pending !== undefined) this.#waiting.delete(source.pending.request.metadata.uid);
     source.pending = undefined;
   }
 
-  #tellLateness({ issued, told }: Source, pod: Pod): void {
+  #reportLateness({ issued, reported }: Source, pod: Pod): void {
     if (issued === undefined) return;
     const now = this.#options.clock.now();
     const tell = (reason: string, message: string): void => {
-      if (told.has(reason)) return;
-      told.add(reason);
+      if (reported.has(reason)) return;
+      reported.add(reason);
       this.#options.events.event(pod, "Warning", reason, message);
     };
     if (now > issued.beginRefreshAt + overdueAfter)
@@ -294,7 +297,7 @@ export class PodCertificates {
     if (now > issued.notAfter) tell("CertificateExpired", "PodCertificate expired");
   }
 
-  /** When the certificate is to be refreshed, or its lateness to be told. */
+  /** Schedules the refresh of the certificate, or the event about a late one. */
   #comeBack(key: string, { beginRefreshAt, notAfter }: Issued): void {
     const now = this.#options.clock.now();
     for (const time of [beginRefreshAt, beginRefreshAt + overdueAfter + 1, notAfter + 1])

@@ -19,7 +19,7 @@ import { TrustBundles } from "./trust-bundles.ts";
 
 const signerName = "example.com/ca";
 
-/** A client that tells which kinds are followed. */
+/** A client that records which kinds are watched. */
 function spiedOn(client: Client): { readonly client: Client; readonly followed: string[] } {
   const followed: string[] = [];
   const spy: Client = {
@@ -95,7 +95,7 @@ describe("trust bundles in volumes", () => {
       path,
     );
   const read = (pod: Pod, path: string): string => readFileSync(file(pod, path), "utf8");
-  /** The certificates of a file, sorted, after nothing else was found in it. */
+  /** The sorted certificates of a file that contains nothing else. */
   function anchors(text: string): string[] {
     const found = text.match(/-----BEGIN CERTIFICATE-----\n[^-]+-----END CERTIFICATE-----\n/g) ?? [];
     assert.equal(found.join(""), text);
@@ -135,10 +135,10 @@ describe("trust bundles in volumes", () => {
     assert.deepEqual(anchors(read(pod, "0.pem")), [a, b].sort());
     assert.deepEqual(anchors(read(pod, "1.pem")), [a, c].sort());
     assert.deepEqual(anchors(read(pod, "2.pem")), [a, b, c].sort());
-    // No selector selects nothing.
+    // Without a selector nothing is selected.
     for (const path of ["3.pem", "4.pem", "5.pem"]) assert.equal(read(pod, path), "", path);
     assert.equal(statSync(file(pod, "0.pem")).mode & 0o777, 0o644);
-    // One order, so that files do not change without need.
+    // A stable order, so that files do not change without need.
     const another = await create("another", [{ signerName, labelSelector: {} }]);
     await runs("another");
     assert.equal(read(another, "0.pem"), read(pod, "2.pem"));

@@ -11,28 +11,30 @@ export interface TrustBundlesOptions {
   readonly features: Features;
   /** Ends the watch. */
   readonly signal: AbortSignal;
-  /** A bundle has changed: volumes that are made of bundles may be out of date. */
+  /** Called when a bundle has changed: volumes with bundles may be outdated. */
   changed(): void;
 }
 
 interface TrustAnchor {
-  /** Where the anchor stands among others. */
+  /** Position of the anchor among others. */
   readonly rank: string;
   readonly pem: string;
 }
 
-/** Milliseconds that the first use waits for the list of bundles. Upstream: ensureManagerSet. */
+/** Timeout of the first list of bundles in milliseconds. Upstream: ensureManagerSet. */
 const syncTimeout = 10_000;
 
 /**
- * The trust anchors of ClusterTrustBundles for projected volumes (KEP-3257). Bundles are watched from the first use on.
+ * Trust anchors of ClusterTrustBundles for projected volumes (KEP-3257). Bundles are watched from the first
+ * use on.
  *
  * Upstream: pkg/kubelet/clustertrustbundle
  */
 export class TrustBundles {
   readonly #options: TrustBundlesOptions;
   /**
-   * Programs must not rely on an order of trust anchors: it stays while the agent runs, and the next agent has another.
+   * Programs must not rely on an order of trust anchors: it stays while the agent runs, and differs in the
+   * next agent.
    */
   readonly #salt = randomUUID();
   readonly #anchors = new WeakMap<ClusterTrustBundle, readonly TrustAnchor[]>();
@@ -43,8 +45,8 @@ export class TrustBundles {
   }
 
   /**
-   * The certificates that the source selects, PEM, each once and without headers; empty where it selects none and is
-   * optional. Rejects with an error whose message is for the pod.
+   * Certificates that the source selects in PEM, without duplicates and headers; empty if it selects none and
+   * is optional. Rejects with an error for the pod.
    */
   async read({ name, signerName, labelSelector, optional }: ClusterTrustBundleProjection): Promise<string> {
     if (!this.#options.features.enabled("ClusterTrustBundleProjection"))
@@ -71,7 +73,7 @@ export class TrustBundles {
   async #synced(): Promise<Informer<ClusterTrustBundle>> {
     const { client, clock, signal, changed } = this.#options;
     if (this.#informer === undefined) {
-      // A watch of a kind that the server does not serve, or not to this node, would be tried for ever.
+      // A watch of a kind that the server does not serve, or not to this node, would be retried for ever.
       try {
         await client.resource(ClusterTrustBundle).list({ limit: 1 });
       } catch (error) {
@@ -85,10 +87,10 @@ export class TrustBundles {
     if (this.#informer === undefined) {
       const informer = client.informer(ClusterTrustBundle);
       this.#informer = informer;
-      const told = (): void => {
+      const bundlesChanged = (): void => {
         if (informer.synced) changed();
       };
-      informer.handle({ add: told, update: told, delete: told });
+      informer.handle({ add: bundlesChanged, update: bundlesChanged, delete: bundlesChanged });
       void informer.start(signal);
     }
     const informer = this.#informer;

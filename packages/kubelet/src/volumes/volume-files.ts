@@ -19,17 +19,17 @@ import { giveToGroup } from "./fs-group.ts";
 
 /** A file of a volume that the agent fills. */
 export interface VolumeFile {
-  /** Within the volume. */
+  /** Path in the volume. */
   readonly path: string;
   readonly content: Buffer;
   readonly mode: number;
-  /** Who owns it; the agent if absent. */
+  /** Owner; the agent by default. */
   readonly user?: number;
 }
 
 /**
- * Writes files so that readers see all of them change at once: they stand in a folder of their own, to which
- * `..data` points, and the visible names are links through it. With `group` they are readable by that group.
+ * Writes files atomically: they are in a folder of their own, to which `..data` points, and the visible names
+ * are links through it. With `group` they are readable by that group.
  *
  * Upstream: pkg/volume/util/atomic_writer.go.
  */
@@ -41,7 +41,7 @@ export function writeFiles(directory: string, files: readonly VolumeFile[], grou
   if (current !== undefined && same(join(directory, current), files)) return;
   const generation = current === undefined ? 1 : Number(current.replace("..", "")) + 1;
   const next = join(directory, `..${generation}`);
-  // What a killed agent had begun.
+  // Left by a killed agent.
   rmSync(next, { recursive: true, force: true });
   mkdirSync(next, { mode: 0o755 });
   for (const { path, content, mode, user } of files) {
@@ -68,7 +68,7 @@ export function writeFiles(directory: string, files: readonly VolumeFile[], grou
   if (current !== undefined) rmSync(join(directory, current), { recursive: true, force: true });
 }
 
-/** Throws for a path that leads out of the volume, or to what stands behind its names (validatePath of upstream). */
+/** Throws for a path that leaves the volume, or has one of its reserved names. Upstream: validatePath. */
 function checkPath(path: string): void {
   if (normalize(path) !== path || path.startsWith("/") || path.split("/").includes(".."))
     throw new Error(`path ${JSON.stringify(path)} must be relative and must not contain ".."`);
@@ -85,7 +85,7 @@ function same(directory: string, files: readonly VolumeFile[]): boolean {
     files.every(({ path, content }) => {
       const file = join(directory, path);
       const stat = lstatSync(file, { throwIfNoEntry: false });
-      // Without mount name spaces the pod can write here: what it made of a file may be a pipe.
+      // Without mount name spaces the pod can write here, and may have replaced a file by a pipe.
       return stat?.isFile() && stat.size === content.length && readFileSync(file).equals(content);
     })
   );

@@ -17,7 +17,7 @@ import type { VolumesOptions } from "./volumes-options.ts";
 
 interface Token {
   readonly token: string;
-  /** When a new one is due: after 80% of its life, or a day. */
+  /** When a new one is requested: after 80% of its life, or a day. */
   readonly refreshAt: number;
 }
 
@@ -42,7 +42,10 @@ interface SourceObject<T extends ConfigMap | Secret> {
   readonly optional: boolean | undefined;
 }
 
-/** Contents of the volumes of pods that come from the API: objects, tokens, certificates, and fields of the pod. */
+/**
+ * Contents of the volumes of pods that come from the API: objects, tokens, certificates, and fields of the
+ * pod.
+ */
 export class VolumeSources {
   readonly #options: VolumesOptions;
   readonly #tokens = new Map<string, Token>();
@@ -174,14 +177,17 @@ export class VolumeSources {
       this.#tokens.set(key, { token, refreshAt: now + Math.min(life * 0.8, 24 * 3600_000) });
       return token;
     } catch (error) {
-      // A token that is still good is better than none (kubelet's token manager does so too).
+      // An unexpired token is kept, as in upstream's token manager.
       if (known !== undefined) return known.token;
       throw new Error(`failed to fetch token: ${(error as Error).message}`, { cause: error });
     }
   }
 }
 
-/** A file that only the user whom the pod names may read, if it names one. Upstream: pkg/volume/projected/projected.go, collectData. */
+/**
+ * A file that only the user whom the pod names may read, if it names one. Upstream:
+ * pkg/volume/projected/projected.go, collectData.
+ */
 function narrowed(pod: Pod, path: string, content: string, mode: number): VolumeFile {
   const user = fsUserOf(pod);
   const file = { path, content: Buffer.from(content) };

@@ -12,6 +12,6 @@ export interface VolumesOptions {
   readonly trustBundles: Pick<TrustBundles, "read">;
   readonly certificates: Pick<PodCertificates, "track" | "credentials" | "forget">;
   node(): Node;
-  /** As whom containers run whose pod names no user; undefined: as their image says. */
+  /** User of containers whose pod names none; undefined for that of the image. */
   userOfPod(podUid: string): number | undefined;
 }

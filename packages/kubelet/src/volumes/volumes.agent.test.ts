@@ -20,7 +20,7 @@ import { giveToGroup } from "./fs-group.ts";
 
 const isRoot = process.getuid?.() === 0;
 
-/** Whether the machine lets this process mount, as it lets no container that is root in name only. */
+/** Reports whether this process may mount: a container with limited root may not. */
 function canMount(): boolean {
   const folder = mkdtempSync("/tmp/dk-mount-");
   const mounted = isRoot && spawnSync("mount", ["-t", "tmpfs", "tmpfs", folder]).status === 0;
@@ -140,14 +140,14 @@ describe("volumes", () => {
     assert.equal(mode & 0o777, 0o400);
     assert.ok(uid >= 0x7000_0000, `${uid}`);
     await cluster.admin.resource(ConfigMap).patch(ref("closed"), "merge", { data: { key: "second" } });
-    // Config maps are looked at once a minute, and when something else of the pod changes.
+    // Config maps are read once a minute, and when other fields of the pod change.
     await cluster.admin.resource(Pod).patch(ref("reader"), "merge", { metadata: { labels: { a: "2" } } });
     const { status } = await becomes("reader", ended);
     assert.deepEqual(
       status?.containerStatuses?.map(({ user }) => user?.linux?.uid),
       [uid, 4711],
     );
-    // The other's user is none of the pod's own.
+    // The other's user is not one of the pod's.
     assert.deepEqual(
       status?.containerStatuses?.map(({ state }) => state?.terminated?.exitCode),
       [0, 0],
@@ -304,7 +304,7 @@ test("giving a volume to a group follows no link and leaves the mode of others",
   assert.deepEqual(seen("volume/sub"), [77, "2770"]);
   assert.deepEqual(seen("volume/sub/file"), [77, "664"]);
   assert.deepEqual(seen("outside"), [process.getgid?.(), "600"]);
-  // The folder itself is right: nothing below is looked at.
+  // With OnRootMismatch, a matching folder is not descended into.
   writeFileSync(join(volume, "later"), "", { mode: 0o600 });
   const before = statSync(join(volume, "later")).mode;
   giveToGroup(volume, { group: 77, readOnly: false, onRootMismatch: true });

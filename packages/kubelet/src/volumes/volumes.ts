@@ -22,9 +22,9 @@ export class VolumeError extends Error {
 
 /** The volumes of a pod. */
 export interface SetUpVolumes {
-  /** Their places on the machine, by name. */
+  /** Paths on the machine by name. */
   readonly places: ReadonlyMap<string, string>;
-  /** What of them is not as the pod wants it: events of the pod. */
+  /** Events of the pod about volumes that are not as it requests. */
   readonly warnings: readonly VolumeWarning[];
 }
 
@@ -33,7 +33,7 @@ export interface VolumeWarning {
   readonly message: string;
 }
 
-/** When the contents of config maps and secrets are looked at again, in milliseconds. Upstream: `--sync-frequency`. */
+/** Interval in milliseconds at which config maps and secrets are read. Upstream: `--sync-frequency`. */
 const refreshInterval = 60_000;
 
 /** The volumes of pods as folders below the node's kubelet directory. */
@@ -42,7 +42,7 @@ export class Volumes {
   readonly #sources: VolumeSources;
   /** By pod: when its volumes were last set up, and from which labels and annotations. */
   readonly #setUps = new Map<string, { readonly at: number; readonly metadata: string }>();
-  /** Pods that have volumes whose contents are known to have changed. */
+  /** Pods with outdated volumes. */
   readonly #outdated = new Set<string>();
 
   constructor(options: VolumesOptions) {
@@ -50,21 +50,19 @@ export class Volumes {
     this.#sources = new VolumeSources(options);
   }
 
-  /** The directory that holds what a pod has on this node. */
+  /** Folder of a pod on this node. */
   podDirectory(uid: string): string {
     return join(this.#options.paths.pods, uid);
   }
 
-  /**
-   * Makes every volume, or brings it up to date. Rejects with `VolumeError`.
-   */
+  /** Makes or updates every volume. Rejects with `VolumeError`. */
   async setUp(pod: Pod): Promise<SetUpVolumes> {
     const { clock, certificates } = this.#options;
     const { uid } = pod.metadata;
     const places = new Map<string, string>();
     const warnings: VolumeWarning[] = [];
     const outdated = this.#outdated.delete(uid);
-    // All at once: one source must not wait until another has its certificate.
+    // Concurrently: one source must not wait for the certificate of another.
     certificates.track(pod);
     await Promise.all(
       (pod.spec.volumes ?? []).map(async (volume) => {
@@ -90,7 +88,7 @@ export class Volumes {
     this.#outdated.add(uid);
   }
 
-  /** Milliseconds until volumes of the pod are due to be looked at again; undefined where nothing in them changes. */
+  /** Milliseconds until volumes of the pod are due for a refresh; undefined if nothing in them changes. */
   refreshIn(pod: Pod): number | undefined {
     const { uid } = pod.metadata;
     const now = this.#options.clock.now();
@@ -110,7 +108,7 @@ export class Volumes {
     return times.length === 0 ? undefined : Math.max(0, times.reduce((a, b) => Math.min(a, b)) - now);
   }
 
-  /** Removes everything that the pod has on disk but its logs. */
+  /** Removes all files of the pod except for its logs. */
   tearDown(uid: string): void {
     this.#sources.forget(uid);
     this.#setUps.delete(uid);
@@ -119,12 +117,14 @@ export class Volumes {
     removeTree(this.podDirectory(uid));
   }
 
-  /** The node goes for good: nothing may stay mounted below its root. No container runs any more. */
+  /**
+   * Unmounts everything below the node's root, for a node that is gone for good. No container runs any more.
+   */
   close(): void {
     unmountBelow(this.#options.paths.pods);
   }
 
-  /** Where a volume of a kind lies that the agent makes. */
+  /** Folder of a volume that the agent makes. */
   folder({ metadata }: Pod, kind: string, name: string): string {
     return join(this.podDirectory(metadata.uid), "volumes", `kubernetes.io~${kind}`, name);
   }
@@ -145,7 +145,7 @@ export class Volumes {
       const { place, managed } = await claimPlace(pod, volume, this.#options);
       const { readOnly } = volume.persistentVolumeClaim ?? {};
       const policy = pod.spec.securityContext?.fsGroupChangePolicy;
-      // Once, before the containers start: what they write later is theirs.
+      // Once, before the containers start: files that they write later are theirs.
       if (managed && !readOnly && !this.#setUps.has(pod.metadata.uid))
         this.#own(pod, name, place, policy, warnings);
       return place;
@@ -173,12 +173,12 @@ export class Volumes {
       for (const each of await this.#sources.files({ pod, volume: name, source, index, mode }))
         files.push(each);
     const path = this.folder(pod, kind, name);
-    // Another user than root owns what it makes, and no more.
+    // Another user than root owns its files already.
     const privileged = process.getuid?.() === 0;
     const reader = takesUserOfRuntime(pod) ? this.#options.userOfPod(pod.metadata.uid) : undefined;
     const owned = files.map(({ user, ...file }) => {
       if (!privileged) return file;
-      // Closed to others: an image's root could read it.
+      // A file without read permission for others: root of an image could read it.
       const owner = user ?? ((file.mode & 0o004) === 0 ? reader : undefined);
       return owner === undefined ? file : { ...file, user: owner };
     });
@@ -186,14 +186,14 @@ export class Volumes {
     return path;
   }
 
-  /** What an empty directory in memory may hold: as much as the pod, or as the node has for all. */
+  /** Maximum size of an empty directory in memory: the limit of the pod, or the node's allocatable. */
   #maxMemory(pod: Pod): bigint {
     const allocatable = Quantity.parse(this.#options.node().status?.allocatable?.["memory"] ?? "0").value();
     const limit = podLimits(pod).get("memory")?.value() ?? 0n;
     return limit > 0n && limit < allocatable ? limit : allocatable;
   }
 
-  /** Gives a volume to the pod's group. What cannot be given is used as it is, as upstream does. */
+  /** Gives a volume to the pod's group. On failure it is used unchanged, as upstream does. */
   #own(pod: Pod, name: string, path: string, policy: string | undefined, warnings: VolumeWarning[]): void {
     const group = fsGroupOf(pod);
     if (group === undefined) return;

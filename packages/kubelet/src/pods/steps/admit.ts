@@ -12,9 +12,10 @@ export async function admitPod(state: PodState, pod: Pod): Promise<void> {
 }
 
 /**
- * Allocates devices before the other checks, as upstream does. If labels of the node do not match, the Node is read once
- * more: the scheduler may have seen a change that this agent's watch has not (kubernetes#134445). Sets `admitted` in the
- * turn of the decision, so that one of two pods that only fit alone is refused.
+ * Allocates devices before the other checks, as upstream does. If labels of the node do not match, the Node
+ * is read once more: the scheduler may have seen a change that this agent's watch has not
+ * (kubernetes#134445). Sets `admitted` in the turn of the decision, so that one of two pods that only fit
+ * alone is refused.
  */
 async function refusalOf(state: PodState, pod: Pod): Promise<Refusal | undefined> {
   const { context } = state;

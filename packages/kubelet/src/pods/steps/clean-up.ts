@@ -59,13 +59,19 @@ export async function removePod(state: PodState): Promise<void> {
   state.endReported.resolve();
 }
 
-/** Deleting its manifest is how a static pod is deleted; others had their grace period before they were removed. */
+/**
+ * Deleting its manifest is how a static pod is deleted; others had their grace period before they were
+ * removed.
+ */
 function graceMilliseconds(pod: Pod | undefined): number {
   if (pod === undefined || !isStaticPod(pod)) return 1000;
   return Number(pod.spec.terminationGracePeriodSeconds ?? 30) * 1000;
 }
 
-/** Milliseconds, as after a restart of the agent, before an event of the Node names a driver that does not answer. */
+/**
+ * Milliseconds, as after a restart of the agent, before an event of the Node names a driver that does not
+ * answer.
+ */
 const lateDriverTimeout = 5000;
 
 /** Records an event of the Node, since the pod is gone, for each driver that its claims wait for. */
@@ -81,7 +87,9 @@ function reportLateDrivers({ uid, pod, context, events, lateDrivers }: PodState,
   }
 }
 
-/** Finds folders by the UID alone, since nothing else may be known of a pod that was removed without an agent. */
+/**
+ * Finds folders by the UID alone, since nothing else may be known of a pod that was removed without an agent.
+ */
 function removeLogs({ uid, context }: PodState): void {
   const { podLogs } = context.paths;
   for (const name of readdirSync(podLogs))

@@ -10,7 +10,10 @@ import { stopContainer } from "./stop-container.ts";
 /** Delay in milliseconds of the next attempt of a resize that was deferred or has failed. */
 const retryDelay = 10_000;
 
-/** Gives running containers the bounds that the pod has now (KEP-1287). Returns the pod with its allocated resources. */
+/**
+ * Gives running containers the bounds that the pod has now (KEP-1287). Returns the pod with its allocated
+ * resources.
+ */
 export async function resizeRunning(state: PodState, known: Pod, observed: Observed): Promise<Pod> {
   if (!state.mayRun(known)) return state.resize.effective(known);
   return new RunningResize(state, known, observed).run();

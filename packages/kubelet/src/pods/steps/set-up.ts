@@ -6,7 +6,10 @@ import type { Observed } from "../observed.ts";
 import { type PodState, podKey } from "../pod-state.ts";
 import { reportStatus } from "./report.ts";
 
-/** Sets up volumes, then claims, then the sandbox. Returns false if the set-up failed and is tried again later. */
+/**
+ * Sets up volumes, then claims, then the sandbox. Returns false if the set-up failed and is tried again
+ * later.
+ */
 export async function setUpPod(state: PodState, pod: Pod, observed: Observed): Promise<boolean> {
   const { context, volumes } = state;
   // Drivers may look at the pod's volumes: claims are prepared after them, as upstream does.

@@ -19,7 +19,10 @@ const postStartTimeout = 24 * 60 * 60 * 1000;
 
 type StartAction = PodAction & { type: "start" };
 
-/** Starts a container, and runs its postStart hook. Returns false if the start failed and is tried again later. */
+/**
+ * Starts a container, and runs its postStart hook. Returns false if the start failed and is tried again
+ * later.
+ */
 export async function startContainer(state: PodState, pod: Pod, action: StartAction): Promise<boolean> {
   const { spec, sandbox, crashedAt } = action;
   const { context, events } = state;
@@ -100,7 +103,8 @@ class StartAttempt {
     return containerConfig(input, {
       ...context,
       recursiveReadOnly: runtime.service.recursiveReadOnly ?? false,
-      // Without images, containers are processes of the machine: users of their own that see its files read-only.
+      // Without images, containers are processes of the machine: users of their own that see its files
+      // read-only.
       writesMachine: runtime.images.pulls,
       cdiDevices: (one, container) => context.dra.cdiDevices(one, container),
       deviceOptions: (one, container) => context.devicePlugins.container(one, container),

@@ -3,7 +3,7 @@ import { CgroupDriver as CriCgroupDriver } from "@dray/rpc/cri/v1";
 import type { CgroupDriver } from "./cgroups.ts";
 import { type CriConnection, requestTimeout } from "./connection.ts";
 
-/** Runtimes that cannot say have the kubelet's default. */
+/** Asks the runtime for its cgroup driver; upstream's default for runtimes without the method. */
 export async function cgroupDriver({ runtime }: CriConnection): Promise<CgroupDriver> {
   try {
     const { linux } = await runtime.runtimeConfig({}, { timeout: requestTimeout });

@@ -40,24 +40,24 @@ import { containerRequest, type RequestContext, sandboxRequest } from "./request
 import { criResources } from "./resources.ts";
 import { forwardPort } from "./streaming.ts";
 
-/** How long a sandbox may take to be made or stopped, its network with it, in milliseconds. */
+/** Timeout of making or stopping a sandbox with its network, in milliseconds. */
 const sandboxTimeout = 2 * requestTimeout;
 
 /**
- * Containers of a runtime that speaks CRI v1: containerd, CRI-O. Everything is in the runtime; what CRI has no field for
- * is in labels and annotations.
+ * Runs containers in a runtime that speaks CRI v1: containerd, CRI-O. All state is in the runtime; what has
+ * no field in CRI is in labels and annotations.
  */
 export class CriRuntime implements RuntimeService {
   readonly images: ImageService;
-  /** Keeping containers apart is the runtime's own business: what it cannot do it refuses. */
+  /** The runtime isolates containers, and refuses what it does not support. */
   readonly limits: readonly string[] = [];
   readonly isolatesNetwork = true;
   readonly #options: CriRuntimeOptions;
   readonly #clock: Clock;
   readonly #handlers = new Set<(podUid: string) => void>();
-  /** Statuses of containers that have ended: they never change. By ID. */
+  /** Statuses of exited containers by ID, which never change. */
   readonly #ended = new Map<string, ContainerStatus>();
-  /** By ID of a sandbox; also in its annotations. */
+  /** By ID of the sandbox; also in its annotations. */
   readonly #sandboxConfigs = new Map<string, PodSandboxConfig>();
   #connection: CriConnection | undefined;
   #changes: Changes | undefined;
@@ -77,7 +77,7 @@ export class CriRuntime implements RuntimeService {
     return this.#connected.version;
   }
 
-  /** Rejects with what is missing: the socket, an answer, CRI v1, or what the runtime says it lacks itself. */
+  /** Rejects with what is missing: the socket, a response, CRI v1, or what the runtime itself lacks. */
   async start(): Promise<void> {
     const { endpoint, node, log, cgroupRoot = "", connectTimeout = 10_000 } = this.#options;
     const { seccompRoot = "/var/lib/kubelet/seccomp" } = this.#options;
@@ -125,7 +125,7 @@ export class CriRuntime implements RuntimeService {
     this.#connection = undefined;
   }
 
-  /** What the runtime says of itself: RuntimeReady, NetworkReady, and others of its own. */
+  /** Conditions of the runtime: RuntimeReady, NetworkReady, and others of its own. */
   async conditions(): Promise<readonly RuntimeCondition[]> {
     return this.#try("RuntimeUnavailable", async ({ runtime }) => {
       const { status } = await runtime.status({}, { timeout: requestTimeout });
@@ -174,7 +174,7 @@ export class CriRuntime implements RuntimeService {
       const { items } = await runtime.listPodSandbox({ filter }, options);
       const statuses = items.map(({ id }) => found(runtime.podSandboxStatus({ podSandboxId: id }, options)));
       const answers = await Promise.all(statuses);
-      // One that is gone between the list and its status is not there.
+      // A sandbox may be removed between the list and its status.
       return items.flatMap((item, index) => {
         const status = answers[index]?.status;
         return status === undefined ? [] : [observedSandbox(item, status)];
@@ -308,10 +308,10 @@ export class CriRuntime implements RuntimeService {
       const { logPath } = containerExtra(status?.annotations ?? {});
       await rename(logPath, to);
       try {
-        // Until then the runtime goes on writing to the file that was moved.
+        // The runtime writes to the moved file until then.
         await runtime.reopenContainerLog({ containerId: id }, { timeout: requestTimeout });
       } catch (error) {
-        // Nothing else has its path, so that the runtime and those who read find it there again.
+        // Restores the file for the runtime and for readers; its path is unused.
         await rename(to, logPath);
         throw error;
       }
@@ -353,7 +353,7 @@ export class CriRuntime implements RuntimeService {
     return containers;
   }
 
-  /** Undefined if it is gone. */
+  /** Undefined if the container is gone. */
   async #status({ id }: CriContainer): Promise<ContainerStatus | undefined> {
     const known = this.#ended.get(id);
     if (known !== undefined) return known;
@@ -363,7 +363,7 @@ export class CriRuntime implements RuntimeService {
     return status;
   }
 
-  /** What the sandbox was made with. */
+  /** Configuration with which the sandbox was made. */
   async #sandboxConfig(id: string): Promise<PodSandboxConfig> {
     const known = this.#sandboxConfigs.get(id);
     if (known !== undefined) return known;

@@ -54,7 +54,7 @@ for (const isolation of isolations) {
   test(`${isolation}: what ends while no agent looks is known with its exit code, and leaves nothing`, async () => {
     const root = mkdtempSync("/tmp/dk-");
     const mark = `${3_000_000 + process.pid}`;
-    // Ends only after its child has been seen.
+    // Ends only after its child was seen.
     const script = `trap 'exit 6' USR1; (setsid sleep ${mark} &); while :; do sleep 0.1; done`;
     await killedAgent(root, isolation, script);
     await eventually(async () => assert.equal(processesWith("sleep", mark).length, 1));
@@ -169,7 +169,7 @@ test("an agent that was closed does nothing more when a container ends that it h
   const made = await first.createContainer(id, container(root, ["sleep", "1000"]));
   await first.startContainer(made.id);
   await first.close();
-  // A stop that was under way gives up: what becomes of the container is for the next agent to see.
+  // The stop is aborted: the next agent sees what becomes of the container.
   await first.stopContainer(made.id, 0);
   const changes: string[] = [];
   first.onChange((uid) => changes.push(uid));

@@ -22,7 +22,7 @@ const streams = (given: Partial<ClientStreams>): ClientStreams => ({
   resize: undefined,
   ...given,
 });
-/** Says again what it reads, line by line, and what became of its input. */
+/** Echoes each line that it reads, and reports the end of its input. */
 const echo = ["bash", "-c", 'while read -r line; do echo "got $line"; done; echo ended'];
 
 for (const isolation of isolations)
@@ -178,7 +178,7 @@ for (const isolation of isolations)
       const serve = (host: string): string =>
         `require("net").createServer({allowHalfOpen:true},(s)=>s.on("data",(d)=>s.write("echo "+d)).on("end",()=>s.end("bye"))).listen(0,${host},function(){console.log("port",this.address().port)})`;
       for (const host of ["process.env.DRAY_POD_IP", '"127.0.0.1"', '"0.0.0.0"', "undefined"]) {
-        // This Node may lie in a folder of which containers have their own, such as /tmp.
+        // This Node may lie in a folder that containers have of their own, such as /tmp.
         const node = { hostPath: process.execPath, containerPath: process.execPath, readOnly: true };
         const made = await run([process.execPath, "-e", serve(host)], { mounts: [node] });
         let port = 0;

@@ -9,11 +9,11 @@ import { type Controller, detectBounds, settingsOf, unboundedOf } from "./bounds
 
 const bounds = detectBounds();
 
-/** The folders of the cgroups of a container, which lie below those of its pod. */
+/** Folders of the cgroups of a container, below those of its pod. */
 const foldersOf = (id: string): string[] =>
   [...new Set(bounds.parents.values())].flatMap((parent) => globSync(join(parent, `dray-*/dray-${id}`)));
 
-/** What a cgroup of a container has in a file, by the name of either version. */
+/** Contents of a file of a container's cgroup, by its name in either version. */
 const read = (id: string, ...names: readonly string[]): string | undefined => readIn(foldersOf(id), names);
 
 function readIn(folders: readonly string[], names: readonly string[]): string | undefined {
@@ -60,7 +60,7 @@ for (const isolation of isolations.filter((one) => one !== "pids"))
         assert.match(output, /[Cc]annot fork/);
         assert.doesNotMatch(output, /all/);
         const id = await start({ command: ["/bin/sleep", "1000"] });
-        // Also where nobody has set one.
+        // The default limit.
         assert.match(read(id, "pids.max") ?? "", /^\d+$/);
       }));
 
@@ -157,7 +157,7 @@ test("the settings of both versions of cgroups", () => {
     ["cpuset", "cpuset.cpus", "0-1"],
   ]);
   assert.deepEqual(settingsOf({}, 1), []);
-  // No pod starves beside the other processes of the machine.
+  // The minimum beside other processes of the machine.
   assert.deepEqual(settingsOf({ cpuShares: 2 }, 1), [["cpu", "cpu.shares", "1024"]]);
   assert.deepEqual(settingsOf({ cpuShares: 2 }, 2), [["cpu", "cpu.weight", "100"]]);
   assert.deepEqual(settingsOf({ cpuShares: 8192 }, 1), [["cpu", "cpu.shares", "8192"]]);

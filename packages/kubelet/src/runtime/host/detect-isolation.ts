@@ -8,11 +8,14 @@ import { rootScript } from "./scripts.ts";
 
 export interface DetectedIsolation {
   readonly isolation: Isolation;
-  /** Why there is no more, if more was wanted: no mount name spaces, or no pid name spaces. */
+  /** Why there are no mount name spaces, or no pid name spaces. */
   readonly reason?: string;
 }
 
-/** Tries the whole of it once, in `directory`: with pid name spaces if `pids` is set and the system allows them. */
+/**
+ * Detects isolation by a full trial in `directory`: with pid name spaces if `pids` is set and the system
+ * supports them.
+ */
 export async function detectIsolation(
   directory: string,
   rootDir: string,
@@ -24,7 +27,7 @@ export async function detectIsolation(
   return { ...all, ...(await tryIsolation(directory, rootDir, false)) };
 }
 
-/** False also where /proc/sys cannot be written, as in other containers. */
+/** False also if /proc/sys is read-only, as in other containers. */
 async function canNameHost(unshare: string): Promise<boolean> {
   const file = "/proc/sys/kernel/hostname";
   const script = `read -r name <${file} && echo "$name" >${file}`;

@@ -17,13 +17,13 @@ const awkward: readonly (readonly [string, string])[] = [
   ["input", "i"],
   ["environment", "e"],
   ["cgroup", "c"],
-  // What shells keep for themselves.
+  // Variables of shells.
   ["IFS", "x"],
   ["PS4", "p"],
   ["UID", "4711"],
   ["OPTIND", "not a number"],
   ["BASH_ENV", "/nowhere"],
-  // Names that no shell knows.
+  // Names that are invalid in shells.
   ["with.dot", "1"],
   ["with-dash", "2"],
   ["1digit", "3"],
@@ -33,7 +33,7 @@ const awkward: readonly (readonly [string, string])[] = [
   ["NOT_ASCII", "grün"],
 ];
 
-/** As `env -0` prints it. */
+/** Parses the output of `env -0`. */
 function variables(output: string): ReadonlyMap<string, string> {
   return new Map(
     output
@@ -47,7 +47,7 @@ for (const isolation of isolations)
   describe(`host runtime, ${isolation}`, () => {
     test("a program gets its environment as it stands, and exec the same", () =>
       withRuntime(isolation, async ({ start, run, runtime }) => {
-        // No PATH in which there is an `env`.
+        // A PATH without `env`.
         const env = [...awkward, ["PATH", "/nowhere"] as const];
         const [output, code] = await run({ command: ["/usr/bin/env", "-0"], env });
         assert.equal(code, 0, output);
@@ -65,7 +65,7 @@ for (const isolation of isolations)
         const library = join(root, "no-such-library.so");
         const env = [["LD_PRELOAD", library]] as const;
         const [output] = await run({ command: ["/bin/true"], env });
-        // The dynamic linker complains once for each program that it starts.
+        // The dynamic linker complains once for each program.
         assert.equal(output.split(library).length - 1, 1, output);
         for (const id of readdirSync(join(root, "runtime/containers")))
           assert.equal(readFileSync(join(root, "runtime/containers", id, "error"), "utf8"), "");
@@ -117,7 +117,7 @@ for (const isolation of isolations)
         for (let count = 0; count < 5; count++) await start({ command: ["/bin/sleep", "1000"] });
         for (const { id } of await runtime.listPodSandboxes()) await runtime.stopPodSandbox(id);
         assert.deepEqual(await left(), []);
-        // What an agent leaves that is killed between the removal of the record and that of the rest.
+        // Left by an agent that was killed between the removal of the record and that of the rest.
         const id = `${process.pid}-${isolation}`;
         mkdirSync(join(root, "runtime/containers", id));
         makeCgroup(cgroups.path(id));

@@ -58,8 +58,8 @@ import { HostSandboxes } from "./sandboxes.ts";
 import { scripts } from "./scripts.ts";
 import { unsupportedOfContainer, unsupportedOfSandbox } from "./unsupported.ts";
 
-/** How often containers that another agent started are looked for, should their end go unnoticed. */
-const checkMilliseconds = 10_000;
+/** Interval in milliseconds at which adopted containers are checked, in case their end went unnoticed. */
+const checkInterval = 10_000;
 
 /** Runs containers as processes of the host, each with the node's files mounted at the container's paths. */
 export class HostRuntime implements RuntimeService {
@@ -94,17 +94,17 @@ export class HostRuntime implements RuntimeService {
     return limits;
   }
 
-  /** How containers are kept apart here; decided by `start`. */
+  /** How containers are isolated here; known after `start`. */
   get isolation(): Isolation["type"] {
     return this.#isolation.type;
   }
 
-  /** Each pod has a host name of its own; decided by `start`. */
+  /** Each pod has a host name of its own; known after `start`. */
   get namesHosts(): boolean {
     return this.#isolation.type === "mounts" && this.#isolation.uts;
   }
 
-  /** What holds all processes of a container, whatever they do; undefined if some can outlive it. */
+  /** Mechanism that contains all processes of a container; undefined if some can outlive it. */
   get containment(): "cgroups" | "pid name spaces" | undefined {
     if (this.#cgroups !== undefined) return "cgroups";
     return this.#isolation.type === "mounts" && this.#isolation.pids ? "pid name spaces" : undefined;
@@ -122,7 +122,7 @@ export class HostRuntime implements RuntimeService {
       this.#bounds = detectBounds();
     }
     if (this.#options.isolation !== "plain") {
-      // Where there are cgroups, no pid name spaces: the machine's own numbers stay true for its programs.
+      // With cgroups, pid name spaces are not needed, and PIDs of the machine stay valid for programs.
       const { isolation, reason } = await detectIsolation(directory, rootDir, "reason" in cgroups);
       this.#isolation = isolation;
       if (reason !== undefined) reasons.push(reason);
@@ -135,7 +135,7 @@ export class HostRuntime implements RuntimeService {
         { reason: reasons.join("; ") },
         "neither cgroups nor pid name spaces: a process that leaves its session, its parent and its environment outlives its container",
       );
-    // Renamed into place: shells that read the scripts of an older agent are not disturbed.
+    // Renamed into place, so that shells that read scripts of an older agent go on.
     for (const [name, source] of scripts(this.#isolation, directory))
       writeRecord(join(directory, name), source);
     await this.#sandboxes.start();
@@ -170,7 +170,7 @@ export class HostRuntime implements RuntimeService {
   }
 
   #scheduleCheck(): void {
-    this.#cancelCheck = this.#options.clock.after(checkMilliseconds, () => {
+    this.#cancelCheck = this.#options.clock.after(checkInterval, () => {
       for (const container of this.#containers.values()) container.refresh();
       this.#scheduleCheck();
     });
@@ -311,7 +311,7 @@ export class HostRuntime implements RuntimeService {
     await container.end();
     container.unwatch();
     this.#containers.delete(id);
-    // The record goes first: what is left without one is removed by whoever comes next.
+    // The record is removed first: the next agent removes folders without one.
     rmSync(join(container.directory, "container.json"), { force: true });
     removeRoot(container.directory);
   }
@@ -359,7 +359,7 @@ export class HostRuntime implements RuntimeService {
     return followLog(logPath, container, follow, this.#options.clock);
   }
 
-  /** The program holds its log open: what is in it is copied away. */
+  /** The program keeps its log open, so the contents are copied. */
   async rotateContainerLog(id: string, to: string): Promise<void> {
     this.#get(id).rotateLog(to);
   }

@@ -18,7 +18,7 @@ const showStatus = ["/bin/cat", "/proc/self/status"];
 
 for (const isolation of isolations.filter((one) => one !== "plain"))
   describe(`isolation of containers, ${isolation}`, () => {
-    /** Runs what follows where containers have mount name spaces, and where only root can do it, as root. */
+    /** Runs a test if containers have mount name spaces, and, where only root can do it, as root. */
     const isolated = (
       context: TestContext,
       needsRoot: boolean,
@@ -123,7 +123,7 @@ for (const isolation of isolations.filter((one) => one !== "plain"))
         const own = BigInt(`0x${field(await statusAs(machine, { privileged: true }), "CapEff")}`);
         const mask = (hex: string): string => (BigInt(`0x${hex}`) & own).toString(16).padStart(16, "0");
         for (const [change, wanted, noNewPrivileges] of [
-          // As containerd's, but MKNOD.
+          // containerd's default, without MKNOD.
           [{}, mask("a00425fb"), "0"],
           [{ dropCapabilities: ["ALL"], noNewPrivileges: true }, mask("0"), "1"],
           [{ dropCapabilities: ["ALL"], addCapabilities: ["KILL"] }, mask("20"), "0"],
@@ -180,7 +180,7 @@ for (const isolation of isolations.filter((one) => one !== "plain"))
           });
           assert.equal(code, 0, output);
           assert.doesNotMatch(output, /wrote/);
-          // The machine's /tmp is not there.
+          // The machine's /tmp is not visible.
           assert.match(output, /cannot access/);
         }
         for (const path of ["/tmp/x", "/var/tmp/x", "/run/x", "/etc/x"])

@@ -35,7 +35,7 @@ import {
 import { inTerminal, shellLine } from "./terminal.ts";
 import { neededFiles, ownView, realPath } from "./view.ts";
 
-/** What a container is launched with, beside its record. */
+/** Input of a launch, beside the record of the container. */
 export interface LaunchContext {
   /** Folder of the runtime, which has the scripts. */
   readonly directory: string;
@@ -57,8 +57,8 @@ export function saveRecord({ directory, record }: HostContainer): void {
 }
 
 /**
- * Writes the files from which the shell around a container makes its root, its cgroup and its environment, and runs that
- * shell. Rejects with RuntimeError if the program cannot be started.
+ * Writes the files from which the shell around a container makes its root, its cgroup and its environment,
+ * and runs that shell. Rejects with RuntimeError if the program cannot be started.
  */
 export async function launchContainer(container: HostContainer, context: LaunchContext): Promise<void> {
   if (container.launched) {

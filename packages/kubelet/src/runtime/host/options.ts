@@ -3,21 +3,21 @@ import type { Clock, Log } from "@dray/client";
 import type { ImageTable } from "./images.ts";
 
 export interface HostRuntimeOptions {
-  /** Where the runtime keeps its records; below the node's root. */
+  /** Folder of the runtime's records, below the node's root. */
   readonly directory: string;
-  /** The node's root: what lies below it is the node's to create. */
+  /** The node's root: everything below it may be created. */
   readonly rootDir: string;
-  /** What pods have of their own lies below it. */
+  /** Folder of the pods' own volumes. */
   readonly podsDirectory: string;
   readonly nodeAddress: string;
   readonly images: ImageTable;
-  /** `plain`: without mount name spaces even where the system has them. */
+  /** `plain`: without mount name spaces even if the system supports them. */
   readonly isolation?: "auto" | "plain";
-  /** `none`: without cgroups even where they can be made. */
+  /** `none`: without cgroups even if they can be made. */
   readonly cgroups?: "auto" | "none";
-  /** Where CDI specs are looked for. */
+  /** Registry of CDI specs. */
   readonly cdi: CdiRegistry;
-  /** The place on this machine of a path that the node's pods name. */
+  /** Maps a path that the node's pods name to one of this machine. */
   hostPath(path: string): string;
   readonly clock: Clock;
   readonly log: Log;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-/** The user `nobody`, who can make no cgroups. */
+/** The user `nobody`, who cannot make cgroups. */
 const nobody = 65534;
 const files = ["host", "exec", "attach", "adoption", "../../pods/pods.agent"].map((name) =>
   fileURLToPath(new URL(`./${name}.test.ts`, import.meta.url)),
@@ -30,7 +30,7 @@ test("containers of a user without privileges hold all their processes in a pid 
     return t.skip("other users cannot make name spaces here");
   const home = mkdtempSync(join(tmpdir(), "dk-home-"));
   t.after(() => rmSync(home, { recursive: true }));
-  // How our sources are run.
+  // Flags with which sources run.
   const flags = process.execArgv.filter((flag) => /^--(conditions|disable-warning)=/.test(flag));
   const { status, stdout, stderr } = asNobody(
     [

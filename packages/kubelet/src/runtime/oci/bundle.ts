@@ -20,13 +20,13 @@ const maxUserFileBytes = 8 << 20;
 /** A container that was created and not started. */
 export interface Bundle {
   readonly record: OciContainerRecord;
-  /** What of the configuration the runtime ignores. */
+  /** Fields of the configuration that the runtime ignores. */
   readonly unsupported: readonly string[];
 }
 
 /**
- * Makes the folder of a container: its root, its `config.json` (OCI runtime specification), and its record. Removes it
- * again on failure, with a RuntimeError.
+ * Makes the folder of a container: its root, its `config.json` (OCI runtime specification), and its record.
+ * Removes it again on failure, with a RuntimeError.
  */
 export async function makeBundle(
   options: OciRuntimeOptions,
@@ -86,7 +86,10 @@ export async function makeBundle(
   }
 }
 
-/** Unpacks images that are mounted. One at a time, so that nothing is being made when one fails and all are removed. */
+/**
+ * Unpacks images that are mounted. One at a time, so that nothing is being made when one fails and all are
+ * removed.
+ */
 async function mountsOf(
   options: OciRuntimeOptions,
   id: string,

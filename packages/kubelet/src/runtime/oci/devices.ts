@@ -4,10 +4,12 @@ import { hostDevice } from "@dray/cdi";
 import type { ContainerConfig, DeviceConfig } from "../config.ts";
 import type { SpecDevice } from "./spec.ts";
 
-/** Folders of /dev that hold no devices of the machine, or those of another container. */
+/** Folders of /dev without devices of the machine, or with those of another container. */
 const foreign = new Set(["pts", "shm", "fd", "mqueue", "console", ".lxc", ".lxd-mounts", ".udev"]);
 
-/** All devices of the machine for a privileged container; for another those that it names, in folders too. */
+/**
+ * All devices of the machine for a privileged container; for another the ones that it names, in folders too.
+ */
 export function devicesOf({ security, devices }: ContainerConfig): readonly SpecDevice[] {
   const all = (hostPath: string, path: string, permissions: string): SpecDevice[] => {
     const stats = lstatSync(hostPath);

@@ -17,8 +17,8 @@ import { noteName, traceNames, wrapperName } from "./scripts.ts";
 import type { OciSpec } from "./spec.ts";
 
 /**
- * Runs the program of a container under a shell that writes its output and its exit code to files. `runtimeDirectory` has
- * the scripts. Rejects with RuntimeError if the program cannot be started.
+ * Runs the program of a container under a shell that writes its output and its exit code to files.
+ * `runtimeDirectory` has the scripts. Rejects with RuntimeError if the program cannot be started.
  */
 export async function launchContainer(
   container: OciContainer,

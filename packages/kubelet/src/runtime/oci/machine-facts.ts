@@ -3,7 +3,7 @@ import { capabilitiesOf } from "./capabilities.ts";
 import type { CgroupTree } from "./cgroups.ts";
 import type { MachineFacts } from "./spec.ts";
 
-/** What the agent itself has, and so can give. */
+/** Capabilities and limits of the agent, which containers cannot exceed. */
 export function machineFacts(cgroups: CgroupTree, seccomp: boolean): MachineFacts {
   const status = readFileSync("/proc/self/status", "utf8");
   const capabilities = capabilitiesOf(/^CapBnd:\s*(\w+)/m.exec(status)?.[1] ?? "");
@@ -12,7 +12,7 @@ export function machineFacts(cgroups: CgroupTree, seccomp: boolean): MachineFact
     cgroupVersion: cgroups.version,
     capabilities,
     seccomp: seccomp && /^Seccomp:/m.test(status),
-    // Without this right a process can only be made a likelier victim than the agent.
+    // Without this capability the value of a process can only be raised.
     minOomScoreAdj: capabilities.has("SYS_RESOURCE") ? -1000 : own,
     swapAccounting: cgroups.swapAccounting,
   };

@@ -7,17 +7,17 @@ import type { OciSandboxes } from "./sandboxes.ts";
 import type { MachineFacts } from "./spec.ts";
 
 export interface OciRuntimeOptions {
-  /** Where the runtime of this node keeps its records. */
+  /** Folder of the records of this node's runtime. */
   readonly directory: string;
-  /** What all nodes of the cluster on this machine share for their network. */
+  /** Folder of the network, shared by all nodes of the cluster on this machine. */
   readonly networkDirectory: string;
   readonly nodeName: string;
-  /** Of pods with the machine's network. */
+  /** Address of pods with the machine's network. */
   readonly nodeAddress: string;
   /** Opened and closed by the caller; nodes may share them. */
   readonly images: OciImages;
   readonly cdi: CdiRegistry;
-  /** The place on this machine of a path that the node's drivers name. */
+  /** Maps a path that the node's drivers name to one of this machine. */
   hostPath(path: string): string;
   readonly clock: Clock;
   readonly log: Log;

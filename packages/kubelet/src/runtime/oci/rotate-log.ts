@@ -1,7 +1,10 @@
 import { processStat, signal } from "../host/processes.ts";
 import type { OciContainer } from "./container.ts";
 
-/** Moves the log of a container to the file `to`. Stops the process that writes it meanwhile, so that nothing is lost. */
+/**
+ * Moves the log of a container to the file `to`. Stops the process that writes it meanwhile, so that nothing
+ * is lost.
+ */
 export async function rotateLog(container: OciContainer, to: string): Promise<void> {
   const { tty } = container.record.config;
   const { process } = container;

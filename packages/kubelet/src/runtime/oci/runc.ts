@@ -11,15 +11,15 @@ import { joinScript } from "./scripts.ts";
 import type { OciResources } from "./spec.ts";
 import { runTool, tool } from "./tools.ts";
 
-/** What runc of this machine is. */
+/** Properties of the machine's runc. */
 export interface RuncFacts {
   readonly version: string;
   readonly seccomp: boolean;
-  /** Mounts can be read-only with all that is below them. */
+  /** Supports mounts that are read-only recursively. */
   readonly recursiveReadOnly: boolean;
 }
 
-/** The kernel from which on it does that at once (mount_setattr(2)). */
+/** Minimum version of the kernel for it (mount_setattr(2)). */
 const mountSetattrKernel = [5, 12] as const;
 
 function hasMountSetattr(): boolean {
@@ -30,7 +30,7 @@ function hasMountSetattr(): boolean {
 
 /** Calls runc (the interface of opencontainers/runc, which crun and youki share). */
 export class Runc {
-  /** Where runc keeps what it knows of containers. */
+  /** Folder of runc's state. */
   readonly #root: string;
 
   constructor(root: string) {
@@ -40,7 +40,7 @@ export class Runc {
   async facts(): Promise<RuncFacts> {
     const text = await runTool("runc", ["--version"]);
     const version = /version (\S+)/.exec(text)?.[1] ?? "unknown";
-    // Versions before 1.1 do not say what they can; those of Linux distributions are built with it.
+    // Versions before 1.1 do not list features; those of Linux distributions have seccomp.
     const features = await runTool("runc", ["features"]).catch(() => "{}");
     const { linux, mountOptions = [] } = JSON.parse(features) as {
       linux?: { seccomp?: { enabled?: boolean } };
@@ -53,12 +53,12 @@ export class Runc {
     };
   }
 
-  /** The words that run runc for a container, without its command. */
+  /** Command line of runc for a container, without its subcommand. */
   words(directory: string): readonly string[] {
     return [tool("runc"), "--root", this.#root, "--log", join(directory, "runc.log"), "--log-format", "json"];
   }
 
-  /** One that has ended or does not exist is no error. */
+  /** Ignores a container that has ended or does not exist. */
   async kill(id: string, name: string): Promise<void> {
     await runTool("runc", ["--root", this.#root, "kill", id, name]).catch((error: Error) => {
       if (!/does not exist|not running|process already finished|no such process/.test(error.message))
@@ -66,14 +66,14 @@ export class Runc {
     });
   }
 
-  /** Kills all that is left of a container and forgets it. None is no error. */
+  /** Kills remaining processes of a container and deletes it. Ignores a missing one. */
   async delete(id: string): Promise<void> {
     await runTool("runc", ["--root", this.#root, "delete", "--force", id]);
   }
 
   /**
-   * Removes the folder of a container that has ended. runc does so itself, but not where one that was killed while it
-   * started has left its own program mounted.
+   * Removes the folder of a container that has ended. runc does so itself, except after it was killed during
+   * a start, when its own program is still mounted.
    */
   removeRest(id: string): void {
     const folder = join(this.#root, id);
@@ -86,7 +86,7 @@ export class Runc {
     });
   }
 
-  /** A command beside the program of a container: same root, name spaces, cgroup, user and environment. */
+  /** Prepares a command in a container: with its root, name spaces, cgroup, user and environment. */
   exec(directory: string, id: string, command: readonly string[], tty: boolean): RuncExec {
     if (command.length === 0) throw new RuntimeError("ExecError", "the command is empty");
     return new RuncExec({ directory, root: this.#root, id, command, tty });
@@ -153,7 +153,10 @@ export class RuncExec {
     }
   }
 
-  /** Throws a RuntimeError (`ExecError`) if runc could not start the command. runc's own exit code is that of programs. */
+  /**
+   * Throws a RuntimeError (`ExecError`) if runc could not start the command. Its exit code could be one of a
+   * program.
+   */
   #check(): void {
     const said = /"msg":("(?:[^"\\]|\\.)*exec failed(?:[^"\\]|\\.)*")/.exec(this.#read(this.#log))?.[1];
     if (said === undefined) return;
@@ -161,7 +164,7 @@ export class RuncExec {
     throw new RuntimeError("ExecError", `failed to exec in container: ${reason}`);
   }
 
-  /** Ends the command, with what it has started. */
+  /** Kills the command and its descendants. */
   #kill(): void {
     const pid = Number.parseInt(this.#read(this.#pid), 10);
     const leader = Number.isSafeInteger(pid) ? processStat(pid) : undefined;
@@ -170,7 +173,7 @@ export class RuncExec {
       signal(member, "SIGKILL");
   }
 
-  /** Removes what was written for the command. */
+  /** Removes the files of the command. */
   #clean(): void {
     for (const path of [this.#log, this.#pid]) rmSync(path, { force: true });
   }

@@ -44,12 +44,13 @@ import { holderName, holderScript, noteName, noteScript, wrapperName, wrapperScr
 import { ociResources } from "./spec.ts";
 import { killContainer, type StopTools, stopContainer } from "./stop.ts";
 
-/** How often containers that another agent started are looked for, should their end go unnoticed. */
-const checkMilliseconds = 10_000;
+/** Interval in milliseconds at which adopted containers are checked, in case their end went unnoticed. */
+const checkInterval = 10_000;
 
 /**
- * Runs containers with runc: all name spaces, root file systems of images, a network for each pod. Each container has a
- * shell around it that writes its output and exit code to files, so that nothing is lost while no agent runs.
+ * Runs containers with runc: all name spaces, root file systems of images, a network for each pod. Each
+ * container has a shell around it that writes its output and exit code to files, so that nothing is lost
+ * while no agent runs.
  */
 export class OciRuntime implements RuntimeService {
   readonly name = "runc";
@@ -114,7 +115,7 @@ export class OciRuntime implements RuntimeService {
     const machine = machineFacts(cgroups, seccomp);
     this.#started = { version, recursiveReadOnly, cgroup, cgroups, network, sandboxes, machine };
     try {
-      // Containers first: what still runs in a sandbox without a record would keep its name spaces.
+      // Containers first: processes in a sandbox without a record would keep its name spaces.
       await this.#adopt();
       await sandboxes.start();
     } catch (error) {
@@ -129,7 +130,7 @@ export class OciRuntime implements RuntimeService {
     for (const id of readdirSync(join(directory, "containers"))) {
       const record = readRecord<OciContainerRecord>(join(directory, "containers", id), "container.json");
       if (record === undefined) {
-        // What a killed agent had just begun, or had almost removed.
+        // Left by an agent that was killed while it made or removed it.
         await this.#runc.delete(id);
         await this.#options.images.snapshots.removeRoots(id);
         await rm(join(directory, "containers", id), { recursive: true, force: true });
@@ -171,7 +172,7 @@ export class OciRuntime implements RuntimeService {
   }
 
   #scheduleCheck(): void {
-    this.#cancelCheck = this.#options.clock.after(checkMilliseconds, () => {
+    this.#cancelCheck = this.#options.clock.after(checkInterval, () => {
       for (const container of this.#containers.values()) container.refresh();
       this.#scheduleCheck();
     });
@@ -185,7 +186,7 @@ export class OciRuntime implements RuntimeService {
     this.#handlers.clear();
   }
 
-  /** Ends and removes every pod and what the node has on this machine: for a node that goes for good. */
+  /** Ends and removes every pod and the node's part of the machine, for a node that is gone for good. */
   async destroy(): Promise<void> {
     const { sandboxes, network, cgroups, cgroup } = this.#now;
     for (const { id } of sandboxes.list(undefined)) await this.removePodSandbox(id);
@@ -256,7 +257,7 @@ export class OciRuntime implements RuntimeService {
     this.#runc.removeRest(id);
     container.unwatch();
     this.#containers.delete(id);
-    // The record goes first: what is left without one is removed by whoever comes next.
+    // The record is removed first: the next agent removes folders without one.
     rmSync(join(container.directory, "container.json"), { force: true });
     await this.#options.images.snapshots.removeRoots(id);
     await rm(container.directory, { recursive: true, force: true });

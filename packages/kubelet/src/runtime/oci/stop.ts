@@ -13,7 +13,9 @@ export interface StopTools {
 /** Milliseconds that a container may take to end after a kill. */
 const killTimeout = 2000;
 
-/** Sends the stop signal, and kills the container after the grace period. Resolves when nothing of it runs. */
+/**
+ * Sends the stop signal, and kills the container after the grace period. Resolves when nothing of it runs.
+ */
 export async function stopContainer(
   container: OciContainer,
   graceMilliseconds: number,

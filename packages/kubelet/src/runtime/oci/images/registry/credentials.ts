@@ -17,7 +17,7 @@ export function readCredentials({
   const basic =
     username !== undefined && username !== ""
       ? Buffer.from(`${username}:${password ?? ""}`).toString("base64")
-      : // Files of Docker end such a text with zeros.
+      : // Docker's files end such a text with NULs.
         auth &&
         Buffer.from(Buffer.from(auth, "base64").toString("utf8").replace(/\0+$/, "")).toString("base64");
   return {

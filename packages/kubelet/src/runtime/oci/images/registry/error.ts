@@ -1,7 +1,7 @@
-/** A registry refuses, or cannot be reached. */
+/** A registry refuses or cannot be reached. */
 export class RegistryError extends Error {
   override readonly name = "RegistryError";
-  /** Of the answer; undefined if there was none. */
+  /** Status of the response; undefined without one. */
   readonly status: number | undefined;
 
   constructor(message: string, status: number | undefined, options?: ErrorOptions) {

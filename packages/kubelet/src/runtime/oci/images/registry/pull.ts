@@ -8,9 +8,9 @@ import { RegistryError } from "./error.ts";
 import { type RegistryOptions, Session } from "./session.ts";
 
 /**
- * Fetches an image into the store, for this machine's platform (OCI distribution specification), from the first of the
- * registry's hosts that has it. Returns the digest of the manifest, and the one by which the registry knows the
- * reference, which may be an index. Throws RegistryError, RegistryHostsError, ManifestError or ContentError.
+ * Pulls an image into the store, for this machine's platform (OCI distribution specification), from the first
+ * of the registry's hosts that has it. Returns the digest of the manifest, and the one of the reference,
+ * which may be an index. Throws RegistryError, RegistryHostsError, ManifestError or ContentError.
  */
 export async function pullImage(
   store: ContentStore,
@@ -42,7 +42,7 @@ export async function pullImage(
   }
 }
 
-/** The hosts of a registry, each of which is tried after those before it have failed. */
+/** The hosts of a registry, each of which is tried if those before it have failed. */
 class Sessions {
   readonly #reference: Reference;
   readonly #sessions: readonly Session[];

@@ -25,7 +25,7 @@ export async function readAll(response: IncomingMessage, maxBytes: number, what:
   return Buffer.concat(parts);
 }
 
-/** What a registry says of an error, for the end of a message (distribution specification, Error Codes). */
+/** Text of a registry's error for the end of a message (distribution specification, Error Codes). */
 export function errorText(body: Buffer): string {
   try {
     const { errors, details } = JSON.parse(body.toString("utf8")) as {

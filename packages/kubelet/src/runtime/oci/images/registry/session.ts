@@ -19,20 +19,26 @@ import { RegistryError } from "./error.ts";
 import { errorText, headerText, rangeStart, readAll } from "./response.ts";
 
 export interface RegistryOptions extends RegistryHostsOptions {
-  /** Time in milliseconds without a byte after which a connection is given up; one minute if absent. */
+  /** Milliseconds without a byte after which a connection is closed; one minute by default. */
   readonly stallTimeout?: number;
-  /** Delay in milliseconds before a download that broke off is continued, doubled each time; one second if absent. */
+  /**
+   * Delay in milliseconds before an interrupted download is resumed, doubled each time; one second by
+   * default.
+   */
   readonly retryDelay?: number;
-  /** Maximum size in bytes of one blob; 64 GiB if absent. */
+  /** Maximum size in bytes of one blob; 64 GiB by default. */
   readonly maxBlobBytes?: number;
 }
 
 const maxRedirects = 10;
 
-/** How often a download is continued that makes no progress. */
-const maxFruitlessTries = 4;
+/** Maximum number of attempts to resume a download without progress. */
+const maxTries = 4;
 
-/** Blobs of an image that are fetched at a time. Upstream: containerd, max_concurrent_downloads. */
+/**
+ * Maximum number of blobs of an image that are fetched concurrently. Upstream: containerd,
+ * max_concurrent_downloads.
+ */
 const maxDownloads = 3;
 
 const maxErrorBytes = 16 << 10;
@@ -55,7 +61,7 @@ export class Session {
   readonly #options: RegistryOptions;
   readonly #signal: AbortSignal | undefined;
   readonly #base: URL;
-  /** Value of the header, as far as the registry has asked for one. */
+  /** Value of the header, once the registry has requested one. */
   #authorization: string | undefined;
 
   constructor({ reference, host, credentials, options, signal }: SessionOptions) {
@@ -69,7 +75,7 @@ export class Session {
       this.#authorization = `Bearer ${this.#credentials.registryToken}`;
   }
 
-  /** Fetches a manifest by tag or digest into the store; returns its digest. */
+  /** Fetches a manifest by tag or digest into the store. Returns its digest. */
   async manifest(store: ContentStore, lease: Lease, tagOrDigest: string): Promise<string> {
     const isDigest = tagOrDigest.startsWith("sha256:");
     if (isDigest && store.hold(lease, tagOrDigest)) return tagOrDigest;
@@ -105,9 +111,9 @@ export class Session {
     if (failed !== undefined) throw failed.reason;
   }
 
-  /** Goes on where a connection broke off. */
+  /** Resumes interrupted downloads. */
   async #blob(store: ContentStore, lease: Lease, { digest, size }: Descriptor): Promise<void> {
-    let furthest = -1;
+    let maxReached = -1;
     for (let tries = 0; ; ) {
       let reached = 0;
       try {
@@ -133,9 +139,9 @@ export class Session {
         );
       } catch (error) {
         this.#signal?.throwIfAborted();
-        tries = reached > furthest ? 0 : tries + 1;
-        furthest = Math.max(furthest, reached);
-        if (!isTransient(error) || tries > maxFruitlessTries) throw error;
+        tries = reached > maxReached ? 0 : tries + 1;
+        maxReached = Math.max(maxReached, reached);
+        if (!isTransient(error) || tries > maxTries) throw error;
         const delay = (this.#options.retryDelay ?? 1000) * 2 ** tries;
         await new Promise((resolve) => setTimeout(resolve, delay));
       }
@@ -165,7 +171,7 @@ export class Session {
     return formatReference(this.#reference);
   }
 
-  /** A successful answer; asks for a token where the registry wants one. */
+  /** Resolves with a successful response; gets a token if the registry requests one. */
   async #get(path: string, headers: Readonly<Record<string, string>>): Promise<IncomingMessage> {
     const url = new URL(path, this.#base);
     if (this.host.isMirror) url.searchParams.set("ns", this.#reference.domain);
@@ -193,7 +199,7 @@ export class Session {
     );
   }
 
-  /** Follows redirects. The credentials are for the registry alone: another host does not see them. */
+  /** Follows redirects. Credentials are not sent to other hosts. */
   async #follow(url: URL, headers: Readonly<Record<string, string>>): Promise<IncomingMessage> {
     let at = url;
     for (let n = 0; n <= maxRedirects; n++) {
@@ -256,7 +262,7 @@ export class Session {
         ),
       );
       request.once("response", (response) => {
-        // One that nobody reads any more ends with its request.
+        // The error of a response without a reader is the request's.
         response.on("error", () => {});
         resolve(response);
       });
@@ -264,7 +270,7 @@ export class Session {
     });
   }
 
-  /** The header for a challenge (RFC 7235; distribution specification, token authentication). */
+  /** Returns the header for a challenge (RFC 7235; distribution specification, token authentication). */
   async #authorize(challenge: string | undefined): Promise<string> {
     const basic = this.#credentials?.basic;
     const { scheme, parameters } = parseChallenge(challenge ?? "");
@@ -315,18 +321,18 @@ export class Session {
   }
 }
 
-/** Queries of storage services hold signatures. */
+/** Queries of storage services contain signatures. */
 function withoutQuery({ origin, pathname }: URL): string {
   return `${origin}${pathname}`;
 }
 
-/** Errors for several addresses of a host have no text of their own. */
+/** An error for several addresses of a host has no text of its own. */
 export function message(error: Error): string {
   if (error instanceof AggregateError) return error.errors.map((one: Error) => one.message).join("; ");
   return error.message;
 }
 
-/** Worth another try: the network, and what a registry says of itself. */
+/** Errors of the network, and temporary ones of a registry. */
 function isTransient(error: unknown): boolean {
   if (error instanceof RegistryError)
     return error.status === undefined || error.status >= 500 || error.status === 429 || error.status === 408;
