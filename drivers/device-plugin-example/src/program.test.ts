@@ -7,8 +7,8 @@ import { type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Pod } from "@dray/api/core/v1";
 import { silentLog, systemClock } from "@dray/client";
+import { NodePaths } from "../../../packages/kubelet/src/base/paths.ts";
 import { DevicePluginManager } from "../../../packages/kubelet/src/device-plugins/manager.ts";
-import { NodePaths } from "../../../packages/kubelet/src/paths.ts";
 
 const program = join(import.meta.dirname, "main.ts");
 

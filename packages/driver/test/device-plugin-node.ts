@@ -4,8 +4,8 @@ import type { TestContext } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
 import { type Clock, type Log, silentLog, systemClock } from "@dray/client";
 import { type DevicePlugin, type DevicePluginOptions, runDevicePlugin } from "@dray/driver/device-plugin";
+import { NodePaths } from "../../kubelet/src/base/paths.ts";
 import { DevicePluginManager } from "../../kubelet/src/device-plugins/manager.ts";
-import { NodePaths } from "../../kubelet/src/paths.ts";
 
 /** The system's time, a number of milliseconds ahead that a test can raise. */
 export class PushedClock implements Clock {

@@ -1,4 +1,14 @@
-export { cleanUpNode } from "./clean-up.ts";
+export { cleanUpNode } from "./agent/clean-up.ts";
+export { startKubelet } from "./agent/kubelet.ts";
+export type { Kubelet, KubeletOptions } from "./agent/options.ts";
+export {
+  failNodeOf,
+  type NodeState,
+  type SupervisedNode,
+  type SupervisorOptions,
+  superviseNode,
+} from "./agent/supervisor.ts";
+export { SysctlAllowlist, SysctlPatternError } from "./containers/sysctls.ts";
 export type { EvictionSettings } from "./eviction/manager.ts";
 export type { EvictionSignal, Observation, Observations, SignalSource } from "./eviction/signals.ts";
 export {
@@ -10,10 +20,8 @@ export {
   type ThresholdValue,
 } from "./eviction/thresholds.ts";
 export { defaultImageGCPolicy, type ImageGCPolicy } from "./images/policy.ts";
-export { type Kubelet, type KubeletOptions, startKubelet } from "./kubelet.ts";
 export type { ShutdownGracePeriods } from "./node/shutdown.ts";
 export { nriRuntime } from "./nri/create.ts";
-export { SysctlAllowlist, SysctlPatternError } from "./pods/sysctls.ts";
 export { type CriRuntimeSettings, criRuntime } from "./runtime/cri/create.ts";
 export type { RuntimeFactory, RuntimeSurroundings } from "./runtime/factory.ts";
 export { type HostRuntimeSettings, hostRuntime } from "./runtime/host/create.ts";
@@ -22,10 +30,3 @@ export { type OciRuntimeSettings, ociRuntime } from "./runtime/oci/create.ts";
 export type { ImportedImage, ImportOptions } from "./runtime/oci/images/import.ts";
 export { type ImageStoreOptions, OciImages } from "./runtime/oci/images/service.ts";
 export type { Serving } from "./server/server.ts";
-export {
-  failNodeOf,
-  type NodeState,
-  type SupervisedNode,
-  type SupervisorOptions,
-  superviseNode,
-} from "./supervisor.ts";

@@ -1,29 +1,29 @@
 import type { ContainerAllocateResponse } from "@dray/rpc/deviceplugin/v1beta1";
 import type { CheckpointEntry } from "./checkpoint.ts";
 
-/** The devices of one resource that a container holds. */
+/** Devices of one resource that are allocated to a container. */
 export interface Allocation {
   readonly podUid: string;
   readonly container: string;
   readonly resource: string;
   readonly ids: readonly string[];
-  /** By device, as it was when the devices were allocated; absent for one without NUMA nodes. */
+  /** By device ID, at the time of the allocation; absent for a device without NUMA nodes. */
   readonly numaNodes: ReadonlyMap<string, readonly number[]>;
-  /** Undefined while the plugin is asked: until then the devices are held, and nothing else is known. */
+  /** Response to Allocate; undefined while the call runs. */
   response: ContainerAllocateResponse | undefined;
   /**
-   * Set for an allocation of an earlier agent until its plugin has reported the devices again. After a reboot the
-   * plugin has to set them up anew.
+   * Set for an allocation from the checkpoint until its plugin has reported the devices again. After a reboot
+   * the plugin has to set them up anew.
    */
   restored: "restart" | "reboot" | undefined;
 }
 
-/** An allocation that the plugin has answered. */
+/** An allocation with the response of its plugin. */
 export type Complete = Allocation & { readonly response: ContainerAllocateResponse };
 
-/** Which container of which pod holds which devices. */
+/** Allocated devices, by container. */
 export class Allocations {
-  /** By pod, container and resource. */
+  /** By UID of the pod, container and resource. */
   readonly #pods = new Map<string, Map<string, Map<string, Allocation>>>();
 
   get podUids(): ReadonlySet<string> {
@@ -34,7 +34,7 @@ export class Allocations {
     return this.#pods.get(podUid)?.get(container)?.get(resource);
   }
 
-  /** Of a container, by the name of the resource. */
+  /** Allocations of a container, in the order of resource names. */
   ofContainer(podUid: string, container: string): Complete[] {
     return [...(this.#pods.get(podUid)?.get(container)?.values() ?? [])]
       .filter(isComplete)
@@ -48,7 +48,7 @@ export class Allocations {
     this.#pods.set(podUid, containers.set(container, resources.set(resource, allocation)));
   }
 
-  /** Removes that allocation; one that has taken its place stays. */
+  /** Removes this allocation, but not one that has replaced it. */
   delete(allocation: Allocation): void {
     const { podUid, container, resource } = allocation;
     if (this.get(podUid, container, resource) !== allocation) return;
@@ -59,12 +59,12 @@ export class Allocations {
     if (containers?.size === 0) this.#pods.delete(podUid);
   }
 
-  /** True if the pod held anything. */
+  /** Returns true if the pod had allocations. */
   deletePod(podUid: string): boolean {
     return this.#pods.delete(podUid);
   }
 
-  /** Devices of a resource that somebody holds. */
+  /** IDs of allocated devices of a resource. */
   held(resource: string): ReadonlySet<string> {
     const ids = new Set<string>();
     for (const allocation of this.#all())
@@ -72,13 +72,13 @@ export class Allocations {
     return ids;
   }
 
-  /** Resources of which somebody holds devices, with the number of these. */
+  /** Number of allocated devices, by resource. */
   heldCounts(): ReadonlyMap<string, number> {
     const resources = new Set([...this.#all()].map(({ resource }) => resource));
     return new Map([...resources].map((resource) => [resource, this.held(resource).size]));
   }
 
-  /** Pods that hold devices of a resource for which the test holds. */
+  /** Pods with a device of the resource that passes the test. */
   holders(resource: string, test: (id: string) => boolean): string[] {
     const uids = new Set<string>();
     for (const { podUid, ids, resource: of } of this.#all())
@@ -86,13 +86,13 @@ export class Allocations {
     return [...uids];
   }
 
-  /** True while there are allocations of before a reboot that the plugin has not set up anew. */
+  /** True while an allocation from before a reboot has not been set up anew. */
   get hasRebooted(): boolean {
     for (const { restored } of this.#all()) if (restored === "reboot") return true;
     return false;
   }
 
-  /** What goes into the checkpoint. */
+  /** Entries of the checkpoint. */
   complete(): CheckpointEntry[] {
     return [...this.#all()].filter(isComplete);
   }

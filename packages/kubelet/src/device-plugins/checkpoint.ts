@@ -3,22 +3,24 @@ import { readRegularFileSync, writeFileAtomicallySync } from "@dray/files";
 import { ContainerAllocateResponse } from "@dray/rpc/deviceplugin/v1beta1";
 import { numaNodesOf } from "./topology.ts";
 
-/** The name of the file in the folder of device plugins. */
+/** Name of the file in the folder of device plugins. */
 export const checkpointName = "kubelet_internal_checkpoint";
 
-/** A larger file is damaged: 1,000 containers with large responses need some 100 MiB less. */
+/**
+ * Maximum size of the file; a larger one is damaged. 1,000 containers with large responses need some 150 MiB.
+ */
 const maxBytes = 256 << 20;
 
-/** The key of devices without a NUMA node. */
+/** Key of devices without a NUMA node. */
 const withoutNode = "-1";
 
-/** The devices of one resource that a container holds, as the file has them. */
+/** Devices of one resource that are allocated to a container, as in the file. */
 export interface CheckpointEntry {
   readonly podUid: string;
   readonly container: string;
   readonly resource: string;
   readonly ids: readonly string[];
-  /** By device; absent for one without NUMA nodes. */
+  /** By device ID; absent for a device without NUMA nodes. */
   readonly numaNodes: ReadonlyMap<string, readonly number[]>;
   readonly response: ContainerAllocateResponse;
 }
@@ -27,7 +29,7 @@ export interface Checkpoint {
   readonly entries: readonly CheckpointEntry[];
   /** Resources whose plugins have registered, with their healthy devices. */
   readonly registered: ReadonlyMap<string, readonly string[]>;
-  /** Of the boot in which it was written. */
+  /** The boot in which the file was written. */
   readonly bootId: string;
 }
 
@@ -45,9 +47,9 @@ interface DataJSON {
 }
 
 /**
- * The text of the file: the kubelet's fields, which tools read to learn who holds which device. The checksum is ours, the
- * CRC-32 of the data and the boot ID: the kubelet's is a hash over structs of Go, which nothing else can compute, so
- * neither takes over the other's file.
+ * Formats the file with the kubelet's fields, which tools read. The checksum is the CRC-32 of the data and
+ * the boot ID: the kubelet's is a hash over structs of Go, which other programs cannot compute, so neither
+ * reads the other's file.
  *
  * Upstream: pkg/kubelet/cm/devicemanager/checkpoint/checkpoint.go
  */
@@ -79,7 +81,7 @@ function byNode({ ids, numaNodes }: CheckpointEntry): Record<string, string[]> {
   return result;
 }
 
-/** Reads the text of the file; throws if it is damaged, or written by another program. */
+/** Parses the file. Throws if it is damaged or was written by another program. */
 export function parseCheckpoint(text: string): Checkpoint {
   const { Data, Checksum, BootID } = object("the file", JSON.parse(text));
   const bootId = string("BootID", BootID ?? "");
@@ -132,7 +134,7 @@ function strings(at: string, value: unknown): readonly string[] {
   return array(at, value).map((one, index) => string(`${at}[${index}]`, one));
 }
 
-/** The checkpoint at `path`; undefined if there is none. Throws if it is damaged. */
+/** Reads the checkpoint at `path`; undefined if there is none. Throws if it is damaged. */
 export function readCheckpoint(path: string): Checkpoint | undefined {
   let bytes: Buffer;
   try {
@@ -148,7 +150,7 @@ export function readCheckpoint(path: string): Checkpoint | undefined {
   }
 }
 
-/** Replaces the checkpoint. `durable`: it is on disk when this returns. */
+/** Replaces the checkpoint. With `durable`, it is on disk when this returns. */
 export function writeCheckpoint(path: string, checkpoint: Checkpoint, durable: boolean): void {
   writeFileAtomicallySync(path, formatCheckpoint(checkpoint), { durable });
 }

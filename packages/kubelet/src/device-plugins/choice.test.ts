@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { type Choice, chooseDevices } from "./choice.ts";
 import { type Device, numaAffinity } from "./topology.ts";
 
-/** `a0 b0 c1 d`: names with the NUMA nodes that they are near to. */
+/** `a0 b0 c1 d`: names of devices, with their NUMA nodes. */
 const devices = (text: string): Device[] =>
   text
     .split(" ")
@@ -21,13 +21,13 @@ test("the smallest set of NUMA nodes that has enough counts, of those of one siz
   assert.equal(affinityOf([2, "a0 b1 c1"]), "1");
   assert.equal(affinityOf([3, "a0 b1 c1"]), "01");
   assert.equal(affinityOf([2, "a0 b12 c2 d1"]), "1");
-  // Together: a GPU and a NIC of one node.
+  // A GPU and a NIC of one node.
   assert.equal(affinityOf([1, "a0 b1"], [1, "x1 y2"]), "1");
   assert.equal(affinityOf([1, "a0"], [1, "x2"]), "02");
-  // What has no topology does not care.
+  // Devices without topology match any node.
   assert.equal(affinityOf([1, "a b"]), undefined);
   assert.equal(affinityOf([1, "a0 b1"], [5, "x y"]), "0");
-  // Too few, or too many nodes to try all combinations of.
+  // Too few devices, or too many nodes to try all combinations.
   assert.equal(affinityOf([4, "a0 b1 c1"]), undefined);
   assert.equal(affinityOf([1, "a0 b1 c2 d3 e4 f5 g6 h7 i8"]), undefined);
   assert.equal(affinityOf([3, "a7 b3 c3 d3"]), "3");
@@ -92,7 +92,7 @@ test("with the policy best-effort aligned devices come first, preferred ones of 
     await choose("a0 b1 c1 d1", { required: 2, preferred: "", policy, affinity: "1" }),
     "bc / 2 of bcd",
   );
-  // All aligned ones are needed: the plugin is asked about the rest.
+  // All aligned devices are needed: the plugin is asked about the rest.
   assert.equal(
     await choose("a0 b1 c1 e2", { required: 3, preferred: "e", policy, affinity: "1" }),
     "bce / 3 of bcae with bc",
@@ -156,7 +156,7 @@ test("property: as many devices as asked for, once each, reusable ones first, al
         available.filter((one) => isAligned(one) === wanted && chosen.has(one.id)),
       );
       const all = available.filter(isAligned);
-      // What is not aligned comes only after all that is.
+      // Unaligned devices come after all aligned ones.
       if (policy === "best-effort" && others?.length !== 0) assert.equal(aligned?.length, all.length);
       const wished = new Set(preferred.filter((id) => free.includes(id)));
       if (policy === "none" && wished.size >= required - reused)

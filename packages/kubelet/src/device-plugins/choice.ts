@@ -1,6 +1,8 @@
 import type { Device } from "./topology.ts";
 
-/** Whether devices of one NUMA node come before the plugin's preference (the kubelet's `--topology-manager-policy`). */
+/**
+ * Whether devices of one NUMA node are preferred over the plugin's preference (`--topology-manager-policy`).
+ */
 export type TopologyPolicy = "none" | "best-effort";
 
 export interface Choice {
@@ -8,12 +10,12 @@ export interface Choice {
   readonly required: number;
   /** Devices of init containers that have ended before this container starts. */
   readonly reusable: ReadonlySet<string>;
-  /** Healthy devices that nobody holds, in the plugin's order. */
+  /** Healthy devices that are not allocated, in the plugin's order. */
   readonly available: readonly Device[];
-  /** NUMA nodes that the devices should be near to; undefined where that does not matter. */
+  /** Preferred NUMA nodes; undefined if any will do. */
   readonly affinity: ReadonlySet<number> | undefined;
   readonly policy: TopologyPolicy;
-  /** The plugin's preference among devices; undefined where it has none. */
+  /** Devices that the plugin prefers; undefined if it has no preference. */
   preferred(
     available: readonly string[],
     mustInclude: readonly string[],
@@ -22,18 +24,18 @@ export interface Choice {
 }
 
 /**
- * Chooses devices: reusable ones first, then those that are aligned (the plugin's preferred ones of them first), then
+ * Chooses devices: reusable ones first, then aligned ones (those that the plugin prefers first), then
  * preferred, unaligned, and those without topology. Throws if there are too few.
  *
- * With the policy `none` the plugin chooses among all that are available, as with the kubelet; where it has no
- * preference the kubelet takes any, and this the aligned ones first.
+ * With the policy `none` the plugin chooses among all available devices, as upstream; without a preference
+ * upstream takes any, and this function the aligned ones first.
  *
  * Upstream: pkg/kubelet/cm/devicemanager/manager.go, devicesToAllocate.
  */
 export async function chooseDevices(choice: Choice): Promise<ReadonlySet<string>> {
   const { resource, required, reusable, affinity, policy } = choice;
   const chosen = new Set<string>();
-  /** True once there are enough. */
+  /** Returns true once there are enough. */
   const take = (ids: Iterable<string>): boolean => {
     for (const id of ids) {
       if (chosen.size >= required) break;

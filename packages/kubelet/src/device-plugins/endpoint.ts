@@ -6,32 +6,34 @@ import {
   type DevicePluginOptions,
   type ListAndWatchResponse,
 } from "@dray/rpc/deviceplugin/v1beta1";
-import { shortened } from "../text.ts";
+import { shortened } from "../base/text.ts";
 import { checkResponse } from "./response.ts";
 import { type Device, numaNodesOf } from "./topology.ts";
 
-/** As the kubelet has it. */
+/** Milliseconds; as upstream. */
 const dialTimeout = 10_000;
 const preStartTimeout = 30_000;
 /**
- * The kubelet sets none here, so that a plugin which hangs holds up every pod of the node. Two minutes for Allocate, as
- * the kubelet's runtimes have for a request: some plugins program hardware in it.
+ * Timeouts of calls in milliseconds. Upstream has none here, so that a plugin that hangs blocks every pod of
+ * the node. Two minutes for Allocate, as for requests to runtimes: some plugins program hardware in it.
  */
 const optionsTimeout = 10_000;
 const preferredTimeout = 30_000;
 const allocateTimeout = 120_000;
 
-/** Maximum number of devices of a resource. Shares of devices count; a message has at most 4 MiB anyway. */
+/**
+ * Maximum number of devices of a resource, shares of devices included; a message has at most 4 MiB anyway.
+ */
 const maxDevices = 65_536;
 /** Maximum length of a device's ID in characters. */
 const maxId = 512;
 /** Maximum number of NUMA nodes of a device; Linux has at most 1024. */
 const maxNumaNodes = 1024;
 
-/** Maximum number of reports in `reportWindow` that are read as they come; further ones wait. */
+/** Maximum number of reports in `reportWindow` that are read without a delay. */
 const maxReports = 50;
 const reportWindow = 1000;
-/** Minimum time between two reports that are acted on; of those in between the last counts. */
+/** Minimum interval between two reports that are used; of those in between the last one counts. */
 const reportInterval = 50;
 
 /** A running device plugin, called by the socket with which it registered. */
@@ -40,11 +42,11 @@ export interface Endpoint {
   readonly socket: string;
   readonly options: DevicePluginOptions;
   /**
-   * The plugin's list of devices, each time it says something. Resolves when the plugin ends its stream or goes, or the
-   * endpoint is closed; rejects if what it says is invalid. To be called once.
+   * Reports the plugin's devices after each change. Resolves when the plugin ends its stream or the endpoint
+   * is closed; rejects if a report is invalid. To be called once.
    */
   watch(report: (devices: readonly Device[]) => void): Promise<void>;
-  /** Undefined if the plugin says nothing of it. */
+  /** Returns undefined if the plugin has no preference. */
   preferred(
     available: readonly string[],
     mustInclude: readonly string[],
@@ -52,7 +54,7 @@ export interface Endpoint {
   ): Promise<readonly string[] | undefined>;
   allocate(ids: readonly string[]): Promise<ContainerAllocateResponse>;
   preStart(ids: readonly string[]): Promise<void>;
-  /** Every call that runs ends with Canceled. */
+  /** Running calls end with Canceled. */
   close(): void;
 }
 
@@ -62,7 +64,7 @@ export interface EndpointOptions {
   readonly signal: AbortSignal;
 }
 
-/** Connects to a plugin and asks for its options; rejects with the kubelet's words. */
+/** Connects to a plugin and gets its options. Rejects with upstream's message. */
 export async function connectEndpoint(
   resource: string,
   socket: string,
@@ -151,7 +153,7 @@ function endpoint(connected: Connected): Endpoint {
   };
 }
 
-/** Reads what the plugin says, no faster than is useful: one that floods its stream waits for itself. */
+/** Reads reports at a limited rate: a plugin that floods its stream is slowed down. */
 async function watch(
   { caller, closing, clock, log, resource, close }: Connected,
   report: (devices: readonly Device[]) => void,
@@ -193,11 +195,11 @@ async function watch(
   }
 }
 
-/** Throws if there are more devices, or longer IDs, than a plugin can have reason for. */
+/** Throws if there are more devices, or longer IDs, than a plugin can need. */
 function devicesOf({ devices }: ListAndWatchResponse): readonly Device[] {
   if (devices.length > maxDevices)
     throw new Error(`the plugin reports ${devices.length} devices, more than ${maxDevices}`);
-  // Of several with one ID the last counts, as with the kubelet.
+  // The last of several devices with one ID counts, as upstream.
   const byId = new Map<string, Device>();
   for (const { ID: id, health, topology } of devices) {
     if (id === "" || id.length > maxId)
@@ -209,7 +211,7 @@ function devicesOf({ devices }: ListAndWatchResponse): readonly Device[] {
       throw new Error(
         `the plugin reports ${nodes.length} NUMA nodes of device ${JSON.stringify(id)}, more than ${maxNumaNodes}`,
       );
-    // Linux says -1 of a device that is near to no node, and plugins hand that on.
+    // Linux reports node -1 for a device without one, and plugins pass it through.
     const numaNodes = numaNodesOf(nodes.map(({ ID }) => ID).filter((node) => node >= 0));
     byId.set(id, { id, healthy: health === "Healthy", numaNodes });
   }

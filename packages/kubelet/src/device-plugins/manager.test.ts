@@ -15,9 +15,9 @@ import { type TestContext, test } from "node:test";
 import type { Container, Pod } from "@dray/api/core/v1";
 import { type Clock, type Log, silentLog, systemClock } from "@dray/client";
 import type { ContainerAllocateResponse } from "@dray/rpc/deviceplugin/v1beta1";
+import { NodePaths } from "../base/paths.ts";
 import { DraPlugins } from "../dra/plugins.ts";
 import { PluginWatcher } from "../dra/watcher.ts";
-import { NodePaths } from "../paths.ts";
 import { device, type TestPlugin, type TestPluginOptions, testPlugin } from "../testing/device-plugin.ts";
 import { eventually } from "../testing/eventually.ts";
 import { DevicePluginManager, type DevicePluginManagerOptions } from "./manager.ts";
@@ -64,7 +64,7 @@ interface Node {
   retries: number;
   readonly healthChanges: string[];
   plugin(options?: Partial<TestPluginOptions>, resource?: string): Promise<TestPlugin>;
-  /** The agent comes back. `boot`: after the machine has. `kill`: without having been closed. */
+  /** Restarts the agent. `boot`: after a reboot. `kill`: without a close. */
   restart(options?: { boot?: string; kill?: boolean }): Promise<void>;
 }
 
@@ -116,7 +116,7 @@ async function testNode(t: TestContext, options: Partial<DevicePluginManagerOpti
       boot = next;
       const text = kill ? readFileSync(join(node.directory, "kubelet_internal_checkpoint")) : undefined;
       await node.manager.close();
-      // What close wrote, an agent that was killed has not.
+      // A killed agent has not written what `close` writes.
       if (text !== undefined) writeFileSync(join(node.directory, "kubelet_internal_checkpoint"), text);
       node.manager = await start(boot);
     },
@@ -227,7 +227,7 @@ test("the start deletes sockets and nothing else; a wrong registration is refuse
     await assert.rejects(plugin.register(gpu, "v1beta1", name), says(problem));
   assert.deepEqual(node.manager.resources(), { capacity: {}, allocatable: {} });
 
-  // A plugin may register a moment before it serves.
+  // A plugin may register before it serves.
   const late = plugin.register(gpu, "v1beta1", "late.sock");
   await new Promise((resolve) => setTimeout(resolve, 100));
   const serving = await testPlugin({ directory: node.directory, name: "late.sock", devices: [device("a")] });
@@ -264,7 +264,7 @@ test("the Node has all devices as capacity and healthy ones as allocatable, and 
   assert.equal(node.changes, changes + 1);
   await plugin.register(gpu);
   await says("1", "1");
-  // An update: the second instance is there before the first one goes.
+  // An update: the second instance is connected before the first one ends.
   const second = await node.plugin({ name: "second.sock", devices: [device("a"), device("b")] });
   await says("2", "2");
   plugin.report([device("a"), device("b"), device("c")]);
@@ -341,7 +341,7 @@ test("what cannot be allocated refuses the pod with the kubelet's texts, and hol
   plugin.allocate = () => Promise.reject(new Error("no power"));
   await assert.rejects(admit(node, simplePod("p4", 1)), refused("rpc error: code = Unknown desc = no power"));
   plugin.allocate = () => ({});
-  // The second container fails: the first one's device is free again.
+  // The second container fails, and the device of the first one is freed.
   const two = podOf("p5", [container("one", { [gpu]: "1" }), container("two", { [gpu]: "1" })]);
   await assert.rejects(admit(node, two), /Requested: 1, Available: 0/);
   await admit(node, simplePod("p6", 1));
@@ -353,9 +353,9 @@ test("what cannot be allocated refuses the pod with the kubelet's texts, and hol
     admit(node, simplePod("p8", 1)),
     refused("no healthy devices present; cannot allocate unhealthy devices example.com/gpu"),
   );
-  // Nobody offers it: cluster-level resources have no plugin.
+  // Cluster-level resources have no plugin.
   await admit(node, simplePod("p9", 1, "example.com/licence"));
-  // The plugin is away for good, and somebody holds its devices still.
+  // The plugin is gone for good while a pod holds its devices.
   plugin.endStreams();
   await eventually(async () =>
     assert.equal(node.manager.health("p7", "main")[0]?.resources?.[0]?.health, "Unknown"),
@@ -526,7 +526,7 @@ test("after a reboot the plugin sets up the same devices anew before the contain
   assert.deepEqual((await start(node, pod)).env, [["BOOT", "2"]]);
   await start(node, pod);
   assert.deepEqual(again.calls, ["allocate a"]);
-  // The agent is killed before the other pod had its turn: it is not forgotten.
+  // The agent is killed before it has started the other pod, which is not forgotten.
   await node.restart({ kill: true, boot: "boot-2" });
   const third = await node.plugin({ devices: [device("a"), device("b")] });
   await start(node, other);
@@ -570,7 +570,7 @@ test("a damaged checkpoint is named and set aside, and the agent goes on", async
   );
   assert.equal(readFileSync(`${path}.damaged`, "utf8"), damaged);
   await node.plugin({ devices: [device("a")] });
-  // The pod's containers are there still: they get devices as new ones would.
+  // The pod's containers still run: they get devices as new ones would.
   assert.deepEqual((await start(node, pod)).env, [["DEVICES", "a"]]);
 });
 
@@ -593,7 +593,7 @@ test("many pods at once never share a device, whatever the plugin prefers", asyn
     devices: names.map((name) => device(name)),
     getPreferredAllocationAvailable: true,
   });
-  // Everybody wants the same ones.
+  // All containers prefer the same devices.
   plugin.preferred = (available) => available.slice(0, 3);
   const pods = Array.from({ length: 30 }, (_, index) => simplePod(`p${index}`, 1 + (index % 3)));
   const results = await Promise.allSettled(pods.map((pod) => admit(node, pod)));
@@ -605,7 +605,7 @@ test("many pods at once never share a device, whatever the plugin prefers", asyn
     0,
   );
   assert.equal(given.length, wanted);
-  // Who was refused had fewer left than it wanted.
+  // A refused pod found fewer devices than it requested.
   assert.ok(given.length > names.length - 3, `${given.length}`);
 });
 
@@ -676,7 +676,7 @@ test("a slow plugin holds up pods that want its devices, and nobody else", async
     refused("rpc error: code = Unknown desc = at last"),
   );
   await eventually(async () => assert.equal(slow.calls.length, 1));
-  // Held while the plugin thinks.
+  // The devices are held while the plugin computes its preference.
   await assert.rejects(admit(node, simplePod("q", 1, "example.com/slow")), /Requested: 1, Available: 0/);
   await admit(node, simplePod("r", 1));
   answer();

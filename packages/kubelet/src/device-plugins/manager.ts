@@ -3,57 +3,63 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { Quantity } from "@dray/api";
 import type { Container, Pod, ResourceStatus } from "@dray/api/core/v1";
-import { isSidecar } from "@dray/api/pod";
+
 import type { Clock, Log } from "@dray/client";
+import type { NodePaths } from "../base/paths.ts";
+import { shortened } from "../base/text.ts";
 import type { PluginHandler } from "../dra/watcher.ts";
-import type { NodePaths } from "../paths.ts";
-import type { Refusal } from "../pods/admission.ts";
-import { RuntimeError } from "../runtime/service.ts";
-import { shortened } from "../text.ts";
-import { type Allocation, Allocations } from "./allocations.ts";
+import { RuntimeError } from "../runtime/error.ts";
+import type { Refusal } from "../types/refusal.ts";
+import { Allocations } from "./allocations.ts";
+import { DeviceAllocator } from "./allocator.ts";
 import { checkpointName, readCheckpoint, writeCheckpoint } from "./checkpoint.ts";
-import { chooseDevices, type TopologyPolicy } from "./choice.ts";
+import type { TopologyPolicy } from "./choice.ts";
 import { DevicePluginMetrics } from "./metrics.ts";
 import { DevicePlugins, type PluginResources } from "./plugins.ts";
 import type { Resource } from "./resources.ts";
 import { type DeviceOptions, mergeResponses } from "./response.ts";
-import { type Device, numaAffinity, numaNodesOf } from "./topology.ts";
+import { numaNodesOf } from "./topology.ts";
 
-/** Time in which changed lists of devices are gathered before they go to the checkpoint. */
+/** Debounce of checkpoints after changes of devices, in milliseconds. */
 const saveDelay = 1000;
 
 export interface DevicePluginManagerOptions {
   readonly paths: NodePaths;
   readonly clock: Clock;
   readonly log: Log;
-  /** Names this boot of the machine. */
+  /** ID of this boot of the machine. */
   readonly bootId: string;
-  /** By default `none`, as with the kubelet. */
+  /** `none` by default, as upstream. */
   readonly topologyPolicy?: TopologyPolicy;
   /**
-   * False once nothing of a pod can run on the node any more: its devices are free. True for a pod of which nothing is
-   * known yet, after a start.
+   * Returns false once no container of a pod can run any more: its devices are free. Returns true for pods
+   * that are not known yet after a start.
    */
   isActive(podUid: string): boolean;
-  /** What `resources` returns has changed. */
+  /** Called when the result of `resources` has changed. */
   changed(): void;
-  /** A plugin has come, or its devices are healthy again: containers of these pods that wait may be tried again. */
+  /**
+   * Called when waiting containers of these pods may be started: a plugin has registered, or devices are
+   * healthy again.
+   */
   retry(podUids: readonly string[]): void;
-  /** What `health` returns for these pods has changed. */
+  /** Called when the result of `health` has changed for these pods. */
   healthChanged?(podUids: readonly string[]): void;
 }
 
-/** A device on one of its NUMA nodes, as the pod resources API has it; a device on several comes once for each. */
+/**
+ * A device on one of its NUMA nodes, as in the pod resources API; a device on several nodes is listed once
+ * for each.
+ */
 export interface DeviceOnNode {
   readonly resource: string;
   readonly id: string;
-  /** Undefined where its plugin says nothing of that. */
+  /** Undefined if the plugin reports none. */
   readonly numaNode: number | undefined;
 }
 
 /**
- * The devices that plugins offer by number (device plugin API v1beta1): which there are, and which container holds
- * which. Rules and texts are those of the kubelet.
+ * Devices of device plugins (v1beta1), and the containers that hold them.
  *
  * Upstream: pkg/kubelet/cm/devicemanager/manager.go
  */
@@ -63,9 +69,10 @@ export class DevicePluginManager {
   readonly #plugins: DevicePlugins;
   readonly #allocations = new Allocations();
   readonly #metrics = new DevicePluginMetrics();
+  readonly #allocator: DeviceAllocator;
   #closed = false;
   #cancelSave: (() => void) | undefined;
-  /** The boot in which the checkpoint was written that was read at the start. */
+  /** The boot in which the restored checkpoint was written. */
   #restoredBoot: string | undefined;
 
   constructor(options: DevicePluginManagerOptions) {
@@ -84,18 +91,28 @@ export class DevicePluginManager {
       },
       devicesChanged: (resource, differs) => this.#devicesChanged(resource, differs),
     });
+    const { topologyPolicy } = options;
+    this.#allocator = new DeviceAllocator({
+      plugins: this.#plugins,
+      allocations: this.#allocations,
+      metrics: this.#metrics,
+      clock,
+      ...(topologyPolicy !== undefined && { topologyPolicy }),
+      isActive: (uid) => options.isActive(uid),
+      save: () => this.#saveNow(),
+    });
   }
 
   /**
-   * Takes over what an earlier agent has allocated, and serves `kubelet.sock`. Rejects if the folder cannot be used. A
-   * damaged checkpoint is logged and set aside under the name `kubelet_internal_checkpoint.damaged`: the kubelet goes on
-   * without it, too.
+   * Restores allocations from the checkpoint, and serves `kubelet.sock`. Rejects if the folder cannot be
+   * used. A damaged checkpoint is logged and renamed to `kubelet_internal_checkpoint.damaged`, and the agent
+   * goes on without it, as upstream.
    */
   async start(): Promise<void> {
     await this.#plugins.start(this.#restore());
   }
 
-  /** The resources whose plugins had registered with an earlier agent. */
+  /** Returns the resources whose plugins had registered with an earlier agent. */
   #restore(): Iterable<string> {
     const { bootId, log } = this.#options;
     let checkpoint: ReturnType<typeof readCheckpoint>;
@@ -117,7 +134,7 @@ export class DevicePluginManager {
     return checkpoint.registered.keys();
   }
 
-  /** Plugins and their sockets stay; calls that run are given up. */
+  /** Cancels running calls. Plugins and their sockets stay. */
   async close(): Promise<void> {
     this.#closed = true;
     if (this.#cancelSave !== undefined)
@@ -129,7 +146,7 @@ export class DevicePluginManager {
     await this.#plugins.close();
   }
 
-  /** For plugins whose sockets lie in `plugins_registry`. */
+  /** Registers plugins whose sockets lie in `plugins_registry`. */
   get registryHandler(): PluginHandler {
     return this.#plugins.registryHandler;
   }
@@ -143,14 +160,14 @@ export class DevicePluginManager {
       retry(this.#allocations.holders(resource.name, () => true));
   }
 
-  /** Capacity and allocatable by resource, for the Node's status; resources that went are 0. */
+  /** Capacity and allocatable by resource for the Node's status; removed resources are 0. */
   resources(): PluginResources {
     return this.#plugins.amounts();
   }
 
   /**
-   * The node's allocatable amounts for the look at a pod that holds devices: at least what is held already, so that it is
-   * not refused because its plugin is away.
+   * Returns the node's allocatable amounts for the admission of a pod that holds devices: at least what is
+   * held, so that the pod is not refused while its plugin is away.
    *
    * Upstream: sanitizeNodeAllocatable.
    */
@@ -163,27 +180,16 @@ export class DevicePluginManager {
     return result;
   }
 
-  // --- Pods -----------------------------------------------------------------------------------------------------
-
-  /** Pods that hold devices, those of before a restart among them. */
+  /** Pods that hold devices, including those from the checkpoint. */
   podUIDs(): ReadonlySet<string> {
     return this.#allocations.podUids;
   }
 
-  /** Allocates for all containers of a new pod, init containers first; a refusal, or undefined. */
+  /** Allocates for all containers of a new pod, init containers first. Returns a refusal, or undefined. */
   async admit(pod: Pod): Promise<Refusal | undefined> {
     const { uid } = pod.metadata;
     try {
-      const reusable = new Map<string, Set<string>>();
-      for (const container of pod.spec.initContainers ?? []) {
-        await this.#allocateContainer(pod, container, reusable);
-        // A sidecar goes on beside the others, and keeps what it has.
-        this.#reuse(uid, container, reusable, !isSidecar(container));
-      }
-      for (const container of pod.spec.containers) {
-        await this.#allocateContainer(pod, container, reusable);
-        this.#reuse(uid, container, reusable, false);
-      }
+      await this.#allocator.allocatePod(pod);
       return undefined;
     } catch (error) {
       this.release(uid);
@@ -194,160 +200,14 @@ export class DevicePluginManager {
     }
   }
 
-  /** Adds the devices of a container to those that later ones may use again, or takes them away. */
-  #reuse(podUid: string, { name }: Container, reusable: Map<string, Set<string>>, add: boolean): void {
-    for (const { resource, ids } of this.#allocations.ofContainer(podUid, name)) {
-      const before = reusable.get(resource) ?? new Set();
-      reusable.set(resource, add ? before.union(new Set(ids)) : before.difference(new Set(ids)));
-    }
-  }
-
-  /** The resources of plugins that a container asks for, by name, with their numbers. */
-  #requests(pod: Pod, container: Container): [resource: string, count: number][] {
-    const mappings = pod.status?.extendedResourceClaimStatus?.requestMappings ?? [];
-    const isClaimed = (resource: string): boolean =>
-      mappings.some(
-        ({ containerName, resourceName }) => containerName === container.name && resourceName === resource,
-      );
-    const held = this.#allocations.heldCounts();
-    return Object.entries(container.resources?.limits ?? {})
-      .filter(([resource]) => this.#plugins.get(resource) !== undefined || held.has(resource))
-      .map(([resource, quantity]): [string, number] => [resource, Number(Quantity.parse(quantity).value())])
-      .filter(([resource, count]) => count > 0 && !isClaimed(resource))
-      .sort(([a], [b]) => (a < b ? -1 : 1));
-  }
-
-  /** Rejects if devices are missing or a plugin refuses; what was allocated before then stays. */
-  async #allocateContainer(
-    pod: Pod,
-    container: Container,
-    reusable: ReadonlyMap<string, ReadonlySet<string>>,
-  ): Promise<void> {
-    const { uid } = pod.metadata;
-    const requests = this.#requests(pod, container);
-    if (requests.length === 0) return;
-    this.#reclaim(uid);
-    const open: typeof requests = [];
-    for (const [name, count] of requests)
-      if (!(await this.#hasDevices(uid, container.name, name, count))) open.push([name, count]);
-    const affinity = numaAffinity(
-      open.map(([name, count]) => ({ count, devices: this.#usable(name, reusable.get(name)) })),
-    );
-    for (const [name, count] of open) {
-      const allocation = await this.#hold(uid, container.name, name, count, reusable.get(name), affinity);
-      try {
-        await this.#ask(allocation);
-      } catch (error) {
-        this.#allocations.delete(allocation);
-        throw error;
-      }
-    }
-    if (open.length > 0) this.#saveNow();
-  }
-
-  /** Healthy devices that nobody holds, and those that may be used again. */
-  #usable(name: string, reusable: ReadonlySet<string> | undefined): Device[] {
-    const held = this.#allocations.held(name);
-    return (this.#plugins.get(name)?.healthy() ?? []).filter(({ id }) => !held.has(id) || reusable?.has(id));
-  }
-
-  /** True if the container has its devices from before. Throws if they, or any, cannot be had. */
-  async #hasDevices(podUid: string, container: string, name: string, count: number): Promise<boolean> {
-    const held = this.#allocations.get(podUid, container, name);
-    if (held !== undefined && held.ids.length !== count)
-      throw new Error(
-        `pod "${podUid}" container "${container}" changed request for resource "${name}" from ${held.ids.length} to ${count}`,
-      );
-    // Its containers wait until the plugin has registered again (kubernetes#137919).
-    if (held?.restored !== undefined && !this.#plugins.get(name)?.reported) return true;
-    if (held === undefined) await this.#plugins.returned(name);
-    const resource = this.#plugins.get(name);
-    if (resource === undefined) throw new Error(`cannot allocate unregistered device ${name}`);
-    if (resource.healthy().length === 0)
-      throw new Error(`no healthy devices present; cannot allocate unhealthy devices ${name}`);
-    if (held !== undefined) checkHealthy(resource, held.ids);
-    return held !== undefined;
-  }
-
-  /** Chooses devices, and holds them for a container that nobody has answered for yet. */
-  async #hold(
-    podUid: string,
-    container: string,
-    name: string,
-    count: number,
-    reusable: ReadonlySet<string> | undefined,
-    affinity: ReadonlySet<number> | undefined,
-  ): Promise<Allocation> {
-    const resource = this.#plugins.get(name);
-    if (resource === undefined) throw new Error(`unknown Device Plugin ${name}`);
-    return resource.choosing(async () => {
-      const held = this.#allocations.held(name);
-      const ids = await chooseDevices({
-        resource: name,
-        required: count,
-        reusable: reusable ?? new Set(),
-        available: resource.healthy().filter(({ id }) => !held.has(id)),
-        affinity,
-        policy: this.#options.topologyPolicy ?? "none",
-        preferred: async (...args) => resource.endpoint?.preferred(...args),
-      });
-      const numaNodes = new Map<string, readonly number[]>();
-      for (const id of ids) {
-        const nodes = resource.devices.get(id)?.numaNodes ?? [];
-        if (nodes.length > 0) numaNodes.set(id, nodes);
-      }
-      const allocation: Allocation = {
-        podUid,
-        container,
-        resource: name,
-        ids: [...ids],
-        numaNodes,
-        response: undefined,
-        restored: undefined,
-      };
-      this.#allocations.add(allocation);
-      return allocation;
-    });
-  }
-
-  /** Has the plugin set the devices up. */
-  async #ask(allocation: Allocation): Promise<void> {
-    const { resource, ids } = allocation;
-    const endpoint = this.#plugins.get(resource)?.endpoint;
-    if (endpoint === undefined) throw stopped(resource);
-    const { clock } = this.#options;
-    const began = clock.now();
-    try {
-      allocation.response = await endpoint.allocate(ids);
-    } finally {
-      this.#metrics.allocated(resource, clock.now() - began);
-    }
-  }
-
-  /** Frees what pods hold that are gone, and that nobody released. */
-  #reclaim(except: string): void {
-    for (const uid of this.#allocations.podUids)
-      if (uid !== except && !this.#options.isActive(uid)) this.#allocations.deletePod(uid);
-  }
-
   /**
-   * What a container gets, each time that it is started; has plugins prepare the devices that want it. Rejects with
-   * CreateContainerConfigError while it has to wait.
+   * Returns what the container gets at a start; calls PreStartContainer if the plugin requires it. Rejects
+   * with CreateContainerConfigError while the container has to wait.
    */
   async container(pod: Pod, container: Container): Promise<DeviceOptions> {
     const { uid } = pod.metadata;
     try {
-      const requests = this.#requests(pod, container);
-      for (const [name] of requests) {
-        const held = this.#allocations.get(uid, container.name, name);
-        if (held?.restored !== undefined) await this.#takeOver(held);
-      }
-      // The checkpoint was lost: devices are allocated as for a new container.
-      const missing = requests.some(
-        ([name]) => this.#allocations.get(uid, container.name, name) === undefined,
-      );
-      if (missing && this.#options.isActive(uid)) await this.#allocateContainer(pod, container, new Map());
-      for (const [name] of requests) await this.#preStart(uid, container.name, name);
+      await this.#allocator.prepareStart(pod, container);
     } catch (error) {
       throw new RuntimeError("CreateContainerConfigError", shortened((error as Error).message), {
         cause: error,
@@ -370,39 +230,7 @@ export class DevicePluginManager {
     );
   }
 
-  /** Makes an allocation of an earlier agent good again, once the plugin has said that its devices are there. */
-  async #takeOver(held: Allocation): Promise<void> {
-    const resource = this.#plugins.get(held.resource);
-    if (resource === undefined || !resource.reported)
-      throw new Error(
-        `device plugin for resource ${held.resource} has not yet reported devices; the container starts once it has registered again`,
-      );
-    checkHealthy(resource, held.ids);
-    if (held.restored === "reboot") {
-      // What the plugin had set up went with the boot (kubernetes#67107).
-      await this.#ask(held);
-      held.restored = undefined;
-      this.#saveNow();
-    }
-    held.restored = undefined;
-  }
-
-  async #preStart(podUid: string, container: string, name: string): Promise<void> {
-    const resource = this.#plugins.get(name);
-    if (resource === undefined)
-      throw new Error(`endpoint not found in cache for a registered resource: ${name}`);
-    if (!resource.preStartRequired) return;
-    const held = this.#allocations.get(podUid, container, name);
-    if (held === undefined)
-      throw new Error(
-        `no devices found allocated in local cache for pod ${podUid}, container ${container}, resource ${name}`,
-      );
-    if (resource.endpoint === undefined)
-      throw new Error(`device plugin PreStartContainer rpc failed with err: ${stopped(name).message}`);
-    await resource.endpoint.preStart(held.ids);
-  }
-
-  /** The devices of a container, for the pod resources API. */
+  /** Devices of a container, for the pod resources API. */
   devices(podUid: string, container: string): readonly DeviceOnNode[] {
     return this.#allocations
       .ofContainer(podUid, container)
@@ -418,14 +246,14 @@ export class DevicePluginManager {
     );
   }
 
-  /** In the text format of Prometheus. */
+  /** Metrics in the text format of Prometheus. */
   metrics(): string {
     return this.#metrics.text();
   }
 
   /**
-   * The health of a container's devices, as `allocatedResourcesStatus` has it where the gate ResourceHealthStatus is on
-   * (KEP-4680): Unknown while their plugin is away.
+   * Health of a container's devices for `allocatedResourcesStatus` (gate ResourceHealthStatus, KEP-4680):
+   * Unknown while their plugin is away.
    */
   health(podUid: string, container: string): readonly ResourceStatus[] {
     return this.#allocations.ofContainer(podUid, container).map(({ resource: name, ids }) => {
@@ -441,14 +269,14 @@ export class DevicePluginManager {
     });
   }
 
-  /** The pod has ended: its devices are free. May be repeated. */
+  /** Frees the devices of a pod that has ended. May be repeated. */
   release(podUid: string): void {
     if (this.#allocations.deletePod(podUid)) this.#saveLater();
   }
 
-  // --- Checkpoint -----------------------------------------------------------------------------------------------
-
-  /** What need not be durable at once: what is released twice, and lists of devices. */
+  /**
+   * Writes the checkpoint later, for changes that are repeated after a crash: releases, and lists of devices.
+   */
   #saveLater(): void {
     const { clock, log } = this.#options;
     if (this.#closed) return;
@@ -472,7 +300,7 @@ export class DevicePluginManager {
     const registered = [...this.#plugins.all()].map(
       (resource) => [resource.name, resource.healthy().map(({ id }) => id)] as const,
     );
-    // As long as something is left to be set up anew after a reboot, that must not be forgotten.
+    // Keeps the boot ID while an allocation has to be set up anew after a reboot.
     const bootId = (this.#allocations.hasRebooted ? this.#restoredBoot : undefined) ?? this.#options.bootId;
     try {
       writeCheckpoint(
@@ -492,15 +320,4 @@ export class DevicePluginManager {
 function onNodes(resource: string, id: string, numaNodes: readonly number[]): DeviceOnNode[] {
   const nodes = numaNodes.length === 0 ? [undefined] : numaNodesOf(numaNodes);
   return nodes.map((numaNode) => ({ resource, id, numaNode }));
-}
-
-function checkHealthy(resource: Resource, ids: readonly string[]): void {
-  if (ids.some((id) => resource.devices.get(id)?.healthy !== true))
-    throw new Error(
-      `previously allocated devices are no longer healthy; cannot allocate unhealthy devices ${resource.name}`,
-    );
-}
-
-function stopped(resource: string): Error {
-  return new Error(`endpoint of device plugin ${resource} has been stopped`);
 }

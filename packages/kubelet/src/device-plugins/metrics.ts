@@ -1,9 +1,9 @@
-import { Histogram, head, labelText } from "../server/histogram.ts";
+import { Histogram, head, labelText } from "../metrics/histogram.ts";
 
 /** Upper bounds of the histogram in seconds. Upstream: metrics.DefBuckets. */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What is counted of device plugins, under the names of the kubelet. Upstream: pkg/kubelet/metrics/metrics.go. */
+/** Metrics of device plugins, with upstream's names. Upstream: pkg/kubelet/metrics/metrics.go. */
 export class DevicePluginMetrics {
   readonly #allocations = new Histogram(
     "kubelet_device_plugin_alloc_duration_seconds",
@@ -12,17 +12,17 @@ export class DevicePluginMetrics {
   );
   readonly #registrations = new Map<string, number>();
 
-  /** A plugin has registered. One that is refused is not counted: its names would be without number. */
+  /** Counts a registration. Refused ones are not counted, since the label would have any number of values. */
   registered(resource: string): void {
     this.#registrations.set(resource, (this.#registrations.get(resource) ?? 0) + 1);
   }
 
-  /** A plugin has been asked to allocate, whatever it answered. */
+  /** Counts a call of Allocate, whatever its result. */
   allocated(resource: string, milliseconds: number): void {
     this.#allocations.observe({ resource_name: resource }, milliseconds);
   }
 
-  /** In the text format of Prometheus. */
+  /** Metrics in the text format of Prometheus. */
   text(): string {
     const name = "kubelet_device_plugin_registration_total";
     const help = "Cumulative number of device plugin registrations. Broken down by resource name.";

@@ -5,11 +5,11 @@ import { connectEndpoint, type Endpoint } from "./endpoint.ts";
 import { checkResourceName, checkVersions, serveRegistration } from "./registration.ts";
 import { Resource, stopGracePeriod } from "./resources.ts";
 
-/** Maximum number of resources that plugins offer on a node. */
+/** Maximum number of resources of plugins on a node. */
 const maxResources = 512;
 /**
- * Time after the start for which a new pod waits for a plugin that was there before: plugins need a moment to register
- * again. The kubelet refuses the pod at once (kubernetes#133382).
+ * Milliseconds after the start for which a new pod waits for a plugin from before, which needs a moment to
+ * register again. Upstream refuses the pod at once (kubernetes#133382).
  */
 const returnTimeout = 10_000;
 
@@ -24,22 +24,25 @@ export interface DevicePluginsOptions {
   readonly directory: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** A plugin has registered. */
+  /** Called when a plugin has registered. */
   registered(resource: string): void;
-  /** What `amounts` returns has changed. */
+  /** Called when the result of `amounts` has changed. */
   amountsChanged(): void;
-  /** A plugin has come, gone, or said something; `differs` holds for devices about which something else is known now. */
+  /**
+   * Called when a plugin has connected, gone, or reported; `differs` is true for devices whose state has
+   * changed.
+   */
   devicesChanged(resource: Resource, differs: (id: string) => boolean): void;
 }
 
-/** The device plugins of a node, and the resources that they offer. */
+/** The device plugins of a node, and their resources. */
 export class DevicePlugins {
   readonly #options: DevicePluginsOptions;
   readonly #resources = new Map<string, Resource>();
-  /** Resources that had a plugin and lost it for good: the Node says 0 of them. */
+  /** Resources whose plugin is gone for good: their amount in the Node is 0. */
   readonly #removed = new Set<string>();
   readonly #stop = new AbortController();
-  /** What waits for a report of a plugin. */
+  /** Callbacks that wait for a report of a plugin. */
   readonly #waiting = new Set<() => void>();
   #server: RpcServer | undefined;
   #startedAt = 0;
@@ -49,7 +52,10 @@ export class DevicePlugins {
     this.#options = options;
   }
 
-  /** Serves `kubelet.sock`. `known` names resources of before: they have no devices until their plugins register again. */
+  /**
+   * Serves `kubelet.sock`. `known` names resources from the checkpoint: they have no devices until their
+   * plugins register again.
+   */
   async start(known: Iterable<string>): Promise<void> {
     const { clock, directory, log } = this.#options;
     this.#startedAt = clock.now();
@@ -78,7 +84,10 @@ export class DevicePlugins {
     return this.#resources.values();
   }
 
-  /** Plugins whose sockets lie in `plugins_registry`: type DevicePlugin, their name is that of the resource. */
+  /**
+   * Registers plugins of the type DevicePlugin whose sockets lie in `plugins_registry`, under the name of
+   * their resource.
+   */
   get registryHandler(): PluginHandler {
     return {
       register: async ({ name, supportedVersions }, endpoint) => {
@@ -127,7 +136,7 @@ export class DevicePlugins {
     if (resource.endpoint === undefined) this.#expireLater();
   }
 
-  /** Changes the devices of a resource, and tells whoever is concerned. */
+  /** Changes the devices of a resource, and reports the difference. */
   #change(resource: Resource, change: () => void): void {
     const before = { devices: resource.devices, current: resource.current };
     change();
@@ -141,8 +150,8 @@ export class DevicePlugins {
   }
 
   /**
-   * Capacity and allocatable by resource: all devices, and the healthy ones. After its plugin has been away for 5
-   * minutes a resource is removed, and stays with 0.
+   * Capacity (all devices) and allocatable (healthy ones) by resource. A resource is removed, with the amount
+   * 0, when its plugin has been away for 5 minutes.
    */
   amounts(): PluginResources {
     const now = this.#options.clock.now();
@@ -170,7 +179,7 @@ export class DevicePlugins {
     this.#options.amountsChanged();
   }
 
-  /** Looks again when the grace of what has gone just now ends. */
+  /** Schedules the removal of resources whose grace period is running. */
   #expireLater(): void {
     const cancel = this.#options.clock.after(stopGracePeriod, () => {
       this.#stop.signal.removeEventListener("abort", cancel);
@@ -179,7 +188,7 @@ export class DevicePlugins {
     this.#stop.signal.addEventListener("abort", cancel, { once: true });
   }
 
-  /** Resolves when a plugin that was there before the start has come back, or has had time to. */
+  /** Resolves when a plugin from before the start has registered again, or its time is over. */
   async returned(name: string): Promise<void> {
     const { clock } = this.#options;
     const isAway = (): boolean => {

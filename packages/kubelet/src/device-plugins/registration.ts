@@ -5,16 +5,16 @@ import type { Log } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
 import { RpcError, type RpcServer, service, unixServer } from "@dray/rpc";
 import { RegistrationDefinition } from "@dray/rpc/deviceplugin/v1beta1";
-import { shortened } from "../text.ts";
+import { shortened } from "../base/text.ts";
 
-/** The version of the API between the kubelet and device plugins. */
+/** Version of the device plugin API. */
 export const apiVersion = "v1beta1";
 
 /** Maximum length of the name of a resource: a domain, a slash, and a name. */
 const maxName = 253 + 1 + 63;
 /** Maximum length of an endpoint in characters. */
 const maxEndpoint = 4096;
-/** Maximum number of plugins that are dialled at a time. */
+/** Maximum number of plugins that are dialled concurrently. */
 const maxRegistering = 64;
 
 export interface RegistrationServerOptions {
@@ -26,8 +26,8 @@ export interface RegistrationServerOptions {
 }
 
 /**
- * Serves `kubelet.sock`, on which plugins register. At the start every socket in the folder is deleted, by which plugins
- * learn that the kubelet has come back; all else stays.
+ * Serves `kubelet.sock`, on which plugins register. Deletes every socket in the folder at the start, so that
+ * plugins notice the restart; other files stay.
  *
  * Upstream: pkg/kubelet/cm/devicemanager/plugin/v1beta1/server.go
  */
@@ -71,7 +71,7 @@ export async function serveRegistration(options: RegistrationServerOptions): Pro
   ]);
 }
 
-/** Throws the kubelet's error if none of the versions is the one that is spoken here. */
+/** Throws upstream's error unless one of the versions is supported. */
 export function checkVersions(...versions: readonly string[]): void {
   if (versions.includes(apiVersion)) return;
   const [first = ""] = versions;
@@ -80,9 +80,9 @@ export function checkVersions(...versions: readonly string[]): void {
   );
 }
 
-/** Throws the kubelet's error if the name is not that of an extended resource. */
+/** Throws upstream's error if the name is not that of an extended resource. */
 export function checkResourceName(name: string): void {
-  // The length first: on a long text the patterns take their time.
+  // Checks the length first: the patterns are slow on long texts.
   if (name.length > maxName || !isExtendedResourceName(name))
     throw new Error(
       `the ResourceName ${quoted(name)} is invalid: it must be DOMAIN/NAME, of a domain other than kubernetes.io`,
@@ -93,7 +93,7 @@ function quoted(text: string): string {
   return JSON.stringify(shortened(text, 100));
 }
 
-/** The socket that a plugin names, by its place in the folder. Throws for one that lies elsewhere. */
+/** Resolves the socket that a plugin names in the folder. Throws if it lies elsewhere. */
 function socketOf(directory: string, endpoint: string): string {
   const refuse = (problem: string): never => {
     throw new Error(
@@ -103,7 +103,7 @@ function socketOf(directory: string, endpoint: string): string {
   if (endpoint === "" || endpoint.length > maxEndpoint || endpoint.includes("\0")) refuse("is invalid");
   const path = join(directory, endpoint);
   if (!path.startsWith(`${directory}/`)) refuse("leads out of the folder");
-  // A socket that is not there yet is waited for, as dialling does.
+  // A missing socket may still be created, and dialling waits for it.
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found !== undefined && !found.isSocket()) refuse("is not a socket");
   const folder = dirname(path);

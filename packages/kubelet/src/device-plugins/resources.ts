@@ -1,10 +1,10 @@
 import type { Endpoint } from "./endpoint.ts";
 import type { Device } from "./topology.ts";
 
-/** Time after which a resource whose plugin has gone has no capacity any more, as with the kubelet. */
+/** Milliseconds after which a resource without a plugin has no capacity, as upstream. */
 export const stopGracePeriod = 5 * 60_000;
 
-/** Instances of a plugin that are connected at a time; more than two overlap in no update. */
+/** Maximum number of connected instances of a plugin; an update needs two. */
 const maxInstances = 4;
 
 interface Instance {
@@ -12,35 +12,35 @@ interface Instance {
   devices: ReadonlyMap<string, Device> | undefined;
 }
 
-/** A resource that a device plugin offers, or did so a short while ago. */
+/** A resource that a device plugin offers, or did until recently. */
 export class Resource {
   readonly name: string;
-  /** In the order of their registration; the last one counts. */
+  /** In the order of registration; the last one counts. */
   readonly #instances: Instance[] = [];
   #devices: ReadonlyMap<string, Device> = new Map();
   #reported = false;
-  /** When the last plugin went; undefined while there is one. */
+  /** When the last plugin disconnected; undefined while there is one. */
   #stoppedAt: number | undefined;
   #preStartRequired = false;
   #choosing: Promise<unknown> = Promise.resolve();
 
-  /** Without a plugin so far. */
+  /** Creates a resource without a plugin. */
   constructor(name: string, now: number) {
     this.name = name;
     this.#stoppedAt = now;
   }
 
-  /** True once a plugin has said which devices there are, since this agent was started. */
+  /** True once a plugin has reported its devices since the start of this agent. */
   get reported(): boolean {
     return this.#reported;
   }
 
-  /** True while a plugin is connected that has said which devices there are. */
+  /** True while a plugin is connected that has reported its devices. */
   get current(): boolean {
     return this.#instances.at(-1)?.devices !== undefined;
   }
 
-  /** All devices, in the plugin's order; none is healthy where the plugin has gone. */
+  /** All devices in the plugin's order; unhealthy if the plugin is gone. */
   get devices(): ReadonlyMap<string, Device> {
     return this.#devices;
   }
@@ -49,17 +49,17 @@ export class Resource {
     return [...this.#devices.values()].filter(({ healthy }) => healthy);
   }
 
-  /** The plugin to call; undefined where it has gone. */
+  /** The plugin to call; undefined if it is gone. */
   get endpoint(): Endpoint | undefined {
     return this.#instances.at(-1)?.endpoint;
   }
 
-  /** Of the plugin that registered last, whether or not it is still there. */
+  /** Option of the plugin that registered last, whether or not it is connected. */
   get preStartRequired(): boolean {
     return this.#preStartRequired;
   }
 
-  /** Ends the instance with that socket. */
+  /** Ends the instance with this socket. */
   disconnect(socket: string): void {
     for (const { endpoint } of this.#instances) if (endpoint.socket === socket) endpoint.close();
   }
@@ -69,7 +69,7 @@ export class Resource {
     return this.#stoppedAt !== undefined && now - this.#stoppedAt >= stopGracePeriod;
   }
 
-  /** A plugin has registered, and takes the place of those before it; one with the same socket is replaced. */
+  /** Adds an instance, which replaces earlier ones; one with the same socket is closed. */
   add(endpoint: Endpoint): void {
     const same = this.#instances.findIndex(({ endpoint: old }) => old.socket === endpoint.socket);
     if (same >= 0) for (const old of this.#instances.splice(same, 1)) old.endpoint.close();
@@ -79,18 +79,18 @@ export class Resource {
     this.#preStartRequired = endpoint.options.preStartRequired;
   }
 
-  /** What an instance has said. */
+  /** Takes the report of an instance. */
   report(endpoint: Endpoint, devices: readonly Device[]): void {
     const instance = this.#instances.find((one) => one.endpoint === endpoint);
     if (instance === undefined) return;
     instance.devices = new Map(devices.map((device) => [device.id, device]));
-    // Until a successor has said something, its predecessor counts.
+    // The predecessor counts until a successor has reported.
     if (instance !== this.#reporting()) return;
     this.#devices = instance.devices;
     this.#reported = true;
   }
 
-  /** An instance has gone: another one takes over, or no device is healthy any more. */
+  /** Removes an instance: another one takes over, or all devices become unhealthy. */
   remove(endpoint: Endpoint, now: number): void {
     const index = this.#instances.findIndex((one) => one.endpoint === endpoint);
     if (index < 0) return;
@@ -106,7 +106,7 @@ export class Resource {
     return this.#instances.findLast(({ devices }) => devices !== undefined);
   }
 
-  /** Runs one after the other, so that no device is chosen twice while the plugin thinks about its preference. */
+  /** Serializes choices, so that no device is chosen twice while the plugin computes its preference. */
   choosing<T>(work: () => Promise<T>): Promise<T> {
     const next = this.#choosing.then(work, work);
     this.#choosing = next.catch(() => {});

@@ -1,17 +1,16 @@
 import { parseQualifiedName } from "@dray/cdi";
 import { ContainerAllocateResponse } from "@dray/rpc/deviceplugin/v1beta1";
-import type { DeviceConfig, MountConfig } from "../runtime/service.ts";
-import { shortened } from "../text.ts";
+import { shortened } from "../base/text.ts";
+import type { DeviceConfig, MountConfig } from "../runtime/config.ts";
 
-/** Maximum size of what a plugin gives to one container, in bytes: all of it is kept, and goes into every start. */
+/**
+ * Maximum size of a plugin's response for one container in bytes, since it is kept and goes into every start.
+ */
 const maxBytes = 256 << 10;
 /** Maximum length of a path in bytes (PATH_MAX of Linux). */
 const maxPath = 4095;
 
-/**
- * Throws, with the field and its value, if a runtime could do nothing with the response of a plugin to Allocate, or if it
- * is too large.
- */
+/** Throws, with the field and its value, if a response to Allocate is too large or unusable for a runtime. */
 export function checkResponse(response: ContainerAllocateResponse): void {
   const refuse = (field: string, value: string, accepted: string): never => {
     throw new Error(
@@ -48,9 +47,9 @@ export function checkResponse(response: ContainerAllocateResponse): void {
     }
 }
 
-/** What a container gets because of the devices that it holds. */
+/** Options of a container from the devices that it holds. */
 export interface DeviceOptions {
-  /** In order; what the container's own environment names counts more. */
+  /** In order; the container's own environment overrides it. */
   readonly env: readonly (readonly [name: string, value: string])[];
   readonly mounts: readonly MountConfig[];
   readonly devices: readonly DeviceConfig[];
@@ -59,8 +58,8 @@ export interface DeviceOptions {
 }
 
 /**
- * Puts the responses of all resources of a container together, in the order given. Where two name the same variable,
- * path in the container or annotation, the first stays, and `conflict` is told if they differ.
+ * Merges the responses of all resources of a container in the given order. If two name the same variable,
+ * path in the container or annotation, the first one counts, and `conflict` is called if they differ.
  *
  * Upstream: pkg/kubelet/cm/devicemanager/pod_devices.go, deviceRunContainerOptions.
  */
@@ -83,7 +82,7 @@ export function mergeResponses(
     for (const { containerPath, hostPath, permissions } of response.devices) {
       const place = onMachine(hostPath);
       const kept = devices.get(containerPath);
-      // As runc and Docker have it for a device without permissions.
+      // The default of runc and Docker for a device without permissions.
       if (kept === undefined)
         devices.set(containerPath, { hostPath: place, containerPath, permissions: permissions || "rwm" });
       else if (kept.hostPath !== place) conflict("device", containerPath, kept.hostPath, place);

@@ -2,38 +2,42 @@
 export interface Device {
   readonly id: string;
   readonly healthy: boolean;
-  /** In ascending order; empty for a device that is near to no node. */
+  /** In ascending order; empty for a device without a NUMA node. */
   readonly numaNodes: readonly number[];
 }
 
-/** With more nodes that have devices, nothing is aligned: their combinations are too many (upstream: the same 8). */
+/**
+ * Maximum number of nodes with devices for which devices are aligned, since all combinations are tried; as
+ * upstream.
+ */
 const maxNodes = 8;
 
-/** What a container asks of one resource, and which devices it can get. */
+/** Request of a container for one resource, and the devices that are available to it. */
 export interface NumaRequest {
   readonly count: number;
   readonly devices: readonly Device[];
 }
 
-/** Without repetitions, in ascending order. */
+/** Returns the nodes in ascending order without duplicates. */
 export function numaNodesOf(nodes: readonly number[]): number[] {
   return [...new Set(nodes)].sort((a, b) => a - b);
 }
 
 /**
- * The smallest set of NUMA nodes that has enough devices for each of the requests together: a GPU and a NIC come from
- * the same node where they can. Undefined if no device names a node, or there is no such set. Of sets of one size the
- * one with the lowest nodes counts.
+ * Returns the smallest set of NUMA nodes that has enough devices for all requests, so that a GPU and a NIC
+ * come from the same node if possible. Undefined if no device has a node, or there is no such set. Among sets
+ * of one size the one with the lowest nodes wins.
  *
- * Upstream: pkg/kubelet/cm/devicemanager/topology_hints.go and the policy best-effort of the topology manager.
+ * Upstream: pkg/kubelet/cm/devicemanager/topology_hints.go and the policy best-effort of the topology
+ * manager.
  */
 export function numaAffinity(requests: readonly NumaRequest[]): ReadonlySet<number> | undefined {
-  // A resource without any topology does not care.
+  // A resource without topology matches any node.
   const aligned = requests.filter(({ devices }) => devices.some(({ numaNodes }) => numaNodes.length > 0));
   const nodes = numaNodesOf(aligned.flatMap(({ devices }) => devices.flatMap(({ numaNodes }) => numaNodes)));
   if (nodes.length === 0 || nodes.length > maxNodes) return undefined;
   const bit = new Map(nodes.map((node, index) => [node, 1 << index]));
-  // By combination of nodes, since there are many devices and few combinations.
+  // Counted by combination of nodes, since there are many devices and few combinations.
   const counts = aligned.map(({ count, devices }) => {
     const byMask = new Map<number, number>();
     for (const { numaNodes } of devices) {

@@ -2,16 +2,16 @@ import { isIPv4 } from "node:net";
 import dnsPacket, { type Answer, type Packet, type Question } from "dns-packet";
 import { type DnsZone, lookUp, type RecordSet, type ServiceRecord } from "./records.ts";
 
-/** Resolves a name that is not the cluster's: the addresses of an alias. */
+/** Resolves a name outside the cluster: the addresses of an alias. */
 export type ResolveForeign = (question: Question) => Promise<readonly Answer[]>;
 
-/** Seconds for which a client may keep an answer. Upstream: the default of CoreDNS's plugin kubernetes. */
+/** Time to live of records in seconds. Upstream: the default of CoreDNS's plugin kubernetes. */
 const ttl = 5;
 const notFound = 3;
-/** The maximum number of aliases that lead to each other. */
+/** Maximum length of a chain of aliases. */
 const maxAliases = 8;
 
-/** The answer to a query; undefined if another server has to give it. */
+/** Returns the answer to a query; undefined if another server has to give it. */
 export async function answerQuery(
   query: Packet,
   zone: DnsZone,
@@ -38,7 +38,7 @@ export async function answerQuery(
   };
 }
 
-/** The frame of an answer: ID and question are the client's. */
+/** The frame of an answer, with the ID and question of the client. */
 export function response(query: Packet): Packet {
   return { type: "response", id: query.id ?? 0, questions: query.questions ?? [] };
 }
@@ -82,13 +82,16 @@ function addressRecords(name: string, addresses: readonly string[]): Answer[] {
   return addresses.map((data) => ({ type: isIPv4(data) ? "A" : "AAAA", name, ttl, data }));
 }
 
-/** Clients spread over all targets: their weights add up to 100. Upstream: CoreDNS, plugin/backend_lookup.go, SRV. */
+/**
+ * Clients are spread over all targets: the weights add up to 100. Upstream: CoreDNS,
+ * plugin/backend_lookup.go, SRV.
+ */
 function serviceRecord(name: string, { target, port }: ServiceRecord, count: number): Answer {
   const weight = Math.max(1, Math.floor(100 / count));
   return { type: "SRV", name, ttl, data: { priority: 0, weight, port, target } };
 }
 
-/** With a negative answer it says for how long that holds (RFC 2308). */
+/** In a negative answer, the time for which it holds (RFC 2308). */
 function startOfAuthority(name: string, domain: string): Answer {
   return {
     type: "SOA",

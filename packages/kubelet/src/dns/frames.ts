@@ -1,4 +1,4 @@
-/** A message as TCP carries it: behind its length in two bytes (RFC 1035, 4.2.2). */
+/** Frames a message for TCP, with its length in two bytes (RFC 1035, 4.2.2). */
 export function messageFrame(message: Buffer): Buffer {
   const frame = Buffer.alloc(message.length + 2);
   frame.writeUInt16BE(message.length, 0);
@@ -6,11 +6,11 @@ export function messageFrame(message: Buffer): Buffer {
   return frame;
 }
 
-/** Takes the messages out of what comes by TCP. */
+/** Extracts messages from a TCP stream. */
 export class MessageReader {
   #rest: Buffer = Buffer.alloc(0);
 
-  /** The messages that are complete now. */
+  /** Returns the messages that are complete. */
   read(data: Buffer): Buffer[] {
     this.#rest = Buffer.concat([this.#rest, data]);
     const messages: Buffer[] = [];

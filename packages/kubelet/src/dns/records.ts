@@ -6,10 +6,10 @@ import type { Endpoint, EndpointSlice } from "@dray/api/discovery/v1";
 export interface DnsZone {
   /** `cluster.local` */
   readonly domain: string;
-  /** The address of the zone's own name server. */
+  /** Address of the zone's own name server. */
   readonly server: string;
   service(namespace: string, name: string): Service | undefined;
-  /** Of a Service. */
+  /** Slices of a Service. */
   slices(namespace: string, name: string): readonly EndpointSlice[];
   hasNamespace(namespace: string): boolean;
   services(): readonly Service[];
@@ -21,22 +21,22 @@ export interface RecordSet {
   /** IPv4 and IPv6 addresses. */
   readonly addresses?: readonly string[];
   readonly services?: readonly ServiceRecord[];
-  /** Another name that this one stands for. */
+  /** The name that this one is an alias of. */
   readonly alias?: string;
   readonly pointers?: readonly string[];
   readonly text?: string;
-  /** The apex of the zone: it has SOA and NS records. */
+  /** This is the apex of the zone: it has SOA and NS records. */
   readonly apex?: true;
 }
 
-/** What an SRV record says. */
+/** Fields of an SRV record. */
 export interface ServiceRecord {
   readonly target: string;
   readonly port: number;
   readonly addresses: readonly string[];
 }
 
-/** `foreign` names belong to other servers; undefined records: there is no such name. */
+/** `foreign`: the name belongs to other servers. Undefined records: the name does not exist. */
 export type Lookup =
   | { readonly kind: "foreign" }
   | { readonly kind: "own"; readonly records: RecordSet | undefined };
@@ -45,13 +45,13 @@ const foreign: Lookup = { kind: "foreign" };
 const missing: Lookup = { kind: "own", records: undefined };
 const found = (records: RecordSet): Lookup => ({ kind: "own", records });
 
-/** Of the specification that these records follow. */
+/** Version of the specification that these records follow. */
 const specificationVersion = "1.1.0";
 
 /**
  * Looks up a name, without a dot at its end.
  *
- * Upstream: github.com/kubernetes/dns, docs/specification.md; what that leaves open is as CoreDNS has it.
+ * Upstream: github.com/kubernetes/dns, docs/specification.md, and CoreDNS where that is silent.
  */
 export function lookUp(zone: DnsZone, name: string): Lookup {
   const lower = name.toLowerCase();
@@ -67,7 +67,7 @@ export function lookUp(zone: DnsZone, name: string): Lookup {
   return lower === `dns.${domain}` ? found({}) : missing;
 }
 
-/** `labels` from right to left: namespace, Service, and what is before that. */
+/** `labels` from right to left: namespace, Service, and the labels before them. */
 function lookUpService(zone: DnsZone, labels: readonly string[]): Lookup {
   const [namespace, name, ...before] = labels;
   if (namespace === undefined) return found({});
@@ -128,10 +128,10 @@ function lookUpHeadless(targets: readonly HeadlessTarget[], before: readonly str
   return found({ addresses: [...new Set(own.map(({ address }) => address))] });
 }
 
-/** The ready endpoints of a headless Service; one without a hostname has its address for it. */
+/** Ready endpoints of a headless Service; one without a hostname is named by its address. */
 function headlessTargets(slices: readonly EndpointSlice[], service: string): HeadlessTarget[] {
   return slices.flatMap(({ addressType, ...slice }) => {
-    // kube-apiserver writes null for none.
+    // kube-apiserver writes null for empty lists.
     const [endpoints, ports] = [slice.endpoints ?? [], slice.ports ?? []];
     return endpoints
       .filter((endpoint) => addressType !== "FQDN" && isReady(endpoint))
@@ -164,7 +164,7 @@ function clusterIPs({ spec }: Service): readonly string[] {
   return (spec?.clusterIPs ?? [spec?.clusterIP ?? ""]).filter((text) => isIPv4(text) || isIPv6(text));
 }
 
-/** `10-1-2-3.NAMESPACE.pod`: any address has such a name, whether a pod has it or not. */
+/** `10-1-2-3.NAMESPACE.pod`: every address has such a name, whether or not a pod has it. */
 function lookUpPod([, dashed, ...more]: readonly string[]): Lookup {
   if (dashed === undefined) return found({});
   if (more.length > 0) return missing;
@@ -190,7 +190,7 @@ function lookUpPointer(zone: DnsZone, name: string): Lookup {
   return pointers.length > 0 ? found({ pointers: [...new Set(pointers)] }) : foreign;
 }
 
-/** `4.3.2.1.in-addr.arpa` is 1.2.3.4; of IPv6 each digit is a label. */
+/** `4.3.2.1.in-addr.arpa` is 1.2.3.4; in IPv6 each digit is a label. */
 function reversedAddress(name: string): string | undefined {
   const v4 = /^(\d+\.\d+\.\d+\.\d+)\.in-addr\.arpa$/.exec(name)?.[1];
   if (v4 !== undefined) {

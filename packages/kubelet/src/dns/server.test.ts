@@ -70,11 +70,14 @@ const zone: DnsZone = {
 
 interface Setting {
   readonly server: DnsServer;
-  /** What the machine's server was asked. */
+  /** Questions that the machine's server received. */
   readonly asked: string[];
 }
 
-/** The server, with a server of the machine that knows `www.example.com`, and never answers for `silent.example.com`. */
+/**
+ * The server, with a server of the machine that knows `www.example.com`, and never answers for
+ * `silent.example.com`.
+ */
 async function setting(t: TestContext): Promise<Setting> {
   const asked: string[] = [];
   const respond = (message: Buffer, transport: string): Buffer | undefined => {
@@ -194,7 +197,7 @@ test("names of the cluster have the records of the DNS specification of Kubernet
     [`web.other.svc.cluster.local`, "A", "NXDOMAIN"],
     [ns, "A", "NOERROR"],
     ["other.svc.cluster.local", "A", "NXDOMAIN"],
-    // Headless: what is ready, with hostnames, or addresses for them.
+    // Headless: ready endpoints, named by hostname or address.
     [`headless.${ns}`, "A", ["10.1.0.1", "10.1.0.2"]],
     [`headless.${ns}`, "AAAA", "NOERROR"],
     [`db-0.headless.${ns}`, "A", ["10.1.0.1"]],
@@ -283,7 +286,7 @@ test("what is no query is refused, or not answered at all", async (t) => {
   const update = query("web.ns.svc.cluster.local", "A");
   update[2] = 5 << 3;
   assert.equal((await byUdp(server, update)).readUInt8(3) & 15, 4);
-  // A response, and half a header: the next query has an answer, and those have none.
+  // A response, and half a header: the next query is answered, these are not.
   const socket = createSocket("udp4");
   t.after(() => socket.close());
   const response = query("web.ns.svc.cluster.local", "A");

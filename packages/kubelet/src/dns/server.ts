@@ -17,20 +17,23 @@ import { UpstreamServers } from "./upstream.ts";
 export interface DnsServerOptions {
   readonly zone: DnsZone;
   readonly address: string;
-  /** The file that names the servers for what is not the zone's. */
+  /** The resolv.conf that names the servers of other zones. */
   readonly resolvConf: string;
-  /** At which those listen, for tests. */
+  /** Port of those servers, for tests. */
   readonly upstreamPort?: number;
   readonly log: Log;
 }
 
 export interface DnsServer {
-  /** The same of UDP and TCP. */
+  /** The same for UDP and TCP. */
   readonly port: number;
   close(): Promise<void>;
 }
 
-/** Maximum length of an answer by UDP, in bytes: of a client that says nothing (RFC 1035), and of any (DNS flag day 2020). */
+/**
+ * Maximum length of an answer by UDP in bytes: for clients without EDNS (RFC 1035), and for all (DNS flag day
+ * 2020).
+ */
 const plainLength = 512;
 const maxUdpLength = 1232;
 /** Maximum length of an answer by TCP, in bytes (RFC 1035, 4.2.2). */
@@ -45,7 +48,7 @@ const serverFailure = 2;
 const notImplemented = 4;
 const maxPortTries = 16;
 
-/** Serves the names of a cluster at a free port of `address`; what is not the cluster's is asked elsewhere. */
+/** Serves the names of a cluster on a free port of `address`; other names are forwarded. */
 export async function startDnsServer(options: DnsServerOptions): Promise<DnsServer> {
   const responder = new Responder(options);
   const connections = new Set<Socket>();
@@ -65,7 +68,7 @@ export async function startDnsServer(options: DnsServerOptions): Promise<DnsServ
       await once(udp, "listening");
       break;
     } catch (error) {
-      // The port is free for TCP only.
+      // The port is in use for UDP.
       udp.close();
       tcp.close();
       await once(tcp, "close");
@@ -113,7 +116,7 @@ class Responder {
   }
 
   async answerDatagram(socket: UdpSocket, message: Buffer, from: RemoteInfo): Promise<void> {
-    // No program listens there; to send to it is an error.
+    // No program listens on port 0, and sending there is an error.
     if (from.port === 0) return;
     const answer = await this.#answer(message, "udp");
     if (answer !== undefined && !this.#stop.signal.aborted) socket.send(answer, from.port, from.address);
@@ -124,7 +127,7 @@ class Responder {
     socket.setTimeout(idleTimeout, () => socket.destroy());
     socket.on("error", () => socket.destroy());
     socket.on("data", (data) => {
-      // Who reads no answers is asked for no more queries.
+      // A client that reads no answers is not read from.
       socket.pause();
       this.#answerAll(reader.read(data), socket).then(
         () => socket.resume(),
@@ -141,10 +144,10 @@ class Responder {
     }
   }
 
-  /** Undefined if the message is not a query: answering a response could loop. */
+  /** Returns undefined if the message is not a query: answering a response could loop. */
   async #answer(message: Buffer, transport: "udp" | "tcp"): Promise<Buffer | undefined> {
     if (message.length < 12 || message[2]! >= 0x80) return undefined;
-    // Other operations than queries are not for such a server (RFC 1035, 4.1.1).
+    // Only queries are supported (RFC 1035, 4.1.1).
     if (((message[2]! >> 3) & 15) !== 0) return headerOnly(message, notImplemented);
     let query: DecodedPacket;
     try {
@@ -152,7 +155,7 @@ class Responder {
     } catch {
       return headerOnly(message, formatError);
     }
-    // As all servers do: the meaning of several questions in one query was never said (RFC 9619).
+    // As all servers: several questions in one query are undefined (RFC 9619).
     if (query.questions?.length !== 1) return headerOnly(message, formatError);
     try {
       const answer = await answerQuery(query, this.#zone, (question) => this.#resolve(question));
@@ -168,7 +171,7 @@ class Responder {
     }
   }
 
-  /** The records of a name that is not the cluster's; none if it has none. */
+  /** Records of a name outside the cluster; empty if it has none. */
   async #resolve(question: Question): Promise<readonly Answer[]> {
     const flags = dnsPacket.RECURSION_DESIRED;
     const query = dnsPacket.encode({ type: "query", id: 0, flags, questions: [question] });
@@ -179,7 +182,7 @@ class Responder {
   }
 }
 
-/** No longer than the client takes: by TCP it asks again for what has been cut of a datagram. */
+/** Truncates to the client's limit: it repeats a truncated query by TCP. */
 function encode(query: Packet, answer: Packet, transport: "udp" | "tcp"): Buffer {
   const option = query.additionals?.find(({ type }) => type === "OPT") as OptAnswer | undefined;
   const own: Answer[] = option === undefined ? [] : [ownOption];
@@ -192,7 +195,7 @@ function encode(query: Packet, answer: Packet, transport: "udp" | "tcp"): Buffer
   if (whole.length <= limit) return whole;
   const short = dnsPacket.encode({ ...answer, additionals: own });
   if (short.length <= limit) return short;
-  // Some resolvers (musl before 1.2.4) never ask again, and use what they get.
+  // Some resolvers (musl before 1.2.4) never repeat by TCP, and use the truncated answer.
   const flags = (answer.flags ?? 0) | dnsPacket.TRUNCATED_RESPONSE;
   for (let count = Math.min(answers.length - 1, Math.floor(limit / minRecord)); ; count--) {
     const cut = dnsPacket.encode({ ...answer, flags, answers: answers.slice(0, count), additionals: own });
@@ -200,7 +203,7 @@ function encode(query: Packet, answer: Packet, transport: "udp" | "tcp"): Buffer
   }
 }
 
-/** Says that longer datagrams are understood (RFC 6891). */
+/** Announces support of longer datagrams (RFC 6891). */
 const ownOption: OptAnswer = {
   type: "OPT",
   name: ".",
@@ -212,7 +215,7 @@ const ownOption: OptAnswer = {
   options: [],
 };
 
-/** An answer without anything but the ID and an error code. */
+/** An answer with only the ID and an error code. */
 function headerOnly(message: Buffer, code: number): Buffer {
   const header = Buffer.alloc(12);
   message.copy(header, 0, 0, 2);

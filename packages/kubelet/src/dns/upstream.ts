@@ -2,16 +2,19 @@ import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { readFileSync } from "node:fs";
 import { connect, isIPv6 } from "node:net";
-import { parseResolvConf } from "../pods/dns.ts";
 import { MessageReader, messageFrame } from "./frames.ts";
+import { parseResolvConf } from "./resolv-conf.ts";
 
-/** Milliseconds until the next server is asked. */
+/** Milliseconds before the next server is tried. */
 const serverTimeout = 2000;
 const dnsPort = 53;
-/** Maximum number of queries under way. Upstream: max_concurrent of CoreDNS's plugin forward in kubeadm's Corefile. */
+/**
+ * Maximum number of concurrent queries. Upstream: max_concurrent of CoreDNS's plugin forward in kubeadm's
+ * Corefile.
+ */
 const maxQueries = 1000;
 
-/** The DNS servers of the machine, as its resolv.conf names them at the time of a query. */
+/** The DNS servers in the machine's resolv.conf, which is read for each query. */
 export class UpstreamServers {
   readonly #resolvConf: string;
   readonly #port: number;
@@ -22,7 +25,7 @@ export class UpstreamServers {
     this.#port = port;
   }
 
-  /** The answer to a query in wire format, by the same transport. Rejects if no server gives one. */
+  /** Forwards a query in wire format, by the same transport. Rejects if no server answers. */
   async ask(query: Buffer, transport: "udp" | "tcp", signal: AbortSignal): Promise<Buffer> {
     const { servers } = parseResolvConf(readFileSync(this.#resolvConf, "utf8"));
     if (servers.length === 0) throw new Error(`${this.#resolvConf} names no server`);
@@ -51,7 +54,7 @@ export class UpstreamServers {
     signal: AbortSignal,
   ): Promise<Buffer> {
     const timeout = AbortSignal.any([signal, AbortSignal.timeout(serverTimeout)]);
-    // An ID of our own, that nobody guesses: clients may choose theirs badly.
+    // A random ID, since clients may choose predictable ones.
     const sent = Buffer.from(query);
     const id = randomInt(65_536);
     sent.writeUInt16BE(id, 0);
@@ -75,7 +78,7 @@ function askByUdp(host: string, port: number, query: Buffer, signal: AbortSignal
   socket.on("message", (message) => {
     if (isAnswer(message, query)) resolve(message);
   });
-  // Connected: no other address can answer.
+  // On a connected socket no other address can answer.
   socket.connect(port, host, (error?: Error) => {
     if (error !== undefined && error !== null) reject(error);
     else socket.send(query);

@@ -3,7 +3,7 @@ import { crc32 } from "node:zlib";
 import { writeFileAtomicallySync } from "@dray/files";
 import type { SkipNodeOperation } from "./skipped-operations.ts";
 
-/** A device as a driver prepared it. */
+/** A device that a driver has prepared. */
 export interface PreparedDevice {
   readonly PoolName: string;
   readonly DeviceName: string;
@@ -12,15 +12,15 @@ export interface PreparedDevice {
   readonly CDIDeviceIDs: readonly string[] | null;
 }
 
-/** What is kept of a claim's driver. */
+/** State of a driver of a claim. */
 export interface DriverState {
-  /** null until it has answered. */
+  /** null until the driver has prepared it. */
   readonly Devices: readonly PreparedDevice[] | null;
-  /** Calls that it is spared (KEP-5945). */
+  /** Calls that the driver does not need (KEP-5945). */
   readonly skipNodeOperations?: readonly SkipNodeOperation[];
 }
 
-/** A claim in use on this node, as the kubelet's own file has it. */
+/** A claim in use on this node, as in upstream's file. */
 export interface ClaimInfoState {
   readonly ClaimUID: string;
   readonly ClaimName: string;
@@ -32,13 +32,13 @@ export interface ClaimInfoState {
 const kind = "DRACheckpoint";
 const apiVersion = "checkpoint.dra.kubelet.k8s.io/v1";
 
-/** The text of `dra_manager_state`: the data as a string, and its CRC-32 (IEEE) in decimal. */
+/** Formats `dra_manager_state`: the data as a string, and its CRC-32 (IEEE) in decimal. */
 export function formatCheckpoint(claims: readonly ClaimInfoState[]): string {
   const data = JSON.stringify({ kind, apiVersion, ClaimInfoStateList: claims });
   return JSON.stringify({ Data: data, Checksum: crc32(data) });
 }
 
-/** Reads the text of `dra_manager_state`; throws if it has been damaged, as the kubelet refuses to start then. */
+/** Parses `dra_manager_state`. Throws if it is damaged: as upstream, the agent refuses to start then. */
 export function parseCheckpoint(text: string): readonly ClaimInfoState[] {
   const { Data, Checksum } = JSON.parse(text) as { Data: string; Checksum: number };
   if (typeof Data !== "string" || crc32(Data) !== Checksum) throw new Error("its checksum is wrong");
@@ -52,7 +52,7 @@ export function parseCheckpoint(text: string): readonly ClaimInfoState[] {
   return data.ClaimInfoStateList ?? [];
 }
 
-/** The claims of the checkpoint at `path`; none if there is no file. */
+/** Reads the claims of the checkpoint at `path`; none if there is no file. */
 export function readCheckpoint(path: string): readonly ClaimInfoState[] {
   let text: string;
   try {
@@ -71,7 +71,7 @@ export function readCheckpoint(path: string): readonly ClaimInfoState[] {
   }
 }
 
-/** Replaces the checkpoint; when this returns it is on disk. */
+/** Replaces the checkpoint. It is on disk when this returns. */
 export function writeCheckpoint(path: string, claims: readonly ClaimInfoState[]): void {
   writeFileAtomicallySync(path, formatCheckpoint(claims));
 }

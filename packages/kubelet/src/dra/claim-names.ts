@@ -2,16 +2,16 @@ import { Quantity } from "@dray/api";
 import type { Container, Pod } from "@dray/api/core/v1";
 import { podClaimName } from "@dray/api/pod";
 
-/** A claim of a pod by its name in the cluster. */
+/** A claim of a pod by its name in the API. */
 export interface ClaimName {
   /** The entry of `spec.resourceClaims`; "" for the claim of the pod's extended resources. */
   readonly podClaim: string;
   readonly name: string;
-  /** It was made for the pod, or its group, and must belong to it. */
+  /** The claim was made for the pod or its group, and must be owned by it. */
   readonly owned: boolean;
 }
 
-/** The claims that a pod uses. Throws while one has not been created. */
+/** Returns the claims of a pod. Throws while one has not been created. */
 export function claimNames(pod: Pod): readonly ClaimName[] {
   const names: ClaimName[] = [];
   for (const entry of pod.spec.resourceClaims ?? []) {
@@ -25,7 +25,7 @@ export function claimNames(pod: Pod): readonly ClaimName[] {
   return names;
 }
 
-/** A claim of a container, with the request of it that the container gets; undefined: all of it. */
+/** A claim of a container, with the request that the container gets; undefined for all requests. */
 export interface ContainerClaim {
   /** The entry of `spec.resourceClaims`; "" for the claim of the pod's extended resources. */
   readonly podClaim: string;
@@ -34,7 +34,8 @@ export interface ContainerClaim {
 }
 
 /**
- * The claims that a container lists, then what it gets for its extended resources. Throws while one has not been created.
+ * Returns the claims that a container lists, then those of its extended resources. Throws while one has not
+ * been created.
  *
  * Upstream: pkg/kubelet/cm/dra/manager.go, GetResources.
  */
@@ -58,7 +59,7 @@ export function containerClaims(pod: Pod, container: Container): readonly Contai
   return [...listed, ...mapped];
 }
 
-/** `containerClaims`, or none while one has not been created: nothing is prepared then. */
+/** As `containerClaims`, but empty while a claim has not been created: nothing is prepared then. */
 export function claimsIfCreated(pod: Pod, container: Container): readonly ContainerClaim[] {
   try {
     return containerClaims(pod, container);
@@ -74,8 +75,9 @@ function asksFor({ resources }: Container, resource: string): boolean {
 }
 
 /**
- * Whether a device that a driver prepared for requests belongs to the request of a container. One without requests
- * belongs to all. Drivers name main requests; the one of a subrequest (`main/sub`) is part of its main request.
+ * Reports whether a device that was prepared for these requests belongs to the request of a container. One
+ * without requests belongs to all. Drivers name main requests; a subrequest (`main/sub`) is part of its main
+ * request.
  */
 export function isForRequest(names: readonly string[] | null, request: string | undefined): boolean {
   if (request === undefined || names === null || names.length === 0) return true;

@@ -7,23 +7,23 @@ import {
 } from "./checkpoint.ts";
 import type { SkipNodeOperation } from "./skipped-operations.ts";
 
-/** A claim that pods on this node use. */
+/** A claim of pods on this node. */
 export interface ClaimInfo {
   readonly uid: string;
   readonly name: string;
   readonly namespace: string;
   readonly podUIDs: Set<string>;
-  /** By driver: null until it has answered. */
+  /** By driver; null until the driver has prepared it. */
   readonly devices: Map<string, readonly PreparedDevice[] | null>;
-  /** By driver: the calls that it is spared. */
+  /** Calls that drivers do not need, by driver. */
   readonly skips: ReadonlyMap<string, readonly SkipNodeOperation[]>;
   /** In memory only: after a restart every claim is prepared again with the next sandbox. */
   prepared: boolean;
-  /** The devices that it is prepared for; in memory only, so absent for a claim of before a restart. */
+  /** Devices that were prepared; in memory only, so absent for a claim from before a restart. */
   allocated?: readonly string[];
 }
 
-/** The claims in use on a node, kept on disk so that a restart forgets none. */
+/** The claims in use on a node, persisted over restarts. */
 export class ClaimCache {
   readonly #path: string;
   readonly #claims = new Map<string, ClaimInfo>();
@@ -67,7 +67,7 @@ export class ClaimCache {
     return this.all().filter(({ podUIDs }) => podUIDs.has(uid));
   }
 
-  /** Makes what has been changed durable. */
+  /** Writes the checkpoint. */
   save(): void {
     const sorted = this.all().toSorted(
       (a, b) => compare(a.namespace, b.namespace) || compare(a.name, b.name),
@@ -90,13 +90,13 @@ export class ClaimCache {
     );
   }
 
-  /** Runs `work` while no one else works on any of these claims: prepare and unprepare of one never overlap. */
+  /** Runs `work` under locks of these claims: prepare and unprepare of one never overlap. */
   async locked<T>(
     claims: readonly { namespace: string; name: string }[],
     work: () => Promise<T>,
   ): Promise<T> {
     const keys = [...new Set(claims.map(({ namespace, name }) => `${namespace}/${name}`))];
-    // All are taken in one turn, so that two callers cannot each wait for the other.
+    // All locks are taken in one turn, so that two callers cannot deadlock.
     const before = keys.map((key) => this.#locks.get(key));
     let release = (): void => {};
     const held = new Promise<void>((resolve) => {

@@ -1,14 +1,14 @@
 import type { Clock } from "@dray/client";
 import { type CallOptions, RpcError } from "@dray/rpc";
-import { shortened } from "../text.ts";
+import { shortened } from "../base/text.ts";
 import type { PreparedDevice } from "./checkpoint.ts";
 import type { ClaimInfo } from "./claims.ts";
 import type { DraMetrics } from "./metrics.ts";
 import type { DraPlugin, DraPlugins } from "./plugins.ts";
 import { preparedDevices } from "./response.ts";
 
-/** The deadline of a call to a driver in milliseconds. Upstream: dra/plugin, defaultClientCallTimeout. */
-const callMilliseconds = 45_000;
+/** Timeout of a call to a driver in milliseconds. Upstream: dra/plugin, defaultClientCallTimeout. */
+const callTimeout = 45_000;
 
 export interface DriverCallsOptions {
   readonly plugins: DraPlugins;
@@ -17,8 +17,8 @@ export interface DriverCallsOptions {
 }
 
 /**
- * The calls to drivers, each with all claims of a pod that the driver has a part in. Whatever goes wrong is an error
- * that names the driver: it stands in the pod's event.
+ * Calls drivers, each with all claims of a pod that it has a part in. Errors name the driver, and go into an
+ * event of the pod.
  */
 export class DriverCalls {
   readonly #options: DriverCallsOptions;
@@ -27,7 +27,7 @@ export class DriverCalls {
     this.#options = options;
   }
 
-  /** `record` gets the devices of each claim that is prepared, also where another one then fails. */
+  /** `record` is called with the devices of each prepared claim, even if another claim fails afterwards. */
   async prepare(
     driver: string,
     infos: readonly ClaimInfo[],
@@ -54,7 +54,7 @@ export class DriverCalls {
     if (skipped > 0) fail(`skipped ${skipped} ResourceClaims`);
   }
 
-  /** Returns what went wrong with each claim that is still prepared. */
+  /** Returns the error of each claim that is still prepared. */
   async unprepare(
     driver: string,
     infos: readonly ClaimInfo[],
@@ -94,9 +94,9 @@ export class DriverCalls {
   }
 }
 
-/** A call ends with its deadline, or when the agent stops: what it did not hear it asks again. */
+/** A call ends with its timeout, or when the agent stops; calls without a response are repeated. */
 function callOptions(signal: AbortSignal | undefined): CallOptions {
-  return { timeout: callMilliseconds, ...(signal === undefined ? {} : { signal }) };
+  return { timeout: callTimeout, ...(signal === undefined ? {} : { signal }) };
 }
 
 function claimMessage({ namespace, uid, name }: ClaimInfo): { namespace: string; uid: string; name: string } {

@@ -12,16 +12,16 @@ import { DraManager, type FaultPoint, faultPoints } from "./manager.ts";
 import { DraPlugins } from "./plugins.ts";
 
 /*
- * The agent is stopped between every two steps of prepare and unprepare, as kill -9 would leave the disk, and drivers
- * are stopped before and after they have done what they are asked. Whatever comes of it: no container gets a device
- * that is not prepared for its claim, no device is prepared for two, drivers unprepare when the last pod is gone and
- * not before, and in the end nothing is left.
+ * The agent is stopped between every two steps of prepare and unprepare, as kill -9 would leave the disk, and
+ * drivers are stopped before and after they do what they are called for. In all cases: no container gets a
+ * device that is not prepared for its claim, no device is prepared for two, drivers unprepare when the last
+ * pod is gone and not before, and in the end nothing is left.
  */
 
 const drivers = ["a.example.com", "b.example.com"] as const;
 type DriverName = (typeof drivers)[number];
 
-/** When a driver ends: before it has done what it is asked, or after; undefined: it answers. */
+/** When a driver ends: before it does what it is called for, or after; undefined: it responds. */
 type DriverFault = "before" | "after" | undefined;
 
 /** A claim by the name and UID that it has, with the device that each driver has to prepare. */
@@ -31,10 +31,10 @@ interface Claim {
   readonly devices: Partial<Record<DriverName, string>>;
 }
 
-/** A step of a pod's way, by the pod; what has failed is tried again, as the pod's worker does. */
+/** A step in the life of a pod, by the pod; failures are retried, as the pod's worker does. */
 type Step = readonly ["prepare" | "unprepare" | "refused", pod: string];
 
-/** What happens on a node, with the claims of each pod. */
+/** A sequence of events on a node, with the claims of each pod. */
 interface Story {
   readonly pods: Readonly<Record<string, readonly Claim[]>>;
   readonly steps: readonly Step[];
@@ -87,14 +87,14 @@ const stories: Readonly<Record<string, Story>> = {
   },
 };
 
-/** Drivers on real sockets, which keep what they have prepared whatever ends. */
+/** Drivers on real sockets, which keep prepared devices over crashes. */
 class Drivers {
   readonly folder = mkdtempSync("/tmp/dk-");
   readonly #servers: RpcServer[] = [];
   /** By driver and device: the UID of the claim that it is prepared for. */
   readonly prepared = new Map<string, string>();
   world!: World;
-  /** What the next calls do instead of answering. */
+  /** Faults of the next calls. */
   readonly faults: DriverFault[] = [];
   calls = 0;
 
@@ -148,7 +148,7 @@ class Drivers {
         );
     const key = `${driver}/${device}`;
     const holder = this.prepared.get(key);
-    // As drivers have to: a pod that was force-deleted may still run.
+    // As drivers have to do: a force-deleted pod may still run.
     if (holder !== undefined && holder !== uid) return { devices: [], error: `${device} is in use` };
     this.prepared.set(key, uid);
     const id = `${driver}/d=${uid}`;
@@ -165,14 +165,14 @@ class Drivers {
   }
 }
 
-/** A node whose agent ends and comes back. */
+/** A node whose agent is killed and restarted. */
 class World {
   readonly #story: Story;
   readonly #drivers: Drivers;
   readonly #folder: string;
   #plugins!: DraPlugins;
   #manager!: DraManager;
-  /** Where the agent ends: at the last of so many times that it comes there. */
+  /** The fault point at which the agent ends, and how often it passes before. */
   #kill: { readonly point: FaultPoint; left: number } | undefined;
   #killed = (): void => {};
   killed = 0;
@@ -217,7 +217,7 @@ class World {
     } as unknown as Pod;
   }
 
-  /** The claims as the API server has them while a pod of the story begins or runs. */
+  /** The claims in the API server while a pod of the story begins or runs. */
   #client(pod: string): Client {
     const get = async ({ name }: { name: string }): Promise<ResourceClaim> => {
       const claim = this.#story.pods[pod]?.find((one) => one.name === name);
@@ -253,13 +253,13 @@ class World {
         if (this.#kill?.point !== point || --this.#kill.left > 0) return;
         this.#kill = undefined;
         this.#killed();
-        // Whoever is killed does nothing more.
+        // A killed agent does nothing more.
         return new Promise(() => {});
       },
     });
   }
 
-  /** What an agent of after a crash does with a pod that is still to run, or is gone. */
+  /** Does what an agent after a crash does with a pod that still runs, or is gone. */
   async #work(step: Step): Promise<boolean> {
     const [what, name] = step;
     this.#current = name;
@@ -290,7 +290,7 @@ class World {
     return done === "done";
   }
 
-  /** Until it is done, and then some: everything can be asked for twice. */
+  /** Repeats a step after its success too: every call may be repeated. */
   async #repeat(step: Step): Promise<void> {
     for (let tries = 0; !(await this.#work(step)); tries++)
       assert.ok(tries < 10, `${step.join(" ")} comes to no end`);
@@ -317,7 +317,7 @@ class World {
     assert.deepEqual(ids.sort(), wanted.sort());
   }
 
-  /** With the last pod that uses a claim it is unprepared, and not some time later. */
+  /** A claim is unprepared with the last pod that uses it, not later. */
   #checkReleased(pod: string): void {
     this.#holders.delete(pod);
     for (const { uid } of this.#story.pods[pod] ?? []) {
@@ -328,7 +328,10 @@ class World {
     }
   }
 
-  /** Does all steps; with `abandon` pods that are there when the agent is killed are deleted, once it is back. */
+  /**
+   * Performs all steps. With `abandon`, pods that exist when the agent is killed are deleted before it
+   * restarts.
+   */
   async run(abandon: boolean): Promise<void> {
     for (const step of this.#story.steps) {
       const before = this.killed;
@@ -339,7 +342,7 @@ class World {
       }
       await this.#step(step);
     }
-    // What pods hold that are gone is let go, whatever their way was.
+    // Devices of pods that are gone are released, whatever happened.
     this.#running.clear();
     for (const name of this.#manager.podUIDs()) await this.#repeat(["unprepare", name]);
   }

@@ -1,13 +1,16 @@
 import { type Features, minorOf } from "@dray/api";
 import { type Clock, type Log, sleep } from "@dray/client";
 import { RpcError } from "@dray/rpc";
-import { shortened } from "../text.ts";
+import { shortened } from "../base/text.ts";
 import type { HealthCache } from "./health.ts";
 import { type DraPlugin, type DraPlugins, type HealthService, healthServices } from "./plugins.ts";
 
-/** Time from the end of a stream to the next attempt, in milliseconds. */
+/** Milliseconds before a stream that has ended is opened again. */
 const reconnectInterval = 5000;
-/** Minimum time between two messages of one driver that are looked at; more wait on the driver's side of the stream. */
+/**
+ * Minimum interval between two messages of a driver that are read, in milliseconds; others wait in the
+ * stream.
+ */
 const messageInterval = 100;
 
 export interface HealthWatchOptions {
@@ -19,17 +22,17 @@ export interface HealthWatchOptions {
 }
 
 /**
- * Follows the health stream of every instance of a driver that has one, as long as it is registered (KEP-4680). The end
- * of a stream clears what came over it; the next attempt follows after 5 s. A driver that answers Unimplemented is left
- * alone until it registers again. Nothing is followed while the gate ResourceHealthStatus is off.
+ * Follows the health stream of every instance of a driver, as long as it is registered (KEP-4680). The end of
+ * a stream clears its reports; it is opened again after 5 s. A driver that responds Unimplemented is not
+ * asked again until it registers. Disabled without the gate ResourceHealthStatus.
  *
  * Upstream: pkg/kubelet/cm/dra/plugin/dra_plugin_manager.go, add.
  */
 export class HealthWatch {
   readonly #options: HealthWatchOptions;
-  /** In the order of their registration. */
+  /** In the order of registration. */
   readonly #streams = new Map<DraPlugin, AbortController>();
-  /** Instances that have reported something over their present stream. */
+  /** Instances that have reported over their current stream. */
   readonly #reporting = new Set<DraPlugin>();
 
   constructor(options: HealthWatchOptions) {
@@ -56,7 +59,7 @@ export class HealthWatch {
     this.#streams.delete(plugin);
   }
 
-  /** While a driver is updated two instances report the same devices: the newer one is believed. */
+  /** During an update two instances report the same devices: the newer one counts. */
   #isNewest(plugin: DraPlugin): boolean {
     return (
       [...this.#streams.keys()].findLast(
@@ -100,8 +103,8 @@ export class HealthWatch {
 }
 
 /**
- * The version to follow: the newest that both sides have. Before 1.37 there is v1alpha1 only, and kubelets open it
- * whether or not the driver says that it has it.
+ * The newest version that both sides support. Before 1.37 there is v1alpha1 only, which kubelets open whether
+ * or not the driver lists it.
  */
 function healthService({ supported }: DraPlugin, { version }: Features): HealthService | undefined {
   if (minorOf(version) < 37) return "v1alpha1.DRAResourceHealth";

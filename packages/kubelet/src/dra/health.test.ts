@@ -6,7 +6,7 @@ import { featuresOf, type KubernetesVersion, parseFeatureGates } from "@dray/api
 import type { Container, Pod, ResourceStatus } from "@dray/api/core/v1";
 import { type Log, silentLog } from "@dray/client";
 import { HealthStatus } from "@dray/rpc/drahealth/v1";
-import { podStatus } from "../pods/status.ts";
+import { podStatus } from "../status/pod-status.ts";
 import type { TestCluster } from "../testing/cluster.ts";
 import {
   allocated,
@@ -35,7 +35,7 @@ interface Prepared {
   readonly node: TestDraNode;
   readonly driver: TestDriver;
   readonly pod: Pod;
-  /** Pods that were told of, in order. */
+  /** Pods of each `healthChanged`, in order. */
   readonly told: (readonly string[])[];
   status(container?: Container): readonly ResourceStatus[];
   /** The health of the only device, with its message. */
@@ -306,7 +306,7 @@ test("the health is saved as the kubelet saves it, and read again", async (t) =>
       },
     },
   });
-  // An agent that was killed leaves the file; as its end clears it, it is written once more.
+  // A killed agent leaves the file; since the end of the agent clears it, it is written again.
   await node.close();
   writeFileSync(path, JSON.stringify(saved));
   const later = draNode(cluster, pod.metadata.name);

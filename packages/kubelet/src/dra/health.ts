@@ -2,62 +2,62 @@ import { readFileSync } from "node:fs";
 import { type Clock, type Log, sleep } from "@dray/client";
 import { writeFileAtomically } from "@dray/files";
 import { HealthStatus, type DeviceHealth as ReportedHealth } from "@dray/rpc/drahealth/v1";
-import { shortened } from "../text.ts";
+import { shortened } from "../base/text.ts";
 import { maxName } from "./response.ts";
 
-/** Milliseconds until a device whose driver says nothing more is Unknown, where the driver names no time. */
+/** Milliseconds after its last report before a device becomes Unknown, unless the driver sets a timeout. */
 const defaultTimeout = 30_000;
-/** Longest time that a driver may name, in milliseconds. */
+/** Maximum timeout of a driver in milliseconds. */
 const maxTimeout = 365 * 24 * 3600 * 1000;
-/** Maximum number of devices that are kept of a driver: what it reports is not checked against its slices. */
+/** Maximum number of devices of a driver: reports are not checked against its slices. */
 const maxDevices = 16_384;
 /** Maximum length of a message in bytes. Upstream: k8s.io/api/core/v1, ResourceHealthMessageMaxLength. */
 const maxMessageBytes = 1024;
-/** Minimum time between two writes of the file, in milliseconds: a driver may send as fast as it likes. */
+/** Minimum interval between two writes of the file in milliseconds, since drivers may report at any rate. */
 const writeInterval = 1000;
 
-/** As pods' statuses have it. */
+/** Values of `allocatedResourcesStatus`. */
 export type Health = "Healthy" | "Unhealthy" | "Unknown";
 
-/** What is known of one device. */
+/** Health of one device. */
 export interface DeviceHealth {
   readonly health: Health;
-  /** What the driver says about it; "" for nothing. */
+  /** Message of the driver; "" for none. */
   readonly message: string;
 }
 
-/** A device by the names that it has in the cluster. */
+/** A device by its names in the cluster. */
 export interface DeviceName {
   readonly pool: string;
   readonly device: string;
 }
 
 interface Entry extends DeviceName, DeviceHealth {
-  /** When its driver last reported it, in milliseconds since the epoch: the receiver's time, not the driver's. */
+  /** When its driver last reported it, in milliseconds since the epoch by this machine's clock. */
   readonly updated: number;
-  /** Milliseconds from then on until it is Unknown. */
+  /** Milliseconds after `updated` until it is Unknown. */
   readonly timeout: number;
-  /** Whose report it is; undefined: it was read from the file. */
+  /** The instance that reported it; undefined for an entry from the file. */
   readonly source: object | undefined;
 }
 
 export interface HealthCacheOptions {
-  /** The file `dra_health_state`. */
+  /** Path of `dra_health_state`. */
   readonly path: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** The health, or the message, of devices of a driver is another one now. */
+  /** Called when the health or message of devices of a driver has changed. */
   changed(driver: string, devices: readonly DeviceName[]): void;
 }
 
 const unknown: DeviceHealth = { health: "Unknown", message: "" };
 
 /**
- * The health of devices as their drivers report it (KEP-4680). A device is Unknown unless its driver has reported it
- * within its timeout; what is Unknown is not kept, so drivers cannot make this grow.
+ * Health of devices as reported by their drivers (KEP-4680). A device is Unknown unless its driver has
+ * reported it within its timeout; Unknown devices are not kept, so that drivers cannot grow the cache.
  *
- * Upstream: pkg/kubelet/cm/dra/healthinfo.go. Unlike there, the end of a timeout and of a stream is told to those who
- * wait for changes, and of two instances of a driver each clears its own reports only.
+ * Upstream: pkg/kubelet/cm/dra/healthinfo.go. Unlike there, the end of a timeout and of a stream is reported
+ * as a change, and each of two instances of a driver clears its own reports only.
  */
 export class HealthCache {
   readonly #options: HealthCacheOptions;
@@ -68,7 +68,7 @@ export class HealthCache {
   #writing: Promise<void> | undefined;
   readonly #stop = new AbortController();
 
-  /** A file that is damaged is logged and replaced: drivers report everything again. */
+  /** A damaged file is logged and replaced: drivers report everything again. */
   constructor(options: HealthCacheOptions) {
     this.#options = options;
     this.#drivers = readHealth(options);
@@ -81,8 +81,8 @@ export class HealthCache {
   }
 
   /**
-   * Takes a report of all devices of a driver. Devices that are not in it keep what was last said of them until their
-   * timeout. `source` stands for the one who reports.
+   * Takes a report of all devices of a driver. Devices that are not in it keep their last report until its
+   * timeout. `source` identifies the instance.
    */
   report(driver: string, source: object, devices: readonly ReportedHealth[]): void {
     const { clock, log } = this.#options;
@@ -121,7 +121,7 @@ export class HealthCache {
     this.#options.changed(driver, changed);
   }
 
-  /** Forgets what `source` has reported of its driver, and what is left of an earlier run. */
+  /** Removes the reports of `source`, and those from an earlier run. */
   clear(driver: string, source: object): void {
     this.#remove(driver, (entry) => entry.source === source || entry.source === undefined);
   }
@@ -153,7 +153,7 @@ export class HealthCache {
     return this.#options.clock.now() - updated > timeout;
   }
 
-  /** Looks again when the first entry expires. */
+  /** Schedules the expiry of the first entry. */
   #expireLater(): void {
     const { clock } = this.#options;
     this.#cancelExpiry?.();
@@ -175,7 +175,7 @@ export class HealthCache {
     });
   }
 
-  /** Nothing in the file outlives a reboot: it need not wait for the disk. */
+  /** Not synced: the file is of no use after a reboot. */
   async #write(): Promise<void> {
     const { path, clock, log } = this.#options;
     while (this.#dirty) {
@@ -207,7 +207,7 @@ function timeoutOf(seconds: number): number {
   return seconds > 0 ? Math.min(seconds * 1000, maxTimeout) : defaultTimeout;
 }
 
-/** At most as many bytes as the API server accepts, in whole characters. Upstream: truncateHealthMessage. */
+/** Truncates to the API server's limit in bytes, at a character. Upstream: truncateHealthMessage. */
 function cut(message: string): string {
   const bytes = Buffer.from(message);
   if (bytes.length <= maxMessageBytes) return message;
@@ -217,7 +217,7 @@ function cut(message: string): string {
   return `${bytes.subarray(0, end).toString()}...`;
 }
 
-/** The file as the kubelet writes it: times in RFC 3339, durations in nanoseconds. */
+/** The file in upstream's format: times in RFC 3339, durations in nanoseconds. */
 interface HealthFile {
   readonly [driver: string]: {
     readonly Devices: {

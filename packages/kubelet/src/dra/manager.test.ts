@@ -31,7 +31,7 @@ const podOf = (name: string, claims: readonly string[], more: object = {}): Pod 
     ...more,
   }) as unknown as Pod;
 
-/** A server of claims, which a test puts there. */
+/** A server of claims that the test sets. */
 class ClaimServer {
   readonly claims = new Map<string, ResourceClaim>();
   readonly client = {
@@ -111,7 +111,7 @@ for (const [what, ours, calls] of [
     claims.put("c", [pod], [...results, { driver: "b.example.com" }]);
     await node.manager.prepare(pod);
     assert.deepEqual(devicesOf(node, pod), ["test/gpu=c-uid"]);
-    // What is skipped is known after a restart, without the claim.
+    // The skipped operations are known after a restart, without the claim.
     await node.close();
     const later = draNode(cluster, `skip-${what.replace(/\W+/g, "-")}`, { client: claims.client });
     t.after(() => later.close());
@@ -140,7 +140,7 @@ test("a driver that is spared everything need not be there", async (t) => {
   const metrics = node.manager.metrics();
   assert.match(metrics, /^dra_node_prepare_skips_total\{driver_name="absent.example.com"\} 1$/m);
   assert.match(metrics, /^dra_node_unprepare_skips_total\{driver_name="absent.example.com"\} 1$/m);
-  // Only to be prepared, it is needed.
+  // Needed only for preparing.
   claims.put("c", [pod], [{ driver: "absent.example.com", skipNodeOperations: ["NodeUnprepareResources"] }]);
   await assert.rejects(node.manager.prepare(pod), /DRA driver absent.example.com is not registered/);
 });

@@ -3,7 +3,7 @@ import { type Features, featuresOf } from "@dray/api";
 import type { Container, Pod, ResourceStatus } from "@dray/api/core/v1";
 import type { AllocationResult } from "@dray/api/resource/v1";
 import { type Client, type Clock, type Log, systemClock } from "@dray/client";
-import { RuntimeError } from "../runtime/service.ts";
+import { RuntimeError } from "../runtime/error.ts";
 import type { PreparedDevice } from "./checkpoint.ts";
 import { type ClaimName, claimNames, claimsIfCreated, containerClaims, isForRequest } from "./claim-names.ts";
 import { ClaimCache, type ClaimInfo } from "./claims.ts";
@@ -16,7 +16,7 @@ import { resourceStatuses } from "./resource-status.ts";
 import { skips } from "./skipped-operations.ts";
 import { type UsableClaim, usableClaim } from "./usable-claim.ts";
 
-/** Between two steps, where a crash leaves the disk and the drivers in a state of its own. */
+/** Points between two steps at which a crash leaves a distinct state on disk and in drivers. */
 export const faultPoints = [
   "prepare: validated",
   "prepare: pod added",
@@ -36,21 +36,21 @@ export type FaultPoint = (typeof faultPoints)[number];
 export interface DraManagerOptions {
   readonly client: Client;
   readonly plugins: DraPlugins;
-  /** The file `dra_manager_state`; `dra_health_state` lies beside it. */
+  /** Path of `dra_manager_state`; `dra_health_state` lies beside it. */
   readonly checkpoint: string;
-  /** Those of the newest release if absent. */
+  /** Features of the newest release by default. */
   readonly features?: Features;
   readonly clock?: Clock;
   readonly log: Log;
-  /** A claim has left the node: pods that waited for its name may go on. */
+  /** Called when a claim has left the node: pods that waited for its name may continue. */
   released(): void;
-  /** The health of devices that these pods use is another one: their statuses may have to change. */
+  /** Called when the health of devices of these pods has changed: their statuses may change. */
   healthChanged?(podUIDs: readonly string[]): void;
   /** For tests that stop the agent between two steps. */
   readonly at?: (point: FaultPoint) => void | Promise<void>;
 }
 
-/** A claim in use, with the devices that drivers have prepared for it. */
+/** A claim in use, with its prepared devices. */
 export interface DynamicResource {
   readonly claim: string;
   readonly namespace: string;
@@ -58,8 +58,10 @@ export interface DynamicResource {
 }
 
 /**
- * Has drivers prepare claims before the containers of a pod start, and unprepare them after they have stopped
- * (KEP-4381; the order of steps is the kubelet's own, see its dra manager).
+ * Prepares claims before the containers of a pod start, and unprepares them after they have stopped
+ * (KEP-4381).
+ *
+ * Upstream: pkg/kubelet/cm/dra/manager.go.
  */
 export class DraManager {
   readonly #options: DraManagerOptions;
@@ -88,7 +90,7 @@ export class DraManager {
     this.#healthWatch = new HealthWatch({ plugins, cache: this.#health, features, clock, log });
   }
 
-  /** Ends the streams of drivers; resolves when what is known of health is saved. */
+  /** Ends the streams of drivers. Resolves when the health of devices is saved. */
   async close(): Promise<void> {
     this.#healthWatch.close();
     await this.#health.close();
@@ -108,8 +110,8 @@ export class DraManager {
   }
 
   /**
-   * `allocatedResourcesStatus` of a container that is no init container: the health of its devices, as far as they are
-   * prepared here. Empty while the gate ResourceHealthStatus is off.
+   * `allocatedResourcesStatus` of a container that is not an init container: the health of its devices that
+   * are prepared here. Empty without the gate ResourceHealthStatus.
    */
   allocatedResourcesStatus(pod: Pod, container: Container): readonly ResourceStatus[] {
     if (!this.#features.enabled("ResourceHealthStatus")) return [];
@@ -122,18 +124,20 @@ export class DraManager {
     );
   }
 
-  /** The metrics of claims and drivers, in the text format of Prometheus. */
+  /** Metrics of claims and drivers in the text format of Prometheus. */
   metrics(): string {
     const inUse = this.#cache.all().filter(({ prepared }) => prepared);
     return this.#metrics.text(inUse.map(({ devices }) => [...devices.keys()]));
   }
 
-  /** The pods that hold claims here, those of before a restart among them. */
+  /** Pods that hold claims here, including those from the checkpoint. */
   podUIDs(): ReadonlySet<string> {
     return new Set(this.#cache.all().flatMap(({ podUIDs }) => [...podUIDs]));
   }
 
-  /** Resolves when every claim of the pod is prepared; may be repeated. Rejects with what goes into the event. */
+  /**
+   * Resolves when every claim of the pod is prepared; may be repeated. Rejects with the message of the event.
+   */
   async prepare(pod: Pod, signal?: AbortSignal): Promise<void> {
     const names = claimNames(pod);
     if (names.length === 0) return;
@@ -148,11 +152,11 @@ export class DraManager {
     });
   }
 
-  /** Looks only: nothing is changed where a claim cannot be used. */
+  /** Checks a claim without changing anything. */
   async #usable(pod: Pod, name: ClaimName): Promise<UsableClaim> {
     const { client, plugins } = this.#options;
     const usable = await usableClaim(client, this.#features, pod, name);
-    // Also where the claim is prepared already: something is wrong with the node then.
+    // Also for prepared claims: a missing driver means that something is wrong with the node.
     for (const [driver, operations] of usable.drivers)
       if (!skips(operations, "NodePrepareResources")) plugins.get(driver);
     return usable;
@@ -168,7 +172,7 @@ export class DraManager {
           `old ResourceClaim with same name ${name} and different UID ${known.uid} still exists (previous pod force-deleted?!)`,
         );
       if (known === undefined || !isOutdated(known, allocation)) continue;
-      // A pod that was force-deleted may still run with the earlier devices.
+      // A force-deleted pod may still run with the earlier devices.
       if ([...known.podUIDs].some((other) => other !== pod.metadata.uid))
         throw new Error(`claim ${namespace}/${name} is still prepared for an earlier allocation`);
       outdated.push(known);
@@ -192,7 +196,7 @@ export class DraManager {
       infos.add(info);
     }
     await this.#at("prepare: pod added");
-    // Before any driver does anything: whoever comes back after a crash must know what to undo.
+    // Before any driver is called: the agent must know after a crash what to undo.
     this.#cache.save();
     await this.#at("prepare: pod saved");
     const unprepared = [...infos].filter(({ prepared }) => !prepared);
@@ -201,7 +205,7 @@ export class DraManager {
       for (const [driver, ours] of this.#batches(unprepared, "NodePrepareResources")) {
         await this.#at("prepare: before call");
         await this.#calls.prepare(driver, ours, signal, (info, devices) => {
-          // They take the place of earlier ones (kubernetes#140471).
+          // They replace earlier ones (kubernetes#140471).
           info.devices.set(driver, devices);
         });
         await this.#at("prepare: after call");
@@ -213,7 +217,7 @@ export class DraManager {
     await this.#at("prepare: devices saved");
   }
 
-  /** The claims by driver that has to be called for them. */
+  /** Groups claims by the drivers that have to be called. */
   #batches(
     infos: readonly ClaimInfo[],
     operation: "NodePrepareResources" | "NodeUnprepareResources",
@@ -239,14 +243,14 @@ export class DraManager {
     }
   }
 
-  /** A test stops the agent here; else nothing happens. */
+  /** Calls the hook of tests that stop the agent here. */
   #at(point: FaultPoint): void | Promise<void> {
     return this.#options.at?.(point);
   }
 
   /**
-   * The CDI devices of a container: those of the claims, and requests of them, that it lists. Throws where they are not
-   * known: a container without its devices must not start.
+   * CDI devices of a container: those of its claims, and of its requests of them. Throws if they are unknown,
+   * since a container must not start without its devices.
    */
   cdiDevices(pod: Pod, container: Container): string[] {
     const ids = new Set<string>();
@@ -266,8 +270,10 @@ export class DraManager {
   }
 
   /**
-   * The claims of a container with all their devices, whichever of them it gets; none while one of them is not prepared
-   * here. Upstream: pkg/kubelet/cm/dra/manager.go, GetContainerClaimInfos.
+   * The claims of a container with all their devices, whichever of them it gets; empty while one of them is
+   * not prepared here.
+   *
+   * Upstream: pkg/kubelet/cm/dra/manager.go, GetContainerClaimInfos.
    */
   dynamicResources(pod: Pod, container: Container): readonly DynamicResource[] {
     const { namespace, uid } = pod.metadata;
@@ -290,9 +296,9 @@ export class DraManager {
   }
 
   /**
-   * Lets go of every claim of a pod; those that no other pod uses are unprepared. Reads nothing but the cache, so
-   * it works for pods and claims that are gone. Rejects with an UnprepareError that names the drivers that could not;
-   * may be repeated.
+   * Releases every claim of a pod, and unprepares those that no other pod uses. Reads only the cache, so that
+   * it works for pods and claims that are gone. Rejects with an UnprepareError that names the drivers that
+   * failed; may be repeated.
    */
   async unprepare(podUid: string, signal?: AbortSignal): Promise<void> {
     const claims = this.#cache.ofPod(podUid);
@@ -319,7 +325,7 @@ export class DraManager {
   async #unprepare(infos: readonly ClaimInfo[], signal: AbortSignal | undefined): Promise<void> {
     const failures = new Map<ClaimInfo, string>();
     const waitsFor: string[] = [];
-    // From here on it may be half undone: a pod that comes in between must prepare it again.
+    // From here on it may be undone in part: a pod that starts in between must prepare it again.
     for (const info of infos) info.prepared = false;
     for (const [driver, ours] of this.#batches(infos, "NodeUnprepareResources")) {
       await this.#at("unprepare: before call");
@@ -337,7 +343,7 @@ export class DraManager {
   }
 }
 
-/** Claims are still prepared: it names the drivers that are waited for. */
+/** Claims are still prepared; names the drivers that are waited for. */
 export class UnprepareError extends Error {
   override readonly name = "UnprepareError";
   readonly drivers: readonly string[];
@@ -348,7 +354,7 @@ export class UnprepareError extends Error {
   }
 }
 
-/** The devices of an allocation, each as one text, in order. */
+/** Devices of an allocation, each as one text, in order. */
 function deviceKeys({ devices }: AllocationResult): readonly string[] {
   return (devices?.results ?? [])
     .map(({ driver, pool, device, shareID }) => [driver, pool, device, shareID ?? ""].join("\n"))
@@ -356,8 +362,9 @@ function deviceKeys({ devices }: AllocationResult): readonly string[] {
 }
 
 /**
- * Whether a claim was deallocated and allocated anew since it was prepared. Of one of before a restart only its drivers
- * and their answers are known: they may leave devices and share IDs out, but name none that is not allocated.
+ * Reports whether a claim was deallocated and allocated anew since it was prepared. Of a claim from before a
+ * restart only its drivers and their devices are known: they may omit devices and share IDs, but name no
+ * device that is not allocated.
  */
 function isOutdated(info: ClaimInfo, allocation: AllocationResult): boolean {
   if (info.allocated !== undefined) return info.allocated.join() !== deviceKeys(allocation).join();

@@ -1,9 +1,12 @@
-import { Histogram, head, labelText } from "../server/histogram.ts";
+import { Histogram, head, labelText } from "../metrics/histogram.ts";
 
-/** Upper bounds of the histograms in seconds. Upstream: DRADurationBuckets, ExponentialBucketsRange(.1, 40, 15). */
+/**
+ * Upper bounds of the histograms in seconds. Upstream: DRADurationBuckets, ExponentialBucketsRange(.1, 40,
+ * 15).
+ */
 const bounds = Array.from({ length: 15 }, (_, i) => 0.1 * ((40 / 0.1) ** (1 / 14)) ** i);
 
-/** What is counted of claims and drivers, under the names of the kubelet. Upstream: pkg/kubelet/metrics/metrics.go. */
+/** Metrics of claims and drivers, with upstream's names. Upstream: pkg/kubelet/metrics/metrics.go. */
 export class DraMetrics {
   readonly #operations = new Histogram(
     "dra_operations_duration_seconds",
@@ -22,7 +25,7 @@ export class DraMetrics {
     this.#operations.observe({ is_error: String(failed), operation_name: name }, milliseconds);
   }
 
-  /** `method` as on the wire, `code` as gRPC names it. */
+  /** `method` as on the wire, `code` in gRPC's name. */
   call(driver: string, method: string, code: string, milliseconds: number): void {
     this.#calls.observe({ driver_name: driver, grpc_status_code: code, method_name: method }, milliseconds);
   }
@@ -32,7 +35,7 @@ export class DraMetrics {
     counts.set(driver, (counts.get(driver) ?? 0) + 1);
   }
 
-  /** In the text format of Prometheus. `claims` are the drivers of each claim that is in use. */
+  /** Metrics in the text format of Prometheus. `claims` are the drivers of each claim in use. */
   text(claims: readonly (readonly string[])[]): string {
     const used = new Map<string, number>();
     for (const drivers of claims) for (const driver of drivers) used.set(driver, (used.get(driver) ?? 0) + 1);
@@ -57,7 +60,7 @@ export class DraMetrics {
   }
 }
 
-/** A line for each driver. */
+/** Formats a line for each driver. */
 function counted(name: string, counts: readonly (readonly [driver: string, count: number])[]): string[] {
   return counts.map(([driver, count]) => `${name}{${labelText({ driver_name: driver })}} ${count}`);
 }

@@ -5,11 +5,13 @@ import { DRAPluginDefinition as DRAPluginV1beta1Definition } from "@dray/rpc/dra
 import { DRAResourceHealthDefinition, type NodeWatchResourcesResponse } from "@dray/rpc/drahealth/v1";
 import { DRAResourceHealthDefinition as DRAResourceHealthV1alpha1Definition } from "@dray/rpc/drahealth/v1alpha1";
 
-/** Versions of the driver's service that this kubelet speaks; a plugin's first one of them is used. */
+/** Supported versions of the driver's service; the first one in the plugin's list is used. */
 export const draServices = ["v1.DRAPlugin", "v1beta1.DRAPlugin"] as const;
 export type DraService = (typeof draServices)[number];
 
-/** Versions of the optional health service, the newest first; the first that the plugin has, too, is used. */
+/**
+ * Supported versions of the optional health service, newest first; the first one that the plugin has is used.
+ */
 export const healthServices = ["v1.DRAResourceHealth", "v1alpha1.DRAResourceHealth"] as const;
 export type HealthService = (typeof healthServices)[number];
 
@@ -17,14 +19,14 @@ export type HealthService = (typeof healthServices)[number];
 export interface DraPlugin {
   readonly driver: string;
   readonly service: DraService;
-  /** All services that it says it has, as it registered. */
+  /** All services that the plugin listed in its registration. */
   readonly supported: readonly string[];
-  /** The socket it serves on, as a path of the machine. */
+  /** Its socket, as a path of the machine. */
   readonly endpoint: string;
   readonly connected: boolean;
   /** Both versions have the same messages but for shareId. */
   readonly caller: Caller<typeof DRAPluginDefinition>;
-  /** The stream of the health of its devices, over the same connection; both versions have the same messages. */
+  /** Stream of the health of its devices, over the same connection; both versions have the same messages. */
   watchHealth(service: HealthService, options: CallOptions): AsyncIterable<NodeWatchResourcesResponse>;
 }
 
@@ -35,24 +37,24 @@ interface Instance extends DraPlugin {
 }
 
 export interface DraPluginsHandler {
-  /** An instance has registered; it need not be connected. */
+  /** Called when an instance has registered; it need not be connected. */
   added?(plugin: DraPlugin): void;
-  /** An instance has gone. */
+  /** Called when an instance is gone. */
   removed?(plugin: DraPlugin): void;
-  /** An instance came, or came back. */
+  /** Called when an instance has connected. */
   connected?(driver: string): void;
   /**
-   * The driver has no connected instance: the last one went, or one has registered that is not connected yet. Called
-   * again with each such change.
+   * Called when the driver has no connected instance: the last one disconnected, or one has registered that
+   * is not connected yet. Called again with each such change.
    */
   gone?(driver: string): void;
 }
 
-/** The drivers that have registered; several instances of one are there while it is updated. */
+/** The registered drivers; during an update a driver has several instances. */
 export class DraPlugins {
   readonly #log: Log;
   readonly #handlers: DraPluginsHandler[] = [];
-  /** In the order of their registration. */
+  /** In the order of registration. */
   readonly #instances: Instance[] = [];
 
   constructor(log: Log) {
@@ -63,7 +65,7 @@ export class DraPlugins {
     this.#handlers.push(handler);
   }
 
-  /** `supported` are all services that the plugin has. Throws if the same instance is there already. */
+  /** `supported` are all services of the plugin. Throws if the same instance is registered. */
   register(
     driver: string,
     endpoint: string,
@@ -100,7 +102,7 @@ export class DraPlugins {
     stop = channel.watchConnected((connected) => this.#connected(instance, connected));
     this.#log.info({ driver, endpoint, service }, "DRA driver registered");
     for (const handler of this.#handlers) handler.added?.(instance);
-    // It may never connect: whoever waits for the driver counts from now on.
+    // It may never connect: the wipe delay starts now.
     this.#checkGone(driver);
   }
 
@@ -127,7 +129,7 @@ export class DraPlugins {
     for (const handler of this.#handlers) handler.gone?.(driver);
   }
 
-  /** The instance to call: the latest that is connected, else the latest. Throws if there is none. */
+  /** The instance to call: the latest connected one, else the latest. Throws if there is none. */
   get(driver: string): DraPlugin {
     const all = this.#instances.filter((one) => one.driver === driver);
     const found = all.findLast(({ connected }) => connected) ?? all.at(-1);

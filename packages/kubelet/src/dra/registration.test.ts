@@ -146,7 +146,7 @@ test("a registration that fails is tried again with back-off, and one that is no
   ] as const) {
     await eventually(async () => assert.equal(asked.length, attempts));
     if (attempts === 4) await eventually(async () => assert.deepEqual(notified, [true]));
-    // The answer has to be on its way back before time passes.
+    // The response has to be on its way before time passes.
     await eventually(async () => {
       clock.skip(wait / 10);
       assert.ok(asked.length > attempts);
@@ -185,7 +185,7 @@ test("of several instances the latest connected one is called; one endpoint belo
   await eventually(async () => assert.equal(old.registered.length, 1));
   const next = await testDriver(node.root, name, "-2");
   await eventually(async () => assert.equal(next.registered.length, 1));
-  // Registered last, and not there: who is connected goes first.
+  // Registered last, but not connected: a connected instance is preferred.
   const lost = await testDriver(node.root, name, "-3", { endpoint: "/var/lib/kubelet/nobody.sock" });
   t.after(() => lost.close());
   await eventually(async () => assert.equal(lost.registered.length, 1));
@@ -228,7 +228,7 @@ test("a CSI plugin is ignored with one line, and is told nothing", async (t) => 
   );
 });
 
-/** A wiper of one node, and what it asks to be deleted. */
+/** A wiper of one node, and its requests. */
 function wiping(id: string, wipeDelay?: number) {
   const clock = skipClock();
   const node = draNode(cluster, id, { clock });

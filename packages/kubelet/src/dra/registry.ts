@@ -2,24 +2,26 @@ import { type Dirent, lstatSync, opendirSync } from "node:fs";
 import { join } from "node:path";
 import { checkReachableSocketPath } from "@dray/rpc";
 
-/** Maximum number of folders below the first one that a socket may lie in. */
+/** Maximum depth of folders in which a socket may lie. */
 const maxDepth = 8;
-/** Maximum number of entries looked at: drivers write here, and every one costs memory and a connection. */
+/**
+ * Maximum number of entries that are read: drivers write here, and each entry costs memory and a connection.
+ */
 const maxEntries = 1000;
 
-/** What lies in the folder of registration sockets, and in its sub-folders. */
+/** Contents of the folder of registration sockets, and of its sub-folders. */
 export interface Registry {
-  /** By path: what tells a socket from another one that was made at the same path. */
+  /** By path: the identity of the socket, which differs from a later one at the same path. */
   readonly sockets: ReadonlyMap<string, string>;
-  /** Folders by path, likewise. */
+  /** Identities of folders, by path. */
   readonly folders: ReadonlyMap<string, string>;
-  /** Entries that are of no use, by path, with the reason. */
+  /** Entries that cannot be used, by path, with the reason. */
   readonly ignored: ReadonlyMap<string, string>;
 }
 
 /**
- * Looks through the folder; never throws for what it finds there. `enter` is called for each folder before it is read,
- * so that a watch is in place by then.
+ * Reads the folder recursively; never throws for its contents. `enter` is called for each folder before it is
+ * read, so that a watch is in place by then.
  */
 export function readRegistry(root: string, enter: (folder: string, identity: string) => void): Registry {
   const sockets = new Map<string, string>();
@@ -27,7 +29,7 @@ export function readRegistry(root: string, enter: (folder: string, identity: str
   const ignored = new Map<string, string>();
   let entries = 0;
 
-  /** In the order of names, up to what is left of the limit. */
+  /** In the order of names, up to the limit. */
   const read = (folder: string): Dirent[] => {
     const found: Dirent[] = [];
     const directory = opendirSync(folder);
@@ -63,7 +65,7 @@ export function readRegistry(root: string, enter: (folder: string, identity: str
       enter(path, identity);
       for (const inside of read(path)) look(join(path, inside.name), depth + 1, inside);
     } catch (error) {
-      // It vanished between two looks: that is no news to anybody.
+      // It was removed meanwhile, which need not be reported.
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") ignored.set(path, (error as Error).message);
     }
   };

@@ -4,8 +4,8 @@ import type { ClaimCache } from "./claims.ts";
 import type { DeviceHealth, DeviceName } from "./health.ts";
 
 /**
- * The health of the devices of a container's claims, as `allocatedResourcesStatus` has it; none of a claim that is not
- * prepared here. Devices with the same ID are named once.
+ * Health of the devices of a container's claims for `allocatedResourcesStatus`; empty for a claim that is not
+ * prepared here. Devices with the same ID are listed once.
  *
  * Upstream: pkg/kubelet/cm/dra/manager.go, UpdateAllocatedResourcesStatus.
  */
@@ -17,7 +17,7 @@ export function resourceStatuses(
   withMessages: boolean,
 ): ResourceStatus[] {
   const statuses = new Map<string, ResourceStatus>();
-  // Claims of extended resources have no entry: the kubelet writes none.
+  // Claims of extended resources have no entry, as upstream.
   for (const { podClaim, name, request } of claimsIfCreated(pod, container)) {
     const info = claims.get(pod.metadata.namespace, name);
     if (podClaim === "" || info === undefined || !info.podUIDs.has(pod.metadata.uid)) continue;

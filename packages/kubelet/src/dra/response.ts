@@ -1,14 +1,14 @@
-import { shortened } from "../text.ts";
+import { shortened } from "../base/text.ts";
 import type { PreparedDevice } from "./checkpoint.ts";
 
-/** Maximum number of devices of a claim that a driver prepares: an allocation has at most 32 (resource/v1). */
+/** Maximum number of prepared devices of a claim: an allocation has at most 32 (resource/v1). */
 const maxDevices = 256;
-/** Maximum number of request names, and of CDI devices, of all devices of a claim together. */
+/** Maximum number of request names, and of CDI devices, of all devices of a claim. */
 const maxNames = 1024;
-/** Maximum length of a name in characters; pools and qualified CDI names are the longest, with some 320. */
+/** Maximum length of a name in characters; pools and qualified CDI names have up to some 320. */
 export const maxName = 512;
 
-/** A device as the driver's response has it. */
+/** A device in the driver's response. */
 interface Device {
   readonly poolName: string;
   readonly deviceName: string;
@@ -18,8 +18,8 @@ interface Device {
 }
 
 /**
- * The devices of one claim. Throws if there are more, or longer names, than a driver can have reason for: they are
- * kept in the checkpoint and in every container.
+ * Returns the devices of one claim. Throws if there are more, or longer names, than a driver can need: they
+ * are kept in the checkpoint and in every container.
  */
 export function preparedDevices(driver: string, claim: string, devices: readonly Device[]): PreparedDevice[] {
   const refuse = (what: string): never => {

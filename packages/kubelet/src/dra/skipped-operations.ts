@@ -1,10 +1,10 @@
 import type { AllocationResult } from "@dray/api/resource/v1";
 
-/** A call that a driver does not need for its devices, as `skipNodeOperations` names it; `*` stands for all. */
+/** A call that a driver does not need for its devices, as in `skipNodeOperations`; `*` stands for all. */
 export type SkipNodeOperation = string;
 
 /**
- * The drivers of an allocation, each with the operations that it is spared: those that all of its devices skip
+ * Drivers of an allocation with the operations that they skip: those that all of their devices skip
  * (KEP-5945).
  *
  * Upstream: pkg/kubelet/cm/dra/claiminfo.go, computeDriverStates.
@@ -26,7 +26,7 @@ export function skippedOperations({
   );
 }
 
-/** Whether a driver that skips `operations` is spared this one. */
+/** Reports whether a driver with these `operations` skips this one. */
 export function skips(
   operations: readonly SkipNodeOperation[] | undefined,
   operation: "NodePrepareResources" | "NodeUnprepareResources",

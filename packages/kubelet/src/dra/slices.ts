@@ -2,10 +2,10 @@ import { ResourceSlice } from "@dray/api/resource/v1";
 import { type Client, type Clock, type Log, sleep } from "@dray/client";
 import type { DraPlugins } from "./plugins.ts";
 
-/** How long a driver may be away before its slices go, in milliseconds. Upstream: defaultWipingDelay. */
+/** Milliseconds that a driver may be away before its slices are deleted. Upstream: defaultWipingDelay. */
 const defaultWipeDelay = 30_000;
-const firstRetry = 1000;
-const longestRetry = 300_000;
+const minRetryDelay = 1000;
+const maxRetryDelay = 300_000;
 
 export interface SliceWiperOptions {
   readonly client: Client;
@@ -13,14 +13,16 @@ export interface SliceWiperOptions {
   readonly log: Log;
   readonly nodeName: string;
   readonly plugins: DraPlugins;
-  /** Milliseconds that a driver may be without a connected instance before its slices go; 30 s if absent. */
+  /**
+   * Milliseconds that a driver may be without a connected instance before its slices are deleted; 30 s by
+   * default.
+   */
   readonly wipeDelay?: number;
 }
 
 /**
- * Removes this node's ResourceSlices whose driver is not there: all of them when the agent starts, so that drivers
- * publish anew, and those of a driver that has had no connected instance for a while, be it that the last one went or
- * that one has registered and never been reached.
+ * Deletes ResourceSlices of this node whose driver is away: all when the agent starts, so that drivers
+ * publish anew, and those of a driver that has had no connected instance for a while.
  *
  * Upstream: pkg/kubelet/cm/dra/plugin/dra_plugin_manager.go, sync and wipeResourceSlices.
  */
@@ -40,7 +42,7 @@ export class SliceWiper {
     });
   }
 
-  /** Removes the slices of every driver; resolves after the first attempt, whether or not it succeeded. */
+  /** Deletes the slices of every driver. Resolves after the first attempt, whether or not it succeeded. */
   async start(): Promise<void> {
     const { nodeName } = this.#options;
     if (!(await this.#wipe(`spec.nodeName=${nodeName}`)))
@@ -54,7 +56,7 @@ export class SliceWiper {
 
   async #later(driver: string): Promise<void> {
     const { clock, log, nodeName, wipeDelay = defaultWipeDelay } = this.#options;
-    // Time counts from when the driver was lost, whatever happens to its instances since.
+    // The delay counts from when the driver was lost, whatever its instances do since.
     if (this.#stop.signal.aborted || this.#pending.has(driver)) return;
     const cancelled = new AbortController();
     this.#pending.set(driver, cancelled);
@@ -66,7 +68,7 @@ export class SliceWiper {
   }
 
   async #retry(selector: string, signal: AbortSignal): Promise<void> {
-    for (let delay = firstRetry; !signal.aborted; delay = Math.min(delay * 2, longestRetry)) {
+    for (let delay = minRetryDelay; !signal.aborted; delay = Math.min(delay * 2, maxRetryDelay)) {
       if (await this.#wipe(selector)) return;
       await sleep(this.#options.clock, delay, signal);
     }

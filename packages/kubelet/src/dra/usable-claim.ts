@@ -8,18 +8,19 @@ import { type SkipNodeOperation, skippedOperations } from "./skipped-operations.
 /** A group of pods that may hold a claim in place of each of them (KEP-5729). */
 const podGroups = { apiGroup: "scheduling.k8s.io", resource: "podgroups" } as const;
 
-/** A claim of a pod, found and allocated. */
+/** An existing and allocated claim of a pod. */
 export interface UsableClaim {
   readonly claim: ResourceClaim;
   readonly allocation: AllocationResult;
-  /** The drivers of its devices, each with the calls that it is spared. */
+  /** Drivers of its devices, each with the calls that it does not need. */
   readonly drivers: ReadonlyMap<string, readonly SkipNodeOperation[]>;
 }
 
 /**
- * Gets a claim and checks that the pod may use it; changes nothing. Rejects with what goes into the pod's event.
+ * Gets a claim and checks that the pod may use it. Rejects with the message of the pod's event.
  *
- * Upstream: pkg/kubelet/cm/dra/manager.go, prepareResources, and k8s.io/dynamic-resource-allocation/resourceclaim.
+ * Upstream: pkg/kubelet/cm/dra/manager.go, prepareResources, and
+ * k8s.io/dynamic-resource-allocation/resourceclaim.
  */
 export async function usableClaim(
   client: Client,
@@ -41,7 +42,7 @@ export async function usableClaim(
   return checkUsable(claim, features, pod, claimName);
 }
 
-/** Checks that the pod may use its claim. Throws an error with what goes into the pod's event. */
+/** Checks that the pod may use its claim. Throws an error with the message of the pod's event. */
 export function checkUsable(
   claim: ResourceClaim,
   features: Features,

@@ -3,42 +3,45 @@ import { type Clock, type Log, sleep } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
 import { unixChannel } from "@dray/rpc";
 import { type PluginInfo, RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
-import { shortened } from "../text.ts";
+import { shortened } from "../base/text.ts";
 import { type DraPlugins, type DraService, draServices } from "./plugins.ts";
 import { readRegistry } from "./registry.ts";
 
-/** Deadlines of the registration protocol, in milliseconds. */
+/** Timeouts of the registration protocol in milliseconds. */
 const dialTimeout = 10_000;
 const infoTimeout = 1000;
 const notifyTimeout = 5000;
-const firstRetry = 500;
-const longestRetry = 120_000;
-/** Minimum time between two looks through the folder: a driver must not keep the process busy by touching it. */
+const minRetryDelay = 500;
+const maxRetryDelay = 120_000;
+/**
+ * Minimum interval between two scans of the folder in milliseconds, so that a driver cannot keep the process
+ * busy.
+ */
 const scanInterval = 50;
-/** Time until a folder that cannot be watched is looked at again. */
+/** Milliseconds before a folder that cannot be watched is scanned again. */
 const unwatchedInterval = 5000;
 /** Maximum number of versions of services that a plugin may list. */
 const maxVersions = 100;
 /** Maximum length of a path, in characters. */
 const maxEndpoint = 4096;
-/** Maximum number of remarks about entries that are ignored, per minute. */
+/** Maximum number of log lines about ignored entries per minute. */
 const maxRemarks = 20;
 
-/** What plugins of a type other than DRAPlugin are handed to. */
+/** Handler of plugins of a type other than DRAPlugin. */
 export interface PluginHandler {
-  /** Connects to the plugin at `endpoint`, a path of the machine; throws or rejects if it cannot be used. */
+  /** Connects to the plugin at `endpoint`, a path of the machine. Throws or rejects if it cannot be used. */
   register(info: PluginInfo, endpoint: string): Promise<void>;
-  /** Its registration socket has gone. */
+  /** Called when its registration socket is gone. */
   unregister(name: string, endpoint: string): void;
 }
 
 export interface PluginWatcherOptions {
-  /** The folder `plugins_registry`. */
+  /** Path of `plugins_registry`. */
   readonly directory: string;
   readonly plugins: DraPlugins;
-  /** For plugins of the type DevicePlugin, which are refused without it. */
+  /** Handler of plugins of the type DevicePlugin, which are refused without it. */
   readonly devicePlugins?: PluginHandler;
-  /** The place on this machine of a path that a driver names. */
+  /** Maps a path that a driver names to one of this machine. */
   onMachine(path: string): string;
   readonly clock: Clock;
   readonly log: Log;
@@ -58,17 +61,19 @@ interface Entry {
 }
 
 interface Watched {
-  /** Of the folder: another one at the same path needs a watch of its own. */
+  /** Identity of the folder: another one at the same path needs a watch of its own. */
   readonly identity: string;
   readonly watcher: FSWatcher;
 }
 
-/** Registers the plugins whose sockets appear in a folder and its sub-folders, and unregisters those that go. */
+/**
+ * Registers the plugins whose sockets appear in a folder and its sub-folders, and unregisters those that go.
+ */
 export class PluginWatcher {
   readonly #options: PluginWatcherOptions;
   readonly #watched = new Map<string, Watched>();
   readonly #entries = new Map<string, Entry>();
-  /** Entries that are ignored, with the reason that was logged. */
+  /** Ignored entries, with the reason that was logged. */
   #ignored: ReadonlyMap<string, string> = new Map();
   #remarks = { since: 0, count: 0 };
   #scannedAt = Number.NEGATIVE_INFINITY;
@@ -80,7 +85,7 @@ export class PluginWatcher {
     this.#options = options;
   }
 
-  /** Watches from now on. */
+  /** Starts watching. */
   start(): void {
     this.#scan();
   }
@@ -135,7 +140,7 @@ export class PluginWatcher {
         ? ignored
         : new Map([...ignored, [directory, `${directory} cannot be watched: ${unwatched.message}`]]),
     );
-    // Nothing tells of changes in a folder that is not watched.
+    // Changes in a folder without a watch are not reported.
     this.#cancelLook?.();
     this.#cancelLook =
       unwatched === undefined ? undefined : clock.after(unwatchedInterval, () => this.#changed());
@@ -144,7 +149,7 @@ export class PluginWatcher {
         watcher.close();
         this.#watched.delete(folder);
       }
-    // Those that go come first, so that a successor may have their endpoint.
+    // Removed ones first, so that a successor may have their endpoint.
     for (const [path, entry] of this.#entries)
       if (sockets.get(path) !== entry.identity) {
         entry.stop.abort();
@@ -175,7 +180,7 @@ export class PluginWatcher {
     this.#watched.set(folder, { identity, watcher });
   }
 
-  /** Logs each entry that is ignored once, as long as it stays. */
+  /** Logs each ignored entry once, as long as it stays. */
   #remark(ignored: ReadonlyMap<string, string>): void {
     const { clock, log } = this.#options;
     const fresh = [...ignored].filter(([path, reason]) => this.#ignored.get(path) !== reason);
@@ -193,7 +198,7 @@ export class PluginWatcher {
     const { clock, log } = this.#options;
     const { signal } = entry.stop;
     let said = "";
-    for (let delay = firstRetry; !signal.aborted; delay = Math.min(delay * 2, longestRetry)) {
+    for (let delay = minRetryDelay; !signal.aborted; delay = Math.min(delay * 2, maxRetryDelay)) {
       try {
         await this.#tryRegister(path, entry);
         return;
@@ -224,7 +229,7 @@ export class PluginWatcher {
           { timeout: notifyTimeout, signal },
         );
       if (info.type === "CSIPlugin") {
-        // Without an answer it waits; told that it failed, it would end and begin anew for ever.
+        // Without a response the plugin waits; after a failure it would end and register again for ever.
         log.info(
           { socket: path, name: shortened(info.name, 100) },
           "a CSI plugin is ignored: this node has no CSI",
@@ -262,7 +267,7 @@ export class PluginWatcher {
     }
   }
 
-  /** Where the plugin serves, as a path of the machine. */
+  /** Endpoint of the plugin, as a path of the machine. */
   #endpointOf({ name, endpoint }: PluginInfo, path: string): string {
     if (endpoint.length > maxEndpoint)
       throw new Error(
@@ -272,11 +277,11 @@ export class PluginWatcher {
   }
 }
 
-/** The version of its service to use: the first of the plugin's own list that is known here. */
+/** The version of its service to use: the first supported one in the plugin's list. */
 function check({ type, name, supportedVersions }: PluginInfo): DraService {
   if (type !== "DRAPlugin")
     throw new Error(`plugins of type ${quoted(type)} are not supported on this node; DRAPlugin is`);
-  // The length first: on a long text the pattern takes its time.
+  // Checks the length first: the pattern is slow on long texts.
   if (name.length > 63 || !/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(name))
     throw new Error(
       `driver name ${quoted(name)} must be a lower-case DNS subdomain of at most 63 characters`,

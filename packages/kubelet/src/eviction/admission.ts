@@ -1,19 +1,22 @@
 import { tolerates } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { podQosClass } from "@dray/api/pod";
-import { systemCriticalPriority } from "../node/shutdown.ts";
-import type { Refusal } from "../pods/admission.ts";
-import { isMirrorPod, isStaticPod } from "../pods/static-pods.ts";
+import { systemCriticalPriority } from "../types/priority.ts";
+import type { Refusal } from "../types/refusal.ts";
+import { isMirrorPod, isStaticPod } from "../types/static-pod.ts";
 import type { PressureCondition } from "./signals.ts";
 
-/** True for pods that are neither evicted nor refused. Upstream: pkg/kubelet/types/pod_update.go, IsCriticalPod. */
+/**
+ * True for pods that are neither evicted nor refused. Upstream: pkg/kubelet/types/pod_update.go,
+ * IsCriticalPod.
+ */
 export function isCriticalPod(pod: Pod): boolean {
   return isStaticPod(pod) || isMirrorPod(pod) || Number(pod.spec.priority ?? 0) >= systemCriticalPriority;
 }
 
 /**
- * Why a node under pressure takes no such pod. When only memory is short, it takes those that have requested some, or
- * tolerate that.
+ * Returns why a node under pressure does not admit a pod. If only memory is short, it admits pods that
+ * request memory or tolerate the taint.
  *
  * Upstream: pkg/kubelet/eviction/eviction_manager.go, Admit.
  */

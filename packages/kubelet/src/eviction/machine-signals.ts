@@ -1,16 +1,16 @@
 import { readFileSync } from "node:fs";
 import { stat, statfs } from "node:fs/promises";
 import { Quantity } from "@dray/api";
-import type { ImageService } from "../runtime/service.ts";
+import type { ImageService } from "../runtime/images.ts";
 import type { EvictionSignal, Observation, Observations, SignalSource } from "./signals.ts";
 
 export interface MachineSignalsOptions {
-  /** On the file system of volumes and logs. */
+  /** A path on the file system of volumes and logs. */
   readonly root: string;
   readonly images: Pick<ImageService, "imageFolder">;
 }
 
-/** Signals of the machine that the node is on. */
+/** Eviction signals of the machine. */
 export class MachineSignals implements SignalSource {
   readonly #options: MachineSignalsOptions;
 
@@ -29,7 +29,7 @@ export class MachineSignals implements SignalSource {
     const node = await fileSystem(root);
     add("nodefs.available", node.bytes);
     add("nodefs.inodesFree", node.inodes);
-    // A runtime that does not answer keeps nothing else from being seen.
+    // A runtime that does not respond must not hide the other signals.
     const folder = await images.imageFolder().catch(() => undefined);
     const image = folder === undefined ? undefined : await fileSystem(folder);
     add("imagefs.available", image?.bytes);
@@ -45,8 +45,8 @@ export class MachineSignals implements SignalSource {
 }
 
 /**
- * Memory that is not in a working set: free, or a cache of files that were not used of late. As cAdvisor has it of the
- * whole machine, from which upstream has it.
+ * Memory outside of the working set: free memory, and caches that were not used recently, as cAdvisor
+ * computes it for the whole machine.
  */
 export function memoryObservation(meminfo: string): Observation | undefined {
   const bytes = (name: string): bigint | undefined => {
@@ -58,7 +58,7 @@ export function memoryObservation(meminfo: string): Observation | undefined {
   return { available: Quantity.of(free + inactive, "BinarySI"), capacity: Quantity.of(total, "BinarySI") };
 }
 
-/** Tasks that may still be made. Upstream: pkg/kubelet/stats/pidlimit/pidlimit_linux.go, Stats. */
+/** Number of further tasks. Upstream: pkg/kubelet/stats/pidlimit/pidlimit_linux.go, Stats. */
 function processes(): Observation | undefined {
   const number = (path: string, pattern: RegExp): number | undefined => {
     const found = pattern.exec(readFileSync(path, "utf8"))?.[1];

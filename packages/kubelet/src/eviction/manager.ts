@@ -1,7 +1,7 @@
 import type { Pod } from "@dray/api/core/v1";
 import { type Clock, type Log, sleep } from "@dray/client";
-import type { Refusal } from "../pods/admission.ts";
-import type { PodEnd } from "../pods/pod-end.ts";
+import type { PodEnd } from "../types/pod-end.ts";
+import type { Refusal } from "../types/refusal.ts";
 import { isCriticalPod, refuseUnderPressure } from "./admission.ts";
 import { nextPressure, noPressure, type PressureState } from "./pressure.ts";
 import { evictionMessage, type PodUsage, rankPods } from "./ranking.ts";
@@ -14,20 +14,20 @@ import {
 } from "./signals.ts";
 import { amountOf, metThresholds, type Threshold } from "./thresholds.ts";
 
-/** How a node protects itself; times in milliseconds. */
+/** Settings of evictions; times in milliseconds. */
 export interface EvictionSettings {
-  /** None: pods are evicted for their own limits of storage only. */
+  /** If empty, pods are evicted for their own limits of storage only. */
   readonly thresholds: readonly Threshold[];
-  /** How long a condition stays once nothing asks for it (`evictionPressureTransitionPeriod`). */
+  /** How long a condition stays after its last threshold was met (`evictionPressureTransitionPeriod`). */
   readonly pressureTransitionPeriod: number;
-  /** Seconds that pods may take to end at most because of a soft threshold (`evictionMaxPodGracePeriod`). */
+  /** Maximum grace period in seconds of evictions by soft thresholds (`evictionMaxPodGracePeriod`). */
   readonly maxPodGracePeriodSeconds: number;
 }
 
 /** A pod that may be evicted. */
 export interface EvictablePod {
   readonly pod: Pod;
-  /** Begins to end the pod, with an event. Resolves when nothing of it runs. */
+  /** Begins to end the pod, with an event. Resolves when none of its containers runs. */
   end(end: PodEnd): Promise<void>;
 }
 
@@ -36,28 +36,31 @@ export interface EvictionOptions extends EvictionSettings {
   readonly log: Log;
   readonly nodeName: string;
   readonly signals: SignalSource;
-  /** Those that run. */
+  /** Running pods. */
   pods(): readonly EvictablePod[];
-  /** What pods use, by UID; those of which nothing is known are left out. */
+  /** Usage of pods by UID; unknown ones are omitted. */
   usage(pods: readonly Pod[]): Promise<ReadonlyMap<string, PodUsage>>;
-  /** What a pod has too much of, if it has: the message of its eviction. */
+  /** Returns the message of the eviction of a pod that exceeds its own limits. */
   excess(pod: Pod): Promise<string | undefined>;
   /** Removes images that no container uses. */
   reclaimImages(): Promise<void>;
-  /** An event of the Node. */
+  /** Records an event of the Node. */
   event(type: "Normal" | "Warning", reason: string, message: string): void;
-  /** The conditions have changed. */
+  /** Called when the conditions have changed. */
   changed(): void;
 }
 
-/** Interval in milliseconds between two observations. Upstream: pkg/kubelet/kubelet.go, evictionMonitoringPeriod. */
+/**
+ * Interval in milliseconds between two observations. Upstream: pkg/kubelet/kubelet.go,
+ * evictionMonitoringPeriod.
+ */
 const monitoringPeriod = 10_000;
-/** Milliseconds for an evicted pod to be gone before the next look. Upstream: podCleanupTimeout. */
+/** Milliseconds for an evicted pod to end before the next observation. Upstream: podCleanupTimeout. */
 const cleanupTimeout = 30_000;
-/** Seconds that evicted pods have where it is urgent. Upstream: immediateEvictionGracePeriodSeconds. */
+/** Grace period of urgent evictions in seconds. Upstream: immediateEvictionGracePeriodSeconds. */
 const immediateGraceSeconds = 1;
 
-/** Ends pods when the node runs out of something, and those that take more storage than they say. */
+/** Evicts pods when the node runs out of a resource, and pods that exceed their own limits of storage. */
 export class EvictionManager {
   readonly #options: EvictionOptions;
   readonly #stop = new AbortController();
@@ -68,12 +71,12 @@ export class EvictionManager {
     this.#options = options;
   }
 
-  /** What the Node is short of. */
+  /** Conditions of the Node. */
   get conditions(): ReadonlySet<PressureCondition> {
     return this.#state.conditions;
   }
 
-  /** Why the node takes no such pod now. */
+  /** Returns why the node admits no such pod now. */
   refusal(pod: Pod): Refusal | undefined {
     return refuseUnderPressure(pod, this.#state.conditions);
   }
@@ -102,11 +105,11 @@ export class EvictionManager {
     }
   }
 
-  /** Returns the ends of the pods that are evicted. */
+  /** Returns promises for the ends of evicted pods. */
   async #look(): Promise<readonly Promise<void>[]> {
     const { thresholds, signals, clock, pressureTransitionPeriod, pods } = this.#options;
     const running = pods();
-    // The limits of pods hold whatever can be seen of the node.
+    // Limits of pods apply even if signals cannot be observed.
     const excessive = await this.#evictExcessive(running);
     if (excessive.length > 0) return excessive;
     const observations: Observations = thresholds.length === 0 ? new Map() : await signals.observe();
@@ -121,7 +124,7 @@ export class EvictionManager {
     return this.#evictOne(threshold, running, observations);
   }
 
-  /** Reports conditions that have come or gone. Upstream: pkg/kubelet/nodestatus/setters.go. */
+  /** Reports changed conditions. Upstream: pkg/kubelet/nodestatus/setters.go. */
   #tell(before: ReadonlySet<PressureCondition>): void {
     const { event, changed, nodeName } = this.#options;
     const { conditions } = this.#state;
@@ -149,7 +152,7 @@ export class EvictionManager {
     return ends;
   }
 
-  /** True if the room that unused images took is enough. Upstream: reclaimNodeLevelResources. */
+  /** Returns true if removing unused images was enough. Upstream: reclaimNodeLevelResources. */
   async #reclaimsWithoutPods(signal: EvictionSignal): Promise<boolean> {
     const { signals, thresholds, reclaimImages, log } = this.#options;
     if (evictionSignals[signal].condition !== "DiskPressure") return false;
@@ -173,7 +176,7 @@ export class EvictionManager {
     const usages = await usage(running.map(({ pod }) => pod));
     const usageOf = ({ metadata }: Pod): PodUsage | undefined => usages.get(metadata.uid);
     const ranked = rankPods(signal, running, usageOf, await signals.hasDedicatedImageFs());
-    // Critical pods of all that run are never evicted, whatever they use.
+    // Critical pods are never evicted.
     const chosen = ranked.find(({ pod }) => !isCriticalPod(pod));
     const observed = observations.get(signal);
     if (chosen === undefined || observed === undefined) {
@@ -193,7 +196,10 @@ export class EvictionManager {
   }
 }
 
-/** Reasons and messages of conditions, and the events of their changes. Upstream: pkg/kubelet/nodestatus/setters.go. */
+/**
+ * Reasons and messages of conditions, and the events of their changes. Upstream:
+ * pkg/kubelet/nodestatus/setters.go.
+ */
 export const pressureTexts: Readonly<
   Record<
     PressureCondition,

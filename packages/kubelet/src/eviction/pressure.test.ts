@@ -20,7 +20,7 @@ const observed = (amounts: Partial<Record<EvictionSignal, number>>): Observation
     ]),
   );
 
-/** What is short after each of some looks: at a time, with so much available. */
+/** Conditions after each of several observations: the time, and the available amount. */
 function run(
   thresholds: readonly Threshold[],
   transitionPeriod: number,

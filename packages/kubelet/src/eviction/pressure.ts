@@ -1,15 +1,15 @@
 import { evictionSignals, type Observations, type PressureCondition } from "./signals.ts";
 import { metThresholds, type Threshold } from "./thresholds.ts";
 
-/** What is remembered from one look at the node to the next. */
+/** State that is kept between observations. */
 export interface PressureState {
-  /** When thresholds that are met were first seen so, in milliseconds. */
+  /** When each threshold that is met was first met, in milliseconds. */
   readonly firstMet: ReadonlyMap<Threshold, number>;
-  /** When thresholds were last met that make the node have a condition. */
+  /** When a threshold of each condition was last met. */
   readonly lastMet: ReadonlyMap<PressureCondition, number>;
-  /** Those that are met for their grace period, and not resolved. The most pressing is the first. */
+  /** Thresholds that are met for their grace period and not resolved, the most urgent first. */
   readonly toReclaim: readonly Threshold[];
-  /** What the Node says. */
+  /** Conditions of the Node. */
   readonly conditions: ReadonlySet<PressureCondition>;
 }
 
@@ -21,8 +21,9 @@ export const noPressure: PressureState = {
 };
 
 /**
- * Returns the pressure after an observation. A threshold counts from when it is met for its grace period until its minimum
- * is reclaimed too; a condition stays for a while, so that it does not come and go with each pod.
+ * Returns the pressure after an observation. A threshold counts from when it is met for its grace period
+ * until its minimum is reclaimed too; a condition stays for a while, so that it does not change with each
+ * pod.
  *
  * Upstream: pkg/kubelet/eviction/eviction_manager.go, synchronize.
  */
@@ -47,7 +48,7 @@ export function nextPressure(
   return { firstMet, lastMet, toReclaim, conditions: new Set(recent.map(([condition]) => condition)) };
 }
 
-/** Memory comes first: without it nothing else works. Upstream: pkg/kubelet/eviction/helpers.go, byEvictionPriority. */
+/** Memory is the most urgent. Upstream: pkg/kubelet/eviction/helpers.go, byEvictionPriority. */
 function urgency({ signal }: Threshold): number {
   return signal === "memory.available" ? 0 : 1;
 }

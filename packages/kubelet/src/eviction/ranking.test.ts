@@ -11,7 +11,7 @@ interface Case {
   readonly name: string;
   readonly priority?: number;
   readonly requests?: Record<string, string>;
-  /** In MiB; absent: nothing is known. */
+  /** In MiB; absent if unknown. */
   readonly memory?: number;
   readonly disk?: number;
   readonly inodes?: number;
@@ -72,7 +72,7 @@ test("disk and inodes are ranked by their own use", () => {
   assert.deepEqual(ranked("nodefs.available", cases), ["bytes", "files", "asked-for"]);
   assert.deepEqual(ranked("nodefs.inodesFree", cases), ["files", "bytes", "asked-for"]);
   assert.deepEqual(ranked("imagefs.available", cases), ["bytes", "files", "asked-for"]);
-  // Apart from the node's file system nothing of a pod counts, and the order stays.
+  // Only usage of the node's file system counts, so the order stays.
   assert.deepEqual(ranked("imagefs.available", cases, true), ["files", "bytes", "asked-for"]);
 });
 

@@ -3,15 +3,15 @@ import type { Pod } from "@dray/api/core/v1";
 import { podRequests } from "@dray/api/pod";
 import { type EvictionSignal, evictionSignals, type StarvedResource } from "./signals.ts";
 
-/** What a container uses, as far as it is known. */
+/** Usage of a container, as far as it is known. */
 export interface ContainerUsage {
   readonly name: string;
   readonly memory?: bigint;
-  /** Bytes of its logs. */
+  /** Size of its logs in bytes. */
   readonly logs: bigint;
 }
 
-/** What a pod uses, as far as it is known. */
+/** Usage of a pod, as far as it is known. */
 export interface PodUsage {
   /** Bytes of the working sets; 0 if unknown. */
   readonly memory: bigint;
@@ -21,16 +21,16 @@ export interface PodUsage {
   readonly containers: readonly ContainerUsage[];
 }
 
-/** What of a signal's resource a pod uses. */
+/** Usage of the resource of a signal. */
 type Measure = (usage: PodUsage) => bigint;
 
-/** Undefined for a pod of which nothing is known. */
+/** Undefined for a pod with unknown usage. */
 export type UsageOf = (pod: Pod) => PodUsage | undefined;
 
 /**
- * Puts those first that are to go first: pods that use more than they have requested, of these the ones of the lowest
- * priority, of these the ones that are furthest above their requests. When processes run short only priority counts,
- * since pods request none, and runtimes do not say how many a pod has.
+ * Orders pods for eviction: pods that use more than they have requested first, of these the ones of the
+ * lowest priority, of these the ones that are furthest above their requests. If processes run short only
+ * priority counts, since pods request none, and runtimes do not report how many a pod has.
  *
  * Upstream: pkg/kubelet/eviction/helpers.go, rankMemoryPressure, rankDiskPressureFunc, rankPIDPressure.
  */
@@ -46,11 +46,11 @@ export function rankPods<T extends { readonly pod: Pod }>(
   const measure = measureOf(signal, dedicatedImageFs);
   return pods.toSorted(({ pod: a }, { pod: b }) => {
     const [usageA, usageB] = [usageOf(a), usageOf(b)];
-    // A pod of which nothing is known goes first.
+    // A pod with unknown usage goes first.
     const unknown = first(usageA === undefined, usageB === undefined);
     if (unknown !== 0 || usageA === undefined || usageB === undefined) return unknown || byPriority(a, b);
     const exceeds = (pod: Pod, usage: PodUsage): boolean => measure(usage) > requestOf(pod, resource);
-    // Upstream takes the request in bytes from inodes as well: it ranks pods without a request first.
+    // Upstream subtracts the request in bytes from inodes too, which ranks pods without a request first.
     const above = (pod: Pod, usage: PodUsage): bigint =>
       measure(usage) - requestOf(pod, resource === "inodes" ? "ephemeral-storage" : resource);
     const difference = above(b, usageB) - above(a, usageA);
@@ -62,7 +62,7 @@ export function rankPods<T extends { readonly pod: Pod }>(
   });
 }
 
-/** On a file system of their own images share it with nothing of a pod that is measured here. */
+/** On a dedicated file system of images no measured usage of a pod counts. */
 function measureOf(signal: EvictionSignal, dedicatedImageFs: boolean): Measure {
   if (signal === "memory.available") return ({ memory }) => memory;
   if (dedicatedImageFs && signal.startsWith("imagefs.")) return () => 0n;
@@ -82,7 +82,8 @@ function requestOf(pod: Pod, resource: StarvedResource): bigint {
 }
 
 /**
- * Why a pod is evicted, with what its containers use beyond their requests.
+ * Returns the message of an eviction, with the usage of containers beyond their requests.
+ *
  * Upstream: pkg/kubelet/eviction/helpers.go, evictionMessage.
  */
 export function evictionMessage(

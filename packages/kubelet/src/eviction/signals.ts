@@ -1,6 +1,6 @@
 import type { Quantity } from "@dray/api";
 
-/** What a threshold is about, in the words of `--eviction-hard`. */
+/** Signal of a threshold, as in `--eviction-hard`. */
 export type EvictionSignal =
   | "memory.available"
   | "nodefs.available"
@@ -9,10 +9,10 @@ export type EvictionSignal =
   | "imagefs.inodesFree"
   | "pid.available";
 
-/** A condition of the Node that says that it is short of something. */
+/** A condition of the Node for a resource that runs short. */
 export type PressureCondition = "MemoryPressure" | "DiskPressure" | "PIDPressure";
 
-/** What runs short, as events and messages name it. */
+/** A resource that runs short, as in events and messages. */
 export type StarvedResource = "memory" | "ephemeral-storage" | "inodes" | "pids";
 
 /**
@@ -30,18 +30,18 @@ export const evictionSignals: Readonly<
   "pid.available": { condition: "PIDPressure", resource: "pids" },
 };
 
-/** How much there is of what a signal is about. */
+/** Available amount and capacity of a signal. */
 export interface Observation {
   readonly available: Quantity;
   readonly capacity: Quantity;
 }
 
-/** Missing signals cannot be observed on this machine. */
+/** Signals that cannot be observed on this machine are missing. */
 export type Observations = ReadonlyMap<EvictionSignal, Observation>;
 
-/** Where observations come from. */
+/** Source of observations. */
 export interface SignalSource {
   observe(): Promise<Observations>;
-  /** Images lie on another file system than logs and volumes. */
+  /** Images have a file system of their own, apart from logs and volumes. */
   hasDedicatedImageFs(): Promise<boolean>;
 }

@@ -1,20 +1,20 @@
 import { DurationError, parseDuration, Quantity, QuantityError } from "@dray/api";
 import { type EvictionSignal, evictionSignals, type Observation, type Observations } from "./signals.ts";
 
-/** An amount, or a part of the capacity from 0 to 1. */
+/** An amount, or a fraction of the capacity. */
 export type ThresholdValue = { readonly quantity: Quantity } | { readonly fraction: number };
 
-/** When a signal means that pods have to go. */
+/** A threshold of a signal below which pods are evicted. */
 export interface Threshold {
   readonly signal: EvictionSignal;
   readonly value: ThresholdValue;
-  /** Milliseconds that it has to be met; 0 for a hard threshold. */
+  /** Milliseconds for which it has to be met; 0 for a hard threshold. */
   readonly gracePeriod: number;
-  /** How much more than the threshold has to be free before it counts as resolved. */
+  /** Amount above the threshold that has to be free before it counts as resolved. */
   readonly minReclaim?: ThresholdValue;
 }
 
-/** Thresholds as flags have them: texts by signal. */
+/** Thresholds as in flags: texts by signal. */
 export interface ThresholdTexts {
   readonly hard: ReadonlyMap<string, string>;
   readonly soft: ReadonlyMap<string, string>;
@@ -22,7 +22,7 @@ export interface ThresholdTexts {
   readonly minimumReclaim: ReadonlyMap<string, string>;
 }
 
-/** Says which of the texts is wrong. */
+/** One of the texts is invalid. */
 export class ThresholdError extends Error {
   override readonly name = "ThresholdError";
   readonly part: keyof ThresholdTexts;
@@ -33,7 +33,7 @@ export class ThresholdError extends Error {
   }
 }
 
-/** Hard thresholds where nothing is said. Upstream: pkg/kubelet/eviction/defaults_linux.go. */
+/** Default hard thresholds. Upstream: pkg/kubelet/eviction/defaults_linux.go. */
 export const defaultHardThresholds: ReadonlyMap<string, string> = new Map([
   ["memory.available", "100Mi"],
   ["nodefs.available", "10%"],
@@ -43,7 +43,8 @@ export const defaultHardThresholds: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Reads thresholds; `0%` and `100%` mean none. Throws a ThresholdError.
+ * Parses thresholds; `0%` and `100%` disable one. Throws a ThresholdError.
+ *
  * Upstream: pkg/kubelet/eviction/helpers.go, ParseThresholdConfig.
  */
 export function parseThresholds(texts: ThresholdTexts): Threshold[] {
@@ -122,13 +123,16 @@ function thresholdValue(
   throw wrong;
 }
 
-/** The amount that a value means. Upstream: pkg/kubelet/eviction/api/types.go, GetThresholdQuantity. */
+/** Resolves a value to an amount. Upstream: pkg/kubelet/eviction/api/types.go, GetThresholdQuantity. */
 export function amountOf(value: ThresholdValue, capacity: Quantity): Quantity {
   if ("quantity" in value) return value.quantity;
   return Quantity.of(Math.trunc(Number(capacity.value()) * value.fraction), "BinarySI");
 }
 
-/** The thresholds that are met; with `reclaim` those where less is free than the threshold and its minimum reclaim. */
+/**
+ * Returns the thresholds that are met; with `reclaim`, those with less free than the threshold and its
+ * minimum reclaim.
+ */
 export function metThresholds(
   thresholds: readonly Threshold[],
   observations: Observations,

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { silentLog } from "@dray/client";
-import { type Image, type ImageService, RuntimeError } from "../runtime/service.ts";
+import { RuntimeError } from "../runtime/error.ts";
+import type { Image, ImageService } from "../runtime/images.ts";
 import { eventually } from "../testing/eventually.ts";
 import { skipClock } from "../testing/skip-clock.ts";
 import { ImageCollector } from "./collector.ts";
@@ -170,7 +171,7 @@ test("collections that fail again and again are told in an event", async () => {
 
 test("an image that a pod has as a volume stays, until the pod is gone", async () => {
   const { clock, collector, refs, full, volumeImages } = setUp([image("data", 500), image("other", 100)]);
-  // Those that are not there, and names that are invalid, hold nothing up.
+  // Missing images and invalid names do not stop the collection.
   volumeImages.push("data:1", "missing:1", "Invalid");
   await collector.collect();
   clock.skip(300_000);

@@ -1,6 +1,7 @@
 import type { ContainerImage } from "@dray/api/core/v1";
 import { type Clock, type Log, sleep } from "@dray/client";
-import { type Image, type ImageService, RuntimeError } from "../runtime/service.ts";
+import { RuntimeError } from "../runtime/error.ts";
+import type { Image, ImageService } from "../runtime/images.ts";
 import {
   bytesToFree,
   type FileSystemUse,
@@ -17,26 +18,26 @@ export interface ImageCollectorOptions {
   readonly policy: ImageGCPolicy;
   readonly clock: Clock;
   readonly log: Log;
-  /** Of the file system of images; undefined if there is none. */
+  /** The file system of images; undefined if there is none. */
   fileSystem(): Promise<FileSystemUse | undefined>;
-  /** What volumes of active pods name: an image whose files are mounted is in use (KEP-4639). */
+  /** Images in volumes of active pods: an image whose files are mounted is in use (KEP-4639). */
   volumeImages(): readonly string[];
-  /** A Warning of the Node. */
+  /** Records a Warning of the Node. */
   event(reason: string, message: string): void;
-  /** The images of the Node have changed. */
+  /** Called when the images of the Node have changed. */
   changed(): void;
 }
 
-/** Milliseconds between two looks at the list of images. Upstream: image_gc_manager.go, Start. */
+/** Interval in milliseconds at which images are listed. Upstream: image_gc_manager.go, Start. */
 const listInterval = 30_000;
-/** Milliseconds between two collections. Upstream: pkg/kubelet/kubelet.go, ImageGCPeriod. */
+/** Interval of collections in milliseconds. Upstream: pkg/kubelet/kubelet.go, ImageGCPeriod. */
 const collectInterval = 300_000;
 /** Upstream: nodeStatusMaxImages, and MaxNamesPerImageInNodeStatus. */
 const maxNodeImages = 50;
 const maxImageNames = 5;
 
 /**
- * Removes images that no container uses when they take too much room or are too old, and knows which the Node shows.
+ * Removes unused images when they take too much room or are too old, and lists images for the Node.
  *
  * Upstream: pkg/kubelet/images/image_gc_manager.go.
  */
@@ -53,7 +54,7 @@ export class ImageCollector {
     this.#options = options;
   }
 
-  /** What `status.images` of the Node says: the largest images, each with some of its names. */
+  /** `status.images` of the Node: the largest images, each with some of its names. */
   get nodeImages(): readonly ContainerImage[] {
     return [...this.#records.values()]
       .map(({ image }) => image)
@@ -93,7 +94,7 @@ export class ImageCollector {
     }
   }
 
-  /** Once may be bad luck. Upstream: pkg/kubelet/kubelet.go, StartGarbageCollection. */
+  /** The first failure is not reported. Upstream: pkg/kubelet/kubelet.go, StartGarbageCollection. */
   async #collectOrTell(): Promise<void> {
     const { event, log } = this.#options;
     try {
@@ -112,7 +113,7 @@ export class ImageCollector {
     const used = new Set(await images.usedImages());
     for (const name of new Set(this.#options.volumeImages())) {
       const mounted = await images.imageStatus(name, false).catch((error: unknown) => {
-        // A mistake of its pod, and no reason to keep nothing or everything.
+        // An invalid name is a mistake of its pod, and does not stop the collection.
         if (error instanceof RuntimeError && error.reason === "InvalidImageName") return undefined;
         throw error;
       });
@@ -125,7 +126,7 @@ export class ImageCollector {
     changed();
   }
 
-  /** Removes what the policy says. Rejects if not enough could be freed. */
+  /** Removes images by the policy. Rejects if it could not free enough. */
   async collect(): Promise<void> {
     const { policy, clock, fileSystem, event } = this.#options;
     if (policy.highThresholdPercent >= 100 && policy.maxAge === 0) return;
@@ -151,7 +152,7 @@ export class ImageCollector {
     throw new Error(message);
   }
 
-  /** Removes all images that no container uses and that are old enough, because the node is short of disk. */
+  /** Removes all unused images that are old enough, since the node is short of disk. */
   async collectAll(): Promise<void> {
     await this.#observe();
     await this.#free(undefined);
@@ -161,7 +162,9 @@ export class ImageCollector {
     return removableImages(this.#records.values());
   }
 
-  /** Removes images until as many bytes are free; returns how many are. One that cannot be removed stops no other. */
+  /**
+   * Removes images until `wanted` bytes are freed; returns the freed bytes. Goes on if one cannot be removed.
+   */
   async #free(wanted: bigint | undefined): Promise<bigint> {
     const { policy, clock } = this.#options;
     const now = clock.now();
@@ -190,7 +193,7 @@ export class ImageCollector {
   }
 }
 
-/** As upstream writes sizes: `9.8 GiB`. */
+/** Formats a size as upstream does: `9.8 GiB`. */
 function sizeText(bytes: bigint): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let [size, unit] = [Number(bytes), 0];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Image } from "../runtime/service.ts";
+import type { Image } from "../runtime/images.ts";
 import {
   bytesToFree,
   defaultImageGCPolicy,

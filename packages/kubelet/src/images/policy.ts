@@ -1,14 +1,14 @@
-import type { Image } from "../runtime/service.ts";
+import type { Image } from "../runtime/images.ts";
 
 /** When images are removed; times in milliseconds. */
 export interface ImageGCPolicy {
-  /** Images are removed from this use of their file system on, in percent; 100: never for the room they take. */
+  /** Use of the file system in percent at which images are removed; 100 disables it. */
   readonly highThresholdPercent: number;
-  /** As long as more than this is used. */
+  /** Images are removed until at most this much is used. */
   readonly lowThresholdPercent: number;
-  /** Younger images stay: a container may be about to use them. */
+  /** Minimum age of an image that is removed, since a container may be about to use it. */
   readonly minAge: number;
-  /** Images go that were not used for so long, however much room there is; 0: never. */
+  /** Maximum time for which an image stays unused; 0 disables it. */
   readonly maxAge: number;
 }
 
@@ -20,7 +20,7 @@ export const defaultImageGCPolicy: ImageGCPolicy = {
   maxAge: 0,
 };
 
-/** What is remembered of an image; times in milliseconds since the epoch. */
+/** State of an image; times in milliseconds since the epoch. */
 export interface ImageRecord {
   readonly image: Image;
   readonly firstSeen: number;
@@ -29,7 +29,7 @@ export interface ImageRecord {
   readonly inUse: boolean;
 }
 
-/** What there is now, by reference. Upstream: pkg/kubelet/images/image_gc_manager.go, detectImages. */
+/** Updates the records, by reference. Upstream: pkg/kubelet/images/image_gc_manager.go, detectImages. */
 export function observeImages(
   before: ReadonlyMap<string, ImageRecord>,
   images: readonly Image[],
@@ -53,14 +53,14 @@ export function observeImages(
   );
 }
 
-/** Those that nothing uses and that may be removed, the one that was not used for longest first. */
+/** Returns unused images that may be removed, the least recently used first. */
 export function removableImages(records: Iterable<ImageRecord>): ImageRecord[] {
   return [...records]
     .filter(({ inUse, image }) => !inUse && image.pinned !== true)
     .sort((a, b) => a.lastUsed - b.lastUsed || a.firstSeen - b.firstSeen);
 }
 
-/** True for an image that was not used for too long. `began`: since when the agent looks. Upstream: freeOldImages. */
+/** True for an image that was unused for too long. `began`: start of the agent. Upstream: freeOldImages. */
 export function isOutdated(
   { lastUsed }: ImageRecord,
   { maxAge }: ImageGCPolicy,
@@ -70,19 +70,19 @@ export function isOutdated(
   return maxAge > 0 && now - began > maxAge && now - lastUsed > maxAge;
 }
 
-/** Bytes of a file system. */
+/** Size of a file system in bytes. */
 export interface FileSystemUse {
   readonly capacity: bigint;
   readonly available: bigint;
 }
 
-/** How full a file system is, as upstream rounds it. */
+/** Use of a file system in percent, rounded as upstream does. */
 export function usedPercent({ capacity, available }: FileSystemUse): number {
   const left = available > capacity ? capacity : available;
   return 100 - Number((left * 100n) / capacity);
 }
 
-/** Bytes that are to be freed; 0 below the high threshold. Upstream: GarbageCollect. */
+/** Bytes to free; 0 below the high threshold. Upstream: GarbageCollect. */
 export function bytesToFree(use: FileSystemUse, policy: ImageGCPolicy): bigint {
   if (usedPercent(use) < policy.highThresholdPercent) return 0n;
   const wanted = (use.capacity * BigInt(100 - policy.lowThresholdPercent)) / 100n;

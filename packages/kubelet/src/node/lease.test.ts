@@ -5,7 +5,7 @@ import type { Lease } from "@dray/api/coordination/v1";
 import { type Client, type Clock, ConnectionError, silentLog } from "@dray/client";
 import { NodeLease } from "./lease.ts";
 
-/** A clock that the test moves, in milliseconds. */
+/** A fake clock in milliseconds. */
 class FakeClock implements Clock {
   #now = 0;
   readonly #timers = new Set<{ at: number; run: () => void }>();
@@ -27,7 +27,7 @@ class FakeClock implements Clock {
   }
 }
 
-/** A server of one lease. Requests fail as `failures` says, in order; `requests` has them with their times. */
+/** A server of one lease. Requests fail by `failures` in order; `requests` records them with their times. */
 function leaseServer(clock: Clock) {
   let stored: Lease | undefined;
   let version = 0;
@@ -61,7 +61,7 @@ function leaseServer(clock: Clock) {
   return {
     client: { resource: () => leases } as unknown as Client,
     failures,
-    /** What was asked since the last call. */
+    /** Returns the requests since the last call. */
     takeRequests: () => requests.splice(0),
     get lease() {
       return stored;

@@ -7,21 +7,22 @@ export interface NodeLeaseOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly nodeName: string;
-  /** UID of the Node; undefined while none is known. */
+  /** UID of the Node; undefined while it is unknown. */
   nodeUid(): string | undefined;
 }
 
 const namespace = "kube-node-lease";
 const leaseSeconds = 40;
 const renewInterval = 10_000;
-/** Attempts to renew, one at once after the other. */
+/** Maximum number of attempts to renew without a delay. */
 const maxUpdates = 5;
-/** Milliseconds before the lease is looked for again, doubled each time, and their maximum. */
+/** Initial and maximum delay in milliseconds before the lease is ensured again. */
 const delays = { first: 200, max: 7_000 };
 
 /**
- * Renews the lease of a node: every ten seconds, five times at once if that fails; then it makes sure that there is a
- * lease, with back-off, and renews that.
+ * Renews the lease of a node every ten seconds, with five attempts; if all fail, it ensures with back-off
+ * that the lease exists, and renews that.
+ *
  * Upstream: k8s.io/component-helpers/apimachinery/lease, controller.sync.
  */
 export class NodeLease {
@@ -34,14 +35,14 @@ export class NodeLease {
     this.#options = options;
   }
 
-  /** Takes or creates the lease, which is renewed from then on until `stop`. Rejects if that is refused. */
+  /** Takes or creates the lease, and renews it until `stop`. Rejects if the server refuses. */
   async start(): Promise<void> {
     const { lease, created } = await this.#ensure();
     this.#latest = created ? lease : await this.#update(lease);
     this.#renewing ??= this.#renewUntilStopped();
   }
 
-  /** Resolves when nothing is written any more. */
+  /** Resolves when nothing more is written. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#renewing;

@@ -1,7 +1,7 @@
 import { Node } from "@dray/api/core/v1";
 import type { Client, Informer } from "@dray/client";
 
-/** The agent's own Node as the API server has it: the newest that a write, a read or the watch has brought. */
+/** The newest version of the agent's own Node from writes, reads and the watch. */
 export class OwnNode {
   readonly #client: Client;
   readonly #name: string;
@@ -30,7 +30,7 @@ export class OwnNode {
     return this.#node;
   }
 
-  /** Asks the API server, for decisions where the watch may be behind the scheduler's. */
+  /** Reads the Node, for decisions in which the watch may be behind the scheduler's. */
   async refresh(): Promise<Node> {
     this.see(await this.#client.resource(Node).get({ name: this.#name }));
     return this.current;

@@ -22,41 +22,44 @@ export interface RegistrationOptions {
   readonly nodeName: string;
   readonly nodeAddress: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Of a Node that is made; one that is there keeps those that it has. */
+  /** Taints of a Node that is created; an existing one keeps its own. */
   readonly taints?: readonly Taint[];
-  /** Replaces what the machine has, by resource. */
+  /** Replaces the capacity of the machine, by resource. */
   readonly capacity: Readonly<Record<string, string>>;
-  /** What device plugins offer, by resource. */
+  /** Resources of device plugins, by name. */
   readonly devices?: () => PluginResources;
-  /** What the node has of the features that the scheduler looks for (KEP-5328). */
+  /** Features that the node declares (KEP-5328). */
   readonly declaredFeatures?: readonly string[];
   /** `host://1`; absent while there is no runtime. */
   readonly containerRuntimeVersion?: string;
-  /** Absent while the node has no endpoints. */
+  /** Port of the node's endpoints; absent if there are none. */
   readonly kubeletPort?: number;
-  /** The addresses of its pods, as far as the agent itself gives them out. */
+  /** Addresses of the node's pods, if the agent itself assigns them. */
   readonly podCidr?: string;
-  /** What the node is short of; nothing if absent. */
+  /** Conditions of the node's pressure; none if absent. */
   pressure?(): ReadonlySet<PressureCondition>;
-  /** Those that it has; undefined where there is no such list. */
+  /** Images of the node; undefined without a list. */
   images?(): readonly ContainerImage[] | undefined;
-  /** Why the node is not ready; undefined while it is. */
+  /** Why the node is not ready; undefined if it is. */
   problem?(): string | undefined;
   /** Aborts as `stop` does. */
   readonly signal?: AbortSignal;
-  /** Called whenever the server has answered with the node. */
+  /** Called with each version of the Node that the server returns. */
   changed(node: Node): void;
 }
 
-/** Milliseconds between two looks at the Node, and the longest between two reports of its status, as of the kubelet. */
+/** Interval in milliseconds at which the Node is read, and the maximum one of status reports, as upstream. */
 const lookInterval = 10_000;
-const statusMilliseconds = 300_000;
-/** Minimum time between two reports because of changes, in milliseconds: a device plugin must not flood the API server. */
+const statusInterval = 300_000;
+/**
+ * Minimum interval of reports of changes in milliseconds, so that a device plugin cannot flood the API
+ * server.
+ */
 const changeInterval = 1000;
-const firstRetry = 200;
-const longestRetry = 5000;
+const minRetryDelay = 200;
+const maxRetryDelay = 5000;
 
-/** Keeps the Node object and its lease: the node's word to the cluster that it is there. */
+/** Registers the Node, reports its status, and renews its lease. */
 export class Registration {
   readonly #options: RegistrationOptions;
   #node: Node | undefined;
@@ -65,7 +68,7 @@ export class Registration {
   #lookedAt = Number.NEGATIVE_INFINITY;
   #cancel: (() => void) | undefined;
   #beating: Promise<void> | undefined;
-  /** The status has to be reported as soon as may be. */
+  /** The status has to be reported as soon as possible. */
   #due = false;
   readonly #stop = new AbortController();
   #kubeletVersion = "";
@@ -76,12 +79,12 @@ export class Registration {
   }
 
   /**
-   * Creates the Node, or takes the one that is there; afterwards the lease is renewed until `stop`. Waits for an API
-   * server that does not answer yet; rejects if it refuses, or once it was stopped.
+   * Creates the Node, or takes the existing one, and renews the lease until `stop`. Waits for an API server
+   * that is unavailable; rejects if it refuses, or after `stop`.
    */
   async start(): Promise<Node> {
     const { clock, log } = this.#options;
-    for (let delay = firstRetry; ; delay = Math.min(delay * 2, longestRetry)) {
+    for (let delay = minRetryDelay; ; delay = Math.min(delay * 2, maxRetryDelay)) {
       this.#stop.signal.throwIfAborted();
       try {
         return await this.#start();
@@ -104,23 +107,23 @@ export class Registration {
     return node;
   }
 
-  /** Resolves when nothing is written any more. */
+  /** Resolves when nothing more is written. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#cancel?.();
     await Promise.all([this.#beating, this.#lease.stop()]);
   }
 
-  /** What `devices` returns has changed: the status is reported soon. */
+  /** Reports a change of `devices` soon. */
   changed(): void {
     this.#due = true;
-    // Else whoever is at work now schedules the next look.
+    // Otherwise a running report schedules the next one.
     if (this.#cancel === undefined) return;
     this.#cancel();
     this.#schedule();
   }
 
-  /** Reports the status without delay; rejects if that fails. */
+  /** Reports the status without a delay. Rejects if that fails. */
   async reportNow(): Promise<void> {
     this.#due = true;
     await this.#beating;
@@ -148,9 +151,9 @@ export class Registration {
   }
 
   /**
-   * Reports the status when it is time, or when somebody has changed a condition: the node lifecycle controller makes
-   * Ready Unknown after a lapse of the lease, and leaves it to the node to say otherwise. A node that was deleted is
-   * registered again.
+   * Reports the status if it is due, or if another component has changed a condition: the node lifecycle
+   * controller sets Ready to Unknown after a lapse of the lease, and the node has to reset it. A node that
+   * was deleted is registered again.
    */
   async #look(): Promise<void> {
     const { client, nodeName, clock, log, changed } = this.#options;
@@ -168,7 +171,7 @@ export class Registration {
     const differs = ours?.some(
       ({ type, status }) => theirs.find((one) => one.type === type)?.status !== status,
     );
-    if (this.#due || differs || clock.now() - this.#reportedAt >= statusMilliseconds) await this.#report();
+    if (this.#due || differs || clock.now() - this.#reportedAt >= statusInterval) await this.#report();
   }
 
   #labels(): Record<string, string> {
@@ -192,7 +195,7 @@ export class Registration {
     const range = podCidr === undefined ? {} : { podCIDR: podCidr, podCIDRs: [podCidr] };
     const spec = { ...range, ...(taints.length > 0 && { taints: [...taints] }) };
     try {
-      // With its status at once, so that nobody sees a node without capacity.
+      // With its status in the same request, so that it never has no capacity.
       await nodes.create({ metadata: { name: nodeName, labels }, spec, status: this.#status(undefined) });
     } catch (error) {
       if (!StatusError.is(error, "AlreadyExists")) throw error;
@@ -200,7 +203,7 @@ export class Registration {
       if (podCidr !== undefined && known !== undefined && known !== podCidr)
         // It can be set only once (core/v1 NodeSpec.podCIDR).
         log.warn({ podCIDR: known, range: podCidr }, "the Node names other addresses than its pods get");
-      // The taints of a Node that is there are for others to say.
+      // Taints of an existing Node belong to other components.
       const change = known === undefined ? { metadata: { labels }, spec: range } : { metadata: { labels } };
       await nodes.patch({ name: nodeName }, "strategic", change);
     }
@@ -212,7 +215,7 @@ export class Registration {
   async #report(): Promise<Node> {
     const { client, nodeName, clock, changed } = this.#options;
     const status = this.#status(this.#node?.status);
-    // If this fails, the next look reports as well.
+    // If the report fails, the next look reports again.
     this.#reportedAt = Number.NEGATIVE_INFINITY;
     this.#due = false;
     this.#node = await client

@@ -8,12 +8,15 @@ export interface RuntimeProblemsOptions {
   changed(): void;
 }
 
-/** Interval in milliseconds at which the runtime is asked. Upstream: updateRuntimeUp of the kubelet. */
+/** Interval of checks of the runtime in milliseconds. Upstream: updateRuntimeUp. */
 const checkInterval = 5000;
-/** Milliseconds without an answer after which it counts as down. Upstream: maxWaitForContainerRuntime. */
+/**
+ * Milliseconds without a response after which the runtime counts as down. Upstream:
+ * maxWaitForContainerRuntime.
+ */
 const downTimeout = 30_000;
 
-/** Follows what keeps the runtime from running pods: the node is not ready meanwhile. */
+/** Follows what keeps the runtime from running pods; the node is not ready meanwhile. */
 export class RuntimeProblems {
   readonly #options: RuntimeProblemsOptions;
   #text: string | undefined;
@@ -26,12 +29,12 @@ export class RuntimeProblems {
     this.#answeredAt = options.clock.now();
   }
 
-  /** All problems; undefined if there are none. */
+  /** All problems; undefined without any. */
   get text(): string | undefined {
     return this.#text;
   }
 
-  /** Resolves after the first look. */
+  /** Resolves after the first check. */
   async start(): Promise<void> {
     if (this.#options.runtime.problems !== undefined) await this.#check();
   }
@@ -63,7 +66,7 @@ export class RuntimeProblems {
       return found;
     } catch (error) {
       log.debug({ err: error }, "cannot read the status of the runtime");
-      // A short restart of the runtime is no reason to evict pods.
+      // Pods are not evicted for a short restart of the runtime.
       if (clock.now() - this.#answeredAt >= downTimeout) return ["container runtime is down"];
       return this.#text === undefined ? [] : [this.#text];
     }

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
 import { silentLog } from "@dray/client";
-import type { PodEnd } from "../pods/pod-end.ts";
 import { skipClock } from "../testing/skip-clock.ts";
+import type { PodEnd } from "../types/pod-end.ts";
 import { groupByPeriod, NodeShutdown, type PriorityPeriod, priorityPeriods } from "./shutdown.ts";
 
 const critical = 2_000_000_000;

@@ -1,27 +1,27 @@
 import type { Pod } from "@dray/api/core/v1";
 import { type Clock, type Log, sleep } from "@dray/client";
-import type { Refusal } from "../pods/admission.ts";
-import { type PodEnd, shutdownReason } from "../pods/pod-end.ts";
+import type { RunningPod } from "../pods/pod-workers.ts";
+import { shutdownReason } from "../types/pod-end.ts";
+import { systemCriticalPriority } from "../types/priority.ts";
+import type { Refusal } from "../types/refusal.ts";
 
-/** Times of a graceful node shutdown in milliseconds; with a `gracePeriod` of 0 there is none. */
+/** Times of a graceful node shutdown in milliseconds; a `gracePeriod` of 0 disables it. */
 export interface ShutdownGracePeriods {
-  /** For all pods together (`shutdownGracePeriod`). */
+  /** For all pods (`shutdownGracePeriod`). */
   readonly gracePeriod: number;
-  /** The part of it at the end that is for critical pods (`shutdownGracePeriodCriticalPods`). */
+  /** The part of it at the end for critical pods (`shutdownGracePeriodCriticalPods`). */
   readonly gracePeriodCriticalPods: number;
 }
 
-/** How long pods may take to end whose priority is at least this, and below that of the next period. */
+/** Grace period of pods with at least this priority, and less than that of the next period. */
 export interface PriorityPeriod {
   readonly priority: number;
   readonly seconds: number;
 }
 
-/** Priority from which on pods are critical for the node or the cluster. Upstream: scheduling.SystemCriticalPriority. */
-export const systemCriticalPriority = 2_000_000_000;
-
 /**
- * The periods that follow each other, in whole seconds; none if nothing is configured.
+ * Consecutive periods in whole seconds; empty if none is configured.
+ *
  * Upstream: pkg/kubelet/nodeshutdown/nodeshutdown_manager.go, migrateConfig.
  */
 export function priorityPeriods({
@@ -37,8 +37,8 @@ export function priorityPeriods({
 }
 
 /**
- * Assigns each pod to the last period whose priority it reaches, or to the first. Periods without pods are left out.
- * `periods` are in ascending order of priority.
+ * Assigns each pod to the last period whose priority it reaches, or to the first. Periods without pods are
+ * left out. `periods` are in ascending order of priority.
  *
  * Upstream: pkg/kubelet/nodeshutdown/nodeshutdown_manager.go, groupByPriority.
  */
@@ -55,13 +55,6 @@ export function groupByPeriod<T extends { readonly pod: Pod }>(
   return groups.filter((group) => group.pods.length > 0);
 }
 
-/** A pod that runs when the node shuts down. */
-export interface RunningPod {
-  readonly pod: Pod;
-  /** Begins to end the pod. Resolves when nothing of it runs and its status says so. */
-  end(end: PodEnd): Promise<void>;
-}
-
 export interface NodeShutdownOptions {
   readonly clock: Clock;
   readonly log: Log;
@@ -71,11 +64,11 @@ export interface NodeShutdownOptions {
   pods(): Iterable<RunningPod>;
   /** Reports the status of the Node at once. */
   reportNode(): Promise<void>;
-  /** An event of the Node. */
+  /** Records an event of the Node. */
   event(reason: string, message: string): void;
 }
 
-/** Milliseconds for the kill and the last status of pods that took all of the last period. */
+/** Milliseconds for the kill and the last status of pods that use up the last period. */
 const killTimeout = 2000;
 const message = "Pod was terminated in response to imminent node shutdown.";
 
@@ -114,10 +107,10 @@ export class NodeShutdown {
   async #run(periods: readonly PriorityPeriod[]): Promise<void> {
     const { log, pods, reportNode, event, signal } = this.#options;
     event("NodeShutdown", "Shutdown manager detected shutdown event");
-    const told = reportNode().catch((error: unknown) => {
+    const report = reportNode().catch((error: unknown) => {
       log.warn({ err: error }, "the Node could not be marked as shutting down");
     });
-    const ends: Promise<void>[] = [told];
+    const ends: Promise<void>[] = [report];
     for (const { period, pods: group } of groupByPeriod(periods, pods())) {
       log.info({ priority: period.priority, seconds: period.seconds, pods: group.length }, "pods are ended");
       const own = group.map((one) => {
@@ -132,7 +125,7 @@ export class NodeShutdown {
     if (!signal.aborted) log.info({}, "the pods of the node have ended, or their time is over");
   }
 
-  /** Resolves when all have, at the latest after so many milliseconds. */
+  /** Resolves when all have resolved, or after so many milliseconds. */
   async #within(milliseconds: number, ends: readonly Promise<void>[]): Promise<void> {
     const { clock, signal } = this.#options;
     const over = new AbortController();

@@ -1,9 +1,9 @@
 import type { ContainerAdjustment, LinuxDevice, Mount } from "@dray/rpc/nri/v1alpha1";
-import type { ContainerConfig, DeviceConfig, MountConfig } from "../runtime/service.ts";
+import type { ContainerConfig, DeviceConfig, MountConfig } from "../runtime/config.ts";
 import { resourceConfig } from "./convert.ts";
 import { isRemoval } from "./keyed.ts";
 
-/** A configuration with what plugins have changed of it, and what of that no runtime of the agent can be asked for. */
+/** A configuration with the changes of plugins, and the changes that runtimes of the agent do not support. */
 export interface AdjustedConfig {
   readonly config: ContainerConfig;
   readonly unsupported: readonly string[];
@@ -43,7 +43,7 @@ export function adjustedConfig(config: ContainerConfig, adjust: ContainerAdjustm
     config: {
       ...config,
       annotations: adjustEntries(config.annotations, adjust.annotations),
-      // What replaces the whole command line needs no program of the image.
+      // A new command line needs no program of the image.
       ...(adjust.args.length > 0 && { command: adjust.args.slice(0, 1), args: adjust.args.slice(1) }),
       env: adjustEnv(config.env, adjust.env),
       mounts,
@@ -102,7 +102,7 @@ function adjustMounts(before: readonly MountConfig[], changes: readonly Mount[])
       : has("rslave", "slave")
         ? "hostToContainer"
         : "private";
-    // The last mount at a path is the one that is seen.
+    // The last mount at a path is the visible one.
     after.delete(destination);
     after.set(destination, {
       hostPath: source,
@@ -115,7 +115,7 @@ function adjustMounts(before: readonly MountConfig[], changes: readonly Mount[])
   return [[...after.values()], unsupported];
 }
 
-/** NRI's devices have numbers; those of CRI are the nodes of the machine: the same path stands for them. */
+/** NRI identifies devices by number, CRI by a node of the machine: the same path identifies them here. */
 function adjustDevices(
   before: readonly DeviceConfig[],
   changes: readonly LinuxDevice[],

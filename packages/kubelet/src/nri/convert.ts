@@ -5,9 +5,10 @@ import {
   ContainerState as NriState,
   PodSandbox,
 } from "@dray/rpc/nri/v1alpha1";
-import type { ContainerConfig, ContainerState, ResourceConfig, SandboxConfig } from "../runtime/service.ts";
+import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../runtime/config.ts";
+import type { ContainerState } from "../runtime/service.ts";
 
-/** A sandbox in NRI's terms. */
+/** Converts a sandbox to NRI. */
 export function nriPod(id: string, config: SandboxConfig, ips: readonly string[]): PodSandbox {
   const { namespace, name, uid, labels, annotations, runtimeHandler, resources } = config;
   return PodSandbox.fromPartial({
@@ -23,7 +24,7 @@ export function nriPod(id: string, config: SandboxConfig, ips: readonly string[]
   });
 }
 
-/** A container in NRI's terms, with the environment that its CDI devices give it. */
+/** Converts a container to NRI, with the environment of its CDI devices. */
 export function nriContainer(
   id: string,
   podSandboxId: string,
@@ -39,7 +40,7 @@ export function nriContainer(
     annotations: { ...annotations },
     args: [...command, ...args],
     env: [...env],
-    // Where the files of an image lie is not known yet.
+    // The path of an image's files is not known yet.
     mounts: mounts
       .filter(({ image }) => image === undefined)
       .map(({ hostPath, containerPath, readOnly, recursiveReadOnly, propagation }) => ({
@@ -77,7 +78,7 @@ export function nriState(state: ContainerState): NriState {
   return states[state];
 }
 
-/** Bounds in NRI's terms. */
+/** Converts resources to NRI. */
 export function nriResources(resources: ResourceConfig): LinuxResources {
   const int = (value: number | undefined) =>
     value === undefined ? undefined : { value: BigInt(Math.trunc(value)) };
@@ -95,7 +96,7 @@ export function nriResources(resources: ResourceConfig): LinuxResources {
   });
 }
 
-/** What of NRI's resources a runtime of the agent is asked for, and what there is no way to ask for. */
+/** Converts resources of NRI, and lists the ones that runtimes of the agent do not support. */
 export function resourceConfig(resources: LinuxResources | undefined): {
   readonly resources: ResourceConfig;
   readonly unsupported: readonly string[];

@@ -48,8 +48,8 @@ const rdtFields: readonly (readonly ["closId" | "schemata" | "enableMonitoring",
 ];
 
 /**
- * What all plugins together make of a container that is about to be created. Each plugin sees what those before it have
- * changed.
+ * Combines the changes of all plugins to a container that is being created. Each plugin sees those of the
+ * plugins before it.
  *
  * Upstream: containerd/nri, pkg/adaptation/result.go.
  */
@@ -57,7 +57,7 @@ export class CreateResult {
   readonly #id: string;
   readonly #owners: Owners;
   readonly #updates: Updates;
-  /** The container with all changes so far, but for what is kept in `Keyed`. */
+  /** The container with all changes so far, except for those in `Keyed`. */
   readonly #container: Container;
   readonly #linux: LinuxContainer;
   readonly #resources: LinuxResources;
@@ -88,7 +88,7 @@ export class CreateResult {
     this.#netDevices = new Keyed("LinuxNetDevices", Object.entries(this.#linux.netDevices));
   }
 
-  /** The container as the next plugin sees it. */
+  /** The container for the next plugin. */
   get container(): Container {
     return {
       ...this.#container,
@@ -106,7 +106,7 @@ export class CreateResult {
     };
   }
 
-  /** What the runtime has to change. */
+  /** The changes for the runtime. */
   get adjust(): ContainerAdjustment {
     return {
       ...this.#adjust,
@@ -124,7 +124,7 @@ export class CreateResult {
     };
   }
 
-  /** Takes what a plugin has answered. Throws NriConflict. */
+  /** Applies the response of a plugin. Throws NriConflict. */
   apply({ adjust, update }: CreateContainerResponse, plugin: string): void {
     if (adjust !== undefined) this.#apply(adjust, plugin);
     for (const each of update) {
@@ -178,7 +178,7 @@ export class CreateResult {
     if (linux.rdt !== undefined) this.#rdt(linux.rdt, plugin);
   }
 
-  /** An empty first argument allows to replace what another plugin has set. */
+  /** With an empty first argument, a plugin may replace what another one has set. */
   #args(args: readonly string[], plugin: string): void {
     if (args.length === 0) return;
     const replaces = args[0] === "";

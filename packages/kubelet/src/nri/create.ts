@@ -3,7 +3,7 @@ import { cdiRegistry } from "@dray/cdi";
 import type { RuntimeFactory } from "../runtime/factory.ts";
 import { withNri } from "./runtime.ts";
 
-/** A runtime beside which the node serves NRI, at `/var/run/nri/nri.sock` of the node. */
+/** A runtime with NRI, which the node serves at `/var/run/nri/nri.sock`. */
 export function nriRuntime(inner: RuntimeFactory): RuntimeFactory {
   return (node) => {
     const { paths, log } = node;

@@ -54,7 +54,7 @@ test("dra-driver-cpu, unmodified, registers and pins containers to CPUs", {
 
   const kubeconfig = join(root, "kubeconfig");
   writeFileSync(kubeconfig, await cluster.listen(), { mode: 0o600 });
-  // The node's paths where the driver has them: what it mounts goes with it.
+  // Bind-mounts the node's paths at the driver's; mounts of the driver end with it.
   const script = `set -e
     mount -t tmpfs tmpfs /var/lib; mkdir /var/lib/kubelet; mount --bind "$1/var/lib/kubelet" /var/lib/kubelet
     mount --bind "$1/run" /run
@@ -92,7 +92,7 @@ test("dra-driver-cpu, unmodified, registers and pins containers to CPUs", {
     assert.deepEqual(server.plugins, ["00-dra.cpu"], log.slice(-1000));
   });
   assert.match(log, /begin: synchronize state with the runtime.*numPods=1 numContainers=1/);
-  // It puts what shares the CPUs onto all of them.
+  // It assigns all CPUs to containers with shared ones.
   const all = readFileSync("/sys/devices/system/cpu/online", "utf8").trim();
   const cpusOf = (list: readonly ContainerUpdate[]) =>
     list.map(({ containerId, linux }) => [containerId, linux?.resources?.cpu?.cpus]);

@@ -1,17 +1,17 @@
 import type { FieldName, Owners } from "./owners.ts";
 
-/** What a plugin wants of things with keys: a value, or undefined to remove it. */
+/** Changes of a plugin by key: a value, or undefined to remove it. */
 export type Changes<T> = readonly (readonly [key: string, value: T | undefined])[];
 
-/** A key that begins with `-` stands for the removal of what follows. Upstream: pkg/api/helpers.go, IsMarkedForRemoval. */
+/** A key that begins with `-` marks a removal. Upstream: pkg/api/helpers.go, IsMarkedForRemoval. */
 export function isRemoval(key: string): boolean {
   return key.startsWith("-");
 }
 
-/** The removal of a key. */
+/** Marks a key for removal. */
 export const removal = (key: string): string => `-${key}`;
 
-/** Changes of a list whose items have their key at `name`. */
+/** Changes of a list whose items are keyed by `name`. */
 export function listChanges<K extends string, T extends Readonly<Record<K, string>>>(
   name: K,
   items: readonly T[],
@@ -27,7 +27,7 @@ export function mapChanges<T>(items: Readonly<Record<string, T>>): Changes<T> {
 }
 
 /**
- * Things of a container that have keys: as the next plugin sees them, and what has changed for the runtime. A plugin may
+ * Keyed fields of a container: the values for the next plugin, and the changes for the runtime. A plugin may
  * remove what another has set and set it itself; to set what another has set is a conflict.
  */
 export class Keyed<T> {
@@ -42,7 +42,7 @@ export class Keyed<T> {
 
   /** Throws NriConflict. */
   apply(changes: Changes<T>, owners: Owners, id: string, plugin: string): void {
-    // Removals come first, wherever they stand.
+    // Removals come first, whatever their position.
     for (const [key, value] of changes) {
       if (value !== undefined) continue;
       owners.clear(id, this.#field, key, plugin);
@@ -52,7 +52,7 @@ export class Keyed<T> {
     for (const [key, value] of changes) {
       if (value === undefined) continue;
       owners.claim(id, this.#field, key, plugin);
-      // Behind what is there already.
+      // Appended after existing keys.
       this.#now.delete(key);
       this.#now.set(key, value);
       this.#changed.set(key, value);
@@ -67,7 +67,7 @@ export class Keyed<T> {
     return Object.fromEntries(this.#now);
   }
 
-  /** What the runtime has to do; `removed` makes what stands for the removal of a key. */
+  /** Changes for the runtime; `removed` returns the item that marks a removal. */
   changes(removed: (marked: string) => T): T[] {
     return [...this.#changed].map(([key, value]) => value ?? removed(removal(key)));
   }

@@ -1,28 +1,31 @@
 import { Duplex } from "node:stream";
 import { maxTtrpcBytes } from "@dray/rpc";
 
-/** Which service a logical connection is for. Upstream: containerd/nri, pkg/net/multiplex/ttrpc.go. */
+/** Connection IDs of the two services. Upstream: containerd/nri, pkg/net/multiplex/ttrpc.go. */
 export const muxConnection = { plugin: 1, runtime: 2 } as const;
 
 const headLength = 8;
-/** Maximum length of a frame's payload, in bytes: a ttrpc message with its head. */
+/** Maximum length of a frame's payload in bytes: a ttrpc message with its header. */
 const maxPayload = maxTtrpcBytes + 10;
-/** Go reads messages through a buffer of this size, and a frame that is longer than what is asked for is an error there. */
+/**
+ * Go reads messages through a buffer of this size, and a frame that is longer than its read is an error
+ * there.
+ */
 const firstPayload = 4096;
 
 /**
- * Several logical connections over one: each frame has the number of its connection and its length, both 32 bits, big
- * endian. Connections are opened by nothing but their use.
+ * Multiplexes logical connections: each frame has the number of its connection and its length, both 32 bits,
+ * big endian. A connection is opened by its first frame.
  *
  * Upstream: containerd/nri, pkg/net/multiplex/mux.go.
  */
 export class Mux {
-  /** Resolves when the connection has ended, whoever ended it. */
+  /** Resolves when the connection has ended on either side. */
   readonly closed: Promise<void>;
   readonly #trunk: Duplex;
   readonly #connections = new Map<number, Connection>();
   #kept: Buffer = Buffer.alloc(0);
-  /** The frame that is being read. */
+  /** The current frame. */
   #frame: { readonly id: number; left: number } | undefined;
 
   constructor(trunk: Duplex) {
@@ -38,7 +41,7 @@ export class Mux {
     });
   }
 
-  /** A logical connection. Each write of it is one message; when it is destroyed, all end. */
+  /** Opens a logical connection. Each write is one message; destroying it ends all connections. */
   open(id: number): Duplex {
     const connection = new Connection({
       write: (message, done) => this.#write(id, message, done),
@@ -55,7 +58,7 @@ export class Mux {
 
   #write(id: number, message: Buffer, done: (error?: Error | null) => void): void {
     const parts: Buffer[] = [];
-    // The beginning in a frame that fits into the reader's buffer, the rest in one that it reads in place.
+    // The first frame fits into the reader's buffer, the rest is read in place.
     for (const part of [message.subarray(0, firstPayload), message.subarray(firstPayload)]) {
       if (part.length === 0) continue;
       const head = Buffer.alloc(headLength);
@@ -89,7 +92,7 @@ export class Mux {
       rest = rest.subarray(part.length);
       this.#frame.left -= part.length;
       if (this.#frame.left === 0) this.#frame = undefined;
-      // What is for nobody is passed over.
+      // Data of unknown connections is discarded.
       if (part.length > 0 && this.#connections.get(id)?.receive(part) === false) this.#trunk.pause();
     }
   }
@@ -107,7 +110,7 @@ class Connection extends Duplex {
   constructor(carrier: Carrier) {
     super();
     this.#carrier = carrier;
-    // Callers listen too; without this one an error would end the process.
+    // Default handler: an unhandled `error` event would end the process.
     this.on("error", () => {});
   }
 

@@ -1,21 +1,21 @@
 import { Field, type FieldOwners, OwningPlugins } from "@dray/rpc/nri/v1alpha1";
 
-/** A part of a container that one plugin alone may set, in NRI's words. */
+/** A field of a container that only one plugin may set, in NRI's names. */
 export type FieldName = keyof typeof Field;
 
 interface Owner {
   readonly plugin: string;
-  /** It has removed what was there: nobody but itself may set it again. */
+  /** The owner has removed the value: only it may set it again. */
   readonly cleared: boolean;
 }
 
-/** Two plugins that want the same part of a container. */
+/** Two plugins set the same field of a container. */
 export class NriConflict extends Error {
   override readonly name = "NriConflict";
 }
 
 /**
- * Which plugin has set which part of which container in one request. The texts of conflicts are upstream's.
+ * Owners of the fields of containers in one request. The texts of conflicts are upstream's.
  *
  * Upstream: containerd/nri, pkg/api/owners.go.
  */
@@ -36,12 +36,12 @@ export class Owners {
     owners.set(`${field} ${key}`, { plugin, cleared: false });
   }
 
-  /** The plugin removes what another has set, and may set it itself. */
+  /** Records that the plugin removes a value of another one, and may set it itself. */
   clear(id: string, field: FieldName, key: string, plugin: string): void {
     this.#of(id).set(`${field} ${key}`, { plugin, cleared: true });
   }
 
-  /** Adds the plugin to those that have set something that adds up. */
+  /** Adds the plugin to the owners of a cumulative field. */
   share(id: string, field: FieldName, plugin: string): void {
     const owners = this.#of(id);
     const before = owners.get(`${field} `)?.plugin;
@@ -51,7 +51,7 @@ export class Owners {
     });
   }
 
-  /** Forgets what has been claimed since the copy was made. */
+  /** Undoes the claims since the copy was made. */
   restore(id: string, copy: ReadonlyMap<string, Owner>): void {
     this.#containers.set(id, new Map(copy));
   }
@@ -60,7 +60,7 @@ export class Owners {
     return new Map(this.#of(id));
   }
 
-  /** All of them as validators get them. */
+  /** All owners in the message to validators. */
   message(): OwningPlugins {
     const message = OwningPlugins.fromPartial({});
     for (const [id, owners] of this.#containers) {

@@ -25,16 +25,16 @@ import {
 } from "@dray/rpc/nri/v1alpha1";
 import { Mux, muxConnection } from "./mux.ts";
 
-/** What plugins are told of the runtime, and how long they may take. */
+/** Facts of the runtime for plugins, and timeouts. */
 export interface PluginContext {
   readonly runtimeName: string;
   readonly runtimeVersion: string;
-  /** Milliseconds from the connection to the registration. */
+  /** Timeout of the registration in milliseconds. */
   readonly registrationTimeout: number;
-  /** Milliseconds for each request. */
+  /** Timeout of each request in milliseconds. */
   readonly requestTimeout: number;
   readonly log: Log;
-  /** Applies what a plugin wants of containers, unasked; answers what could not be done. */
+  /** Applies unsolicited updates of a plugin. Returns those that failed. */
   updateContainers(
     plugin: string,
     updates: readonly ContainerUpdate[],
@@ -48,10 +48,10 @@ const nriVersion = "v0.12.2";
 /** Bit N-1 stands for event N. Upstream: pkg/api/event.go, ValidEvents. */
 const allEvents = 2 ** (Event.LAST - 1) - 1;
 
-/** A request holds as many pods and containers as fit into it, with room for what is around them. */
+/** Maximum size of the pods and containers in one request, with room for its other fields. */
 const maxSyncBytes = maxTtrpcBytes - 64 * 1024;
 
-/** Names of the requests that a plugin may get, with the events that they stand for. */
+/** Requests to plugins, with their events. */
 export const pluginEvents = {
   runPodSandbox: Event.RUN_POD_SANDBOX,
   updatePodSandbox: Event.UPDATE_POD_SANDBOX,
@@ -71,7 +71,10 @@ export const pluginEvents = {
 
 export type PluginRequest = keyof typeof pluginEvents;
 
-/** What plugins from before 0.12 get as StateChange. Upstream: pkg/adaptation/plugin_type.go, origImplWrapper. */
+/**
+ * Requests that plugins from before 0.12 get as StateChange. Upstream: pkg/adaptation/plugin_type.go,
+ * origImplWrapper.
+ */
 const oldStateChanges: ReadonlySet<PluginRequest> = new Set<PluginRequest>([
   "runPodSandbox",
   "postUpdatePodSandbox",
@@ -90,19 +93,19 @@ type ResponseOf<R extends PluginRequest> = Awaited<ReturnType<Requests[R]>>;
 
 /** The connection of one plugin. */
 export class NriPlugin {
-  /** Resolves when the connection has ended, whoever ended it. */
+  /** Resolves when the connection has ended on either side. */
   readonly closed: Promise<void>;
   readonly #context: PluginContext;
   readonly #mux: Mux;
   readonly #client: TtrpcClient;
   readonly #requests: Requests;
   readonly #registered = Promise.withResolvers<{ readonly name: string; readonly index: string }>();
-  /** What it has said to have no method for. */
+  /** Requests for which the plugin has no method. */
   readonly #unimplemented = new Set<PluginRequest>();
   #name = "";
   #index = "";
   #events = 0;
-  /** It has not said which events it wants: those that it has methods for. */
+  /** The plugin has not named its events: it gets those for which it has methods. */
   #wantsAll = false;
   #open = true;
 
@@ -137,7 +140,7 @@ export class NriPlugin {
     ]);
   }
 
-  /** `INDEX-NAME`; plugins are asked in its order. */
+  /** `INDEX-NAME`; plugins are called in this order. */
   get name(): string {
     return `${this.#index}-${this.#name}`;
   }
@@ -158,7 +161,10 @@ export class NriPlugin {
     return Math.floor(this.#events / 2 ** (pluginEvents[request] - 1)) % 2 === 1;
   }
 
-  /** Waits for its registration, and configures it. Rejects, and ends the connection, if that fails or takes too long. */
+  /**
+   * Waits for the registration, and configures the plugin. Rejects, and ends the connection, if that fails or
+   * takes too long.
+   */
   async start(): Promise<void> {
     const { registrationTimeout, requestTimeout, runtimeName, runtimeVersion } = this.#context;
     let timer: NodeJS.Timeout | undefined;
@@ -198,8 +204,8 @@ export class NriPlugin {
   }
 
   /**
-   * Tells it what is there; resolves with what it wants of the containers. Rejects, and ends the connection, if it does
-   * not answer in time or refuses.
+   * Sends all pods and containers. Resolves with the updates that the plugin wants. Rejects, and ends the
+   * connection, if it does not respond in time or refuses.
    */
   async synchronize(
     pods: readonly PodSandbox[],
@@ -223,8 +229,8 @@ export class NriPlugin {
   }
 
   /**
-   * Sends a request that it wants; undefined if it does not want it, or does not answer in time: then its connection
-   * is ended. Rejects with what the plugin refuses.
+   * Sends a request that the plugin subscribes to. Resolves with undefined if it does not, or does not
+   * respond in time: then its connection is ended. Rejects if the plugin refuses.
    */
   async request<R extends PluginRequest>(name: R, request: RequestOf<R>): Promise<ResponseOf<R> | undefined> {
     if (!this.#open || !this.wants(name)) return undefined;
@@ -259,7 +265,7 @@ export class NriPlugin {
       StateChangeEvent.fromPartial({ event: pluginEvents[name], pod, container }),
       options,
     );
-    // The answers to all of them are empty.
+    // All its responses are empty.
     return {} as ResponseOf<R>;
   }
 
@@ -296,7 +302,7 @@ interface SyncPart {
   readonly containers: Container[];
 }
 
-/** Divides what is there into requests of a length that ttrpc carries; at least one. */
+/** Divides pods and containers into requests that fit into ttrpc messages; at least one. */
 function syncParts(pods: readonly PodSandbox[], containers: readonly Container[]): readonly SyncPart[] {
   const parts: SyncPart[] = [{ pods: [], containers: [] }];
   let bytes = 0;

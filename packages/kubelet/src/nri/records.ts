@@ -4,30 +4,30 @@ import type { Log } from "@dray/client";
 import { makeFolder, removeFile, writeFileAtomically } from "@dray/files";
 import { Container, PodSandbox } from "@dray/rpc/nri/v1alpha1";
 
-/** A container as plugins know it. */
+/** A container in the form in which plugins know it. */
 export interface ContainerRecord {
-  /** The runtime's ID of it; plugins know another, as they see it before the runtime does. */
+  /** ID in the runtime; plugins know another one, since they see the container before the runtime. */
   readonly runtimeId: string;
   readonly container: Container;
-  /** Plugins have been told that it has stopped. */
+  /** Plugins were notified that it has stopped. */
   readonly stopped: boolean;
 }
 
-/** What plugins know of pods and containers; outlives the agent. */
+/** Pods and containers as plugins know them; survives restarts of the agent. */
 export class NriRecords {
   readonly #folder: string;
-  /** By the runtime's ID. */
+  /** By ID in the runtime. */
   readonly pods = new Map<string, PodSandbox>();
-  /** By the runtime's ID. */
+  /** By ID in the runtime. */
   readonly containers = new Map<string, ContainerRecord>();
-  /** Ends when the last change of the files has. */
-  #turn: Promise<void> = Promise.resolve();
+  /** Resolves when the last change of the files has ended. */
+  #lastChange: Promise<void> = Promise.resolve();
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** Reads what is there. What is damaged is deleted, and plugins no longer know of that pod or container. */
+  /** Reads all records. Damaged ones are deleted, and plugins no longer know that pod or container. */
   async load(log: Log): Promise<void> {
     await makeFolder(this.#folder, 0o700);
     for (const name of await readdir(this.#folder)) {
@@ -67,25 +67,25 @@ export class NriRecords {
   async forget(id: string): Promise<void> {
     this.pods.delete(id);
     this.containers.delete(id);
-    await this.#inTurn(() => removeFile(this.#path(id)));
+    await this.#serialize(() => removeFile(this.#path(id)));
   }
 
-  /** One change of the files after the other: what is forgotten must not come back by a write that began before. */
-  async #inTurn(change: () => Promise<void>): Promise<void> {
-    const done = this.#turn.then(change);
-    this.#turn = done.catch(() => {});
+  /** Serializes changes of the files, so that an earlier write does not restore a deleted record. */
+  async #serialize(change: () => Promise<void>): Promise<void> {
+    const done = this.#lastChange.then(change);
+    this.#lastChange = done.catch(() => {});
     await done;
   }
 
-  /** Only the agent may read them: the environment of containers has secrets. */
+  /** Readable by the agent only: the environment of containers has secrets. */
   async #write(id: string, stored: Partial<Stored>): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#serialize(async () => {
       if (!this.pods.has(id) && !this.containers.has(id)) return;
       await writeFileAtomically(this.#path(id), JSON.stringify(stored), { mode: 0o600 });
     });
   }
 
-  /** IDs are the runtime's own, and may have any character. */
+  /** IDs are chosen by the runtime, and may have any character. */
   #path(id: string): string {
     return join(this.#folder, `${encodeURIComponent(id)}.json`);
   }

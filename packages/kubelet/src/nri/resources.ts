@@ -28,14 +28,14 @@ const classFields: readonly (readonly ["blockioClass" | "rdtClass" | "pids", Fie
   ["pids", "PidsLimit"],
 ];
 
-/** A copy that may be changed. */
+/** A mutable copy. */
 export function copyResources(resources: LinuxResources | undefined): LinuxResources {
   return LinuxResources.decode(LinuxResources.encode(LinuxResources.fromPartial(resources ?? {})).finish());
 }
 
 /**
- * Puts what a plugin wants of a container's resources into each of `targets`. Throws NriConflict where another plugin
- * has set the same.
+ * Merges the resources that a plugin wants into each of `targets`. Throws NriConflict if another plugin has
+ * set the same.
  *
  * Upstream: containerd/nri, pkg/adaptation/result.go, adjustResources.
  */

@@ -23,13 +23,13 @@ import { TestContainerd, testImage, withoutContainerd } from "../testing/test-co
 import { withNri } from "./runtime.ts";
 
 interface TestNode extends ContractMachine {
-  /** The runtime in use. */
+  /** The current runtime. */
   node: NodeRuntime;
   readonly nri: string;
   readonly records: string;
-  /** The agent ends and comes back. */
+  /** Restarts the agent. */
   again(): Promise<void>;
-  /** Connects a plugin, and waits until it knows what is there. */
+  /** Connects a plugin, and waits until it is synchronized. */
   plugin(methods: PluginMethods): Promise<TestPlugin>;
 }
 
@@ -62,7 +62,7 @@ async function startNode(
     async plugin(methods) {
       const plugin = await testPlugin(nri, methods);
       await plugin.synchronized;
-      // Until the answer has come back.
+      // Until the response has arrived.
       await new Promise((resolve) => setTimeout(resolve, 50));
       return plugin;
     },

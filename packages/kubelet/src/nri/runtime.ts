@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import type { Duplex } from "node:stream";
 import type { CdiRegistry } from "@dray/cdi";
 import type { Log } from "@dray/client";
 import {
@@ -8,96 +7,62 @@ import {
   type PodSandbox,
   PodSandbox as PodSandboxMessage,
 } from "@dray/rpc/nri/v1alpha1";
-import {
-  type ClientStreams,
-  type Container,
-  type ContainerConfig,
-  type ContainerStats,
-  type ExecResult,
-  type LogLine,
-  type Made,
-  type NodeRuntime,
-  type PodNetworkService,
-  type ResourceConfig,
-  RuntimeError,
-  type RuntimeService,
-  type Sandbox,
-  type SandboxConfig,
-} from "../runtime/service.ts";
+import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../runtime/config.ts";
+import { RuntimeError } from "../runtime/error.ts";
+import type { Made, NodeRuntime, RuntimeService } from "../runtime/service.ts";
 import { adjustedConfig } from "./adjust.ts";
 import { nriContainer, nriPod, nriResources, nriState, resourceConfig } from "./convert.ts";
+import { DelegatingRuntime } from "./delegating-runtime.ts";
 import { type ContainerRecord, NriRecords } from "./records.ts";
 import { NriServer, type NriState } from "./server.ts";
 
 export interface NriOptions {
   /** `/var/run/nri/nri.sock` below the node's root. */
   readonly socketPath: string;
-  /** A folder of its own, which holds what plugins know of pods and containers. */
+  /** Folder of the records of pods and containers. */
   readonly folder: string;
-  /** What CDI devices do: plugins see the environment that they give. */
+  /** CDI devices: plugins see their environment. */
   readonly cdi: CdiRegistry;
   readonly log: Log;
 }
 
-/** A runtime whose pods and containers NRI plugins see and change; not for one that serves NRI itself (`cri`). */
+/**
+ * Wraps a runtime whose pods and containers NRI plugins see and change; not for one that serves NRI itself
+ * (`cri`).
+ */
 export function withNri({ service, images }: NodeRuntime, options: NriOptions): NodeRuntime {
   return { service: new NriRuntime(service, options), images };
 }
 
 /**
- * Hands every step in the life of pods and containers to plugins, and what they want to the runtime.
+ * Passes each step in the life of pods and containers to plugins, and their changes to the runtime.
  *
  * Upstream: containerd, internal/nri/nri.go.
  */
-class NriRuntime implements RuntimeService {
-  readonly #inner: RuntimeService;
+class NriRuntime extends DelegatingRuntime implements RuntimeService {
   readonly #options: NriOptions;
   readonly #records: NriRecords;
   #server: NriServer | undefined;
   #unwatch: (() => void) | undefined;
-  /** Stops that plugins are being told of, by the runtime's ID of the container. */
+  /** Running notifications of stops, by the runtime's ID of the container. */
   readonly #stops = new Map<string, Promise<void>>();
 
   constructor(inner: RuntimeService, options: NriOptions) {
-    this.#inner = inner;
+    super(inner);
     this.#options = options;
     this.#records = new NriRecords(options.folder);
   }
 
-  get name(): string {
-    return this.#inner.name;
-  }
-
-  get recursiveReadOnly(): boolean {
-    return this.#inner.recursiveReadOnly ?? false;
-  }
-
-  userOfPod(podUid: string): number | undefined {
-    return this.#inner.userOfPod(podUid);
-  }
-
-  get version(): string {
-    return this.#inner.version;
-  }
-
-  get limits(): readonly string[] {
-    return this.#inner.limits;
-  }
-
-  get network(): PodNetworkService | undefined {
-    return this.#inner.network;
-  }
-
   async start(): Promise<void> {
     const { log, socketPath } = this.#options;
-    await this.#inner.start();
+    await this.inner.start();
     try {
       await this.#records.load(log);
       await this.#catchUp();
       const server = new NriServer({
         socketPath,
-        runtimeName: this.#inner.name,
-        runtimeVersion: this.#inner.version,
+        runtimeName: this.inner.name,
+        runtimeVersion: this.inner.version,
         log,
         state: () => this.#state(),
         updateContainers: (updates) => this.#update(updates),
@@ -105,16 +70,16 @@ class NriRuntime implements RuntimeService {
       await server.start();
       this.#server = server;
     } catch (error) {
-      await this.#inner.close();
+      await this.inner.close();
       throw error;
     }
-    this.#unwatch = this.#inner.onChange((podUid) => void this.#changed(podUid));
+    this.#unwatch = this.inner.onChange((podUid) => void this.#changed(podUid));
   }
 
   async close(): Promise<void> {
     this.#unwatch?.();
     await this.#server?.close();
-    await this.#inner.close();
+    await this.inner.close();
   }
 
   runPodSandbox(config: SandboxConfig): Promise<Made> {
@@ -122,42 +87,38 @@ class NriRuntime implements RuntimeService {
   }
 
   async #runPodSandbox(config: SandboxConfig): Promise<Made> {
-    const made = await this.#inner.runPodSandbox(config);
+    const made = await this.inner.runPodSandbox(config);
     try {
-      const sandboxes = await this.#inner.listPodSandboxes(config.uid);
+      const sandboxes = await this.inner.listPodSandboxes(config.uid);
       const ips = sandboxes.find(({ id }) => id === made.id)?.ips ?? [];
       const pod = nriPod(made.id, config, ips);
       await this.#records.keepPod(pod);
       await this.#nri.runPodSandbox(pod);
       return made;
     } catch (error) {
-      await this.#inner.stopPodSandbox(made.id);
-      await this.#inner.removePodSandbox(made.id);
+      await this.inner.stopPodSandbox(made.id);
+      await this.inner.removePodSandbox(made.id);
       await this.#records.forget(made.id);
       throw refused("FailedCreatePodSandBox", error);
     }
   }
 
   async stopPodSandbox(id: string): Promise<void> {
-    await this.#inner.stopPodSandbox(id);
+    await this.inner.stopPodSandbox(id);
     const pod = this.#records.pods.get(id);
     if (pod === undefined) return;
     for (const record of this.#recordsOf(id)) await this.#stopped(record);
-    await this.#tell("StopPodSandbox", this.#nri.stopPodSandbox(pod));
+    await this.#notify("StopPodSandbox", this.#nri.stopPodSandbox(pod));
   }
 
   async removePodSandbox(id: string): Promise<void> {
     const records = this.#recordsOf(id);
-    await this.#inner.removePodSandbox(id);
+    await this.inner.removePodSandbox(id);
     const pod = this.#records.pods.get(id);
     if (pod === undefined) return;
     for (const record of records) await this.#removed(record);
-    await this.#tell("RemovePodSandbox", this.#nri.removePodSandbox(pod));
+    await this.#notify("RemovePodSandbox", this.#nri.removePodSandbox(pod));
     await this.#records.forget(id);
-  }
-
-  listPodSandboxes(podUid?: string): Promise<readonly Sandbox[]> {
-    return this.#inner.listPodSandboxes(podUid);
   }
 
   createContainer(sandboxId: string, config: ContainerConfig): Promise<Made> {
@@ -166,7 +127,7 @@ class NriRuntime implements RuntimeService {
 
   async #createContainer(sandboxId: string, config: ContainerConfig): Promise<Made> {
     const pod = this.#pod(sandboxId);
-    // Plugins know the container before the runtime has a name for it.
+    // Plugins know the container before the runtime has an ID for it.
     const id = randomBytes(32).toString("hex");
     const container = nriContainer(id, sandboxId, config, await this.#environment(config));
     const { adjust, update, evict } = await this.#nri
@@ -180,45 +141,41 @@ class NriRuntime implements RuntimeService {
         "NRI plugin wants an eviction, which is not done",
       );
     const adjusted = adjustedConfig(config, adjust);
-    const made = await this.#inner.createContainer(sandboxId, adjusted.config);
+    const made = await this.inner.createContainer(sandboxId, adjusted.config);
     const after = nriContainer(id, sandboxId, adjusted.config, await this.#environment(adjusted.config));
     await this.#records.keepContainer({ runtimeId: made.id, container: after, stopped: false });
     await this.#apply(update);
-    await this.#tell("PostCreateContainer", this.#nri.postCreateContainer(pod, after));
+    await this.#notify("PostCreateContainer", this.#nri.postCreateContainer(pod, after));
     return { id: made.id, unsupported: [...made.unsupported, ...adjusted.unsupported] };
   }
 
   async startContainer(id: string): Promise<void> {
     const record = this.#records.containers.get(id);
-    if (record === undefined) return this.#inner.startContainer(id);
+    if (record === undefined) return this.inner.startContainer(id);
     const { container } = record;
     const pod = this.#pod(container.podSandboxId);
     await this.#nri.startContainer(pod, container).catch((error: unknown) => {
       throw refused("RunContainerError", error);
     });
-    await this.#inner.startContainer(id);
-    await this.#tell("PostStartContainer", this.#nri.postStartContainer(pod, container));
+    await this.inner.startContainer(id);
+    await this.#notify("PostStartContainer", this.#nri.postStartContainer(pod, container));
   }
 
   async stopContainer(id: string, graceMilliseconds: number): Promise<void> {
-    await this.#inner.stopContainer(id, graceMilliseconds);
+    await this.inner.stopContainer(id, graceMilliseconds);
     const record = this.#records.containers.get(id);
     if (record !== undefined) await this.#stopped(record);
   }
 
   async removeContainer(id: string): Promise<void> {
-    await this.#inner.removeContainer(id);
+    await this.inner.removeContainer(id);
     const record = this.#records.containers.get(id);
     if (record !== undefined) await this.#removed(record);
   }
 
-  listContainers(podUid?: string): Promise<readonly Container[]> {
-    return this.#inner.listContainers(podUid);
-  }
-
   async updateContainerResources(id: string, resources: ResourceConfig): Promise<void> {
     const record = this.#records.containers.get(id);
-    if (record === undefined) return this.#inner.updateContainerResources(id, resources);
+    if (record === undefined) return this.inner.updateContainerResources(id, resources);
     const { container } = record;
     const pod = this.#pod(container.podSandboxId);
     const wanted = await this.#nri
@@ -227,54 +184,12 @@ class NriRuntime implements RuntimeService {
         throw refused("UpdateContainerError", error);
       });
     const { oomScoreAdj } = resources;
-    await this.#inner.updateContainerResources(id, {
+    await this.inner.updateContainerResources(id, {
       ...resourceConfig(wanted.resources).resources,
       ...(oomScoreAdj !== undefined && { oomScoreAdj }),
     });
     await this.#apply(wanted.update);
-    await this.#tell("PostUpdateContainer", this.#nri.postUpdateContainer(pod, container));
-  }
-
-  updatePodSandboxResources(id: string, resources: ResourceConfig): Promise<void> {
-    return this.#inner.updatePodSandboxResources(id, resources);
-  }
-
-  listContainerStats(): Promise<readonly ContainerStats[]> {
-    return this.#inner.listContainerStats();
-  }
-
-  execSync(id: string, command: readonly string[], timeoutMilliseconds: number): Promise<ExecResult> {
-    return this.#inner.execSync(id, command, timeoutMilliseconds);
-  }
-
-  exec(
-    id: string,
-    command: readonly string[],
-    tty: boolean,
-    streams: ClientStreams,
-    signal: AbortSignal,
-  ): Promise<number> {
-    return this.#inner.exec(id, command, tty, streams, signal);
-  }
-
-  attach(id: string, streams: ClientStreams, signal: AbortSignal): Promise<void> {
-    return this.#inner.attach(id, streams, signal);
-  }
-
-  portForward(sandboxId: string, port: number, stream: Duplex): Promise<void> {
-    return this.#inner.portForward(sandboxId, port, stream);
-  }
-
-  readLog(logPath: string, follow: AbortSignal | undefined): AsyncIterable<LogLine> {
-    return this.#inner.readLog(logPath, follow);
-  }
-
-  rotateContainerLog(id: string, to: string): Promise<void> {
-    return this.#inner.rotateContainerLog(id, to);
-  }
-
-  onChange(handler: (podUid: string) => void): () => void {
-    return this.#inner.onChange(handler);
+    await this.#notify("PostUpdateContainer", this.#nri.postUpdateContainer(pod, container));
   }
 
   get #nri(): NriServer {
@@ -282,7 +197,7 @@ class NriRuntime implements RuntimeService {
     throw new RuntimeError("RuntimeUnavailable", "the runtime has not been started");
   }
 
-  /** A sandbox that was made before NRI was served is known by its ID alone. */
+  /** A sandbox from before NRI was served is known by its ID alone. */
   #pod(id: string): PodSandbox {
     return this.#records.pods.get(id) ?? PodSandboxMessage.fromPartial({ id });
   }
@@ -293,7 +208,10 @@ class NriRuntime implements RuntimeService {
     );
   }
 
-  /** The environment that the container will have; where its devices do not resolve, the runtime refuses it. */
+  /**
+   * Returns the environment that the container will have. If its devices do not resolve, the runtime refuses
+   * it.
+   */
   async #environment({ env, cdiDevices }: ContainerConfig): Promise<readonly string[]> {
     const values = new Map(env);
     if (cdiDevices.length > 0) {
@@ -308,9 +226,9 @@ class NriRuntime implements RuntimeService {
     return [...values].map(([name, value]) => `${name}=${value}`);
   }
 
-  /** What is there when a plugin comes. */
+  /** Pods and containers for a plugin that connects. */
   async #state(): Promise<NriState> {
-    const listed = new Map((await this.#inner.listContainers()).map((each) => [each.id, each]));
+    const listed = new Map((await this.inner.listContainers()).map((each) => [each.id, each]));
     const containers: NriContainer[] = [];
     for (const { runtimeId, container, stopped } of this.#records.containers.values()) {
       const now = listed.get(runtimeId);
@@ -319,10 +237,10 @@ class NriRuntime implements RuntimeService {
     return { pods: [...this.#records.pods.values()], containers };
   }
 
-  /** Forgets what was removed and what has stopped while no agent ran: plugins that come are told what is there. */
+  /** Removes records of what was removed or has stopped while no agent ran. */
   async #catchUp(): Promise<void> {
-    const containers = await this.#inner.listContainers();
-    const there = new Set([...(await this.#inner.listPodSandboxes()), ...containers].map(({ id }) => id));
+    const containers = await this.inner.listContainers();
+    const there = new Set([...(await this.inner.listPodSandboxes()), ...containers].map(({ id }) => id));
     for (const id of [...this.#records.pods.keys(), ...this.#records.containers.keys()])
       if (!there.has(id)) await this.#records.forget(id);
     for (const { id, state } of containers) {
@@ -332,59 +250,59 @@ class NriRuntime implements RuntimeService {
     }
   }
 
-  /** Tells plugins of containers that have ended by themselves. */
+  /** Notifies plugins of containers that have ended by themselves. */
   async #changed(podUid: string): Promise<void> {
     try {
-      for (const { id, state } of await this.#inner.listContainers(podUid)) {
+      for (const { id, state } of await this.inner.listContainers(podUid)) {
         const record = this.#records.containers.get(id);
         if (record !== undefined && state === "exited") await this.#stopped(record);
       }
     } catch (error) {
       this.#options.log.warn(
         { podUid, error: (error as Error).message },
-        "NRI plugins are not told what ended",
+        "NRI plugins are not notified of containers that ended",
       );
     }
   }
 
   /**
-   * Tells plugins once that a container has stopped, and does what they want of others now. A second call meanwhile waits
-   * for the first: a plugin must hear of the stop before claims are unprepared and the container is removed.
+   * Notifies plugins once that a container has stopped, and applies their updates of others. A second call
+   * waits for the first: plugins must be notified before claims are unprepared and the container is removed.
    */
   #stopped(record: ContainerRecord): Promise<void> {
     const { runtimeId } = record;
     const running = this.#stops.get(runtimeId);
     if (running !== undefined) return running;
-    const told = this.#tellStopped(record).finally(() => this.#stops.delete(runtimeId));
-    this.#stops.set(runtimeId, told);
-    return told;
+    const notification = this.#notifyStopped(record).finally(() => this.#stops.delete(runtimeId));
+    this.#stops.set(runtimeId, notification);
+    return notification;
   }
 
-  async #tellStopped({ runtimeId, container }: ContainerRecord): Promise<void> {
+  async #notifyStopped({ runtimeId, container }: ContainerRecord): Promise<void> {
     const pod = this.#pod(container.podSandboxId);
-    const tell = async (): Promise<void> => {
+    const notify = async (): Promise<void> => {
       const known = this.#records.containers.get(runtimeId);
       if (known === undefined || known.stopped) return;
       await this.#records.keepContainer({ ...known, stopped: true });
       await this.#apply(await this.#nri.stopContainer(pod, container));
     };
-    await this.#tell("StopContainer", this.#nri.change(tell));
+    await this.#notify("StopContainer", this.#nri.change(notify));
   }
 
   async #removed(record: ContainerRecord): Promise<void> {
     await this.#stopped(record);
     const { container, runtimeId } = record;
-    await this.#tell(
+    await this.#notify(
       "RemoveContainer",
       this.#nri.removeContainer(this.#pod(container.podSandboxId), container),
     );
     await this.#records.forget(runtimeId);
   }
 
-  /** What has happened cannot be undone because a plugin does not like it. */
-  async #tell(event: string, told: Promise<void>): Promise<void> {
+  /** Logs a plugin's error about an event that has happened and cannot be undone. */
+  async #notify(event: string, notification: Promise<void>): Promise<void> {
     try {
-      await told;
+      await notification;
     } catch (error) {
       this.#options.log.warn({ event, error: (error as Error).message }, "NRI plugin failed");
     }
@@ -395,7 +313,7 @@ class NriRuntime implements RuntimeService {
       if (!ignoreFailure) this.#options.log.warn({ container: containerId }, "NRI plugin's update failed");
   }
 
-  /** Changes containers as plugins want; answers what could not be done. */
+  /** Applies updates of plugins. Returns those that failed. */
   async #update(updates: readonly ContainerUpdate[]): Promise<readonly ContainerUpdate[]> {
     const failed: ContainerUpdate[] = [];
     for (const update of updates) {
@@ -408,10 +326,10 @@ class NriRuntime implements RuntimeService {
         failed.push(update);
         continue;
       }
-      // One that has stopped needs nothing any more.
+      // A stopped container needs no update.
       if (record.stopped) continue;
       try {
-        await this.#inner.updateContainerResources(record.runtimeId, resources);
+        await this.inner.updateContainerResources(record.runtimeId, resources);
       } catch (error) {
         this.#options.log.warn(
           { container: containerId, error: (error as Error).message },
@@ -424,7 +342,7 @@ class NriRuntime implements RuntimeService {
   }
 }
 
-/** What a plugin refused, as the agent has it. */
+/** Converts a plugin's refusal. */
 function refused(reason: string, error: unknown): RuntimeError {
   if (error instanceof RuntimeError) return error;
   return new RuntimeError(reason, `NRI: ${(error as Error).message}`, { cause: error });

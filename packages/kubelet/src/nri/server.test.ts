@@ -36,7 +36,7 @@ interface Node {
   readonly server: NriServer;
   readonly socketPath: string;
   readonly updates: ContainerUpdate[];
-  /** Connects a plugin, and waits until it is asked. */
+  /** Connects a plugin, and waits until it gets requests. */
   plugin(methods: PluginMethods, options?: TestPluginOptions): ReturnType<typeof testPlugin>;
 }
 
@@ -261,7 +261,7 @@ test("adjustments of all plugins come together, and each sees those before it", 
     [resources?.cpu?.cpus, resources?.memory?.limit?.value, resources?.pids?.limit, resources?.unified],
     ["2-3", 2n ** 40n, 7n, { "io.max": "x" }],
   );
-  // What was there already is no change.
+  // An unchanged value is not sent.
   assert.equal(resources?.cpu?.shares, undefined);
   assert.deepEqual(
     update.map(({ containerId, linux }) => [containerId, linux?.resources?.cpu?.cpus]),
@@ -325,7 +325,7 @@ test("two plugins that set the same thing conflict, unless one removes the other
       const result = server.createContainer(pod, container);
       if (conflict === undefined) await result;
       else await assert.rejects(result, conflict);
-      // The next request is not in the way of the last.
+      // The next request is not delayed by the last one.
       await server.updateContainer(pod, container, undefined);
     });
   }
@@ -415,7 +415,7 @@ test("validators see what came of it, and who wanted it", async (t) => {
     server.createContainer(pod, container),
     /validator plugin "20-v" rejected container adjustment, reason: not today/,
   );
-  // What a plugin has asked for it must have.
+  // A plugin must get the events that it requests.
   await assert.rejects(
     (async () => {
       await plugin({}, { index: "30", name: "w", events: bit(Event.CREATE_CONTAINER) });

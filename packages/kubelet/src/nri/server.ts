@@ -19,7 +19,7 @@ import { NriPlugin, type PluginContext, type PluginRequest } from "./plugin.ts";
 import { SyncGate } from "./sync-gate.ts";
 import { Updates } from "./updates.ts";
 
-/** What there is of pods and containers, in NRI's terms. */
+/** Pods and containers in NRI's form. */
 export interface NriState {
   readonly pods: readonly PodSandbox[];
   readonly containers: readonly Container[];
@@ -31,38 +31,38 @@ export interface NriServerOptions {
   readonly runtimeName: string;
   readonly runtimeVersion: string;
   readonly log: Log;
-  /** What is there when a plugin comes. No event is sent until the plugin has it. */
+  /** Pods and containers for a plugin that connects. No event is sent before the plugin has them. */
   state(): Promise<NriState>;
-  /** Applies what plugins want of containers that exist; answers those that failed. */
+  /** Applies updates of plugins to existing containers. Returns those that failed. */
   updateContainers(updates: readonly ContainerUpdate[]): Promise<readonly ContainerUpdate[]>;
-  /** Milliseconds; 5000 unless it is given. */
+  /** Milliseconds; 5000 by default. */
   readonly registrationTimeout?: number;
-  /** Milliseconds; 2000 unless it is given. */
+  /** Milliseconds; 2000 by default. */
   readonly requestTimeout?: number;
 }
 
-/** What plugins make of a container that is about to be created. */
+/** Changes of plugins to a container that is being created. */
 export interface Adjustment {
   readonly adjust: ContainerAdjustment;
-  /** What is to be changed of other containers. */
+  /** Updates of other containers. */
   readonly update: readonly ContainerUpdate[];
   readonly evict: readonly ContainerEviction[];
 }
 
-/** What plugins make of an update. */
+/** Changes of plugins to an update. */
 export interface AdjustedUpdate {
-  /** For the container that is updated: what was asked for, as plugins have changed it. */
+  /** Resources of the updated container, with the changes of plugins. */
   readonly resources: LinuxResources | undefined;
-  /** What is to be changed of other containers. */
+  /** Updates of other containers. */
   readonly update: readonly ContainerUpdate[];
   readonly evict: readonly ContainerEviction[];
 }
 
 /**
- * The runtime's side of NRI, the Node Resource Interface: plugins connect to its socket, and see and change the life of
- * pods and containers. Requests are handed to one plugin after the other, by their index, one request at a time. A
- * request that a plugin refuses, or that two plugins disagree about, rejects; a plugin that does not answer in time is
- * dropped, and the request goes on without it.
+ * The runtime's side of NRI, the Node Resource Interface: plugins connect to its socket, and see and change
+ * the life of pods and containers. Requests go to one plugin after the other, by index, one request at a
+ * time. A request that a plugin refuses, or that two plugins disagree about, rejects; a plugin that does not
+ * respond in time is dropped, and the request goes on without it.
  *
  * Upstream: containerd/nri, pkg/adaptation/adaptation.go.
  */
@@ -70,12 +70,12 @@ export class NriServer {
   readonly #options: NriServerOptions;
   readonly #context: PluginContext;
   readonly #connections = new Set<NriPlugin>();
-  /** Those that have been told what is there, in the order in which they are asked. */
+  /** Synchronized plugins in the order of their calls. */
   #plugins: readonly NriPlugin[] = [];
   #server: Server | undefined;
   readonly #gate = new SyncGate();
-  /** Ends when the last request has. */
-  #turn: Promise<unknown> = Promise.resolve();
+  /** Resolves when the last request has ended. */
+  #lastRequest: Promise<unknown> = Promise.resolve();
 
   constructor(options: NriServerOptions) {
     const { runtimeName, runtimeVersion, registrationTimeout = 5000, requestTimeout = 2000, log } = options;
@@ -90,7 +90,7 @@ export class NriServer {
     };
   }
 
-  /** Begins to listen; a socket that a killed server left is replaced. Rejects if something else is there. */
+  /** Listens; replaces the socket of a killed server. Rejects if another file is there. */
   async start(): Promise<void> {
     const { socketPath, log } = this.#options;
     checkSocketPath(socketPath);
@@ -120,21 +120,21 @@ export class NriServer {
     await Promise.all([closed, ...[...this.#connections].map((plugin) => plugin.closed)]);
   }
 
-  /** Names of the plugins that are asked, in their order. */
+  /** Names of the connected plugins in order. */
   get plugins(): readonly string[] {
     return this.#plugins.filter(({ open }) => open).map(({ name }) => name);
   }
 
   /**
-   * Runs something that changes what is there: no plugin is told what is there meanwhile, so that it hears of each pod
-   * and container in one way. Must not be nested.
+   * Runs a change of pods or containers: no plugin is synchronized meanwhile, so that it gets each pod and
+   * container once. Must not be nested.
    */
   change<T>(run: () => Promise<T>): Promise<T> {
     return this.#gate.shared(run);
   }
 
   runPodSandbox(pod: PodSandbox): Promise<void> {
-    return this.#tell("runPodSandbox", { pod });
+    return this.#notify("runPodSandbox", { pod });
   }
 
   updatePodSandbox(
@@ -142,24 +142,24 @@ export class NriServer {
     overheadLinuxResources: LinuxResources | undefined,
     linuxResources: LinuxResources | undefined,
   ): Promise<void> {
-    return this.#tell("updatePodSandbox", { pod, overheadLinuxResources, linuxResources });
+    return this.#notify("updatePodSandbox", { pod, overheadLinuxResources, linuxResources });
   }
 
   postUpdatePodSandbox(pod: PodSandbox): Promise<void> {
-    return this.#tell("postUpdatePodSandbox", { pod });
+    return this.#notify("postUpdatePodSandbox", { pod });
   }
 
   stopPodSandbox(pod: PodSandbox): Promise<void> {
-    return this.#tell("stopPodSandbox", { pod });
+    return this.#notify("stopPodSandbox", { pod });
   }
 
   removePodSandbox(pod: PodSandbox): Promise<void> {
-    return this.#tell("removePodSandbox", { pod });
+    return this.#notify("removePodSandbox", { pod });
   }
 
-  /** Rejects if a plugin refuses, two disagree, or a validator does not want what came of it. */
+  /** Rejects if a plugin refuses, two disagree, or a validator rejects the result. */
   createContainer(pod: PodSandbox, container: Container): Promise<Adjustment> {
-    return this.#inTurn(async (plugins) => {
+    return this.#serialize(async (plugins) => {
       const owners = new Owners();
       const updates = new Updates(owners);
       const result = new CreateResult(container, owners, updates);
@@ -187,24 +187,24 @@ export class NriServer {
   }
 
   postCreateContainer(pod: PodSandbox, container: Container): Promise<void> {
-    return this.#tell("postCreateContainer", { pod, container });
+    return this.#notify("postCreateContainer", { pod, container });
   }
 
   startContainer(pod: PodSandbox, container: Container): Promise<void> {
-    return this.#tell("startContainer", { pod, container });
+    return this.#notify("startContainer", { pod, container });
   }
 
   postStartContainer(pod: PodSandbox, container: Container): Promise<void> {
-    return this.#tell("postStartContainer", { pod, container });
+    return this.#notify("postStartContainer", { pod, container });
   }
 
-  /** `resources` is what is to be changed. Rejects if a plugin refuses or two disagree. */
+  /** `resources` are the wanted ones. Rejects if a plugin refuses or two disagree. */
   updateContainer(
     pod: PodSandbox,
     container: Container,
     resources: LinuxResources | undefined,
   ): Promise<AdjustedUpdate> {
-    return this.#inTurn(async (plugins) => {
+    return this.#serialize(async (plugins) => {
       const updates = new Updates(new Owners());
       updates.begin(container.id, resources);
       const evict: ContainerEviction[] = [];
@@ -219,12 +219,12 @@ export class NriServer {
   }
 
   postUpdateContainer(pod: PodSandbox, container: Container): Promise<void> {
-    return this.#tell("postUpdateContainer", { pod, container });
+    return this.#notify("postUpdateContainer", { pod, container });
   }
 
-  /** Resolves with what is to be changed of other containers, now that this one is gone. */
+  /** Resolves with updates of other containers, now that this one is gone. */
   stopContainer(pod: PodSandbox, container: Container): Promise<readonly ContainerUpdate[]> {
-    return this.#inTurn(async (plugins) => {
+    return this.#serialize(async (plugins) => {
       const updates = new Updates(new Owners());
       for (const plugin of plugins) {
         const answer = await plugin.request("stopContainer", { pod, container });
@@ -235,26 +235,26 @@ export class NriServer {
   }
 
   removeContainer(pod: PodSandbox, container: Container): Promise<void> {
-    return this.#tell("removeContainer", { pod, container });
+    return this.#notify("removeContainer", { pod, container });
   }
 
-  /** For requests whose answers say nothing. */
-  #tell<R extends PluginRequest>(
+  /** For requests with empty responses. */
+  #notify<R extends PluginRequest>(
     name: R,
     request: Parameters<typeof NriPlugin.prototype.request<R>>[1],
   ): Promise<void> {
-    return this.#inTurn(async (plugins) => {
+    return this.#serialize(async (plugins) => {
       for (const plugin of plugins) await plugin.request(name, request);
     });
   }
 
-  /** One request after the other: plugins see one order, and none while another is told what is there. */
-  #inTurn<T>(run: (plugins: readonly NriPlugin[]) => Promise<T>): Promise<T> {
-    const result = this.#turn.then(() => {
+  /** Serializes requests: all plugins see one order, and none while another is synchronized. */
+  #serialize<T>(run: (plugins: readonly NriPlugin[]) => Promise<T>): Promise<T> {
+    const result = this.#lastRequest.then(() => {
       this.#plugins = this.#plugins.filter(({ open }) => open);
       return run(this.#plugins);
     });
-    this.#turn = result.catch(() => {});
+    this.#lastRequest = result.catch(() => {});
     return result;
   }
 
@@ -276,7 +276,7 @@ export class NriServer {
         );
         return wanted;
       };
-      const updates = await this.#gate.exclusive(() => this.#inTurn(synchronize));
+      const updates = await this.#gate.exclusive(() => this.#serialize(synchronize));
       log.info({ plugin: plugin.name }, "NRI plugin connected");
       if (updates.length > 0) await this.#updateContainers(plugin.name, updates, []);
     } catch (error) {
@@ -292,7 +292,7 @@ export class NriServer {
   ): Promise<readonly ContainerUpdate[]> {
     const { log } = this.#options;
     for (const { containerId, reason } of evictions) {
-      // Upstream's adaptation passes over them in silence.
+      // Upstream's adaptation ignores them silently.
       log.warn({ plugin, container: containerId, reason }, "NRI plugin wants an eviction, which is not done");
     }
     const failed = await this.#options.updateContainers(updates);

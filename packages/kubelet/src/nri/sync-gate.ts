@@ -1,15 +1,15 @@
 /**
- * Keeps what runs apart from what must be alone: while something waits to be alone, nothing else begins. (A readers-writer
- * lock that prefers writers.)
+ * A readers-writer lock that prefers writers: while something waits for exclusive access, nothing else
+ * begins.
  */
 export class SyncGate {
   #running = 0;
-  /** Resolves when all that runs has ended. */
+  /** Resolves when all shared runs have ended. */
   #idle = Promise.withResolvers<void>();
-  /** Ends when the last that is alone has. */
+  /** Resolves when the last exclusive run has ended. */
   #alone: Promise<unknown> | undefined;
 
-  /** Runs beside others of its kind. */
+  /** Runs concurrently with other shared runs. */
   async shared<T>(run: () => Promise<T>): Promise<T> {
     while (this.#alone !== undefined) await this.#alone;
     this.#running++;
@@ -24,7 +24,7 @@ export class SyncGate {
     }
   }
 
-  /** Runs when all that runs has ended, and nothing beside it. */
+  /** Runs when all others have ended, and alone. */
   async exclusive<T>(run: () => Promise<T>): Promise<T> {
     const before = this.#alone;
     const ended = Promise.withResolvers<void>();

@@ -7,7 +7,7 @@ import { NriConflict, type Owners } from "./owners.ts";
 import { copyResources, mergeResources } from "./resources.ts";
 
 /**
- * What plugins want of containers that exist, in one request: one update a container.
+ * Updates of existing containers that plugins want in one request: one for each container.
  *
  * Upstream: containerd/nri, pkg/adaptation/result.go, updateResources.
  */
@@ -19,12 +19,12 @@ export class Updates {
     this.#owners = owners;
   }
 
-  /** Begins with what is wanted of a container already. */
+  /** Sets the resources that are wanted of a container already. */
   begin(id: string, resources: LinuxResources | undefined): void {
     this.#updates.set(id, { resources: copyResources(resources), ignoreFailure: false });
   }
 
-  /** Throws NriConflict, unless the plugin does not mind that its update is left out. */
+  /** Throws NriConflict, unless the plugin allows its update to be ignored. */
   apply({ containerId: id, linux, ignoreFailure }: ContainerUpdate, plugin: string): void {
     const before = this.#updates.get(id);
     const resources = copyResources(before?.resources);
@@ -40,12 +40,12 @@ export class Updates {
     this.#updates.set(id, { resources, ignoreFailure: (before?.ignoreFailure ?? true) && ignoreFailure });
   }
 
-  /** What is wanted of one container. */
+  /** Resources that are wanted of one container. */
   of(id: string): LinuxResources | undefined {
     return this.#updates.get(id)?.resources;
   }
 
-  /** All but that of one container, in the order in which they were first wanted. */
+  /** Updates of all other containers, in the order in which they were first requested. */
   others(id?: string): ContainerUpdate[] {
     return [...this.#updates]
       .filter(([containerId]) => containerId !== id)

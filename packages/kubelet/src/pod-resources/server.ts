@@ -15,24 +15,27 @@ import type { DeviceOnNode } from "../device-plugins/manager.ts";
 import type { DraManager } from "../dra/manager.ts";
 import { requestLimiter } from "./rate-limit.ts";
 
-/** Maximum size of an answer in bytes: what clients of this API accept. Upstream: test/e2e_node, defaultPodResourcesMaxSize. */
+/**
+ * Maximum size of a response in bytes, as clients of this API accept it. Upstream: test/e2e_node,
+ * defaultPodResourcesMaxSize.
+ */
 const maxAnswerBytes = 16 << 20;
-/** Requests per second, and at once. Upstream: pkg/kubelet/apis/podresources/constants.go. */
+/** Requests per second, and burst. Upstream: pkg/kubelet/apis/podresources/constants.go. */
 const requestsPerSecond = 100;
 const requestBurst = 10;
 
-/** What is known of the devices of device plugins. */
+/** Source of devices of device plugins. */
 export interface PluginDeviceSource {
-  /** Those that a container has. */
+  /** Devices of a container. */
   devices(podUid: string, container: string): readonly DeviceOnNode[];
-  /** All that are healthy, whether or not a container has them. */
+  /** All healthy devices, allocated or not. */
   allocatable(): readonly DeviceOnNode[];
 }
 
 export interface PodResourcesOptions {
-  /** The folder `pod-resources` of the kubelet, which gets `kubelet.sock`. */
+  /** Folder of `kubelet.sock`. */
   readonly directory: string;
-  /** The active pods of the node: those that are neither refused nor at their end. */
+  /** Active pods of the node: neither refused nor ended. */
   pods(): readonly Pod[];
   readonly claims: Pick<DraManager, "dynamicResources">;
   readonly devices?: PluginDeviceSource;
@@ -41,9 +44,8 @@ export interface PodResourcesOptions {
 }
 
 /**
- * The pod resources API of the kubelet, v1: which container holds which devices (KEP-606, KEP-3695). It has no CPUs and
- * no memory, neither of containers nor of pods: no manager here gives them away exclusively, as with the policy `none`
- * of the kubelet's own managers.
+ * The pod resources API, v1: which container holds which devices (KEP-606, KEP-3695). CPUs and memory are
+ * empty, since no manager here assigns them exclusively, as with the policy `none` upstream.
  *
  * Upstream: pkg/kubelet/apis/podresources/server_v1.go.
  */
@@ -60,7 +62,7 @@ export class PodResourcesServer {
     this.#isAdmitted = requestLimiter(options.clock, requestsPerSecond, requestBurst);
   }
 
-  /** Serves from now on; rejects if the folder or the socket cannot be made. */
+  /** Starts serving. Rejects if the folder or the socket cannot be made. */
   async start(): Promise<void> {
     const { directory, log } = this.#options;
     await makeFolder(directory, 0o750);
@@ -94,7 +96,7 @@ export class PodResourcesServer {
     this.#server = undefined;
   }
 
-  /** In the text format of Prometheus. */
+  /** Metrics in the text format of Prometheus. */
   metrics(): string {
     const lines: string[] = [];
     const add = (name: string, help: string, value: number): void => {
@@ -154,7 +156,7 @@ function containerDevices({ resource, id, numaNode }: DeviceOnNode): ContainerDe
   };
 }
 
-/** Each device has its own CDI devices; the kubelet repeats those of the devices before it. */
+/** Each device has its own CDI devices; upstream repeats those of the devices before it. */
 function dynamicResource({
   claim,
   namespace,

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { test } from "node:test";
 import { silentLog } from "@dray/client";
-import { NodePaths } from "../paths.ts";
+import { NodePaths } from "../base/paths.ts";
 import { OrphanSweep } from "./orphans.ts";
 
 test("what is left of pods that nobody knows is removed, at once and from time to time", async () => {

@@ -1,27 +1,28 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock, Log } from "@dray/client";
-import type { NodePaths } from "../paths.ts";
-import { removeTree } from "./mounts-below.ts";
+import type { NodePaths } from "../base/paths.ts";
+import { removeTree } from "../base/unmount.ts";
 
 export interface OrphanSweepOptions {
   readonly paths: NodePaths;
   readonly clock: Clock;
   readonly log: Log;
-  /** The pods that have sandboxes. */
+  /** UIDs of pods with sandboxes. */
   sandboxed(): Promise<ReadonlySet<string>>;
-  /** True for a pod that the node has or works on. */
+  /** True for a pod of the node, or one with a worker. */
   isKnown(uid: string): boolean;
 }
 
-/** Milliseconds between two sweeps. */
+/** Interval of sweeps in milliseconds. */
 const sweepInterval = 60_000;
 
 /**
- * Removes what is left on disk of pods that nobody knows any more: an agent that was killed after it had made the
- * volumes of a pod, tokens among them, and before the sandbox had left nothing else to find them by.
+ * Removes files of unknown pods: an agent that was killed between making the volumes of a pod, with tokens in
+ * them, and its sandbox left no other trace.
  *
- * Upstream: pkg/kubelet/kubelet_volumes.go, cleanupOrphanedPodDirs; kuberuntime_gc.go, evictPodLogsDirectories.
+ * Upstream: pkg/kubelet/kubelet_volumes.go, cleanupOrphanedPodDirs; kuberuntime_gc.go,
+ * evictPodLogsDirectories.
  */
 export class OrphanSweep {
   readonly #options: OrphanSweepOptions;
@@ -32,7 +33,7 @@ export class OrphanSweep {
     this.#options = options;
   }
 
-  /** Sweeps now, and from time to time. Resolves after the first sweep. */
+  /** Sweeps now and periodically. Resolves after the first sweep. */
   async start(): Promise<void> {
     await this.#sweep();
     if (this.#stopped) return;
@@ -55,7 +56,7 @@ export class OrphanSweep {
     }
     if (this.#stopped) return;
     for (const uid of this.#entries(paths.pods)) this.#remove(uid, join(paths.pods, uid), sandboxed);
-    // NAMESPACE_NAME_UID: none of the three holds an underscore.
+    // NAMESPACE_NAME_UID, none of which has an underscore.
     for (const name of this.#entries(paths.podLogs)) {
       const parts = name.split("_");
       if (parts.length === 3) this.#remove(parts[2] ?? "", join(paths.podLogs, name), sandboxed);

@@ -9,22 +9,24 @@ import { validateCreate } from "@dray/api/validation";
 import { parseYAML } from "@dray/api/yaml";
 import { type Client, type Clock, type Log, timeText } from "@dray/client";
 import { makeFolderSync, readRegularFileSync } from "@dray/files";
-import { endedWithNode } from "./pod-end.ts";
+import { endedWithNode } from "../types/pod-end.ts";
+import {
+  hashAnnotation,
+  isMirrorPod,
+  mirrorAnnotation,
+  seenAnnotation,
+  sourceAnnotation,
+} from "../types/static-pod.ts";
 
-const hashAnnotation = "kubernetes.io/config.hash";
-const mirrorAnnotation = "kubernetes.io/config.mirror";
-const sourceAnnotation = "kubernetes.io/config.source";
-const seenAnnotation = "kubernetes.io/config.seen";
-
-/** Milliseconds between two looks at the folder, should a change of it go unnoticed. Upstream: fileCheckFrequency. */
+/** Interval in milliseconds at which the folder is read without a change. Upstream: fileCheckFrequency. */
 const checkInterval = 20_000;
-/** A manifest may be written in several steps. */
+/** Milliseconds, since a manifest may be written in several steps. */
 const debounce = 100;
 const mirrorRetry = 5_000;
 const maxManifestBytes = 10 << 20;
 
 export interface StaticPodsOptions {
-  /** A folder of manifests, one pod a file. */
+  /** Folder of manifests, one pod in each file. */
   readonly directory: string;
   readonly nodeName: string;
   readonly client: Client;
@@ -32,25 +34,15 @@ export interface StaticPodsOptions {
   readonly log: Log;
   readonly features: Features;
   node(): Node;
-  /** What the API server has of this node. */
+  /** Pods of this node in the API. */
   apiPods(): readonly Pod[];
-  /** A pod has come or gone. */
+  /** Called when a pod was added or removed. */
   changed(uid: string): void;
 }
 
-/** True for the picture of a static pod in the API: nothing runs because of it. */
-export function isMirrorPod({ metadata }: Pod): boolean {
-  return metadata.annotations?.[mirrorAnnotation] !== undefined;
-}
-
-/** True for a pod of a manifest. */
-export function isStaticPod({ metadata }: Pod): boolean {
-  return metadata.annotations?.[sourceAnnotation] === "file";
-}
-
 /**
- * Pods of manifests in a folder of the node, and their mirrors in the API, through which they are seen. A manifest that
- * changes is another pod, by its UID.
+ * Pods of manifests in a folder of the node, and their mirrors in the API. A changed manifest is another pod,
+ * by its UID.
  *
  * Upstream: pkg/kubelet/config/file.go, common.go; pkg/kubelet/pod/mirror_client.go.
  */
@@ -58,9 +50,9 @@ export class StaticPods {
   readonly #options: StaticPodsOptions;
   /** By UID. */
   #pods: ReadonlyMap<string, Pod> = new Map();
-  /** What is wrong with which file, as it was last logged. */
+  /** Problem of each file that was last logged. */
   readonly #problems = new Map<string, string>();
-  /** UIDs of mirrors that their pods have been looked at for. */
+  /** UIDs of mirrors whose pods were synced. */
   #mirrors: ReadonlySet<string> = new Set();
   #watcher: FSWatcher | undefined;
   #cancelCheck: (() => void) | undefined;
@@ -73,7 +65,7 @@ export class StaticPods {
     this.#options = options;
   }
 
-  /** Reads the manifests, and follows them. */
+  /** Reads the manifests, and follows the folder. */
   start(): void {
     const { directory, log } = this.#options;
     makeFolderSync(directory, 0o755);
@@ -95,7 +87,7 @@ export class StaticPods {
     await this.#mirroring;
   }
 
-  /** With the status that its mirror has. One that ended with its node has none: it runs again. */
+  /** Returns a pod with the status of its mirror, unless it ended with its node: then it runs again. */
   get(uid: string): Pod | undefined {
     const pod = this.#pods.get(uid);
     const mirror = pod && this.mirrorOf(pod);
@@ -107,7 +99,7 @@ export class StaticPods {
     return [...this.#pods.keys()].flatMap((uid) => this.get(uid) ?? []);
   }
 
-  /** The mirror of a pod, if it is of this version of it. */
+  /** Returns the mirror of this version of a pod. */
   mirrorOf(pod: Pod): Pod | undefined {
     const mirror = this.#named(pod);
     const hash = mirror?.metadata.annotations?.[mirrorAnnotation];
@@ -218,9 +210,7 @@ export class StaticPods {
     return pod;
   }
 
-  // --- Mirrors --------------------------------------------------------------------------------------------------
-
-  /** Has the API show what there is; called when something of the node's pods has changed there. */
+  /** Creates and deletes mirrors; called when pods of the node have changed in the API. */
   mirror(): void {
     this.#mirrorAgain = true;
     this.#mirroring ??= this.#mirrorAll().finally(() => {
@@ -243,7 +233,7 @@ export class StaticPods {
           else if (mirror.metadata.deletionTimestamp !== undefined) await this.#delete(mirror);
           else {
             mirrors.add(mirror.metadata.uid);
-            // Its status has to be written there.
+            // The status has to be written to the new mirror.
             if (!this.#mirrors.has(mirror.metadata.uid)) this.#options.changed(uid);
           }
         }
@@ -272,7 +262,7 @@ export class StaticPods {
         .resource(Pod)
         .create({ metadata: { ...metadata, annotations, ownerReferences }, spec: pod.spec });
     } catch (error) {
-      // One of before is on its way out, and the informer will say when it is gone.
+      // An earlier mirror is being deleted, and the informer will report its end.
       if (!StatusError.is(error, "AlreadyExists")) throw error;
     }
   }
@@ -290,7 +280,7 @@ export class StaticPods {
 }
 
 /**
- * The kind of object that a pod refers to, which the node may not read for a static pod. Upstream: pkg/api/pod/util.go,
+ * The kind of object that a pod refers to, which a static pod must not. Upstream: pkg/api/pod/util.go,
  * HasAPIObjectReference.
  */
 function apiReference({ spec }: Pod): string | undefined {

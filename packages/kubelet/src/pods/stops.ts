@@ -1,34 +1,36 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { Clock, Log } from "@dray/client";
+import { runHook } from "../lifecycle/hooks.ts";
 import type { Container, RuntimeService } from "../runtime/service.ts";
-import { runHook } from "./hooks.ts";
-import type { StartableContainer } from "./plan.ts";
+import type { StartableContainer } from "../types/containers.ts";
 
-/** Milliseconds until a container that was stopped, and still runs, is stopped again. */
-const retryMilliseconds = 1000;
+/** Milliseconds before a container that still runs is stopped again. */
+const retryDelay = 1000;
 
 export interface StopsOptions {
   readonly runtime: RuntimeService;
   readonly clock: Clock;
   readonly log: Log;
   event(pod: Pod, type: "Normal" | "Warning", reason: string, message: string): void;
-  /** A stop has ended: the pod is to be looked at again, after so many milliseconds. */
+  /** Called when a stop has ended: the pod has to be synced after so many milliseconds. */
   ended(milliseconds: number): void;
 }
 
-/** What is to be stopped, and how. */
+/** A container to stop. */
 export interface Stop {
   readonly pod: Pod;
   readonly spec: StartableContainer;
   readonly container: Container;
   readonly graceSeconds: number;
-  /** Of the Killing event. */
+  /** Message of the Killing event. */
   readonly message: string;
   /** The pod's address. */
   readonly podIP: string;
 }
 
-/** Stops the containers of a pod, each beside the others: the preStop hook, SIGTERM, and in the end SIGKILL. */
+/**
+ * Stops the containers of a pod concurrently: the preStop hook, SIGTERM, and SIGKILL after the grace period.
+ */
 export class Stops {
   readonly #options: StopsOptions;
   readonly #until = new Map<string, number>();
@@ -37,12 +39,12 @@ export class Stops {
     this.#options = options;
   }
 
-  /** By container id: until when it may take its time. */
+  /** Deadline by container ID. */
   get running(): ReadonlyMap<string, number> {
     return this.#until;
   }
 
-  /** Begins, or hurries what has begun. */
+  /** Begins a stop, or shortens its grace period. */
   begin(stop: Stop): void {
     const { clock, runtime, log, event, ended } = this.#options;
     const { pod, container, graceSeconds, message } = stop;
@@ -59,12 +61,12 @@ export class Stops {
           this.#until.delete(id);
           const still = all.find((one) => one.id === id)?.state === "running";
           if (still) log.warn({ container: id }, "a container still runs after it was stopped");
-          ended(still ? retryMilliseconds : 0);
+          ended(still ? retryDelay : 0);
         },
         (error: unknown) => {
           this.#until.delete(id);
           log.error({ container: id, err: error }, "cannot see whether a container was stopped");
-          ended(retryMilliseconds);
+          ended(retryDelay);
         },
       );
   }
@@ -81,7 +83,7 @@ export class Stops {
       const problem = await runHook(pod, hook, target, this.#options, graceSeconds * 1000);
       if (problem !== undefined) event(pod, "Warning", "FailedPreStopHook", `PreStopHook failed: ${problem}`);
     }
-    // Two seconds at least, as upstream gives after a hook that took all the time.
+    // At least two seconds, as upstream gives after a hook that took all the time.
     await runtime.stopContainer(container.id, Math.max(until - clock.now(), hook === undefined ? 0 : 2000));
   }
 }

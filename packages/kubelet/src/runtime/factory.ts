@@ -1,8 +1,8 @@
 import type { Clock, Log } from "@dray/client";
-import type { NodePaths } from "../paths.ts";
+import type { NodePaths } from "../base/paths.ts";
 import type { NodeRuntime } from "./service.ts";
 
-/** What a runtime is given of the node whose containers it runs. */
+/** The node whose containers a runtime runs. */
 export interface RuntimeSurroundings {
   readonly nodeName: string;
   readonly paths: NodePaths;

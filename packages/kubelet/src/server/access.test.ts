@@ -8,18 +8,18 @@ import { createAuthority, issueCertificate } from "@dray/apiserver/pki";
 import type { Kubelet } from "../index.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
 
-/** Who sends a request: a client certificate, a token, both, or nobody. */
+/** Credentials of a client: a certificate, a token, both, or none. */
 interface Sender {
   readonly cert?: string;
   readonly key?: string;
   readonly token?: string;
 }
 
-/** The subresources of nodes that rights on a kubelet are named by. */
+/** Subresources of nodes that protect a kubelet's endpoints. */
 const subresources = ["proxy", "stats", "metrics", "log", "pods", "healthz", "configz"] as const;
 type Subresource = (typeof subresources)[number];
 
-/** Which of these rights is enough for a GET of a path. Upstream: pkg/kubelet/server/auth.go (KEP-2862). */
+/** Subresources that permit a GET of a path. Upstream: pkg/kubelet/server/auth.go (KEP-2862). */
 const needed: Readonly<Record<string, readonly Subresource[]>> = {
   "/healthz": ["healthz", "proxy"],
   "/pods": ["pods", "proxy"],
@@ -40,7 +40,7 @@ const needed: Readonly<Record<string, readonly Subresource[]>> = {
   "/metricsx": ["proxy"],
   "/healthzfoo/bar": ["proxy"],
   "/stats-of-others": ["proxy"],
-  // However a path is written, it is that which is answered.
+  // Escaped paths are authorized as they are routed.
   "/%6detrics": ["metrics"],
   "/metrics%2Fresource": ["metrics"],
   "/%70ods": ["pods", "proxy"],
@@ -173,7 +173,7 @@ describe("who may use the HTTPS endpoints of a node", () => {
       assert.equal((await send(sender, "/stats/summary")).status, 403);
     }
     assert.equal((await send(await certificateOf("a", ["system:masters"]), "/pods")).status, 200);
-    // The certificate counts, whatever token comes with it.
+    // The certificate wins over a token.
     const both = { ...(await certificateOf("user-metrics")), token: await tokenOf("stats") };
     assert.equal((await send(both, "/stats/summary")).status, 403);
   });
@@ -216,7 +216,7 @@ describe("who may use the HTTPS endpoints of a node", () => {
     const [used = "", unused = ""] = [await tokenOf("leaving"), await tokenOf("leaving")];
     assert.equal((await send({ token: used }, "/pods")).status, 403);
     await cluster.admin.resource(ServiceAccount).delete(account);
-    // The API server believes a token for 10 s without another look, as kube-apiserver does.
+    // The API server caches the review of a token for 10 s, as kube-apiserver does.
     assert.equal((await send({ token: unused }, "/pods")).status, 401);
   });
 

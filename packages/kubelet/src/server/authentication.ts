@@ -14,8 +14,8 @@ interface User {
 }
 
 /**
- * Authenticates a request by a client certificate that the cluster's CA has signed, or a bearer token. Rejects with 401:
- * anonymous requests are denied, as by default in the kubelet.
+ * Authenticates a request by a client certificate of the cluster's CA, or a bearer token. Rejects with 401:
+ * anonymous requests are denied, as by default upstream.
  */
 export async function authenticate(request: IncomingMessage, client: Client): Promise<User> {
   const socket = request.socket as TLSSocket;
@@ -23,7 +23,7 @@ export async function authenticate(request: IncomingMessage, client: Client): Pr
     const subject = socket.getPeerCertificate().subject as
       | { CN?: string | string[]; O?: string | string[] }
       | undefined;
-    // As Go has it: of several common names the last counts.
+    // As in Go, the last of several common names counts.
     const username = list(subject?.CN).at(-1);
     if (username) return { username, groups: [...list(subject?.O), "system:authenticated"] };
   }
@@ -42,10 +42,10 @@ export async function authenticate(request: IncomingMessage, client: Client): Pr
 const list = (value: string | string[] | undefined): string[] =>
   value === undefined ? [] : Array.isArray(value) ? value : [value];
 
-/** A part of the node that paths belong to. */
+/** A part of the node's endpoints. */
 interface Part {
   readonly path: string;
-  /** Any of these rights will do; fine-grained ones count beside `proxy` (KEP-2862). */
+  /** Any of these permits the request; fine-grained ones count beside `proxy` (KEP-2862). */
   readonly subresources: readonly string[];
 }
 

@@ -1,13 +1,13 @@
 import type { Pod } from "@dray/api/core/v1";
-import { allContainers, type StartableContainer } from "../pods/plan.ts";
 import type { Container, RuntimeService } from "../runtime/service.ts";
+import { allContainers, type StartableContainer } from "../types/containers.ts";
 
-/** The node's pod of a name. */
+/** Pod of the node by name. */
 export function findPod(pods: readonly Pod[], namespace: string, name: string): Pod | undefined {
   return pods.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
 }
 
-/** The containers of a name that the runtime has of a pod, the latest first. */
+/** Containers of a pod by name, latest first. */
 export async function containersOf(
   runtime: RuntimeService,
   podUid: string,
@@ -18,7 +18,7 @@ export async function containersOf(
     .sort((a, b) => b.config.attempt - a.config.attempt);
 }
 
-/** What the pod says of a container of a name. */
+/** Spec of a container by name. */
 export function findContainer(pod: Pod, name: string): StartableContainer | undefined {
   return allContainers(pod).find((container) => container.name === name);
 }

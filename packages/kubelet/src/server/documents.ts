@@ -1,20 +1,20 @@
 import { encodeJSON } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import type { ProbeMetrics } from "../pods/probe-metrics.ts";
+import type { ProbeMetrics } from "../prober/probe-metrics.ts";
 import type { Document } from "./server.ts";
 import type { NodeStatistics } from "./stats.ts";
 
 export interface DocumentsOptions {
   readonly statistics: NodeStatistics;
   readonly probes: ProbeMetrics;
-  /** Fields of a KubeletConfiguration (kubelet.config.k8s.io/v1beta1) that say how this agent works. */
+  /** Fields of a KubeletConfiguration (kubelet.config.k8s.io/v1beta1) of this agent. */
   readonly configuration: Readonly<Record<string, unknown>>;
   pod(uid: string): Pod | undefined;
-  /** Of the agent itself. */
+  /** Metrics of the agent itself. */
   metrics(): Promise<string>;
 }
 
-/** What the node says of itself over HTTPS, by path. */
+/** Documents that the node serves over HTTPS, by path. */
 export function documents(options: DocumentsOptions): ReadonlyMap<string, Document> {
   const { statistics, probes, configuration } = options;
   const metrics = "text/plain; version=0.0.4; charset=utf-8";

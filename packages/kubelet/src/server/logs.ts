@@ -1,18 +1,18 @@
 import { StatusError } from "@dray/api";
 import type { Container, RuntimeService } from "../runtime/service.ts";
 
-/** What a request for a log asks for (PodLogOptions). */
+/** Query of a log (PodLogOptions). */
 export interface LogQuery {
   readonly follow: boolean;
   readonly timestamps: boolean;
   readonly tailLines: number | undefined;
   readonly limitBytes: number | undefined;
-  /** Milliseconds since the epoch; lines of before are left out. */
+  /** Milliseconds since the epoch; earlier lines are omitted. */
   readonly since: number | undefined;
   readonly previous: boolean;
 }
 
-/** Reads the query of `/containerLogs/...`; throws BadRequest with the parameter and its value. */
+/** Parses the query of `/containerLogs/...`. Throws BadRequest with the parameter and its value. */
 export function logQuery(parameters: URLSearchParams, now: number): LogQuery {
   const flag = (name: string): boolean => {
     const value = parameters.get(name);
@@ -46,7 +46,7 @@ export function logQuery(parameters: URLSearchParams, now: number): LogQuery {
   };
 }
 
-/** The log of a container as the query wants it; ends with the container, or when `signal` aborts. */
+/** Log of a container by the query; ends with the container, or when `signal` aborts. */
 export async function* containerLog(
   runtime: RuntimeService,
   container: Container,
@@ -71,7 +71,7 @@ export async function* containerLog(
   }
 }
 
-/** How many lines stand before the last `tail`, as the log is now. */
+/** Number of lines before the last `tail` ones. */
 async function linesBefore(
   runtime: RuntimeService,
   logPath: string,
@@ -84,7 +84,7 @@ async function linesBefore(
   return Math.max(0, count - tail);
 }
 
-/** RFC 3339 with nanoseconds, of which the clock knows the first three digits. */
+/** RFC 3339 with nanoseconds, of which the clock has the first three digits. */
 function stamp(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace("Z", "000000Z");
 }

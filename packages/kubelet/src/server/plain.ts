@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { Document } from "./server.ts";
 
-/** Milliseconds in which a client has to send its request. */
+/** Timeout of a request in milliseconds. */
 const requestTimeout = 10_000;
 
 /**

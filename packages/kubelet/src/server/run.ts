@@ -2,10 +2,10 @@ import type { ServerResponse } from "node:http";
 import { Writable } from "node:stream";
 import type { RuntimeService } from "../runtime/service.ts";
 
-/** Bytes of each output that are kept, as CRI's `ExecSync` does. */
+/** Maximum size of each output in bytes, as in CRI's `ExecSync`. */
 const outputLimit = 16 << 20;
 
-/** Keeps the beginning of what is written. */
+/** Keeps the beginning of its input. */
 class Beginning extends Writable {
   readonly #chunks: Buffer[] = [];
   #length = 0;
@@ -23,8 +23,8 @@ class Beginning extends Writable {
 }
 
 /**
- * The kubelet's `/run`: a command to its end, both outputs as the answer. Rejects if it ends with another exit code
- * than 0. It is killed when the client goes.
+ * `/run`: runs a command, and responds with both outputs. Rejects for an exit code other than 0. The command
+ * is killed when the client disconnects.
  */
 export async function answerRun(
   runtime: RuntimeService,

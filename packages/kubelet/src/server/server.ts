@@ -13,18 +13,21 @@ import { containerLog, logQuery } from "./logs.ts";
 import { StreamingEndpoints } from "./streaming.ts";
 import { type Connection, refusalTo } from "./upgrade.ts";
 
-/** Milliseconds for a TLS handshake, and for the header of a request: as kube-apiserver; the real kubelet has hours. */
+/**
+ * Timeout of a TLS handshake, and of the header of a request, in milliseconds: as kube-apiserver; upstream's
+ * is hours.
+ */
 const headerTimeout = 32_000;
-/** For the next request. Upstream: pkg/kubelet/server/server.go, ListenAndServeKubeletServer. */
+/** Timeout of an idle connection. Upstream: pkg/kubelet/server/server.go, ListenAndServeKubeletServer. */
 const idleTimeout = 90_000;
 
-/** With what the node serves HTTPS, all PEM. */
+/** Certificates of the node's HTTPS endpoints, in PEM. */
 export interface Serving {
   readonly cert: string;
   readonly key: string;
-  /** Who signs the certificates of clients; absent: bearer tokens only. */
+  /** CA of client certificates; without it, bearer tokens only. */
   readonly clientCA?: string;
-  /** Hands over pairs that take the place of this one, until the signal is aborted. */
+  /** Delivers pairs that replace this one, until the signal aborts. */
   readonly renew?: (
     use: (pair: { readonly cert: string; readonly key: string }) => void,
     signal: AbortSignal,
@@ -42,33 +45,33 @@ export interface NodeServerOptions {
   /** Milliseconds; for tests. */
   readonly timeouts?: { readonly header?: number; readonly idle?: number };
   pods(): readonly Pod[];
-  /** What a GET of a path answers, by path. */
+  /** Documents by path. */
   readonly documents: ReadonlyMap<string, Document>;
 }
 
-/** A text that is made for each request. */
+/** A text that is generated for each request. */
 export interface Document {
   readonly contentType: string;
   read(query: URLSearchParams): Promise<string>;
 }
 
-/** A request on its way to an answer. */
+/** A request and its response. */
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Present if the client asks for another protocol on this connection. */
+  /** Present if the client requests another protocol on this connection. */
   readonly connection: Connection | undefined;
 }
 
 /**
- * The kubelet's own HTTPS endpoints, which the API server proxies: logs, exec, attach, port-forward, the node's pods,
- * health, and documents such as metrics.
+ * The kubelet's own HTTPS endpoints, which the API server proxies: logs, exec, attach, port-forward, the
+ * node's pods, health, and documents such as metrics.
  */
 export class NodeServer {
   readonly #options: NodeServerOptions;
   readonly #server: Server;
   readonly #streaming: StreamingEndpoints;
-  /** Connections that ask for another protocol: the HTTP server forgets them. */
+  /** Upgraded connections, which the HTTP server does not track. */
   readonly #upgrading = new Set<Socket>();
   readonly #stop = new AbortController();
 
@@ -91,7 +94,7 @@ export class NodeServer {
     limitHandshakes(this.#server, options.clock, header);
     this.#server.on("upgrade", (request: IncomingMessage, duplex: Duplex, head: Buffer) => {
       const socket = duplex as Socket;
-      // Whoever uses it listens too; until then a client that fails is simply gone.
+      // Default handler: an unhandled `error` event would end the process.
       socket.on("error", () => {});
       this.#upgrading.add(socket);
       socket.once("close", () => this.#upgrading.delete(socket));
@@ -100,7 +103,7 @@ export class NodeServer {
     });
   }
 
-  /** Answers the port. */
+  /** Returns the port. */
   listen(port: number): Promise<number> {
     const { renew, clientCA } = this.#options.serving;
     renew?.(
@@ -212,12 +215,12 @@ export class NodeServer {
 
 interface Endpoint {
   readonly name: "exec" | "attach" | "portForward" | "run";
-  /** How many parts of the path follow, without and with the pod's UID. */
+  /** Number of path segments after the first, without and with the pod's UID. */
   readonly lengths: readonly number[];
   readonly methods: readonly string[];
 }
 
-/** Those that run or reach something in a pod, by the first part of their path. */
+/** Endpoints that run or reach something in a pod, by the first part of their path. */
 const endpoints: ReadonlyMap<string, Endpoint> = new Map(
   (
     [
@@ -229,7 +232,7 @@ const endpoints: ReadonlyMap<string, Endpoint> = new Map(
   ).map((endpoint) => [endpoint.name, endpoint]),
 );
 
-/** What a request names: its URL, and the decoded parts of its path. Throws 400. */
+/** URL and decoded path of a request. Throws 400. */
 function target({ url: text = "/" }: IncomingMessage): { url: URL; path: string[] } {
   try {
     const url = new URL(text, "https://node");

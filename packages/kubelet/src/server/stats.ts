@@ -2,12 +2,12 @@ import { statfsSync } from "node:fs";
 import { cpus, freemem, totalmem, uptime } from "node:os";
 import type { Pod } from "@dray/api/core/v1";
 import { type Clock, timeText } from "@dray/client";
-import type { NodePaths } from "../paths.ts";
-import { podLogDirectory } from "../pods/container-config.ts";
-import { diskUsage } from "../pods/disk-usage.ts";
-import type { Volumes } from "../pods/volumes.ts";
+import type { NodePaths } from "../base/paths.ts";
+import { podLogDirectory } from "../containers/container-config.ts";
+import { metricText, type Sample } from "../metrics/prometheus.ts";
 import type { RuntimeService } from "../runtime/service.ts";
-import { metricText, type Sample } from "./prometheus.ts";
+import { diskUsage } from "../volumes/disk-usage.ts";
+import type { Volumes } from "../volumes/volumes.ts";
 
 export interface StatsOptions {
   readonly clock: Clock;
@@ -21,7 +21,7 @@ export interface StatsOptions {
 /** CPU time of the summary API (stats/v1alpha1). */
 interface Cpu {
   readonly time: string;
-  /** Of late; absent before there are two samples. */
+  /** Current rate; absent before there are two samples. */
   readonly usageNanoCores?: number;
   readonly usageCoreNanoSeconds: number;
 }
@@ -60,7 +60,7 @@ interface PodUse {
   readonly "ephemeral-storage"?: Disk;
 }
 
-/** What `/stats/summary` answers. */
+/** Response of `/stats/summary`. */
 export interface Summary {
   readonly node: {
     readonly nodeName: string;
@@ -72,11 +72,11 @@ export interface Summary {
   readonly pods: readonly PodUse[];
 }
 
-/** What was measured of the node or of a container, in numbers. */
+/** A measurement of the node or of a container. */
 interface Measurement {
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** CPU time since the start. */
+  /** CPU time since the start in nanoseconds. */
   readonly cpuNanoseconds: number;
   /** Working set. */
   readonly memoryBytes: number;
@@ -90,7 +90,7 @@ interface MeasuredContainer extends Measurement {
 
 interface MeasuredPod {
   readonly pod: Pod;
-  /** Not empty. */
+  /** At least one. */
   readonly containers: readonly MeasuredContainer[];
 }
 
@@ -99,7 +99,7 @@ interface Measured {
   readonly pods: readonly MeasuredPod[];
 }
 
-/** Two samples closer than this say nothing of a rate. */
+/** Minimum interval of two samples for a rate, in milliseconds. */
 const minRateInterval = 1000;
 
 interface Usage {
@@ -109,21 +109,21 @@ interface Usage {
 }
 
 /**
- * What the node and its pods use. The node's are the machine's; those of containers come from the runtime, and containers
- * that it says nothing of are left out.
+ * Usage of the node and its pods. The node's is that of the machine; containers that the runtime does not
+ * report are omitted.
  *
  * Upstream: pkg/kubelet/stats/cri_stats_provider.go, pkg/kubelet/server/stats/summary.go.
  */
 export class NodeStatistics {
   readonly #options: StatsOptions;
-  /** By container id, and "" for the node: for rates. */
+  /** Last samples by container ID, and "" for the node, from which rates are computed. */
   #usages: ReadonlyMap<string, Usage> = new Map();
 
   constructor(options: StatsOptions) {
     this.#options = options;
   }
 
-  /** With `onlyCpuAndMemory` no disk is looked at. */
+  /** With `onlyCpuAndMemory` no disk is read. */
   async summary(onlyCpuAndMemory: boolean): Promise<Summary> {
     const measured = await this.#measure();
     const { at: now, memoryBytes: used } = measured.node;
@@ -225,7 +225,7 @@ export class NodeStatistics {
     return { volume, "ephemeral-storage": { ...disk, usedBytes: total } };
   }
 
-  /** What `/metrics/resource` answers. Upstream: pkg/kubelet/metrics/collectors/resource_metrics.go. */
+  /** Response of `/metrics/resource`. Upstream: pkg/kubelet/metrics/collectors/resource_metrics.go. */
   async resourceMetrics(): Promise<string> {
     const { node, pods } = await this.#measure();
     const ofContainers = (sample: (use: MeasuredContainer) => Pick<Sample, "value" | "at">): Sample[] =>
@@ -300,7 +300,7 @@ export class NodeStatistics {
   }
 }
 
-/** A pod's use is that of its containers together. */
+/** Usage of a pod: the sum of its containers. */
 function ofPod({ metadata, status }: Pod, containers: readonly ContainerUse[], now: number): PodUse {
   const { name, namespace, uid } = metadata;
   const sum = (value: (use: ContainerUse) => number): number =>

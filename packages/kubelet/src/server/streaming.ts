@@ -25,9 +25,9 @@ import { containersOf, findContainer, findPod } from "./containers.ts";
 import { answerRun } from "./run.ts";
 import { type Connection, isWebSocket, upgradeToSpdy } from "./upgrade.ts";
 
-/** How long a client may take to open its streams, and a session may be without any traffic (kubelet's defaults). */
-const creationMilliseconds = 30_000;
-const idleMilliseconds = 4 * 60 * 60 * 1000;
+/** Timeouts of the creation of streams, and of an idle session, in milliseconds (upstream's defaults). */
+const creationTimeout = 30_000;
+const idleTimeout = 4 * 60 * 60 * 1000;
 
 export interface StreamingOptions {
   readonly runtime: RuntimeService;
@@ -41,17 +41,17 @@ export interface StreamingRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly url: URL;
-  /** What follows the first part of the path. */
+  /** Path after its first part. */
   readonly path: readonly string[];
-  /** Absent if the client does not ask for another protocol. */
+  /** Absent if the client does not request another protocol. */
   readonly connection: Connection | undefined;
 }
 
-/** What a session does for its client until it ends. */
+/** Work of a session until its end. */
 type Work = (streams: ClientStreams, signal: AbortSignal) => Promise<RemoteStatus>;
 
 /**
- * The kubelet's `/exec`, `/attach`, `/portForward` and `/run`: the runtime's streams over an upgraded connection. Refusals
+ * `/exec`, `/attach`, `/portForward` and `/run`: the runtime's streams over an upgraded connection. Errors
  * are those of the kubelet and of the streaming server that runtimes share (k8s.io/cri-streaming).
  */
 export class StreamingEndpoints {
@@ -62,7 +62,7 @@ export class StreamingEndpoints {
     this.#options = options;
   }
 
-  /** Resolves when every session has ended, and what it ran: after their connections were closed. */
+  /** Resolves when all sessions have ended, after their connections were closed. */
   async close(): Promise<void> {
     await Promise.all(this.#sessions);
   }
@@ -107,7 +107,7 @@ export class StreamingEndpoints {
     });
   }
 
-  /** `/run/NAMESPACE/POD[/UID]/CONTAINER?cmd=...`, with nothing upgraded */
+  /** `/run/NAMESPACE/POD[/UID]/CONTAINER?cmd=...`, without an upgrade. */
   async run({ response, url, path }: StreamingRequest): Promise<void> {
     const { pod, name, uid } = this.#target(path);
     const container = await this.#running(pod, uid, name);
@@ -202,16 +202,16 @@ export class StreamingEndpoints {
     if (protocol === undefined) return;
     await this.#session(connection, async () => {
       const late = new AbortController();
-      const cancel = clock.after(creationMilliseconds, () => late.abort());
+      const cancel = clock.after(creationTimeout, () => late.abort());
       const options = { head, log, signal: late.signal };
       const command = await remoteCommandOverSpdy(socket, wanted, protocol, options).finally(cancel);
       await run(command, work);
     });
   }
 
-  /** Keeps a session in mind until it has ended. A client that fails ends only its own. */
+  /** Tracks a session until its end. An error of a client ends only its own. */
   async #session({ socket }: Connection, work: () => Promise<void>): Promise<void> {
-    socket.setTimeout(idleMilliseconds, () => socket.destroy());
+    socket.setTimeout(idleTimeout, () => socket.destroy());
     const over = work().catch((error: unknown) => {
       this.#options.log.debug({ err: error }, "a streaming session failed");
       socket.destroy();
@@ -230,7 +230,7 @@ async function run(command: RemoteCommand, work: Work): Promise<void> {
   await command.finish(status);
 }
 
-/** Which streams the query asks for: `input`, `output`, `error`, `tty`. */
+/** Streams of a query: `input`, `output`, `error`, `tty`. */
 function wantedStreams(parameters: URLSearchParams): RemoteCommandOptions {
   const flag = (name: string): boolean => parameters.get(name) === "1";
   const tty = flag("tty");
@@ -240,7 +240,7 @@ function wantedStreams(parameters: URLSearchParams): RemoteCommandOptions {
   return wanted;
 }
 
-/** The ports that a WebSocket client names in its query. */
+/** Ports in the query of a WebSocket client. */
 function portsOf({ searchParams }: URL): readonly number[] {
   try {
     return forwardedPorts(searchParams);
@@ -253,7 +253,7 @@ function webSocketRequest({ method = "GET", headers }: IncomingMessage): WebSock
   return { method, headers: headers as WebSocketRequest["headers"] };
 }
 
-/** What the kubelet passes on of an error of its runtime. */
+/** Converts an error of the runtime, as upstream does. */
 function failure(message: string): StatusError {
   return StatusError.of("InternalError", message);
 }

@@ -2,14 +2,14 @@ import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { acceptedProtocolsHeader, handshake } from "@dray/streams";
 
-/** A connection whose client wants to speak another protocol after this request. */
+/** A connection on which the client requests another protocol. */
 export interface Connection {
   readonly socket: Socket;
-  /** What the client has sent after its request. */
+  /** Bytes that the client has sent after its request. */
   readonly head: Buffer;
 }
 
-/** An answer to a request that asked for another protocol and does not get it; ends the connection. */
+/** Refuses an upgrade, and ends the connection. */
 export function refusalTo(request: IncomingMessage, { socket }: Connection): ServerResponse {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
@@ -23,8 +23,8 @@ export function isWebSocket({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Chooses a protocol over SPDY/3.1 and answers 101, or answers why not, as kubelets do. The answer is the protocol, or
- * undefined for a refusal.
+ * Upgrades to a protocol over SPDY/3.1 with 101, or refuses, as kubelets do. Returns the protocol, or
+ * undefined after a refusal.
  */
 export function upgradeToSpdy(
   request: IncomingMessage,

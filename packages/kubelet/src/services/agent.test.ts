@@ -6,13 +6,13 @@ import { Service } from "@dray/api/core/v1";
 import { EndpointSlice } from "@dray/api/discovery/v1";
 import { silentLog } from "@dray/client";
 import dnsPacket from "dns-packet";
-import type { LedServices, ServiceNetwork } from "../runtime/service.ts";
 import { testCluster } from "../testing/cluster.ts";
 import { eventually } from "../testing/eventually.ts";
 import { fastClock } from "../testing/fast-clock.ts";
 import { ServiceAgent } from "./agent.ts";
+import type { LedServices, ServiceNetwork } from "./network.ts";
 
-/** What was written last, by agents of which one works at a time. */
+/** Last written rules, by agents of which one leads. */
 class TestNetwork implements ServiceNetwork {
   readonly gateway = "127.0.0.1";
   written: LedServices = { routes: [] };

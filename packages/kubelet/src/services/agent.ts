@@ -3,31 +3,31 @@ import { EndpointSlice } from "@dray/api/discovery/v1";
 import { type Client, type Clock, type Informer, type Log, sleep } from "@dray/client";
 import type { DnsZone } from "../dns/records.ts";
 import { startDnsServer } from "../dns/server.ts";
-import type { LedServices, ServiceNetwork } from "../runtime/service.ts";
+import type { LedServices, ServiceNetwork } from "./network.ts";
 import { serviceNameLabel, serviceRoutes } from "./routes.ts";
 
 export interface ServiceAgentOptions {
-  /** As `system:kube-proxy`, which may read Services and EndpointSlices. */
+  /** Client of the user `system:kube-proxy`, which may read Services and EndpointSlices. */
   readonly client: Client;
   readonly network: ServiceNetwork;
-  /** The cluster's domain, as `cluster.local`. */
+  /** Domain of the cluster, such as `cluster.local`. */
   readonly domain: string;
-  /** Of the machine: its DNS server answers what is not the cluster's. */
+  /** resolv.conf of the machine, whose servers resolve other names. */
   readonly resolvConf: string;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Minimum time between two changes of the rules, in milliseconds: many Services may change at once. */
+/** Minimum interval of changes of the rules in milliseconds, since many Services may change at once. */
 const changeInterval = 100;
 /** Interval in milliseconds at which the rules are repaired. Upstream: iptables.syncPeriod of kube-proxy. */
 const repairInterval = 30_000;
-/** Milliseconds until a failed leader tries again. */
+/** Delay before a failed leader retries, in milliseconds. */
 const retryInterval = 5000;
 
 /**
- * Leads the addresses of Services to their endpoints, and answers for their names: for all nodes of a cluster on this
- * machine. One agent at a time does so; another one goes on when that ends or is killed.
+ * Routes the addresses of Services to their endpoints, and serves their names, for all nodes of a cluster on
+ * this machine. One agent leads; another one takes over when it ends or is killed.
  */
 export class ServiceAgent {
   readonly #options: ServiceAgentOptions;
@@ -42,7 +42,7 @@ export class ServiceAgent {
     this.#running = this.#run();
   }
 
-  /** Resolves when nothing is changed any more. What is there stays. */
+  /** Resolves when nothing more is changed. Rules stay. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -64,7 +64,7 @@ export class ServiceAgent {
 
   async #lead(): Promise<void> {
     const { client, network, domain, resolvConf, clock, log } = this.#options;
-    // Ends with an error of its own, too.
+    // Ends by an error of its own too.
     const end = new AbortController();
     const signal = AbortSignal.any([this.#stop.signal, end.signal]);
     const services = client.informer(Service, {
@@ -95,7 +95,7 @@ export class ServiceAgent {
         const routes = serviceRoutes(services.list(), slices.list());
         const text = JSON.stringify(routes);
         changed.forget();
-        // What failed is tried again with the next change or repair.
+        // A failure is retried with the next change or repair.
         if (text !== written) written = (await this.#lay(routes, server.port)) ? text : "";
         await sleep(clock, changeInterval, signal);
         await changed.within(clock, repairedAt + repairInterval - clock.now(), signal);
@@ -109,7 +109,10 @@ export class ServiceAgent {
     }
   }
 
-  /** Whether all rules were written. Names are resolved also where the kernel refuses the rule of some Service. */
+  /**
+   * Returns true if all rules were written. Names are served even if the kernel refuses the rule of a
+   * Service.
+   */
   async #lay(routes: LedServices["routes"], dnsPort: number): Promise<boolean> {
     const { network, log } = this.#options;
     try {
@@ -140,7 +143,7 @@ class Changes {
     this.#changed = false;
   }
 
-  /** Resolves when something changes, when the time is over, or when the signal aborts. */
+  /** Resolves after a change, after the time, or when the signal aborts. */
   async within(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {
     if (this.#changed) return;
     const done = new AbortController();

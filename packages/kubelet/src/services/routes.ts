@@ -2,9 +2,9 @@ import { isIPv4 } from "node:net";
 import type { Service } from "@dray/api/core/v1";
 import type { Endpoint, EndpointSlice } from "@dray/api/discovery/v1";
 
-/** A port of a Service, and where it leads. */
+/** A port of a Service with its endpoints. */
 export interface ServiceRoute {
-  /** `NAMESPACE/NAME:PORT`, for people. */
+  /** `NAMESPACE/NAME:PORT`, for messages. */
   readonly name: string;
   readonly protocol: "tcp" | "udp" | "sctp";
   readonly clusterIP: string;
@@ -13,10 +13,10 @@ export interface ServiceRoute {
   readonly nodePort?: number;
   /** Duration in seconds for which a client keeps its endpoint (`sessionAffinity: ClientIP`). */
   readonly affinitySeconds?: number;
-  /** The policies `Local`: clients reach endpoints of their own node only. */
+  /** Traffic policies `Local`: clients reach only endpoints of their own node. */
   readonly internalLocal: boolean;
   readonly externalLocal: boolean;
-  /** Those that serve. */
+  /** Serving endpoints. */
   readonly endpoints: readonly RouteEndpoint[];
 }
 
@@ -24,11 +24,11 @@ export interface RouteEndpoint {
   readonly address: string;
   readonly port: number;
   readonly node?: string;
-  /** It still serves, and is used where no other endpoint does. */
+  /** It still serves, and is used if there is no ready endpoint. */
   readonly terminating?: true;
 }
 
-/** Services with this label have a proxy of their own. Upstream: pkg/proxy/apis/well_known_labels.go. */
+/** Services with this label have another proxy. Upstream: pkg/proxy/apis/well_known_labels.go. */
 const proxyNameLabel = "service.kubernetes.io/service-proxy-name";
 export const serviceNameLabel = "kubernetes.io/service-name";
 
@@ -95,7 +95,7 @@ function endpointsOf(slices: readonly EndpointSlice[], name: string, protocol: s
   const found = new Map<string, RouteEndpoint>();
   for (const slice of slices) {
     if (slice.addressType !== "IPv4") continue;
-    // kube-apiserver writes null for none.
+    // kube-apiserver writes null for empty lists.
     const [endpoints, ports] = [slice.endpoints ?? [], slice.ports ?? []];
     const own = ports.filter((port) => (port.name ?? "") === name && (port.protocol ?? "TCP") === protocol);
     for (const { port } of own)
@@ -119,7 +119,10 @@ function endpointsOf(slices: readonly EndpointSlice[], name: string, protocol: s
   );
 }
 
-/** Undefined if nothing may be sent there. Absent conditions count as ready (discovery/v1 EndpointConditions). */
+/**
+ * Undefined for an endpoint that does not serve. Absent conditions count as ready (discovery/v1
+ * EndpointConditions).
+ */
 function stateOf({ conditions = {} }: Endpoint): "ready" | "terminating" | undefined {
   const { ready = true, serving = ready, terminating = false } = conditions;
   if (ready) return "ready";
@@ -127,8 +130,8 @@ function stateOf({ conditions = {} }: Endpoint): "ready" | "terminating" | undef
 }
 
 /**
- * The endpoints that clients get: those that are ready, or without one those that still serve; with `nodes` only those
- * of these nodes.
+ * Returns the endpoints for clients: ready ones, or without any those that still serve; with `nodes` only
+ * those of these nodes.
  *
  * Upstream: pkg/proxy/topology.go, CategorizeEndpoints, without the hints of topologies.
  */

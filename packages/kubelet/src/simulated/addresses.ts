@@ -1,8 +1,8 @@
 import { addressText, parseAddress } from "@dray/api/ip";
 
 /**
- * 100.64.0.0/10 (RFC 6598): four million addresses that are nobody's on the internet. Nothing listens there; that pods
- * have addresses of their own is what EndpointSlices and those who read them look for.
+ * 100.64.0.0/10 (RFC 6598): four million addresses that are unused on the internet. Nothing listens there;
+ * EndpointSlices and their readers need distinct addresses.
  */
 const first = (100n << 24n) + (64n << 16n);
 const size = 1 << 22;
@@ -12,17 +12,17 @@ export class PodAddresses {
   readonly #used = new Set<number>();
   #next = 1;
 
-  /** An address that no other pod has. */
+  /** Allocates an address. */
   take(): string {
     while (this.#used.has(this.#next)) this.#advance();
     const index = this.#next;
     this.#used.add(index);
-    // What was given back is not given out again soon: others may still know it as that of the pod before.
+    // A released address is not reused soon, since clients may still know it.
     this.#advance();
     return addressText({ bits: 32, value: first + BigInt(index), zone: "" });
   }
 
-  /** Marks the address of a pod that was there before; others are left aside. */
+  /** Marks the address of an existing pod as used; ignores others. */
   occupy(address: string): void {
     const index = indexOf(address);
     if (index !== undefined) this.#used.add(index);

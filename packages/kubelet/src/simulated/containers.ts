@@ -1,13 +1,13 @@
 import type { ContainerState, ContainerStatus, Pod } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
-import { containerHash } from "../pods/container-hash.ts";
-import { allContainers, type StartableContainer } from "../pods/plan.ts";
+import { containerHash } from "../containers/container-hash.ts";
 import type { Container, Sandbox } from "../runtime/service.ts";
+import { allContainers, type StartableContainer } from "../types/containers.ts";
 
-/** Begins the ids of containers and the versions of Nodes. */
+/** Prefix of container IDs and of versions in Nodes. */
 export const runtimeName = "simulated";
 
-/** The container of a pod with this attempt, which runs from `now` on. */
+/** A container of a pod with this attempt, running from `now` on. */
 export function startedContainer(
   pod: Pod,
   spec: StartableContainer,
@@ -46,14 +46,14 @@ export function sandboxOf({ metadata }: Pod, ip: string, createdAt: number): San
   return { id: uid, config: { namespace, name, uid, attempt: 0 }, ips: [ip], ready: true, createdAt };
 }
 
-/** What there is of a pod. */
+/** Sandbox and containers of a pod. */
 export interface Recovered {
   readonly sandbox: Sandbox | undefined;
-  /** By name, the latest first. */
+  /** By name, latest first. */
   readonly containers: Map<string, readonly Container[]>;
 }
 
-/** What its status says that there is of a pod: the status is all that a simulated node remembers. */
+/** Restores sandbox and containers from the status of a pod, in which a simulated node keeps all state. */
 export function recovered(pod: Pod): Recovered {
   const { status = {} } = pod;
   const statuses = [
@@ -72,10 +72,10 @@ export function recovered(pod: Pod): Recovered {
   return { sandbox: runs ? sandboxOf(pod, podIP, timeOf(status.startTime)) : undefined, containers };
 }
 
-/** The latest first. */
+/** Latest first. */
 function containersOf(pod: Pod, spec: StartableContainer, status: ContainerStatus): Container[] {
   const { state = {}, lastState = {}, containerID } = status;
-  // Without an id it has never been started.
+  // Without an ID it was never started.
   if (containerID === undefined) return [];
   const attempt = Number(status.restartCount);
   const current = containerIn(pod, spec, attempt, state);
@@ -105,7 +105,7 @@ function containerIn(
   };
 }
 
-/** 0 if it is not known. */
+/** 0 if it is unknown. */
 function timeOf(text: string | undefined): number {
   return text === undefined ? 0 : Date.parse(text);
 }

@@ -7,7 +7,7 @@ import { limitHandshakes } from "@dray/streams";
 import type { Serving } from "../server/server.ts";
 import { refusalTo } from "../server/upgrade.ts";
 
-/** Milliseconds for a TLS handshake, as of the API server. */
+/** Timeout of a TLS handshake in milliseconds, as in the API server. */
 const handshakeTimeout = 32_000;
 
 const verbs: Readonly<Record<string, string>> = {
@@ -18,7 +18,7 @@ const verbs: Readonly<Record<string, string>> = {
   portForward: "nothing listens in it",
 };
 
-/** Where kubelets of real nodes answer, for all simulated nodes: says that there is no container. */
+/** Endpoint of all simulated nodes, which responds that there is no container. */
 export class SimulatedEndpoint {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -37,7 +37,7 @@ export class SimulatedEndpoint {
     });
   }
 
-  /** Returns the port: that one if it is free, else any. */
+  /** Listens on the port if it is free, else on any. Returns it. */
   async listen(address: string, port: number | undefined): Promise<number> {
     if (port !== undefined && (await this.#listens(address, port))) return port;
     if (!(await this.#listens(address, 0))) throw new Error(`no port of ${address} is free`);

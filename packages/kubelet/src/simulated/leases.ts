@@ -9,23 +9,23 @@ export interface LeaseWheelOptions {
 }
 
 const namespace = "kube-node-lease";
-/** As of kubelets. */
+/** As upstream. */
 const leaseDurationSeconds = 40;
 /**
- * Each lease is renewed once a turn, which is 40 seconds: a kubelet renews every ten, so that four renewals may fail
- * before the node lifecycle controller gives the node up after 50 (`--node-monitor-grace-period`). Here one failure is
- * repeated a second later, and all leases are renewed by one process, which is there for all nodes or for none.
+ * Number of slots: each lease is renewed every 40 seconds. Upstream renews every ten, so that four renewals
+ * may fail before the node lifecycle controller acts after 50 (`--node-monitor-grace-period`). Here a failure
+ * is retried a second later, and one process renews all leases.
  */
 const slots = 40;
-/** Milliseconds between two slots. All leases of one are renewed together: they share the commits of the store. */
+/** Duration of a slot in milliseconds. Its leases are renewed together, and share commits of the store. */
 const tick = 1000;
-/** Renewals at a time. */
+/** Maximum number of concurrent renewals. */
 const concurrency = 64;
 
 interface HeldLease {
   readonly uid: string;
   readonly slot: number;
-  /** `new`: it cannot be there yet; `held`: it was created or renewed here. */
+  /** `new`: it cannot exist yet; `held`: it was created or renewed here. */
   state: "new" | "unknown" | "held";
 }
 
@@ -34,7 +34,7 @@ export class LeaseWheel {
   readonly #options: LeaseWheelOptions;
   readonly #leases = new Map<string, HeldLease>();
   readonly #slots: readonly Set<string>[] = Array.from({ length: slots }, () => new Set());
-  /** Those whose turn has come, and that are not renewed yet. */
+  /** Leases that are due and not renewed yet. */
   readonly #due = new Set<string>();
   #position = 0;
   #cancel: (() => void) | undefined;
@@ -46,8 +46,8 @@ export class LeaseWheel {
   }
 
   /**
-   * From now on the lease of this node is renewed: first within one turn of the wheel, as a new Node is no older. `isNew`:
-   * the Node was created a moment ago.
+   * Renews the lease of this node from now on, first within one turn of the wheel. `isNew`: the Node was
+   * created just now.
    */
   add(name: string, uid: string, isNew: boolean): void {
     const known = this.#leases.get(name);
@@ -69,13 +69,13 @@ export class LeaseWheel {
     this.#due.delete(name);
   }
 
-  /** Renews until `stop`. Leases that are known now may be old: they are first. */
+  /** Renews until `stop`. Leases that are known now may be old, and are renewed first. */
   start(): void {
     for (const name of this.#leases.keys()) this.#due.add(name);
     this.#schedule();
   }
 
-  /** Resolves when nothing is written any more. */
+  /** Resolves when nothing more is written. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancel?.();
@@ -87,7 +87,7 @@ export class LeaseWheel {
     const { clock } = this.#options;
     const begin = clock.now();
     this.#cancel = clock.after(tick, () => {
-      // A process that was stopped for a while has slots to make good for, one turn of the wheel at most.
+      // A process that was suspended catches up, by one turn of the wheel at most.
       const passed = Math.min(slots, Math.max(1, Math.floor((clock.now() - begin) / tick)));
       for (let i = 0; i < passed; i++) {
         for (const name of this.#slots[this.#position]!) this.#due.add(name);
@@ -100,7 +100,7 @@ export class LeaseWheel {
     });
   }
 
-  /** Renews what is due now; what fails is due at the next tick. */
+  /** Renews leases that are due; failed ones are due at the next tick. */
   async #renewDue(): Promise<void> {
     const names = [...this.#due].values();
     let failed: Error | undefined;
@@ -115,7 +115,7 @@ export class LeaseWheel {
         } catch (error) {
           failed = error as Error;
           failures++;
-          // Without a server the others would fail as well.
+          // Without a server the others would fail too.
           if (error instanceof ConnectionError) return;
         }
       }
@@ -146,7 +146,7 @@ export class LeaseWheel {
     const ownerReferences = [{ apiVersion: "v1", kind: "Node", name, uid }];
     const whole = { metadata: { ownerReferences }, spec };
     if (state === "new") await leases.create({ metadata: { namespace, name, ownerReferences }, spec });
-    // Of a lease that is held only the time differs.
+    // Only the time of a held lease changes.
     else await leases.patch({ namespace, name }, "merge", state === "held" ? { spec: { renewTime } } : whole);
   }
 }

@@ -3,20 +3,20 @@ import type { Pod } from "@dray/api/core/v1";
 
 /** How long the containers of a pod run on a simulated node: `30s`. */
 export const runsForAnnotation = "dray.dev/runs-for";
-/** The exit code with which they end then; 0 if absent. */
+/** Exit code of the containers; 0 by default. */
 export const exitCodeAnnotation = "dray.dev/exit-code";
 
-/** How the main containers of a pod run. */
+/** Life of the main containers of a pod. */
 export interface PodLife {
-  /** Milliseconds; absent: until the pod is deleted. */
+  /** Milliseconds; without it, until the pod is deleted. */
   readonly runsFor?: number;
   readonly exitCode: number;
 }
 
-/** Milliseconds that the containers of a Job's pod run unless the pod says otherwise: as kwok has it. */
+/** Default duration of a Job's containers in milliseconds, as in kwok. */
 const jobRunsFor = 1000;
 
-/** What the annotations of a pod say of its life. Throws an error that says what is accepted. */
+/** Parses the annotations of a pod. Throws an error with the accepted values. */
 export function lifeOf({ metadata }: Pod): PodLife {
   const { annotations = {} } = metadata;
   const [runsFor, exitCode = "0"] = [annotations[runsForAnnotation], annotations[exitCodeAnnotation]];

@@ -4,28 +4,28 @@ import { timeText } from "@dray/client";
 import { declaredFeatures } from "../node/declared-features.ts";
 import { runtimeName } from "./containers.ts";
 
-/** On every simulated Node, as label and as annotation: nothing of it exists. */
+/** Label and annotation of every simulated Node. */
 export const simulatedLabel = "dray.dev/simulated";
 
-/** A node that is simulated. */
+/** A simulated node. */
 export interface SimulatedNode {
   readonly name: string;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Replaces what simulated nodes have, by resource. */
+  /** Replaces the default capacity, by resource. */
   readonly capacity?: Readonly<Record<string, string>>;
 }
 
-/** What all simulated nodes have in common. */
+/** Facts that all simulated nodes share. */
 export interface NodeSurroundings {
-  /** The version of the API server, as that of the kubelet. */
+  /** Version of the API server, reported as the kubelet's. */
   readonly version: string;
   readonly features: Features;
   readonly address: string;
-  /** Where it is said that no container runs; absent if nothing listens. */
+  /** Port of the endpoint; absent if nothing listens. */
   readonly port: number | undefined;
 }
 
-/** A server with eight GPUs, roughly. */
+/** Roughly a server with eight GPUs. */
 const defaultCapacity = { cpu: "64", memory: "512Gi", "ephemeral-storage": "1Ti", pods: "110" } as const;
 
 const conditions = [
@@ -35,7 +35,7 @@ const conditions = [
   ["Ready", "True", "KubeletReady", "the node is simulated: it runs no containers"],
 ] as const;
 
-/** Labels of a simulated Node; those of the node itself count before the others. */
+/** Labels of a simulated Node; its own override the others. */
 export function nodeLabels({ name, labels = {} }: SimulatedNode): Record<string, string> {
   return {
     "beta.kubernetes.io/arch": "amd64",
@@ -48,7 +48,7 @@ export function nodeLabels({ name, labels = {} }: SimulatedNode): Record<string,
   };
 }
 
-/** The status of a node that is ready. */
+/** Status of a ready node. */
 export function nodeStatus(
   node: SimulatedNode,
   { version, features, address, port }: NodeSurroundings,
@@ -92,7 +92,7 @@ export function nodeStatus(
   };
 }
 
-/** Whether the Node says what it should, but for times. */
+/** Returns true if the Node is as wanted, apart from times. */
 export function saysSo(found: Node, wanted: NodeStatus): boolean {
   const { status } = found;
   const theirs = status?.conditions ?? [];
@@ -101,7 +101,7 @@ export function saysSo(found: Node, wanted: NodeStatus): boolean {
       ({ type, status }) => theirs.find((one) => one.type === type)?.status === status,
     ) &&
     Object.entries(wanted.capacity ?? {}).every(([name, value]) => status?.capacity?.[name] === value) &&
-    // The server writes 0 where there is none.
+    // The server writes 0 for none.
     (status?.daemonEndpoints?.kubeletEndpoint?.Port || undefined) ===
       wanted.daemonEndpoints?.kubeletEndpoint?.Port &&
     status?.nodeInfo?.kubeletVersion === wanted.nodeInfo?.kubeletVersion &&

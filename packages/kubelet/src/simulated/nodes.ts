@@ -25,18 +25,18 @@ export interface SimulatedNodeObjectsOptions {
   readonly log: Log;
   readonly nodes: readonly SimulatedNode[];
   readonly leases: LeaseWheel;
-  /** A Node has come, or come back. */
+  /** Called when a Node was created, or created again. */
   appeared(name: string): void;
-  /** Called once, when all nodes that can be are registered. */
+  /** Called once all nodes are registered. */
   registered(): void;
 }
 
-/** Requests at a time: more make the API server no faster, but others wait. */
+/** Maximum number of concurrent requests: more would only delay others. */
 const concurrency = 64;
 
 /**
- * Keeps the Nodes: creates those that are missing with their status in one request, and says again that they are ready
- * when somebody has said otherwise, as the node lifecycle controller does after an outage.
+ * Creates missing Nodes, with their status in one request, and resets conditions that other components have
+ * changed, as the node lifecycle controller does after an outage.
  */
 export class SimulatedNodeObjects {
   readonly #options: SimulatedNodeObjectsOptions;
@@ -44,7 +44,7 @@ export class SimulatedNodeObjects {
   readonly #queue: WorkQueue;
   readonly #nodes: ReadonlyMap<string, SimulatedNode>;
   readonly #missing: Set<string>;
-  /** Nodes that were created here, until the watch has seen them. */
+  /** Nodes that were created here and are not in the watch yet. */
   readonly #created = new Set<string>();
   #surroundings: NodeSurroundings | undefined;
 
@@ -73,18 +73,18 @@ export class SimulatedNodeObjects {
     return this.#informer.get({ name });
   }
 
-  /** Reads the Nodes that are there. */
+  /** Reads existing Nodes. */
   async read(signal: AbortSignal): Promise<void> {
     await this.#informer.start(signal);
   }
 
-  /** The port that Nodes of an earlier process name. */
+  /** Port in Nodes of an earlier process. */
   get formerPort(): number | undefined {
     const named = this.#informer.list().find(({ metadata }) => this.has(metadata.name));
     return named?.status?.daemonEndpoints?.kubeletEndpoint?.Port || undefined;
   }
 
-  /** Keeps the Nodes from now on, until `stop`. */
+  /** Maintains the Nodes until `stop`. */
   start(surroundings: NodeSurroundings): void {
     this.#surroundings = surroundings;
     this.#informer.handle({
@@ -139,7 +139,7 @@ export class SimulatedNodeObjects {
     } catch (error) {
       this.#created.delete(name);
       if (!StatusError.is(error, "AlreadyExists")) throw error;
-      // Either our watch is behind, or it is a node that runs containers: that one is left alone.
+      // Either the watch is behind, or the node runs containers, and must not be changed.
       const other = await client.resource(Node).get({ name });
       if (other.metadata.labels?.[simulatedLabel] === undefined)
         log.error(
@@ -150,7 +150,7 @@ export class SimulatedNodeObjects {
     }
   }
 
-  /** Own writes are seen before the next look. */
+  /** Resolves when the watch has the written object. */
   #written(node: Node): Promise<void> {
     return this.#informer.until(() => hasReached(this.#informer, node));
   }

@@ -3,56 +3,53 @@ import { StatusError } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
 import { isPodTerminal, isSidecar } from "@dray/api/pod";
 import { type Client, type Clock, ItemBackOff, type Log } from "@dray/client";
-import type { Refusal } from "../pods/admission.ts";
-import { crashBackOff } from "../pods/back-off.ts";
-import {
-  allContainers,
-  crashKey,
-  type PodAction,
-  type PodMemory,
-  type PodPlan,
-  planPod,
-} from "../pods/plan.ts";
-import type { PodEnd } from "../pods/pod-end.ts";
+import { crashBackOff, crashKey } from "../pods/back-off.ts";
+import { computePodActions } from "../pods/compute-pod-actions.ts";
+import type { PodAction, PodMemory, PodPlan } from "../pods/pod-actions.ts";
 import { isRestarting } from "../pods/restarts.ts";
-import { podStatus, rejectedStatus, restartingCondition } from "../pods/status.ts";
-import { StatusReporter } from "../pods/status-reporter.ts";
 import type { Container, Sandbox } from "../runtime/service.ts";
+import { restartingCondition } from "../status/conditions.ts";
+import { podStatus, rejectedStatus } from "../status/pod-status.ts";
+import { StatusReporter } from "../status/status-reporter.ts";
+import { allContainers } from "../types/containers.ts";
+import type { PodEnd } from "../types/pod-end.ts";
+import type { Refusal } from "../types/refusal.ts";
 import type { PodAddresses } from "./addresses.ts";
 import { endedContainer, recovered, runtimeName, sandboxOf, startedContainer } from "./containers.ts";
 import { lifeOf, type PodLife } from "./life.ts";
 
-/** What the pods of simulated nodes share. */
+/** Dependencies that the pods of all simulated nodes share. */
 export interface SimulatedPodContext {
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Log;
   readonly features: Features;
   readonly addresses: PodAddresses;
-  /** Of all simulated nodes. */
+  /** Address of all simulated nodes. */
   readonly nodeAddress: string;
-  /** Why the pod cannot use its claims yet; undefined if it can. */
+  /** Returns why the pod cannot use its claims yet; undefined if it can. */
   claimProblem(pod: Pod): string | undefined;
-  /** The node's own look at a new pod. */
+  /** Checks whether a new pod fits the node. */
   admit(pod: Pod): Refusal | undefined;
   requeueAfter(uid: string, milliseconds: number): void;
   event(pod: Pod, type: "Normal" | "Warning", reason: string, message: string): void;
 }
 
 /**
- * Milliseconds that a pod may wait for its claims before anybody is told: the watch of claims may be behind the one of
- * pods.
+ * Milliseconds for which a pod may wait for its claims before an event: the watch of claims may be behind
+ * that of pods.
  */
 const claimsGrace = 1000;
-/** A plan that still brings something to do after so many rounds is a mistake in it. */
+/** Maximum number of plans in one `sync`; more are a bug in the plan. */
 const maxRounds = 100;
 const probes = { started: () => true, failed: () => undefined } as const;
-/** Containers end at once: there are never some that are being stopped. */
+/** Always empty, since containers end at once. */
 const stopping: PodMemory["stopping"] = new Map();
 
 /**
- * One pod on a simulated node. What is next is planned as for any pod (`planPod`), and done at once: starting a container
- * is to note that it runs. What there is of the pod follows from its status, so that another process can go on.
+ * A pod on a simulated node. Its actions are computed as for any pod (`computePodActions`), and performed at
+ * once: starting a container only records that it runs. The state follows from the pod's status, so that
+ * another process can continue.
  */
 export class SimulatedPod {
   readonly #context: SimulatedPodContext;
@@ -70,9 +67,9 @@ export class SimulatedPod {
   #waiting: PodPlan["waiting"] = new Map();
   /** Why no container can be started. */
   #malformed: string | undefined;
-  /** Since when the pod waits for its claims. */
+  /** When the pod began to wait for its claims. */
   #waitsSince: number | undefined;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   #ended = false;
   #isAddressReleased = false;
 
@@ -97,12 +94,12 @@ export class SimulatedPod {
     return this.#admitted && !this.#ended && this.#failure === undefined;
   }
 
-  /** True while a change of its claims may let it run. */
+  /** True if a change of its claims may let it run. */
   get waitsForClaims(): boolean {
     return this.#waitsSince !== undefined;
   }
 
-  /** Brings the pod to what it should be, and reports it. Rejects if the API server cannot be told. */
+  /** Advances the pod, and reports its status. Rejects if the API server is unavailable. */
   async sync(pod: Pod): Promise<void> {
     this.#pod = pod;
     const isTold = isPodTerminal(pod);
@@ -113,7 +110,7 @@ export class SimulatedPod {
     if (this.#ended && pod.metadata.deletionTimestamp !== undefined) await this.#delete();
   }
 
-  /** The API server has no such pod any more. */
+  /** Forgets a pod that the API server no longer has. */
   forget(): void {
     this.#releaseAddress();
   }
@@ -167,7 +164,7 @@ export class SimulatedPod {
       }),
     };
     const { clock } = this.#context;
-    return planPod({
+    return computePodActions({
       pod: this.#pod,
       now: clock.now(),
       sandboxes,
@@ -177,7 +174,7 @@ export class SimulatedPod {
     });
   }
 
-  /** Ends the containers whose time is over; returns the milliseconds until the next one's is. */
+  /** Ends containers whose time is over. Returns the milliseconds until the next one ends. */
   #endDue(): number | undefined {
     let life: PodLife;
     try {
@@ -200,7 +197,7 @@ export class SimulatedPod {
     return next;
   }
 
-  /** True if the plan is out of date. */
+  /** Returns true if the plan is out of date. */
   #perform(action: PodAction): boolean {
     const now = this.#context.clock.now();
     switch (action.type) {
@@ -238,7 +235,7 @@ export class SimulatedPod {
     }
   }
 
-  /** Gives the pod its address once it may use its claims. */
+  /** Allocates the pod's address once it may use its claims. */
   #setUp(now: number): boolean {
     const { claimProblem, addresses, nodeAddress, requeueAfter, event } = this.#context;
     const pod = this.#pod;
@@ -247,8 +244,8 @@ export class SimulatedPod {
       this.#waitsSince ??= now;
       const left = this.#waitsSince + claimsGrace - now;
       if (left > 0) requeueAfter(pod.metadata.uid, left);
-      else if (!this.#told.has(problem)) {
-        this.#told.add(problem);
+      else if (!this.#reported.has(problem)) {
+        this.#reported.add(problem);
         const text = `Failed to prepare dynamic resources: ${problem}`;
         event(pod, "Warning", "FailedPrepareDynamicResources", text);
       }
@@ -273,7 +270,7 @@ export class SimulatedPod {
     return true;
   }
 
-  /** All containers are removed, to be started anew (KEP-5532). */
+  /** Removes all containers, so that they are started anew (KEP-5532). */
   #reset({ attempts, ended }: PodAction & { type: "reset" }): void {
     this.#crashes.next(restartingCondition, ended);
     for (const [name, attempt] of attempts) this.#nextAttempts.set(name, attempt);
@@ -287,7 +284,7 @@ export class SimulatedPod {
     this.#containers.set(container.config.name, [container, ...others]);
   }
 
-  /** Once: by the second time it may be another's. */
+  /** Once: another pod may have it afterwards. */
   #releaseAddress(): void {
     if (this.#isAddressReleased) return;
     this.#isAddressReleased = true;

@@ -13,8 +13,8 @@ import {
 } from "@dray/client";
 import { claimNames } from "../dra/claim-names.ts";
 import { checkUsable } from "../dra/usable-claim.ts";
+import { admit } from "../lifecycle/admission.ts";
 import { countsClaims } from "../node/declared-features.ts";
-import { admit } from "../pods/admission.ts";
 import { PodAddresses } from "./addresses.ts";
 import { SimulatedPod, type SimulatedPodContext } from "./pod.ts";
 
@@ -27,16 +27,15 @@ export interface SimulatedPodsOptions {
   readonly nodeAddress: string;
   /** True for the names of simulated nodes. */
   isOurs(node: string): boolean;
-  /** The Node as last seen. */
+  /** The newest version of a Node. */
   node(name: string): Node | undefined;
 }
 
-/** Pods that are worked on at a time: more only wait for the API server. */
+/** Maximum number of pods that are synced concurrently: more would only wait for the API server. */
 const concurrency = 64;
 
 /**
- * The pods of all simulated nodes: one watch of the pods that have a node, and one of claims, whatever the number of
- * nodes.
+ * The pods of all simulated nodes: one watch of bound pods, and one of claims, whatever the number of nodes.
  */
 export class SimulatedPods {
   readonly #options: SimulatedPodsOptions;
@@ -77,7 +76,7 @@ export class SimulatedPods {
     };
   }
 
-  /** Works until the signal aborts. Resolves when the first state is known. */
+  /** Runs until the signal aborts. Resolves when the initial state is known. */
   async start(signal: AbortSignal): Promise<void> {
     this.#informer.handle({
       add: (pod) => this.#see(pod),
@@ -92,18 +91,18 @@ export class SimulatedPods {
     await Promise.all([this.#claims.start(signal), this.#informer.start(signal)]);
   }
 
-  /** Resolves when nothing is written any more. */
+  /** Resolves when nothing more is written. */
   async stop(): Promise<void> {
     await this.#queue.close();
     await this.#events.flush();
   }
 
-  /** A Node has come: its pods may have waited for it. */
+  /** Syncs the pods of a new Node, which may have waited for it. */
   nodeAppeared(node: string): void {
     for (const { pod } of this.#byNode.get(node) ?? []) this.#queue.add(pod.metadata.uid);
   }
 
-  /** What was there before counts at once: addresses are taken, and nodes are as full as they are. */
+  /** Existing pods count at once: their addresses and resources are used. */
   #see(pod: Pod): void {
     const { uid } = pod.metadata;
     const { nodeName = "" } = pod.spec;
@@ -138,7 +137,7 @@ export class SimulatedPods {
     const { namespace, name } = known.pod.metadata;
     const pod = this.#informer.get({ ...(namespace !== undefined && { namespace }), name });
     if (pod === undefined || pod.metadata.uid !== uid) return;
-    // Nobody can say whether it fits; it is looked at when the Node comes.
+    // Admission needs the Node: the pod is synced when it is created.
     if (this.#options.node(pod.spec.nodeName ?? "") === undefined && !known.active) return;
     await known.sync(pod);
   }
@@ -172,7 +171,7 @@ export class SimulatedPods {
   }
 }
 
-/** The claims of a pod that have a name already. */
+/** Claims of a pod that have a name. */
 function claimKeys(pod: Pod): readonly string[] {
   try {
     return claimNames(pod).map(({ name }) => `${pod.metadata.namespace}/${name}`);

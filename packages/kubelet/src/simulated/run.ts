@@ -16,17 +16,20 @@ export interface SimulatedNodesOptions {
   readonly nodes: readonly SimulatedNode[];
   /** Address of all nodes. */
   readonly address: string;
-  /** With it `address` serves HTTPS, and says that no container runs; without it nothing listens there. */
+  /**
+   * Certificates with which `address` serves HTTPS and responds that no container runs; without it nothing
+   * listens.
+   */
   readonly serving?: Pick<Serving, "cert" | "key" | "clientCA">;
-  /** Ends the simulation; pods and Nodes stay as they are. */
+  /** Ends the simulation; pods and Nodes stay. */
   readonly signal: AbortSignal;
-  /** Called once, when all nodes are registered. */
+  /** Called once all nodes are registered. */
   registered?(): void;
 }
 
 /**
- * Does for many nodes what their kubelets would do through the API server, without running a container, until the
- * signal aborts. Rejects if the API server refuses what it needs.
+ * Simulates the kubelets of many nodes in the API, without running a container, until the signal aborts.
+ * Rejects if the API server refuses what it needs.
  */
 export async function runSimulatedNodes(options: SimulatedNodesOptions): Promise<void> {
   const { client, clock, log, features, address, serving, signal } = options;

@@ -222,7 +222,7 @@ test("a pod runs once its claims are allocated and reserved for it, and says mea
   });
   const resourceClaims = [{ name: "gpu", resourceClaimName: "c" }];
   const pod = await admin.resource(Pod).create(podOn("s-0", "a", { containers, resourceClaims }));
-  // The watches may be behind each other: nobody is told at once.
+  // The watches may be behind each other: no event at once.
   await cluster.pass(500);
   assert.equal((await cluster.pod("a", () => true)).status?.containerStatuses, undefined);
   await cluster.pass(1000);

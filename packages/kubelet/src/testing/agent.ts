@@ -7,13 +7,13 @@ import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { cdiRegistry } from "@dray/cdi";
 import { silentLog, systemClock } from "@dray/client";
+import type { ContainerConfig, SandboxConfig, SecurityConfig } from "../runtime/config.ts";
 import { HostRuntime } from "../runtime/host/host.ts";
 import { type ImageMapping, ImageTable } from "../runtime/host/images.ts";
-import type { ContainerConfig, SandboxConfig, SecurityConfig } from "../runtime/service.ts";
 
 const [directory = "", isolation = "", ...command] = process.argv.slice(2);
 
-/** What the tests of the runtime run under. `auto` alone for another user, whose `auto` is `pids`. */
+/** Isolations that the tests run under. For another user only `auto`, which is `pids` there. */
 export const isolations = process.env["DRAY_TEST_ISOLATIONS"]?.split(",") ?? ["auto", "plain", "pids"];
 
 export function testRuntime(

@@ -19,27 +19,27 @@ import {
   startKubelet,
 } from "../index.ts";
 
-/** A real API server in this process, and nodes on roots of their own that go with the test. */
+/** A real API server in this process, and nodes on roots that are removed with the test. */
 export interface TestCluster {
   readonly admin: Client;
   readonly rootDir: (node: string) => string;
   readonly authority: Certificate;
-  /** Of the admin, for the endpoints of nodes. */
+  /** Certificate of the admin, for the endpoints of nodes. */
   clientCertificate: { cert?: string; key?: string };
   node(name: string, options?: NodeSettings): Promise<Kubelet>;
-  /** Serves HTTPS too; answers a kubeconfig of the admin, for programs. */
+  /** Serves HTTPS too. Returns a kubeconfig of the admin, for programs. */
   listen(): Promise<string>;
-  /** What `node` starts an agent with. */
+  /** Options with which `node` starts an agent. */
   nodeOptions(name: string, options?: NodeSettings): Promise<KubeletOptions>;
-  /** As the node's agent. */
+  /** Client of the node's agent. */
   nodeClient(name: string): Client;
-  /** As what leads Services to their endpoints. */
+  /** Client of the agent that routes Services. */
   proxyClient(): Client;
   /** Another agent on the root of one that was stopped. */
   close(): Promise<void>;
 }
 
-/** What is not as usual of a node, and of the host runtime if it has that. */
+/** Overrides of a node, and of its host runtime. */
 export type NodeSettings = Partial<KubeletOptions & HostRuntimeSettings>;
 
 const stderrLog: Log = {
@@ -75,7 +75,7 @@ export async function testCluster(settings: Pick<ServerOptions, "featureGates"> 
     });
   const admin = connect("admin", ["system:masters"]);
   const kubelets = new Set<Kubelet>();
-  // The watchers of the runtime keep no process alive.
+  // The runtime's watchers keep no process alive.
   const alive = setInterval(() => {}, 1000);
   const rootDir = (node: string): string => join(folder, node);
   const nodeClient = (node: string): Client => connect(`system:node:${node}`, ["system:nodes"]);
@@ -146,7 +146,7 @@ export async function testCluster(settings: Pick<ServerOptions, "featureGates"> 
   };
 }
 
-/** Waits for an object to be as wanted; rejects after some seconds with what it was. */
+/** Waits for a pod to be as wanted. Rejects after some seconds with its status. */
 export async function podBecomes(
   client: Client,
   ref: { namespace: string; name: string },
@@ -162,7 +162,7 @@ export async function podBecomes(
   throw new Error(`pod ${ref.name} did not become as wanted: ${JSON.stringify(last?.status, null, 1)}`);
 }
 
-/** A pod of one node, bound by hand. */
+/** A pod that is bound to a node. */
 export function podOn(
   node: string,
   name: string,

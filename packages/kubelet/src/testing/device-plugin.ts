@@ -12,28 +12,28 @@ import {
   RegistrationDefinition as PluginRegistrationDefinition,
 } from "@dray/rpc/pluginregistration/v1";
 
-/** A device as tests write it. */
+/** A device in short form. */
 export const device = (ID: string, numa?: number | readonly number[], health = "Healthy"): Device => ({
   ID,
   health,
   topology: numa === undefined ? undefined : { nodes: [numa].flat().map((ID) => ({ ID })) },
 });
 
-/** What Allocate answers if a test says nothing else: a variable with the devices. */
+/** Default response of Allocate: a variable with the devices. */
 const answer = (ids: readonly string[]): Partial<ContainerAllocateResponse> => ({
   envs: { DEVICES: ids.join() },
 });
 
-/** A device plugin on the real sockets that writes down what it is asked. */
+/** A device plugin on real sockets that records its calls. */
 export interface TestPlugin {
   /** `allocate a,b`, `preferred 2 of a,b,c with a`, `preStart a`. */
   readonly calls: string[];
-  /** In `plugins_registry`: what the kubelet has told it. */
+  /** Results of registrations in `plugins_registry`. */
   readonly registered: { pluginRegistered: boolean; error: string }[];
   readonly socket: string;
-  /** Sends the list now. */
+  /** Sends the list of devices. */
   report(devices: readonly Device[]): void;
-  /** What the next calls do. */
+  /** Responses of the next calls. */
   allocate: (ids: readonly string[]) => Partial<ContainerAllocateResponse> | Promise<never>;
   preferred: (
     available: readonly string[],
@@ -41,19 +41,19 @@ export interface TestPlugin {
     size: number,
   ) => readonly string[];
   preStart: (ids: readonly string[]) => Promise<void>;
-  /** Registers on `kubelet.sock`; rejects with what the kubelet says. */
+  /** Registers on `kubelet.sock`. Rejects with the kubelet's error. */
   register(resource: string, version?: string, endpoint?: string): Promise<void>;
-  /** Ends the streams that run, as a plugin that crashes does; it serves on. */
+  /** Ends the running streams, as a plugin that crashes does; the server goes on. */
   endStreams(): void;
   close(): Promise<void>;
 }
 
 export interface TestPluginOptions extends Partial<DevicePluginOptions> {
-  /** The node's folder `device-plugins`. */
+  /** Folder `device-plugins` of the node. */
   readonly directory: string;
   readonly name?: string;
   readonly devices?: readonly Device[];
-  /** A second service on the socket, as plugins in `plugins_registry` have it. */
+  /** Adds the registration service to the socket, for `plugins_registry`. */
   readonly info?: Partial<PluginInfo>;
 }
 

@@ -17,7 +17,7 @@ export async function draCluster(): Promise<TestCluster> {
   return cluster;
 }
 
-/** The part of a node that speaks with drivers, alone, on a root of its own. */
+/** The part of a node that talks to drivers, alone, on a root of its own. */
 export interface TestDraNode {
   readonly root: string;
   readonly plugins: DraPlugins;
@@ -31,7 +31,7 @@ export interface TestDraNodeOptions extends Partial<Omit<DraManagerOptions, "plu
   readonly log?: Log;
 }
 
-/** Another one on the same root is what comes after a restart. */
+/** Another one on the same root is the agent after a restart. */
 export function draNode(cluster: TestCluster, name: string, options: TestDraNodeOptions = {}): TestDraNode {
   const root = cluster.rootDir(name);
   const kubelet = join(root, "var/lib/kubelet");
@@ -68,13 +68,13 @@ export function draNode(cluster: TestCluster, name: string, options: TestDraNode
   };
 }
 
-/** A claim of a pod, with what it is allocated. */
+/** An allocated claim of a pod. */
 export interface AllocatedClaim {
   /** In `spec.resourceClaims`. */
   readonly podClaim: string;
   readonly name: string;
   readonly results: readonly Pick<DeviceRequestAllocationResult, "request" | "driver" | "pool" | "device">[];
-  /** Names of its requests; those of the results if absent. */
+  /** Names of its requests; by default those of the results. */
   readonly requests?: readonly string[];
   readonly adminAccess?: boolean;
 }
@@ -87,7 +87,10 @@ export const allocated = (driver: string, device = "gpu-0"): AllocatedClaim["res
   device,
 });
 
-/** A pod whose claims are allocated and reserved for it, as the scheduler leaves them; claims may be there already. */
+/**
+ * Creates a pod whose claims are allocated and reserved for it, as the scheduler leaves them; claims may
+ * exist.
+ */
 export async function podWithClaims(
   admin: Client,
   node: string,
@@ -115,7 +118,7 @@ export async function podWithClaims(
   return pod;
 }
 
-/** Allocates a claim, made if it is not there, and reserves it for a pod. */
+/** Allocates a claim, creating it if needed, and reserves it for a pod. */
 export async function reserve(admin: Client, claim: AllocatedClaim, pod: Pod): Promise<ResourceClaim> {
   const claims = admin.resource(ResourceClaim);
   const { namespace = "default" } = pod.metadata;

@@ -11,33 +11,33 @@ import {
 import { DRAResourceHealthDefinition as HealthV1alpha1 } from "@dray/rpc/drahealth/v1alpha1";
 import { type PluginInfo, RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
 
-/** A DRA driver as small as can be, on the real sockets, that writes down what it is asked. */
+/** A minimal DRA driver on real sockets that records its calls. */
 export interface TestDriver {
   readonly calls: string[];
   readonly registered: { pluginRegistered: boolean; error: string }[];
-  /** What the next calls answer instead of success. */
+  /** Error of the next prepare. */
   prepareError: string;
   unprepareError: string;
-  /** What the next prepare answers with. */
+  /** Device of the next prepare. */
   device: string;
-  /** What the next prepare answers with instead, whatever it is. */
+  /** Devices of the next prepare instead, in any form. */
   devices: readonly object[] | undefined;
   /** Edits beside the variable in the next CDI devices. */
   edits: object;
-  /** Called when a claim is to be unprepared. */
+  /** Called before a claim is unprepared. */
   unpreparing: () => void;
-  /** Held until it resolves. */
+  /** Delays responses until it resolves. */
   gate: Promise<void>;
-  /** Versions of the health service that streams were opened for. */
+  /** Versions of the health service of opened streams. */
   readonly streams: string[];
-  /** Sends the health of devices over all streams, and over new ones when they begin. */
+  /** Sends the health of devices over all streams, and over new ones at their start. */
   report(devices: readonly Partial<DeviceHealth>[]): void;
   /** Ends all streams. */
   endStreams(): void;
   close(): Promise<void>;
 }
 
-/** What a driver has beside preparing. */
+/** Options of the driver beside preparing. */
 export interface TestDriverOptions {
   /** Versions of the health service that it serves. */
   readonly health?: readonly ("v1" | "v1alpha1")[];

@@ -1,4 +1,6 @@
-/** Tries an assertion until it holds, and answers its value; rejects with its last error after some seconds. */
+/**
+ * Retries an assertion until it passes. Returns its value; rejects with its last error after some seconds.
+ */
 export async function eventually<T>(check: () => T | Promise<T>, milliseconds = 30_000): Promise<T> {
   for (const end = Date.now() + milliseconds; ; ) {
     try {

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from "@dray/client";
 
-/** A clock that runs so many times as fast as the system's. */
+/** The system's clock, accelerated by a factor. */
 export function fastClock(factor: number): Clock {
   const begin = systemClock.now();
   return {

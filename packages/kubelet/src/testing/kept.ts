@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { Writable } from "node:stream";
 
-/** Keeps what is written. */
+/** Collects what is written. */
 export class Kept extends Writable {
   readonly #chunks: Buffer[] = [];
 

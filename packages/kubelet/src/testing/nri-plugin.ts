@@ -12,14 +12,14 @@ import { Mux, muxConnection } from "../nri/mux.ts";
 import type { PluginRequest } from "../nri/plugin.ts";
 
 type Requests = Caller<typeof PluginDefinition>;
-/** What a plugin does with requests; what is not there is Unimplemented. */
+/** Handlers of a plugin's requests; missing ones are Unimplemented. */
 export type PluginMethods = {
   readonly [R in PluginRequest | "stateChange" | "synchronize" | "configure"]?: (
     request: Parameters<Requests[R]>[0],
   ) => Promise<Awaited<ReturnType<Requests[R]>>>;
 };
 
-/** An NRI plugin as those in Go are: it registers, and gets requests on the same connection. */
+/** An NRI plugin like those in Go: it registers, and gets requests on the same connection. */
 export interface TestPlugin {
   readonly configured: Promise<ConfigureRequest>;
   /** All parts of the first synchronization. */
@@ -29,14 +29,14 @@ export interface TestPlugin {
   close(): void;
 }
 
-/** Bits of the events that stand for these requests, or none for all. */
+/** Events that the plugin subscribes to, as bits, or none for all. */
 export interface TestPluginOptions {
   readonly name?: string;
   readonly index?: string;
   readonly events?: number;
 }
 
-/** Connects with the socket and registers. Rejects if that is refused. */
+/** Connects to the socket and registers. Rejects if that is refused. */
 export async function testPlugin(
   socketPath: string,
   methods: PluginMethods,

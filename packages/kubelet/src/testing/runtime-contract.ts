@@ -8,19 +8,17 @@ import { duplexPair, PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import type {
-  Container,
   ContainerConfig,
   ContainerIdentity,
-  LogLine,
-  NodeRuntime,
   SandboxConfig,
   SandboxIdentity,
   SecurityConfig,
-} from "../runtime/service.ts";
+} from "../runtime/config.ts";
+import type { Container, LogLine, NodeRuntime } from "../runtime/service.ts";
 import { eventually } from "./eventually.ts";
 import { Kept } from "./kept.ts";
 
-/** What a runtime may be unable to do. */
+/** An ability that a runtime may lack. */
 export type Ability =
   | "network of its own"
   | "hostname of its own"
@@ -35,24 +33,24 @@ export type Ability =
   | "kills commands of clients that go away"
   | "statistics";
 
-/** What the suite runs against. */
+/** The machine that the suite runs on. */
 export interface ContractMachine {
   /** A folder for logs and volumes. */
   readonly folder: string;
   /** An image with a shell, whose own program is that shell. */
   readonly image: string;
-  /** A folder that the runtime reads CDI specs from. */
+  /** Folder of the runtime's CDI specs. */
   readonly cdi: string;
-  /** The runtime as an agent has it that begins on what is there; not started. */
+  /** Makes a runtime on the existing state, as an agent does; not started. */
   open(): NodeRuntime;
   /** Removes everything. */
   close(): Promise<void>;
 }
 
 export interface ContractOptions {
-  /** What the runtime cannot do, each with the reason. */
+  /** Abilities that the runtime lacks, with the reasons. */
   readonly cannot?: Readonly<Partial<Record<Ability, string>>>;
-  /** Why there is no such runtime here; undefined: there is. */
+  /** Why there is no such runtime here; undefined if there is. */
   readonly skip?: string | undefined;
   begin(): Promise<ContractMachine>;
 }
@@ -67,7 +65,7 @@ export const plainSecurity: SecurityConfig = {
   seccomp: "unconfined",
 };
 
-/** A pod on the machine, with a sandbox and what has been made in it. */
+/** A pod with a sandbox and its containers. */
 export class ContractPod {
   readonly machine: ContractMachine;
   node: NodeRuntime;
@@ -109,7 +107,7 @@ export class ContractPod {
     return unsupported;
   }
 
-  /** Creates a container that runs a script; answers its ID and what is not done for it. */
+  /** Creates a container that runs a script. Returns its ID and ignored fields. */
   async create(
     script: string,
     config: Partial<ContainerConfig> = {},
@@ -154,7 +152,7 @@ export class ContractPod {
     return made;
   }
 
-  /** Runs a script to its end; answers what it has printed, and the container. */
+  /** Runs a script to its end. Returns its output, and the container. */
   async ended(script: string, config: Partial<ContainerConfig> = {}) {
     const { id, unsupported, logPath } = await this.start(script, config);
     const container = await this.exited(id);
@@ -185,7 +183,7 @@ export class ContractPod {
   }
 }
 
-/** A runtime may remember more than who it is for. */
+/** A runtime may keep more than the identity. */
 const sandboxIdentity = ({ namespace, name, uid, attempt }: SandboxIdentity): SandboxIdentity => ({
   namespace,
   name,
@@ -200,7 +198,7 @@ const containerIdentity = ({ name, attempt, hash, logPath, terminationLog }: Con
   terminationLog,
 });
 
-/** All lines that a reader gives. */
+/** All lines of a reader. */
 async function collect(lines: AsyncIterable<LogLine>): Promise<LogLine[]> {
   const all: LogLine[] = [];
   for await (const line of lines) all.push(line);
@@ -213,7 +211,7 @@ const textOf = (lines: readonly LogLine[]): string =>
 const noStreams = { stdin: undefined, stdout: undefined, stderr: undefined, resize: undefined };
 const never = new AbortController().signal;
 
-/** The rules that every runtime of the agent keeps. */
+/** Contract of all runtimes of the agent. */
 export function runtimeContract(name: string, { cannot = {}, skip, begin }: ContractOptions): void {
   describe(`${name}: the contract of runtimes`, { skip: skip ?? false }, () => {
     let machine: ContractMachine;
@@ -230,7 +228,7 @@ export function runtimeContract(name: string, { cannot = {}, skip, begin }: Cont
     });
 
     const rule: Rule = (title, body, ability) => {
-      // What a runtime has declared that it cannot do.
+      // Abilities that the runtime lacks.
       if (ability !== undefined && cannot[ability] !== undefined) return;
       test(title, async () => {
         const pod = new ContractPod(machine, node);
@@ -285,7 +283,7 @@ export function runtimeContract(name: string, { cannot = {}, skip, begin }: Cont
 /** Declares a test of one rule with a pod of its own. */
 type Rule = (title: string, body: (pod: ContractPod) => Promise<void>, ability?: Ability) => void;
 
-/** Rules that do not disturb each other. */
+/** Rules that can run concurrently. */
 function rules(rule: Rule, cannot: NonNullable<ContractOptions["cannot"]>): void {
   rule("it has a name and a version", async (pod) => {
     assert.match(pod.node.service.name, /^[a-z]/);
@@ -386,7 +384,7 @@ function rules(rule: Rule, cannot: NonNullable<ContractOptions["cannot"]>): void
     "program of the image",
   );
 
-  // Where a runtime cannot give a container paths of its own, values that begin with a volume's path name its place.
+  // If a runtime cannot mount at the container's paths, values that begin with a volume's path are rewritten.
   rule("mounts are where the pod wants them, and read-only ones are", async (pod) => {
     await pod.run();
     for (const each of ["rw", "ro"]) mkdirSync(join(pod.folder, each));
@@ -431,7 +429,7 @@ function rules(rule: Rule, cannot: NonNullable<ContractOptions["cannot"]>): void
         devices: [{ name: "one", containerEdits: { env: ["CDI_DEVICE=one"] } }],
       }),
     );
-    // Runtimes look at the folder when it changes, a little later.
+    // Runtimes read the folder after a change, with a delay.
     await eventually(async () => {
       const { output } = await pod.ended("echo $CDI_DEVICE", { cdiDevices: [`${kind}=one`] });
       assert.equal(output, "one\n");
@@ -442,7 +440,7 @@ function rules(rule: Rule, cannot: NonNullable<ContractOptions["cannot"]>): void
     );
   });
 
-  rule("who a container is, and what it may, is as the pod says, or told as not done", async (pod) => {
+  rule("the user and rights of a container are those of the pod, or reported as unsupported", async (pod) => {
     await pod.run();
     const security: SecurityConfig = {
       ...plainSecurity,
@@ -521,7 +519,7 @@ function rules(rule: Rule, cannot: NonNullable<ContractOptions["cannot"]>): void
   rule("logs have every line once, with its time, and lines of any length whole", async (pod) => {
     await pod.run();
     const before = Date.now();
-    // Both outputs may be copied on ways of their own: a line of one can come into the middle of a long one of the other.
+    // The outputs may be copied separately: a line of one can split a long one of the other.
     const script =
       "echo one; echo two >&2; sleep 0.5; head -c 100000 /dev/zero | tr '\\0' x; echo; printf end";
     const { id, logPath } = await pod.start(script);
@@ -668,7 +666,7 @@ function rules(rule: Rule, cannot: NonNullable<ContractOptions["cannot"]>): void
     const attached = pod.node.service.attach(id, { ...noStreams, stdin, stdout, stderr }, never);
     stdin.write("hello\n");
     await stdout.until(/got hello/);
-    // Where both are one, the order is kept.
+    // If both are one, the order is kept.
     await Promise.race([stderr.until(/err/), stdout.until(/err/)]);
     stdin.end("done\n");
     await attached;
@@ -803,7 +801,7 @@ function rules(rule: Rule, cannot: NonNullable<ContractOptions["cannot"]>): void
   );
 
   rule(
-    "what a container uses is told",
+    "the usage of a container is reported",
     async (pod) => {
       await pod.run();
       const { id } = await pod.start("while :; do :; done");
@@ -818,7 +816,7 @@ function rules(rule: Rule, cannot: NonNullable<ContractOptions["cannot"]>): void
     "statistics",
   );
 
-  rule("changes of a container are told with the UID of its pod", async (pod) => {
+  rule("changes of a container are reported with the UID of its pod", async (pod) => {
     await pod.run();
     const changed = new Set<string>();
     const stop = pod.node.service.onChange((uid) => changed.add(uid));
@@ -858,7 +856,7 @@ function rules(rule: Rule, cannot: NonNullable<ContractOptions["cannot"]>): void
   });
 }
 
-/** Waits until the log holds these words. */
+/** Waits until the log contains these words. */
 export async function untilPrinted(node: NodeRuntime, logPath: string, words: string): Promise<void> {
   await eventually(async () => {
     const printed = textOf(await collect(node.service.readLog(logPath, undefined)));

@@ -1,21 +1,21 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { ContainerConfig } from "../runtime/config.ts";
 import type { HostRuntime } from "../runtime/host/host.ts";
 import type { ImageMapping } from "../runtime/host/images.ts";
-import type { ContainerConfig } from "../runtime/service.ts";
 import { container, sandbox, testRuntime } from "./agent.ts";
 import { eventually } from "./eventually.ts";
 
-/** A host runtime of a test's own, and what it can be told to run. */
+/** A host runtime for a test. */
 export interface Machine {
   readonly root: string;
   readonly runtime: HostRuntime;
-  /** What images stand for; may be added to. */
+  /** Programs of images; may be extended. */
   readonly images: ImageMapping[];
-  /** Starts a container; returns its id. */
+  /** Starts a container. Returns its ID. */
   start(config: Partial<ContainerConfig> & Pick<ContainerConfig, "command">): Promise<string>;
-  /** Runs a container to its end; returns its output and exit code. */
+  /** Runs a container to its end. Returns its output and exit code. */
   run(
     config: Partial<ContainerConfig> & Pick<ContainerConfig, "command">,
   ): Promise<[string, number | undefined]>;

@@ -7,22 +7,22 @@ import { memoryStore } from "@dray/store";
 import { runSimulatedNodes, type SimulatedNode, type SimulatedNodesOptions } from "../simulated/index.ts";
 import { eventually } from "./eventually.ts";
 
-/** A real API server in this process whose time, and that of simulated nodes, passes when the test says so. */
+/** A real API server in this process with a fake clock, which simulated nodes share. */
 export interface SimulatedCluster {
   readonly admin: Client;
   readonly clock: Clock;
-  /** What was logged as a warning or an error. */
+  /** Logged warnings and errors. */
   readonly complaints: readonly string[];
-  /** How many requests of simulated nodes there were since the last call, by method and resource. */
+  /** Number of requests of simulated nodes since the last call, by method and resource. */
   takeRequests(): Map<string, number>;
-  /** Time passes in steps, between which all that is due is done. */
+  /** Advances the clock in steps, and does everything that is due in between. */
   pass(milliseconds: number): Promise<void>;
-  /** Resolves when the nodes are registered, to what ends the process that simulates them. */
+  /** Resolves when the nodes are registered, with a function that ends the simulation. */
   simulate(
     nodes: readonly SimulatedNode[],
     more?: Partial<SimulatedNodesOptions>,
   ): Promise<() => Promise<void>>;
-  /** The pod once it is as wanted. */
+  /** Waits for a pod to be as wanted. */
   pod(name: string, wanted: (pod: Pod) => boolean): Promise<Pod>;
   node(name: string): Promise<Node>;
   close(): Promise<void>;
@@ -48,7 +48,7 @@ export async function simulatedCluster(): Promise<SimulatedCluster> {
     return createClient({ transport, userAgent: name, clock });
   };
   const admin = connect("admin");
-  // The API server would wait for it before it takes a pod.
+  // The API server would wait for it before it admits a pod.
   await admin.resource(ServiceAccount).create({ metadata: { namespace: "default", name: "default" } });
   const complaints: string[] = [];
   const complain = (fields: object, message: string): void =>
@@ -112,7 +112,7 @@ export async function simulatedCluster(): Promise<SimulatedCluster> {
   };
 }
 
-/** The client, with its writes counted: `patch leases`. */
+/** Counts the writes of a client: `patch leases`. */
 function counting(client: Client, counts: Map<string, number>): Client {
   return {
     ...client,

@@ -1,8 +1,8 @@
 import type { Clock } from "@dray/client";
 
-/** The system's time, of which a test can leave out as much as it likes. */
+/** The system's clock, of which a test can skip any time. */
 export interface SkipClock extends Clock {
-  /** Time passes at once; what is due by then runs in order. */
+  /** Advances the clock at once; due callbacks run in order. */
   skip(milliseconds: number): void;
 }
 

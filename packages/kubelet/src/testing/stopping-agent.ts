@@ -1,6 +1,6 @@
 /**
- * The agent of a node in a process of its own, which ends at once, as if killed, after a step: `OPTIONS` in JSON. Prints
- * the steps that it comes by, and `started` when it runs.
+ * The agent of a node in a process of its own, which ends at once, as if killed, after a step: `OPTIONS` in
+ * JSON. Prints the steps that it comes by, and `started` when it runs.
  */
 import { createClient, httpsTransport, silentLog } from "@dray/client";
 import { hostRuntime, startKubelet } from "../index.ts";
@@ -13,7 +13,7 @@ export interface StoppingAgentOptions {
   readonly rootDir: string;
   readonly cert: string;
   readonly key: string;
-  /** After which step, counted from 1 over all; 0: never. */
+  /** Number of the step, from 1 on; 0 for never. */
   readonly stopAt: number;
 }
 

@@ -5,7 +5,7 @@ import { type SpdySession, spdySession } from "@dray/streams";
 import { WebSocket } from "ws";
 import type { TestCluster } from "./cluster.ts";
 
-/** What the node answers to a request for another protocol: the upgraded connection, or a refusal. */
+/** Result of an upgrade: the connection, or a refusal. */
 export type UpgradeAnswer =
   | {
       readonly status: 101;
@@ -15,7 +15,7 @@ export type UpgradeAnswer =
     }
   | { readonly status: number; readonly text: string; readonly socket?: never };
 
-/** Asks a node's endpoints for SPDY/3.1, as the API server does. */
+/** Requests SPDY/3.1 of a node's endpoint, as the API server does. */
 export function upgradeTo(
   cluster: TestCluster,
   port: number,
@@ -50,7 +50,7 @@ export function upgradeTo(
   });
 }
 
-/** Opens a WebSocket at a node's endpoints; what it sends is kept, by the first byte of its messages. */
+/** Opens a WebSocket at a node's endpoint, and collects its messages by their first byte. */
 export function webSocketTo(
   cluster: TestCluster,
   port: number,

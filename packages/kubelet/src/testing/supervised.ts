@@ -1,6 +1,6 @@
 /**
- * Nodes in a process of their own, whose code throws what nobody catches: `good`, and one for each way to throw.
- * Prints the states of all, then the number of restarts of each.
+ * Nodes in a process of their own, whose code throws what nobody catches: `good`, and one for each way to
+ * throw. Prints the states of all, then the number of restarts of each.
  */
 import { EventEmitter } from "node:events";
 import { connect } from "node:net";

@@ -16,7 +16,10 @@ import { eventually } from "./eventually.ts";
 import { processesWith } from "./processes.ts";
 import { withoutImage, writeImages } from "./test-image.ts";
 
-/** `DRAY_TEST_CONTAINERD` names a folder with containerd, its shim and ctr; else they are looked for on the PATH. */
+/**
+ * `DRAY_TEST_CONTAINERD` names a folder with containerd, its shim and ctr; else they are looked for on the
+ * PATH.
+ */
 const folders = [
   process.env["DRAY_TEST_CONTAINERD"],
   join(homedir(), ".cache/dray-peers-1.36/bin"),
@@ -25,7 +28,7 @@ const folders = [
 const folder = folders.find((each) => existsSync(join(each, "containerd")));
 const plugins = ["/usr/lib/cni", "/opt/cni/bin"].filter((each) => existsSync(each));
 
-/** Why tests with a real containerd cannot run here; undefined if they can. */
+/** Why tests with containerd cannot run here; undefined if they can. */
 export const withoutContainerd = ((): string | undefined => {
   if (process.getuid?.() !== 0) return "containerd: needs root";
   if (folder === undefined) return "containerd: missing (2.0 or later, with ctr and its shim)";
@@ -42,20 +45,20 @@ export const testImage = "localhost/dray/busybox:test";
 
 /** A containerd with data, network and cgroups of its own. */
 export class TestContainerd {
-  /** Everything that it writes lies below it; made by `start`. */
+  /** Folder of everything that it writes; made by `start`. */
   readonly folder: string = `/tmp/dc-${randomBytes(4).toString("hex")}`;
   readonly socket: string = join(this.folder, "containerd.sock");
-  /** The cgroup that those of pods lie below. */
+  /** Parent of the cgroups of pods. */
   readonly cgroupRoot: string = `/dray-test-${process.pid}-${Date.now() % 1e6}`;
-  /** A folder that it reads CDI specs from. */
+  /** Folder of CDI specs. */
   readonly cdi: string = join(this.folder, "cdi");
   #child: ChildProcess | undefined;
 
-  /** Writes its configuration, starts it and gives it the image. */
+  /** Writes its configuration, starts it and imports the image. */
   async start(): Promise<void> {
     const { folder: here, cdi } = this;
     for (const each of ["cni", "cdi"]) mkdirSync(join(here, each), { recursive: true });
-    // No bridge and no rules: a pair of interfaces for each pod, which goes with it.
+    // A pair of interfaces for each pod, without a bridge or rules.
     const subnet = `10.${200 + (process.pid % 50)}.${Date.now() % 250}.0/24`;
     const ipam = { type: "host-local", dataDir: join(here, "ipam"), ranges: [[{ subnet }]] };
     const network = { cniVersion: "1.0.0", name: "test", plugins: [{ type: "ptp", ipam }] };
@@ -105,7 +108,7 @@ conf_dir = "${here}/cni"
     execFileSync(join(folder ?? "", "ctr"), ctr, { stdio: "ignore" });
   }
 
-  /** Starts the program on what is there. */
+  /** Starts the program with existing state. */
   async run(): Promise<void> {
     const child = spawn(join(folder ?? "", "containerd"), ["--config", join(this.folder, "config.toml")], {
       stdio: ["ignore", "pipe", "pipe"],
@@ -122,7 +125,7 @@ conf_dir = "${here}/cni"
     });
   }
 
-  /** Ends the program; its containers go on. */
+  /** Ends the program; its containers run on. */
   async end(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;

@@ -12,20 +12,20 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Debian's busybox-static; undefined where it is missing. */
+/** Debian's busybox-static; undefined if it is missing. */
 const busybox = ["/bin/busybox", "/usr/bin/busybox"].find((path) => existsSync(path));
 
 /** Why no image can be made here; undefined if one can. */
 export const withoutImage = busybox === undefined ? "busybox is missing (Debian: busybox-static)" : undefined;
 
-/** An image of the OCI's layout, with what its config says. */
+/** An image in OCI layout, with its configuration. */
 export interface TestImage {
-  /** As `localhost/name:tag`. */
+  /** `localhost/name:tag`. */
   readonly name: string;
   readonly config: Readonly<Record<string, unknown>>;
 }
 
-/** Makes a tar in the OCI's image layout that holds busybox under each of the names. */
+/** Writes a tar in OCI layout that contains busybox under each of the names. */
 export function writeImages(tar: string, images: readonly TestImage[]): void {
   const work = mkdtempSync(join(tmpdir(), "dray-image-"));
   try {

@@ -1,16 +1,16 @@
 import { existsSync } from "node:fs";
 
-/** True where the machine has the unified hierarchy alone (cgroup v2). */
+/** True if the machine has only the unified hierarchy (cgroup v2). */
 export function hasCgroup2(): boolean {
   return existsSync("/sys/fs/cgroup/cgroup.controllers");
 }
 
-/** How a runtime makes cgroups, as its `RuntimeConfig` says. */
+/** Cgroup driver of a runtime, from its `RuntimeConfig`. */
 export type CgroupDriver = "systemd" | "cgroupfs";
 
 /**
- * The cgroup of a pod as the runtime's driver wants it: a path below `root`, or the name of a slice, whose parts say
- * where it lies. `root` is a path as `/kubepods`; "" leaves the choice to the runtime.
+ * Returns the cgroup of a pod for the runtime's driver: a path below `root`, or the name of a slice, whose
+ * parts are its path. `root` is a path such as `/kubepods`; "" leaves the choice to the runtime.
  *
  * Upstream: pkg/kubelet/cm/cgroup_manager_linux.go, CgroupName.ToSystemd and ToCgroupfs.
  */

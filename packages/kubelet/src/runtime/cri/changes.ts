@@ -6,12 +6,12 @@ import { requestTimeout } from "./connection.ts";
 import { isOfNode, podUidOf, selectorOf } from "./labels.ts";
 
 /**
- * How often everything is listed, in milliseconds: with events, in case one was lost; without them.
+ * Interval of lists in milliseconds: with events, in case one was lost, and without.
  *
  * Upstream: pkg/kubelet/kubelet.go, eventedPlegRelistPeriod and genericPlegRelistPeriod.
  */
 const relistInterval = { events: 60_000, noEvents: 1000 } as const;
-/** How long to wait before events are asked for again, in milliseconds. */
+/** Delay before events are requested again, in milliseconds. */
 const retryInterval = 1000;
 
 export interface ChangeOptions {
@@ -19,20 +19,19 @@ export interface ChangeOptions {
   readonly node: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called with the UID of a pod of this node that something has changed of. */
+  /** Called with the UID of a pod of this node that has changed. */
   changed(podUid: string): void;
-  /** Called with the ID of a container that has been removed. */
+  /** Called with the ID of a container that was removed. */
   removed(containerId: string): void;
 }
 
 /**
- * Sees what changes in the runtime: by its events where it has them (`GetContainerEvents`), and by listing everything
- * from time to time.
+ * Follows changes in the runtime: by its events if it has them (`GetContainerEvents`), and by periodic lists.
  */
 export class Changes {
   readonly #options: ChangeOptions;
   readonly #stop = new AbortController();
-  /** By ID of a sandbox or container: its pod and its state, as last listed. */
+  /** Pod and state as last listed, by ID of the sandbox or container. */
   #known = new Map<string, { readonly podUid: string; readonly state: string }>();
   #events = false;
   #running: Promise<unknown> | undefined;
@@ -41,7 +40,7 @@ export class Changes {
     this.#options = options;
   }
 
-  /** Learns what is there, and begins to watch. Rejects if the runtime cannot list. */
+  /** Lists everything, and starts watching. Rejects if the runtime cannot list. */
   async start(): Promise<void> {
     this.#known = await this.#list();
     this.#running = Promise.all([this.#watch(), this.#relist()]);
@@ -56,7 +55,7 @@ export class Changes {
     const { connection, clock, log, node } = this.#options;
     const { signal } = this.#stop;
     while (!signal.aborted) {
-      // A runtime without events says so at once.
+      // A runtime without events rejects at once.
       const cancel = clock.after(retryInterval, () => {
         this.#events = true;
       });

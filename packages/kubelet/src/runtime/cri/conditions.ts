@@ -1,4 +1,4 @@
-/** What a runtime says of itself (the conditions of CRI's `Status`). */
+/** A condition of CRI's `Status`. */
 export interface RuntimeCondition {
   readonly type: string;
   readonly status: boolean;
@@ -7,10 +7,10 @@ export interface RuntimeCondition {
 }
 
 /**
- * What keeps a runtime from running pods, in the words of the kubelet. A condition that it does not report counts as
- * not met.
+ * Returns what keeps a runtime from running pods, in upstream's words. A missing condition counts as not met.
  *
- * Upstream: pkg/kubelet/kubelet.go, updateRuntimeUp; pkg/kubelet/container/runtime.go, RuntimeCondition.String.
+ * Upstream: pkg/kubelet/kubelet.go, updateRuntimeUp; pkg/kubelet/container/runtime.go,
+ * RuntimeCondition.String.
  */
 export function runtimeProblems(conditions: readonly RuntimeCondition[]): readonly string[] {
   const problem = (type: string, text: string): readonly string[] => {

@@ -1,24 +1,24 @@
 import { lstat } from "node:fs/promises";
 import { type Caller, type Channel, RpcError, unixChannel } from "@dray/rpc";
 import { ImageServiceDefinition, RuntimeServiceDefinition } from "@dray/rpc/cri/v1";
-import { RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
 
-/** Maximum size of an answer, in bytes. Upstream: staging/src/k8s.io/cri-client/pkg/utils.go, maxMsgSize. */
+/** Maximum size of a response in bytes. Upstream: staging/src/k8s.io/cri-client/pkg/utils.go, maxMsgSize. */
 const maxMessageBytes = 16 << 20;
-/** How long ordinary calls may take, in milliseconds (the kubelet's `runtimeRequestTimeout`). */
+/** Timeout of ordinary calls in milliseconds (`runtimeRequestTimeout`). */
 export const requestTimeout = 120_000;
 
-/** A connection to a runtime that speaks CRI v1. It is made again when the runtime comes back. */
+/** A connection to a runtime that speaks CRI v1. It reconnects after a restart of the runtime. */
 export interface CriConnection {
   readonly runtime: Caller<typeof RuntimeServiceDefinition>;
   readonly images: Caller<typeof ImageServiceDefinition>;
-  /** As the runtime names itself: `containerd`, `cri-o`. */
+  /** Name of the runtime: `containerd`, `cri-o`. */
   readonly name: string;
   readonly version: string;
   close(): void;
 }
 
-/** The path of a runtime's socket, given as `/run/containerd/containerd.sock` or with `unix://` before it. */
+/** Path of a runtime's socket, from `/run/containerd/containerd.sock` with or without `unix://`. */
 export function socketPath(endpoint: string): string {
   const path = endpoint.startsWith("unix://") ? endpoint.slice("unix://".length) : endpoint;
   if (path.startsWith("/")) return path;
@@ -29,8 +29,8 @@ export function socketPath(endpoint: string): string {
 }
 
 /**
- * Connects with the runtime, and asks who it is. Rejects with what is missing and what would help, within `connectTimeout`
- * milliseconds.
+ * Connects to the runtime, and gets its name. Rejects within `connectTimeout` milliseconds with what is
+ * missing and what would help.
  */
 export async function connectCri(endpoint: string, connectTimeout: number): Promise<CriConnection> {
   const path = socketPath(endpoint);

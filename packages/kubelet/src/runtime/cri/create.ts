@@ -1,10 +1,11 @@
 import type { RuntimeFactory } from "../factory.ts";
-import { CriRuntime, type CriRuntimeOptions } from "./runtime.ts";
+import type { CriRuntimeOptions } from "./options.ts";
+import { CriRuntime } from "./runtime.ts";
 
-/** What `criRuntime` cannot know by itself. */
+/** Settings of `criRuntime`. */
 export type CriRuntimeSettings = Pick<CriRuntimeOptions, "endpoint" | "cgroupRoot">;
 
-/** Containers of a runtime that speaks CRI v1 on a socket. The agent must see the machine's paths as that runtime does. */
+/** A runtime that speaks CRI v1 on a socket. The agent must see the machine's paths as that runtime does. */
 export function criRuntime(settings: CriRuntimeSettings): RuntimeFactory {
   return ({ nodeName, clock, log }) => {
     const service = new CriRuntime({ ...settings, node: nodeName, clock, log });

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
 import { RpcError } from "@dray/rpc";
 import { AuthConfig, type Image as CriImage, ImageSpec } from "@dray/rpc/cri/v1";
-import { type Image, type ImageCredentials, type ImageService, RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
+import type { Image, ImageCredentials, ImageService } from "../images.ts";
 import { type CriConnection, requestTimeout } from "./connection.ts";
 import { found, runtimeError } from "./errors.ts";
 
@@ -10,7 +11,7 @@ export class CriImages implements ImageService {
   readonly pulls = true;
   readonly #connection: () => CriConnection;
 
-  /** `connection` answers the connection, and throws while there is none. */
+  /** `connection` returns the connection, and throws without one. */
   constructor(connection: () => CriConnection) {
     this.#connection = connection;
   }
@@ -34,7 +35,7 @@ export class CriImages implements ImageService {
       try {
         return await this.#pull(image, each, signal);
       } catch (error) {
-        // No other credentials make a name valid, or a pull that was given up go on.
+        // Other credentials make neither a name valid nor an aborted pull continue.
         if ((error as RuntimeError).reason === "InvalidImageName" || signal?.aborted) throw error;
         errors.push(error as RuntimeError);
       }
@@ -50,7 +51,7 @@ export class CriImages implements ImageService {
     return this.#try("ErrImagePull", async ({ images }) => {
       const spec = ImageSpec.fromPartial({ image });
       const auth = credentials === undefined ? undefined : AuthConfig.fromPartial({ ...credentials });
-      // A pull takes as long as it takes: the runtime gives up one that makes no progress.
+      // Without a timeout: the runtime aborts a pull that makes no progress.
       await images.pullImage({ image: spec, auth }, signal === undefined ? {} : { signal });
       const pulled = await this.imageStatus(image);
       if (pulled === undefined)
@@ -66,14 +67,14 @@ export class CriImages implements ImageService {
     });
   }
 
-  /** Of all containers of the runtime, other agents' and those that are not Kubernetes' among them. */
+  /** Images of all containers of the runtime, including those of other agents and other programs. */
   async usedImages(): Promise<ReadonlySet<string>> {
     return this.#try("ImageInspectError", async ({ images, runtime }) => {
       const [{ containers }, all] = await Promise.all([
         runtime.listContainers({ filter: undefined }, { timeout: requestTimeout }),
         images.listImages({ filter: undefined }, { timeout: requestTimeout }),
       ]);
-      // A container may name its image by ID, digest or tag, as the runtime likes.
+      // A container names its image by ID, digest or tag, depending on the runtime.
       const named = new Set(
         containers.flatMap(({ image, imageRef, imageId }) => [image?.image ?? "", imageRef, imageId]),
       );
@@ -88,7 +89,7 @@ export class CriImages implements ImageService {
     return this.#try("ImageInspectError", async ({ images }) => {
       const { imageFilesystems } = await images.imageFsInfo({}, { timeout: requestTimeout });
       const path = imageFilesystems[0]?.fsId?.mountpoint;
-      // It may lie in a name space that is not the agent's.
+      // The path may lie in another mount name space.
       return path !== undefined && existsSync(path) ? path : undefined;
     });
   }
@@ -110,7 +111,7 @@ export class CriImages implements ImageService {
   }
 }
 
-/** Runtimes have no code of their own for it: containerd's reference parser says so in words. */
+/** Runtimes have no error code for it: containerd's reference parser says so in words. */
 function isInvalidName(error: unknown): boolean {
   return (
     RpcError.is(error, "InvalidArgument") ||
@@ -119,7 +120,10 @@ function isInvalidName(error: unknown): boolean {
   );
 }
 
-/** The first digest identifies an image in the statuses of containers; one without is known by its ID. */
+/**
+ * The first digest identifies an image in statuses of containers; an image without one is identified by its
+ * ID.
+ */
 function observed({ id, repoTags, repoDigests, size, uid, username, pinned }: CriImage): Image {
   const user = uid === undefined ? username : Number(uid.value);
   return {

@@ -1,8 +1,9 @@
 import { PodSandboxConfig } from "@dray/rpc/cri/v1";
-import type { ContainerConfig, ContainerIdentity, SandboxConfig, SandboxIdentity } from "../service.ts";
+import type { ContainerConfig, ContainerIdentity, SandboxConfig, SandboxIdentity } from "../config.ts";
 
 /**
- * What the runtime keeps for the agent, in labels and annotations: an agent that comes back knows everything from them.
+ * Labels and annotations in which the runtime keeps the agent's data, from which a restarted agent restores
+ * its state.
  *
  * Upstream: staging/src/k8s.io/kubelet/pkg/types/labels.go, pkg/kubelet/kuberuntime/labels.go.
  */
@@ -13,16 +14,16 @@ const containerName = "io.kubernetes.container.name";
 const containerHash = "io.kubernetes.container.hash";
 const containerRestartCount = "io.kubernetes.container.restartCount";
 
-/** Ours: the node that a sandbox or container belongs to. Several agents may share one runtime. */
+/** Ours: the node of a sandbox or container. Several agents may share one runtime. */
 const nodeLabel = "dray.dev/node";
-/** Ours: the sandbox's whole configuration, as protobuf in base64; CreateContainer wants it again. */
+/** Ours: the configuration of a sandbox, as protobuf in base64, which CreateContainer needs again. */
 const sandboxAnnotation = "dray.dev/sandbox";
-/** Ours: what the agent knows of a container and CRI does not tell, as JSON. */
+/** Ours: data of a container that CRI does not return, as JSON. */
 const containerAnnotation = "dray.dev/container";
 
 type Texts = Readonly<Record<string, string>>;
 
-/** What `ContainerStatus` does not say about a container. */
+/** Data of a container that is not in `ContainerStatus`. */
 export interface ContainerExtra {
   readonly logPath: string;
   readonly terminationLog: string;
@@ -31,7 +32,7 @@ export interface ContainerExtra {
   readonly tty: boolean;
 }
 
-/** The selector of everything of one node, or of one of its pods. */
+/** Selects all objects of a node, or of one of its pods. */
 export function selectorOf(node: string, uid: string | undefined): Record<string, string> {
   return uid === undefined ? { [nodeLabel]: node } : { [nodeLabel]: node, [podUid]: uid };
 }
@@ -40,7 +41,7 @@ function podLabels(node: string, { name, namespace, uid }: SandboxIdentity): Rec
   return { [podName]: name, [podNamespace]: namespace, [podUid]: uid, [nodeLabel]: node };
 }
 
-/** Labels of a sandbox: the pod's own, and who it is for. */
+/** Labels of a sandbox: those of the pod, and its identity. */
 export function sandboxLabels(node: string, config: SandboxConfig): Record<string, string> {
   return { ...config.labels, ...podLabels(node, config) };
 }
@@ -54,7 +55,7 @@ export function containerLabels(
   return { ...podLabels(node, sandbox), [containerName]: name };
 }
 
-/** Annotations of a container: those of device plugins and runtimes, and what identifies it. */
+/** Annotations of a container: those of device plugins and runtimes, and its identity. */
 export function containerAnnotations(config: ContainerConfig): Record<string, string> {
   const { logPath, terminationLog, stdin, stdinOnce, tty } = config;
   const extra: ContainerExtra = { logPath, terminationLog, stdin, stdinOnce, tty };
@@ -66,30 +67,30 @@ export function containerAnnotations(config: ContainerConfig): Record<string, st
   };
 }
 
-/** True if the sandbox or container with these labels is the node's. */
+/** Returns true if the sandbox or container with these labels belongs to the node. */
 export function isOfNode(labels: Texts, node: string): boolean {
   return labels[nodeLabel] === node;
 }
 
-/** The UID of the pod that something with these labels belongs to. */
+/** UID of the pod of an object with these labels. */
 export function podUidOf(labels: Texts): string {
   return labels[podUid] ?? "";
 }
 
-/** Who a sandbox is for. */
+/** Restores the identity of a sandbox. */
 export function sandboxIdentity(labels: Texts, attempt: number): SandboxIdentity {
   const [namespace, name, uid] = [podNamespace, podName, podUid].map((key) => labels[key] ?? "");
   return { namespace: namespace!, name: name!, uid: uid!, attempt };
 }
 
-/** What the agent wrote about a container when it was created. */
+/** Restores the data that the agent wrote when it created a container. */
 export function containerExtra(annotations: Texts): ContainerExtra {
   const text = annotations[containerAnnotation];
   const empty = { logPath: "", terminationLog: "", stdin: false, stdinOnce: false, tty: false };
   return text === undefined ? empty : { ...empty, ...(JSON.parse(text) as Partial<ContainerExtra>) };
 }
 
-/** Which container it is. */
+/** Restores the identity of a container. */
 export function containerIdentity(labels: Texts, annotations: Texts): ContainerIdentity {
   const { logPath, terminationLog } = containerExtra(annotations);
   return {
@@ -101,13 +102,15 @@ export function containerIdentity(labels: Texts, annotations: Texts): ContainerI
   };
 }
 
-/** Writes the configuration of a sandbox into its annotations. */
+/** Adds the configuration of a sandbox to its annotations. */
 export function keepSandboxConfig(config: PodSandboxConfig): PodSandboxConfig {
   const text = Buffer.from(PodSandboxConfig.encode(config).finish()).toString("base64");
   return { ...config, annotations: { ...config.annotations, [sandboxAnnotation]: text } };
 }
 
-/** The configuration as `keepSandboxConfig` returned it; undefined for annotations of other sandboxes. */
+/**
+ * Restores the configuration that `keepSandboxConfig` wrote; undefined for annotations of other sandboxes.
+ */
 export function keptSandboxConfig(annotations: Texts): PodSandboxConfig | undefined {
   const text = annotations[sandboxAnnotation];
   if (text === undefined) return undefined;

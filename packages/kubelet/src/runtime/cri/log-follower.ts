@@ -1,10 +1,10 @@
 import { closeSync, fstatSync, lstatSync, readSync } from "node:fs";
 import { type Clock, sleep } from "@dray/client";
-import { openFile } from "../../open-file.ts";
+import { openFile } from "../../base/open-file.ts";
 import type { LogLine } from "../service.ts";
 import { LogFormat } from "./log-format.ts";
 
-/** How long a reader that follows waits before it looks again, in milliseconds. */
+/** Interval in milliseconds at which a reader that follows looks for more. */
 const pollInterval = 200;
 /** Maximum length of a line of the file, in bytes: runtimes cut lines at 16 KiB. */
 const maxLineBytes = 1 << 20;
@@ -12,30 +12,30 @@ const maxLineBytes = 1 << 20;
 export interface FollowOptions {
   readonly path: string;
   readonly clock: Clock;
-  /** Aborts the waiting; undefined: nothing is waited for. */
+  /** Aborts the waiting; undefined for a reader that does not wait. */
   readonly follow: AbortSignal | undefined;
-  /** True when nothing more will be written. */
+  /** Returns true when nothing more will be written. */
   ended(): Promise<boolean>;
 }
 
 /**
- * The lines of a container's log from the beginning of the file. With `follow` it waits for more until the container
- * has ended; when the log is rotated, the rest of the old file comes first, then the new one from its beginning.
- * Rejects if the path is there but not a regular file. A log that does not exist yet is empty.
+ * Reads the lines of a container's log from the beginning of the file. With `follow` it waits for more until
+ * the container has ended; after a rotation, the rest of the old file comes first, then the new one from its
+ * beginning. Rejects if the path is not a regular file. A missing log is empty.
  */
 export async function* followLog({ path, clock, follow, ended }: FollowOptions): AsyncGenerator<LogLine> {
   const format = new LogFormat();
   let file: LogFile | undefined;
   try {
     for (;;) {
-      // Before the rest is read: what is written until the container ends must be seen.
+      // Checked before the rest is read, so that everything that was written before the end is read.
       const last = follow === undefined || (await ended());
       file ??= LogFile.open(path);
       if (file !== undefined) {
         for (const line of file.lines()) yield* format.read(line);
         const next = file.isCurrent(path) ? undefined : LogFile.open(path);
         if (next !== undefined) {
-          // What was written between the last look and the rotation.
+          // Written between the last read and the rotation.
           for (const line of file.lines()) yield* format.read(line);
           file.close();
           file = next;
@@ -64,7 +64,10 @@ class LogFile {
     this.#inode = fstatSync(file, { bigint: true }).ino;
   }
 
-  /** Undefined where nothing is. A pod can put links and pipes there: neither is followed or waited for. */
+  /**
+   * Returns undefined if the file is missing. A pod may have put a link or a pipe there, which is neither
+   * followed nor waited for.
+   */
   static open(path: string): LogFile | undefined {
     try {
       return new LogFile(openFile(path));
@@ -74,13 +77,13 @@ class LogFile {
     }
   }
 
-  /** False once another file has taken the path; true while nothing is there. */
+  /** False once another file has taken the path; true while there is none. */
   isCurrent(path: string): boolean {
     const now = lstatSync(path, { bigint: true, throwIfNoEntry: false });
     return now === undefined || now.ino === this.#inode;
   }
 
-  /** The whole lines that have come since the last call. */
+  /** Complete lines since the last call. */
   *lines(): Generator<Buffer> {
     const chunk = Buffer.alloc(64 << 10);
     for (;;) {

@@ -1,6 +1,6 @@
 import type { LogLine } from "../service.ts";
 
-/** Maximum length of a line that is put together from its parts, in bytes; a longer one comes in pieces. */
+/** Maximum length of a line that is joined from its parts, in bytes; a longer one is split. */
 const maxLineBytes = 1 << 20;
 const newline = Buffer.from("\n");
 
@@ -11,15 +11,15 @@ interface Partial {
 }
 
 /**
- * Reads the lines of a CRI log: `2016-10-06T00:17:09.669794202Z stdout F text`, where `P` instead of `F` marks a part
- * of a line that goes on. Tags are divided by `:`; only the first counts.
+ * Parses the lines of a CRI log: `2016-10-06T00:17:09.669794202Z stdout F text`, where `P` instead of `F`
+ * marks a partial line. Tags are divided by `:`; only the first counts.
  *
  * Upstream: pkg/kubelet/kuberuntime/logs/logs.go, parseCRILog (staging/src/k8s.io/cri-client/pkg/logs).
  */
 export class LogFormat {
   readonly #partial = new Map<string, Partial>();
 
-  /** The lines that end with this one, which has its own end. What is not in the format is passed over. */
+  /** Lines that are completed by this one. Malformed ones are skipped. */
   *read(line: Buffer): Generator<LogLine> {
     const [timeEnd, streamEnd, tagEnd] = spaces(line);
     if (timeEnd === undefined || streamEnd === undefined || tagEnd === undefined) return;
@@ -41,14 +41,14 @@ export class LogFormat {
     yield { at: before.at, text: Buffer.concat(before.parts) };
   }
 
-  /** The beginnings of lines whose ends have not come. */
+  /** Partial lines without an end. */
   *rest(): Generator<LogLine> {
     for (const { at, parts } of this.#partial.values()) yield { at, text: Buffer.concat(parts) };
     this.#partial.clear();
   }
 }
 
-/** Where the first three spaces are; the third may be missing behind an empty text. */
+/** Positions of the first three spaces; the third may be missing after an empty text. */
 function spaces(line: Buffer): (number | undefined)[] {
   const first = line.indexOf(32);
   const second = first < 0 ? -1 : line.indexOf(32, first + 1);

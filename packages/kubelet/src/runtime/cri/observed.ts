@@ -10,16 +10,16 @@ import {
 import type { Container, ContainerState, ContainerStats, Sandbox } from "../service.ts";
 import { containerIdentity, sandboxIdentity } from "./labels.ts";
 
-/** Milliseconds of nanoseconds since the epoch. */
+/** Converts nanoseconds to milliseconds since the epoch. */
 const milliseconds = (nanoseconds: bigint): number => Number(nanoseconds / 1000n) / 1000;
 
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
-/** As `milliseconds`; undefined for 0, which stands for "not yet". */
+/** As `milliseconds`; undefined for 0, which means "not yet". */
 const time = (nanoseconds: bigint): number | undefined =>
   nanoseconds === 0n ? undefined : milliseconds(nanoseconds);
 
-/** A sandbox as the agent sees it. Its addresses are in its status, which is asked for while it is ready. */
+/** Converts a sandbox. Its addresses come from its status, which is requested while it is ready. */
 export function observedSandbox(
   { id, metadata, state, createdAt, labels }: PodSandbox,
   status: PodSandboxStatus | undefined,
@@ -39,11 +39,11 @@ const states = new Map<CriContainerState, ContainerState>([
   [CriContainerState.CONTAINER_RUNNING, "running"],
 ]);
 
-/** Exit code of a container whose own is not known: as if it had been killed. */
+/** Exit code of a container whose own is unknown, as after a SIGKILL. */
 const unknownExitCode = 137;
 
 /**
- * A container as the agent sees it. One whose state the runtime does not know counts as ended.
+ * Converts a container. One in an unknown state counts as exited.
  *
  * Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, toKubeContainerStatus.
  */
@@ -61,7 +61,7 @@ export function observedContainer({ podSandboxId }: CriContainer, status: Contai
     imageRef: status.imageRef,
     createdAt: milliseconds(status.createdAt),
     startedAt: time(status.startedAt),
-    // containerd notes the start after the fact: a short program may have ended before.
+    // containerd records the start late: a short program may have ended before.
     finishedAt: exited ? time(max(status.startedAt, status.finishedAt)) : undefined,
     exitCode: exited ? (known ? status.exitCode : unknownExitCode) : undefined,
     reason: exited && reason !== "" ? reason : undefined,
@@ -69,7 +69,7 @@ export function observedContainer({ podSandboxId }: CriContainer, status: Contai
   };
 }
 
-/** What a container uses; undefined where the runtime has not measured it yet. */
+/** Usage of a container; undefined before the runtime has measured it. */
 export function observedStats({ attributes, cpu, memory }: CriContainerStats): ContainerStats | undefined {
   const used = cpu?.usageCoreNanoSeconds?.value;
   if (attributes === undefined || cpu === undefined || used === undefined) return undefined;

@@ -5,30 +5,31 @@ import {
   MountPropagation,
   Protocol,
 } from "@dray/rpc/cri/v1";
-import { type ContainerConfig, RuntimeError, type SandboxConfig } from "../service.ts";
+import type { ContainerConfig, SandboxConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
 import { containerAnnotations, containerLabels, keepSandboxConfig, sandboxLabels } from "./labels.ts";
 import { criResources, unsupportedResources } from "./resources.ts";
 import { containerSecurity, sandboxSecurity } from "./security.ts";
 
-/** What of the machine and the agent goes into every request. */
+/** Facts of the machine and the agent for all requests. */
 export interface RequestContext {
-  /** The node's name: its sandboxes and containers carry it. */
+  /** Name of the node, which labels its sandboxes and containers. */
   readonly node: string;
   /** The machine has the unified hierarchy of cgroups. */
   readonly cgroup2: boolean;
-  /** Where seccomp profiles with a relative path lie. */
+  /** Folder of seccomp profiles with a relative path. */
   readonly seccompRoot: string;
-  /** The cgroup of a pod as the runtime wants it; "" for the runtime's own choice. */
+  /** Cgroup of a pod in the form of the runtime's driver; "" for the runtime's default. */
   cgroupParent(uid: string): string;
 }
 
-/** A request, and what of its source it does not say. */
+/** A request, and what of its source CRI cannot express. */
 export interface Translated<T> {
   readonly config: T;
   readonly unsupported: readonly string[];
 }
 
-/** The configuration of a sandbox in CRI's terms. Its annotations hold all of it. */
+/** Converts the configuration of a sandbox. Its annotations hold all of it. */
 export function sandboxRequest(
   config: SandboxConfig,
   { node, cgroup2, seccompRoot, cgroupParent }: RequestContext,
@@ -36,7 +37,7 @@ export function sandboxRequest(
   const { namespace, name, uid, attempt, dns, resources } = config;
   const request = CriSandboxConfig.fromPartial({
     metadata: { name, namespace, uid, attempt },
-    // With the network of the node comes its name.
+    // A pod in the node's network has the node's host name.
     hostname: config.hostNetwork ? "" : config.hostname,
     logDirectory: config.logDirectory,
     ...(dns !== undefined && {
@@ -72,7 +73,7 @@ const propagations = {
   bidirectional: MountPropagation.PROPAGATION_BIDIRECTIONAL,
 } as const;
 
-/** The configuration of a container in CRI's terms. Throws if its log would not lie below the sandbox's. */
+/** Converts the configuration of a container. Throws if its log is not below the sandbox's. */
 export function containerRequest(
   config: ContainerConfig,
   sandbox: CriSandboxConfig,

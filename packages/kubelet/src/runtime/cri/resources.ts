@@ -1,7 +1,7 @@
 import { LinuxContainerResources } from "@dray/rpc/cri/v1";
-import type { ResourceConfig } from "../service.ts";
+import type { ResourceConfig } from "../config.ts";
 
-/** What of the bounds CRI has a field for; 0 and "" stand for "as it is" there. */
+/** Converts bounds; in CRI, 0 and "" leave a bound unchanged. */
 export function criResources(resources: ResourceConfig, cgroup2: boolean): LinuxContainerResources {
   const int64 = (value: number | undefined): bigint => BigInt(Math.trunc(value ?? 0));
   const { pidsLimit } = resources;
@@ -17,7 +17,7 @@ export function criResources(resources: ResourceConfig, cgroup2: boolean): Linux
   });
 }
 
-/** What of the bounds of a container the runtime is not told: CRI has no field for it. */
+/** Lists bounds for which CRI has no field. */
 export function unsupportedResources({ pidsLimit }: ResourceConfig, cgroup2: boolean): string[] {
   return pidsLimit === undefined || cgroup2 ? [] : ["limit of processes of a container with cgroup v1"];
 }

@@ -2,33 +2,32 @@
 import { rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Duplex } from "node:stream";
-import { type Clock, type Log, systemClock } from "@dray/client";
+import { type Clock, systemClock } from "@dray/client";
 import { makeFolder } from "@dray/files";
-import { RpcError } from "@dray/rpc";
+
 import {
   type ContainerStatus,
-  CgroupDriver as CriCgroupDriver,
   type Container as CriContainer,
   ContainerState as CriContainerState,
   type PodSandboxConfig,
 } from "@dray/rpc/cri/v1";
-import {
-  type ClientStreams,
-  type Container,
-  type ContainerConfig,
-  type ContainerStats,
-  type ExecResult,
-  type ImageService,
-  type LogLine,
-  type Made,
-  type ResourceConfig,
-  RuntimeError,
-  type RuntimeService,
-  type Sandbox,
-  type SandboxConfig,
+import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
+import type { ImageService } from "../images.ts";
+import type {
+  ClientStreams,
+  Container,
+  ContainerStats,
+  ExecResult,
+  LogLine,
+  Made,
+  RuntimeService,
+  Sandbox,
 } from "../service.ts";
-import { type CgroupDriver, hasCgroup2, podCgroup } from "./cgroups.ts";
+import { cgroupDriver } from "./cgroup-driver.ts";
+import { hasCgroup2, podCgroup } from "./cgroups.ts";
 import { Changes } from "./changes.ts";
+import { attach, exec, execSync } from "./commands.ts";
 import { type RuntimeCondition, runtimeProblems } from "./conditions.ts";
 import { type CriConnection, connectCri, requestTimeout } from "./connection.ts";
 import { found, runtimeError } from "./errors.ts";
@@ -36,45 +35,29 @@ import { CriImages } from "./images.ts";
 import { containerExtra, containerIdentity, keptSandboxConfig, podUidOf, selectorOf } from "./labels.ts";
 import { followLog } from "./log-follower.ts";
 import { observedContainer, observedSandbox, observedStats } from "./observed.ts";
+import type { CriRuntimeOptions } from "./options.ts";
 import { containerRequest, type RequestContext, sandboxRequest } from "./requests.ts";
 import { criResources } from "./resources.ts";
-import { discard, forwardPort, remoteCommand } from "./streaming.ts";
+import { forwardPort } from "./streaming.ts";
 
-/** How long a sandbox may take to be made or stopped, its network with it, in milliseconds. */
+/** Timeout of making or stopping a sandbox with its network, in milliseconds. */
 const sandboxTimeout = 2 * requestTimeout;
-/** Maximum length of what a command of `execSync` has printed, in bytes. */
-const maxOutputBytes = 10 << 10;
-
-export interface CriRuntimeOptions {
-  /** The runtime's socket: `/run/containerd/containerd.sock`, with or without `unix://`. */
-  readonly endpoint: string;
-  /** The node's name: several agents may share one runtime, each sees its own sandboxes only. */
-  readonly node: string;
-  readonly log: Log;
-  readonly clock?: Clock;
-  /** The cgroup that those of pods lie below, as `/kubepods`; "" for the runtime's own choice. */
-  readonly cgroupRoot?: string;
-  /** Where seccomp profiles with a relative path lie; the kubelet's own folder if it is not given. */
-  readonly seccompRoot?: string;
-  /** How long the runtime may take to accept a connection, in milliseconds: 10 s if it is not given. */
-  readonly connectTimeout?: number;
-}
 
 /**
- * Containers of a runtime that speaks CRI v1: containerd, CRI-O. Everything is in the runtime; what CRI has no field for
- * is in labels and annotations.
+ * Runs containers in a runtime that speaks CRI v1: containerd, CRI-O. All state is in the runtime; what has
+ * no field in CRI is in labels and annotations.
  */
 export class CriRuntime implements RuntimeService {
   readonly images: ImageService;
-  /** Keeping containers apart is the runtime's own business: what it cannot do it refuses. */
+  /** The runtime isolates containers, and refuses what it does not support. */
   readonly limits: readonly string[] = [];
   readonly isolatesNetwork = true;
   readonly #options: CriRuntimeOptions;
   readonly #clock: Clock;
   readonly #handlers = new Set<(podUid: string) => void>();
-  /** Statuses of containers that have ended: they never change. By ID. */
+  /** Statuses of exited containers by ID, which never change. */
   readonly #ended = new Map<string, ContainerStatus>();
-  /** By ID of a sandbox; also in its annotations. */
+  /** By ID of the sandbox; also in its annotations. */
   readonly #sandboxConfigs = new Map<string, PodSandboxConfig>();
   #connection: CriConnection | undefined;
   #changes: Changes | undefined;
@@ -94,7 +77,7 @@ export class CriRuntime implements RuntimeService {
     return this.#connected.version;
   }
 
-  /** Rejects with what is missing: the socket, an answer, CRI v1, or what the runtime says it lacks itself. */
+  /** Rejects with what is missing: the socket, a response, CRI v1, or what the runtime itself lacks. */
   async start(): Promise<void> {
     const { endpoint, node, log, cgroupRoot = "", connectTimeout = 10_000 } = this.#options;
     const { seccompRoot = "/var/lib/kubelet/seccomp" } = this.#options;
@@ -142,7 +125,7 @@ export class CriRuntime implements RuntimeService {
     this.#connection = undefined;
   }
 
-  /** What the runtime says of itself: RuntimeReady, NetworkReady, and others of its own. */
+  /** Conditions of the runtime: RuntimeReady, NetworkReady, and others of its own. */
   async conditions(): Promise<readonly RuntimeCondition[]> {
     return this.#try("RuntimeUnavailable", async ({ runtime }) => {
       const { status } = await runtime.status({}, { timeout: requestTimeout });
@@ -191,7 +174,7 @@ export class CriRuntime implements RuntimeService {
       const { items } = await runtime.listPodSandbox({ filter }, options);
       const statuses = items.map(({ id }) => found(runtime.podSandboxStatus({ podSandboxId: id }, options)));
       const answers = await Promise.all(statuses);
-      // One that is gone between the list and its status is not there.
+      // A sandbox may be removed between the list and its status.
       return items.flatMap((item, index) => {
         const status = answers[index]?.status;
         return status === undefined ? [] : [observedSandbox(item, status)];
@@ -281,24 +264,7 @@ export class CriRuntime implements RuntimeService {
   }
 
   async execSync(id: string, command: readonly string[], timeoutMilliseconds: number): Promise<ExecResult> {
-    return this.#try("ExecError", async ({ runtime }) => {
-      try {
-        const { stdout, stderr, exitCode } = await runtime.execSync(
-          {
-            containerId: id,
-            cmd: [...command],
-            timeout: BigInt(Math.max(1, Math.ceil(timeoutMilliseconds / 1000))),
-          },
-          { timeout: timeoutMilliseconds + requestTimeout },
-        );
-        const output = Buffer.concat([stdout, stderr]).subarray(0, maxOutputBytes).toString("utf8");
-        return { exitCode, output };
-      } catch (error) {
-        if (!RpcError.is(error, "DeadlineExceeded")) throw error;
-        const seconds = timeoutMilliseconds / 1000;
-        throw new RuntimeError("ExecTimeout", `command timed out after ${seconds} seconds`, { cause: error });
-      }
-    });
+    return this.#try("ExecError", (connection) => execSync(connection, id, command, timeoutMilliseconds));
   }
 
   async exec(
@@ -308,45 +274,11 @@ export class CriRuntime implements RuntimeService {
     streams: ClientStreams,
     signal: AbortSignal,
   ): Promise<number> {
-    return this.#try("ExecError", async ({ runtime }) => {
-      const wanted = atLeastOne(tty ? { ...streams, stderr: undefined } : streams);
-      const { url } = await runtime.exec(
-        {
-          containerId: id,
-          cmd: [...command],
-          tty,
-          stdin: wanted.stdin !== undefined,
-          stdout: wanted.stdout !== undefined,
-          stderr: wanted.stderr !== undefined,
-        },
-        { timeout: requestTimeout, signal },
-      );
-      return remoteCommand(url, tty, wanted, signal);
-    });
+    return this.#try("ExecError", (connection) => exec(connection, { id, command, tty }, streams, signal));
   }
 
   async attach(id: string, streams: ClientStreams, signal: AbortSignal): Promise<void> {
-    await this.#try("AttachError", async ({ runtime }) => {
-      const { status } = await runtime.containerStatus({ containerId: id }, { timeout: requestTimeout });
-      const { tty, stdin } = containerExtra(status?.annotations ?? {});
-      const wanted = atLeastOne({
-        ...streams,
-        // A container without a standard input takes none.
-        stdin: stdin ? streams.stdin : undefined,
-        stderr: tty ? undefined : streams.stderr,
-      });
-      const { url } = await runtime.attach(
-        {
-          containerId: id,
-          tty,
-          stdin: wanted.stdin !== undefined,
-          stdout: wanted.stdout !== undefined,
-          stderr: wanted.stderr !== undefined,
-        },
-        { timeout: requestTimeout, signal },
-      );
-      await remoteCommand(url, tty, wanted, signal);
-    });
+    await this.#try("AttachError", (connection) => attach(connection, id, streams, signal));
   }
 
   async portForward(sandboxId: string, port: number, stream: Duplex): Promise<void> {
@@ -376,10 +308,10 @@ export class CriRuntime implements RuntimeService {
       const { logPath } = containerExtra(status?.annotations ?? {});
       await rename(logPath, to);
       try {
-        // Until then the runtime goes on writing to the file that was moved.
+        // The runtime writes to the moved file until then.
         await runtime.reopenContainerLog({ containerId: id }, { timeout: requestTimeout });
       } catch (error) {
-        // Nothing else has its path, so that the runtime and those who read find it there again.
+        // Restores the file for the runtime and for readers; its path is unused.
         await rename(to, logPath);
         throw error;
       }
@@ -421,7 +353,7 @@ export class CriRuntime implements RuntimeService {
     return containers;
   }
 
-  /** Undefined if it is gone. */
+  /** Undefined if the container is gone. */
   async #status({ id }: CriContainer): Promise<ContainerStatus | undefined> {
     const known = this.#ended.get(id);
     if (known !== undefined) return known;
@@ -431,7 +363,7 @@ export class CriRuntime implements RuntimeService {
     return status;
   }
 
-  /** What the sandbox was made with. */
+  /** Configuration with which the sandbox was made. */
   async #sandboxConfig(id: string): Promise<PodSandboxConfig> {
     const known = this.#sandboxConfigs.get(id);
     if (known !== undefined) return known;
@@ -453,21 +385,4 @@ export class CriRuntime implements RuntimeService {
 
 function hasEnded({ state }: ContainerStatus): boolean {
   return state === CriContainerState.CONTAINER_EXITED || state === CriContainerState.CONTAINER_UNKNOWN;
-}
-
-/** The runtime refuses a command with none of its streams. */
-function atLeastOne(streams: ClientStreams): ClientStreams {
-  const { stdin, stdout, stderr } = streams;
-  return (stdin ?? stdout ?? stderr) ? streams : { ...streams, stdout: discard() };
-}
-
-/** Runtimes that cannot say have the kubelet's default. */
-async function cgroupDriver({ runtime }: CriConnection): Promise<CgroupDriver> {
-  try {
-    const { linux } = await runtime.runtimeConfig({}, { timeout: requestTimeout });
-    return linux?.cgroupDriver === CriCgroupDriver.SYSTEMD ? "systemd" : "cgroupfs";
-  } catch (error) {
-    if (RpcError.is(error, "Unimplemented")) return "cgroupfs";
-    throw error;
-  }
 }

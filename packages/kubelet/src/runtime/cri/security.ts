@@ -7,10 +7,10 @@ import {
   NamespaceOption,
   SecurityProfile,
 } from "@dray/rpc/cri/v1";
-import type { SandboxConfig, SecurityConfig } from "../service.ts";
+import type { SandboxConfig, SecurityConfig } from "../config.ts";
 
 /**
- * Paths that no container sees and that none may write to. Without them in the request the runtime hides nothing.
+ * Masked and read-only paths of containers. Without them in the request the runtime hides nothing.
  *
  * Upstream: pkg/securitycontext/util.go, defaultMaskedPaths and defaultReadonlyPaths.
  */
@@ -40,7 +40,7 @@ export function namespaceOptions(config: SandboxConfig): NamespaceOption {
   });
 }
 
-/** `seccompRoot`: the folder that profiles of the machine with a relative path lie below. */
+/** `seccompRoot`: folder of profiles with a relative path. */
 function seccompProfile(seccomp: SecurityConfig["seccomp"], seccompRoot: string): SecurityProfile {
   const { RuntimeDefault, Unconfined, Localhost } = {
     RuntimeDefault: 0,

@@ -14,9 +14,10 @@ import {
   spdySession,
   streamTypeHeader,
 } from "@dray/streams";
-import { type ClientStreams, RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
+import type { ClientStreams } from "../service.ts";
 
-/** Maximum length of what a streaming server says about a refusal or a failure, in bytes. */
+/** Maximum length of an error message of a streaming server, in bytes. */
 const maxReasonBytes = 4096;
 
 interface Dialled {
@@ -25,8 +26,8 @@ interface Dialled {
 }
 
 /**
- * Opens a URL of the runtime's streaming server with SPDY/3.1, which every CRI runtime serves. The URL came over the
- * runtime's own socket and holds a token for one use, so that a certificate proves nothing more.
+ * Opens a URL of the runtime's streaming server with SPDY/3.1, which every CRI runtime serves. The URL came
+ * over the runtime's own socket and holds a token for one use, so a certificate would prove nothing more.
  */
 function dial(url: string, protocols: readonly string[], signal: AbortSignal | undefined): Promise<Dialled> {
   return new Promise((resolve, reject) => {
@@ -56,14 +57,17 @@ function dial(url: string, protocols: readonly string[], signal: AbortSignal | u
     request.on("upgrade", (response: IncomingMessage, socket: Socket, head: Buffer) => {
       const protocol = response.headers[protocolHeader];
       const session = spdySession(socket, "client", { head });
-      // A server that names none takes the oldest.
+      // A server that names no protocol uses the oldest one.
       resolve({ session, protocol: typeof protocol === "string" ? protocol : protocols.at(-1)! });
     });
     request.end();
   });
 }
 
-/** Closes the session when the signal aborts; answers a promise that rejects then, and what ends the watch. */
+/**
+ * Closes the session when the signal aborts. Returns a promise that rejects then, and a function that ends
+ * the watch.
+ */
 function abortedBy(signal: AbortSignal, session: SpdySession): { aborted: Promise<never>; stop(): void } {
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => {});
@@ -77,8 +81,8 @@ function abortedBy(signal: AbortSignal, session: SpdySession): { aborted: Promis
 }
 
 /**
- * Runs what a URL of Exec or Attach stands for with the client's streams, whose outputs end with it. Resolves with the
- * exit code; rejects with what the runtime says, or when the signal aborts.
+ * Runs the command of an Exec or Attach URL with the client's streams; the outputs end with it. Resolves with
+ * the exit code; rejects with the runtime's error, or when the signal aborts.
  */
 export async function remoteCommand(
   url: string,
@@ -111,14 +115,14 @@ export async function remoteCommand(
   }
 }
 
-/** An output that nobody reads: the runtime wants at least one of a command's streams. */
+/** A sink, since the runtime requires at least one stream. */
 export function discard(): Writable {
   return new Writable({ write: (_chunk, _encoding, done) => done() });
 }
 
 /**
- * Connects a stream with a port by a URL of PortForward, until both sides have ended. Rejects with what the runtime
- * says, for instance that nothing listens.
+ * Connects a stream with a port by a PortForward URL, until both sides have ended. Rejects with the runtime's
+ * error, for instance if nothing listens.
  */
 export async function forwardPort(url: string, port: number, stream: Duplex): Promise<void> {
   const { session } = await dial(url, [portForwardProtocol], undefined);
@@ -135,7 +139,7 @@ export async function forwardPort(url: string, port: number, stream: Duplex): Pr
     });
     stream.pipe(data);
     data.pipe(stream);
-    // What the client still says when the other side has gone is for nobody.
+    // Input after the other side has closed is discarded.
     data.once("close", () => stream.resume());
     stream.once("error", () => data.destroy());
     stream.once("close", () => data.destroy());

@@ -1,13 +1,13 @@
 import { statSync } from "node:fs";
 import type { ContainerEdits } from "@dray/cdi";
-import type { ContainerConfig } from "../service.ts";
+import type { ContainerConfig } from "../config.ts";
 
-/** A device node that a container gets, of a device plugin or of CDI. */
+/** A device node of a container, from a device plugin or CDI. */
 export interface ContainerDevice {
-  /** On the machine. */
+  /** Path on the machine. */
   readonly hostPath: string;
   readonly containerPath: string;
-  /** False where the machine lacks it. */
+  /** False if the machine lacks it. */
   readonly exists: boolean;
 }
 
@@ -24,17 +24,18 @@ export function containerDevices({ devices }: ContainerConfig, edits: ContainerE
   }));
 }
 
-/** What a container must be to use what it is given. */
+/** Access that a container needs to use its files and devices. */
 export interface Access {
-  /** Something of it is for root alone. */
+  /** Some of them are accessible to root only. */
   readonly needsRoot: boolean;
-  /** Groups that may use its devices. */
+  /** Groups with access to its devices. */
   readonly groups: readonly number[];
 }
 
 /**
- * Volumes outside of `podsDirectory` are files of the machine (hostPath, local volumes), which belong to root: a
- * container that mounts them runs as root unless it names a user. So does one with a device of root's own.
+ * Volumes outside of `podsDirectory` are files of the machine (hostPath, local volumes), which belong to
+ * root: a container that mounts them runs as root unless it names a user. So does one with a device that only
+ * root may use.
  */
 export function neededAccess(
   config: ContainerConfig,

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { createServer, type Server } from "node:net";
 
 /**
- * Gives out addresses of 127.0.0.0/8, which the loopback device answers without being set up. A node holds one
- * /24 of the machine, chosen by its root directory and claimed by an abstract socket, so that two clusters do not
- * meet.
+ * Allocates addresses of 127.0.0.0/8, which the loopback device has without configuration. A node holds one
+ * /24 of the machine, chosen by its root directory and claimed by an abstract socket, so that two clusters do
+ * not collide.
  */
 export class AddressPool {
   readonly #claim: Server | undefined;
@@ -17,16 +17,16 @@ export class AddressPool {
     this.#claim = claim;
   }
 
-  /** `preferred` is the prefix of the last time (`127.66.7`), which pods that still run go on using. */
+  /** `preferred` is the prefix of the last time (`127.66.7`), which running pods still use. */
   static async claim(rootDir: string, preferred: string | undefined): Promise<AddressPool> {
     if (preferred !== undefined) {
-      // Whoever has it now came while we were away; addresses in use stay ours all the same.
+      // Another node has claimed it meanwhile; addresses in use stay ours all the same.
       return new AddressPool(preferred, await listen(preferred));
     }
     const hash = createHash("sha256").update(rootDir).digest();
     for (let offset = 0; offset < 1000; offset++) {
       const number = (hash.readUInt16BE(0) + offset * 257) % (126 * 256);
-      // 127.0.0.0/16 and 127.1.0.0/16 are what systems use for themselves.
+      // Systems use 127.0.0.0/16 and 127.1.0.0/16 themselves.
       const prefix = `127.${128 + Math.floor(number / 256)}.${number % 256}`;
       const claim = await listen(prefix);
       if (claim !== undefined) return new AddressPool(prefix, claim);
@@ -38,12 +38,12 @@ export class AddressPool {
     return this.#prefix;
   }
 
-  /** Marks an address of a sandbox that is there already. */
+  /** Marks an address of an existing sandbox as used. */
   take(ip: string): void {
     this.#used.add(ip);
   }
 
-  /** An address that has been out of use for as long as possible. */
+  /** Returns the least recently used free address. */
   allocate(): string {
     for (let tries = 0; tries < 254; tries++) {
       this.#last = (this.#last % 254) + 1;

@@ -2,28 +2,35 @@ import { closeSync, fstatSync, openSync, read, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { promisify } from "node:util";
-import { type ClientStreams, type ContainerConfig, RuntimeError } from "../service.ts";
+import type { ContainerConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
+import type { ClientStreams } from "../service.ts";
 import { makePipes, openWriter } from "./pipes.ts";
 import type { User } from "./privileges.ts";
 import { type ProcessIdentity, processStat } from "./processes.ts";
 import { closeName, stdinName } from "./scripts.ts";
 import { followSizes } from "./terminal.ts";
 
-/** A container whose output goes to a file, and whose input is a pipe in its directory. */
+/** A container whose output is a file, and whose input is a pipe in its directory. */
 export interface LoggedContainer {
   readonly directory: string;
   readonly record: { readonly config: ContainerConfig };
   readonly launched: boolean;
   readonly exited: boolean;
-  /** The process in the container's terminal, while the container runs. */
+  /** Process in the container's terminal, while the container runs. */
   readonly process: ProcessIdentity | undefined;
-  /** Calls `listener` when more is in its log, and when it has ended. Answers a function that ends this. */
+  /**
+   * Calls `listener` when its log has grown, and when it has ended. Returns a function that removes the
+   * listener.
+   */
   onLog(listener: () => void): () => void;
-  /** Calls `listener` with the place to which its log was moved. Answers a function that ends this. */
+  /**
+   * Calls `listener` with the path to which its log was moved. Returns a function that removes the listener.
+   */
   onRotation(listener: (to: string) => void): () => void;
 }
 
-/** Makes the pipes of a container that has an input: the wrapper holds them open while no agent runs. */
+/** Makes the pipes of a container with an input; the wrapper holds them open while no agent runs. */
 export async function makeInput(directory: string, user: User | undefined): Promise<void> {
   await makePipes(
     [stdinName, closeName].map((name) => join(directory, name)),
@@ -32,8 +39,9 @@ export async function makeInput(directory: string, user: User | undefined): Prom
 }
 
 /**
- * Connects a client with a running container: sends what is added to its log, and writes to its input. Resolves when
- * the container has ended and all is sent, or the client's input has; rejects when `signal` aborts.
+ * Connects a client with a running container: sends what is appended to its log, and writes to its input.
+ * Resolves when the container has ended and all output is sent, or the client's input has ended; rejects when
+ * `signal` aborts.
  */
 export async function attachTo(
   container: LoggedContainer,
@@ -52,13 +60,13 @@ export async function attachTo(
   signal.addEventListener("abort", end, { once: true });
   if (stdin !== undefined && hasInput)
     void sendInput(container.directory, stdin).then(() => {
-      // What the client sent last is for a program that goes on; in other cases the client has done.
+      // With `stdinOnce` the container gets the end of the input and runs on; otherwise the client is done.
       if (stdinOnce && !tty) closeInput(container.directory);
       else over.abort();
     });
   else stdin?.resume();
   try {
-    // Both outputs are one file, in the order in which they were written.
+    // Both outputs are in one file, in the order of the writes.
     const output = streams.stdout ?? streams.stderr;
     if (signal.aborted) over.abort();
     await followOutput(container, output, over.signal);
@@ -70,7 +78,7 @@ export async function attachTo(
   }
 }
 
-/** Resolves when the client's input has ended, and the container has it, or when nobody reads it any more. */
+/** Resolves when the client's input has ended and was written, or has no reader any more. */
 function sendInput(directory: string, from: Readable): Promise<void> {
   const to = openWriter(join(directory, stdinName));
   return new Promise((resolve) => {
@@ -85,15 +93,15 @@ function sendInput(directory: string, from: Readable): Promise<void> {
       from.resume();
       resolve();
     });
-    // Ends without an `end` when the client is cut off.
+    // A client that is cut off sends no `end`.
     from.once("close", () => to.end());
     from.pipe(to);
   });
 }
 
-/** The container reads the end of its input; it has none from now on, for later agents too. */
+/** Closes the container's input, for later agents too. */
 function closeInput(directory: string): void {
-  // The wrapper may end at this moment: then nobody has to be told.
+  // The wrapper may have ended at this moment.
   openWriter(join(directory, closeName))
     ?.on("error", () => {})
     .end("\n");
@@ -105,7 +113,7 @@ function closeInput(directory: string): void {
     }
 }
 
-/** Sends what is added to the log until the container has ended, or `over` aborts. */
+/** Sends what is appended to the log until the container has ended, or `over` aborts. */
 async function followOutput(
   container: LoggedContainer,
   to: Writable | undefined,
@@ -116,7 +124,7 @@ async function followOutput(
   const chunk = Buffer.alloc(64 << 10);
   const readSome = promisify(read);
   const sendNew = async (): Promise<void> => {
-    // A program that opens /dev/stdout anew can cut the file off.
+    // A program that reopens /dev/stdout can truncate the file.
     position = Math.min(position, fstatSync(file).size);
     while (to !== undefined && !to.destroyed && !over.aborted) {
       const { bytesRead } = await readSome(file, chunk, 0, chunk.length, position);
@@ -127,7 +135,7 @@ async function followOutput(
   };
   try {
     while (!over.aborted && !container.exited) {
-      // First listen, then look: what comes in between is not missed.
+      // Listens before it reads, so that no change in between is missed.
       let wake = (): void => {};
       const more = new Promise<void>((resolve) => {
         wake = resolve;

@@ -2,27 +2,29 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeFolderSync } from "@dray/files";
-import { type ContainerStats, type ResourceConfig, RuntimeError } from "../service.ts";
+import type { ResourceConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
+import type { ContainerStats } from "../service.ts";
 import { cgroupMount, cgroupPrefix, ownCgroup, removeCgroup } from "./cgroups.ts";
 import type { ContainerRecord } from "./records.ts";
 
-/** Controllers that bind what a container may use. */
+/** Controllers that limit resources. */
 const controllers = ["cpu", "cpuacct", "memory", "pids", "cpuset"] as const;
 export type Controller = (typeof controllers)[number];
 
-/** Where the cgroups of containers are made that bound them; both versions may be there, as on hybrid machines. */
+/** Parents of the cgroups that limit containers; hybrid machines have both versions. */
 export interface Bounds {
   readonly version: 1 | 2;
-  /** The parent of the containers' cgroups, by controller; those that are missing cannot be made here. */
+  /** Parent of the containers' cgroups by controller; a missing controller cannot be used here. */
   readonly parents: ReadonlyMap<Controller, string>;
 }
 
 export const noBounds: Bounds = { version: 1, parents: new Map() };
 
-/** What a container may have of processes where nothing else is said: a fork bomb ends there. */
+/** Default limit of processes of a container, which stops a fork bomb. */
 const defaultPids = 4096;
 
-/** Finds the controllers that can be used, by trying. */
+/** Detects usable controllers by trying. */
 export function detectBounds(): Bounds {
   const unified = unifiedParents();
   if (unified.size > 0) return { version: 2, parents: unified };
@@ -35,8 +37,8 @@ export function detectBounds(): Bounds {
 }
 
 /**
- * In the unified hierarchy a cgroup with processes hands on no controllers, unless it is the root of all: below the
- * agent's own it works where somebody has delegated them, else the root may do.
+ * In the unified hierarchy a cgroup with processes delegates no controllers, unless it is the root: a child
+ * of the agent's own works if it was delegated, else one of the root may.
  */
 function unifiedParents(): Map<Controller, string> {
   const found = new Map<Controller, string>();
@@ -52,7 +54,7 @@ function unifiedParents(): Map<Controller, string> {
         if (canMake(base, (probe) => existsSync(join(probe, file)))) found.set(controller, base);
       }
     const cpu = found.get("cpu");
-    // It counts the time, too.
+    // It counts time too.
     if (cpu !== undefined) found.set("cpuacct", cpu);
   }
   return found;
@@ -78,37 +80,37 @@ function canMake(base: string, check: (probe: string) => boolean): boolean {
   }
 }
 
-/** The cgroup that bounds all containers of a pod together, below the parents. */
+/** Cgroup that limits all containers of a pod together, below the parents. */
 export const podCgroup = (sandboxId: string): string => `${cgroupPrefix}${sandboxId}`;
 
-/** The cgroup that bounds a container, below the parents. */
+/** Cgroup that limits a container, below the parents. */
 export const containerCgroup = (sandboxId: string, containerId: string): string =>
   join(podCgroup(sandboxId), `${cgroupPrefix}${containerId}`);
 
-/** The cgroup of a container that was started, below the parents: older agents made it beside its pod's. */
+/** Cgroup of a started container, below the parents: older agents made it beside its pod's. */
 export function cgroupOf({ id, sandboxId, bounds = [] }: ContainerRecord): string {
   const cgroup = containerCgroup(sandboxId, id);
   return bounds.some((folder) => folder.endsWith(`/${cgroup}`)) ? cgroup : `${cgroupPrefix}${id}`;
 }
 
-/** The folders of a cgroup, each once. */
+/** Folders of a cgroup, without duplicates. */
 export function boundsOf({ parents }: Bounds, cgroup: string): string[] {
   return [...new Set(parents.values())].map((parent) => join(parent, cgroup));
 }
 
 /**
- * Weights of a cgroup of which nothing is said. Containers never get less: those of the kubelet count among pods, below
- * a cgroup of all pods, but here containers compete with every process of the machine, and would starve (a pod without
- * requests has 2 shares).
+ * Default weight, which is the minimum too: containers of upstream's kubelet share a cgroup of all pods, but
+ * here they compete with every process of the machine, and a pod without requests, with 2 shares, would
+ * starve.
  */
 const defaultShares = 1024;
 const defaultWeight = 100;
 
-/** One file of a cgroup and what is written to it. */
+/** A file of a cgroup and its value. */
 export type Setting = readonly [controller: Controller, file: string, value: string];
 
 /**
- * What is written for a configuration; what is absent in it is not touched.
+ * Returns the settings of a configuration; absent fields are not changed.
  *
  * Upstream: runc's libcontainer/cgroups, fs and fs2; KEP-2254 for the weight of cpu in cgroup v2.
  */
@@ -135,7 +137,7 @@ export function settingsOf(resources: ResourceConfig, version: 1 | 2): Setting[]
     if (memoryLimitBytes !== undefined) {
       const limit = memoryLimitBytes > 0 ? `${memoryLimitBytes}` : "-1";
       settings.push(["memory", "memory.limit_in_bytes", limit]);
-      // No swap, as the kubelet's default.
+      // Without swap, as upstream's default.
       settings.push(["memory", "memory.memsw.limit_in_bytes", limit]);
     }
   }
@@ -147,7 +149,7 @@ export function settingsOf(resources: ResourceConfig, version: 1 | 2): Setting[]
   return settings;
 }
 
-/** Which bounds of a configuration nothing here can hold, in words. */
+/** Names the bounds of a configuration that no controller here supports. */
 export function unboundedOf({ parents }: Bounds, resources: ResourceConfig): string[] {
   const { cpuQuota = 0, memoryLimitBytes = 0, pidsLimit = 0, cpusetCpus = "" } = resources;
   return [
@@ -158,7 +160,7 @@ export function unboundedOf({ parents }: Bounds, resources: ResourceConfig): str
   ];
 }
 
-/** Makes the cgroups of a pod; those that are there are left as they are. */
+/** Makes the cgroups of a pod; existing ones stay unchanged. */
 export function makePodBounds(bounds: Bounds, sandboxId: string): void {
   const { version, parents } = bounds;
   makeFolders(bounds, podCgroup(sandboxId));
@@ -166,7 +168,7 @@ export function makePodBounds(bounds: Bounds, sandboxId: string): void {
     for (const [controller, parent] of parents) enable(join(parent, podCgroup(sandboxId)), controller);
 }
 
-/** Makes the cgroups of a container that is to start, in those of its pod. */
+/** Makes the cgroups of a container in those of its pod, before it starts. */
 export function makeBounds(bounds: Bounds, cgroup: string, resources: ResourceConfig): string[] {
   const folders = makeFolders(bounds, cgroup);
   applyBounds(bounds, cgroup, { pidsLimit: defaultPids, ...resources });
@@ -180,7 +182,7 @@ function makeFolders(bounds: Bounds, cgroup: string): string[] {
   const cpuset = parents.get("cpuset");
   if (version === 1 && cpuset !== undefined) {
     const folder = join(cpuset, cgroup);
-    // Empty in a new cgroup, which no process can enter then.
+    // Empty in a new cgroup, which processes cannot enter then.
     for (const file of ["cpuset.cpus", "cpuset.mems"])
       if (readFileSync(join(folder, file), "utf8").trim() === "")
         writeFileSync(join(folder, file), readFileSync(join(dirname(folder), file)));
@@ -188,10 +190,10 @@ function makeFolders(bounds: Bounds, cgroup: string): string[] {
   return folders;
 }
 
-/** Throws RuntimeError with the file and the value that the kernel refuses. */
+/** Throws RuntimeError with the file and value that the kernel refuses. */
 export function applyBounds({ version, parents }: Bounds, cgroup: string, resources: ResourceConfig): void {
   let waiting = settingsOf(resources, version).filter(([controller]) => parents.has(controller));
-  // The limit of memory and that with swap must never cross, and the period of cpu never its parent's share.
+  // The limit of memory must not exceed that with swap, nor the quota of cpu its parent's.
   for (let round = 0; waiting.length > 0; round++) {
     const refused: { readonly setting: Setting; readonly path: string; readonly error: Error }[] = [];
     for (const setting of waiting) {
@@ -219,7 +221,7 @@ export function removeBounds(folders: readonly string[]): boolean {
   return folders.map(removeCgroup).every(Boolean);
 }
 
-/** How often the system has killed a process of these cgroups because they had no memory left. */
+/** Number of OOM kills in these cgroups. */
 export function oomKills(folders: readonly string[]): number {
   for (const folder of folders)
     for (const file of ["memory.oom_control", "memory.events"]) {
@@ -229,7 +231,7 @@ export function oomKills(folders: readonly string[]): number {
   return 0;
 }
 
-/** What a container uses; undefined where nothing counts it. */
+/** Usage of a container; undefined if no controller counts it. */
 export function statsOf(folders: readonly string[]): Omit<ContainerStats, "containerId" | "at"> | undefined {
   let cpu: number | undefined;
   let memory: number | undefined;
@@ -242,7 +244,7 @@ export function statsOf(folders: readonly string[]): Omit<ContainerStats, "conta
     if (used !== "") {
       const stat = readOr(join(folder, "memory.stat"));
       const inactive = /^(?:total_inactive_file|inactive_file) (\d+)$/gm;
-      // Of cgroup v1 the total comes last, of v2 there is one line.
+      // In cgroup v1 the total comes last; v2 has one line.
       const reclaimable = Number([...stat.matchAll(inactive)].at(-1)?.[1] ?? 0);
       memory = Math.max(0, Number(used) - reclaimable);
     }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import { RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
 
-/** The capabilities of Linux by their numbers (`linux/capability.h`). */
+/** Capabilities of Linux by number (`linux/capability.h`). */
 const names = [
   "CHOWN",
   "DAC_OVERRIDE",
@@ -47,8 +47,8 @@ const names = [
 ] as const;
 
 /**
- * What containerd and CRI-O give to every container, but MKNOD: with the device nodes that it makes, the disks of the
- * machine could be read.
+ * Default capabilities of containerd and CRI-O, without MKNOD: a device node would give access to the disks
+ * of the machine.
  */
 const usual = [
   "CHOWN",
@@ -66,7 +66,7 @@ const usual = [
   "AUDIT_WRITE",
 ];
 
-/** Throws CreateContainerError for a name that is no capability. */
+/** Throws CreateContainerError for an unknown capability. */
 function numbersOf(list: readonly string[]): number[] {
   return list.flatMap((name) => {
     if (name === "ALL") return names.map((_, number) => number);
@@ -80,15 +80,15 @@ function numbersOf(list: readonly string[]): number[] {
   });
 }
 
-/** Capabilities of a container by their numbers. */
+/** Capabilities of a container by number. */
 export interface Capabilities {
-  /** All that it may have. */
+  /** Bounding set. */
   readonly bounding: readonly number[];
-  /** Those that `add` names. */
+  /** Capabilities that `add` names. */
   readonly added: readonly number[];
 }
 
-/** Drops come before adds, as in CRI. */
+/** Drops are applied before adds, as in CRI. */
 export function containerCapabilities(add: readonly string[], drop: readonly string[]): Capabilities {
   const set = new Set(numbersOf(usual));
   for (const number of numbersOf(drop)) set.delete(number);
@@ -99,7 +99,7 @@ export function containerCapabilities(add: readonly string[], drop: readonly str
 
 export const bindService: number = names.indexOf("NET_BIND_SERVICE");
 
-/** The capabilities that this process can hand on; empty where there are none. */
+/** Bounding set of this process; empty if it has no capabilities. */
 export function ownBoundingSet(): ReadonlySet<number> {
   let status: string;
   try {
@@ -111,7 +111,7 @@ export function ownBoundingSet(): ReadonlySet<number> {
   return new Set(names.flatMap((_, number) => ((bits >> BigInt(number)) & 1n ? [number] : [])));
 }
 
-/** The list as setpriv(1) wants it. Numbers: names that are newer than the program are unknown to it. */
+/** Formats a list for setpriv(1). By number, since it may not know new names. */
 export function capabilityList(numbers: readonly number[]): string {
   return ["-all", ...numbers.map((number) => `+cap_${number}`)].join();
 }

@@ -18,7 +18,7 @@ for (const hierarchy of hierarchies)
   test(`${hierarchy.type}: holds what enters it and all below, kills it, and can be removed`, async (context) => {
     const cgroups = await detectCgroups([hierarchy]);
     if ("reason" in cgroups) {
-      // One of the two is enough; which one a machine has is its own affair.
+      // Either hierarchy will do, depending on the machine.
       const any = await detectCgroups();
       if ("reason" in any) return context.skip("no cgroups");
       return;

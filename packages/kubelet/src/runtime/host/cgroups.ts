@@ -7,21 +7,21 @@ import { makeFolderSync } from "@dray/files";
 import { processStat } from "./processes.ts";
 
 /**
- * Cgroups hold the processes of each container together: unlike a session, a parent or a variable, a process cannot
- * shed its cgroup. `bounds.ts` has those that limit resources.
+ * Cgroups that contain all processes of each container: unlike a session, a parent or a variable, a process
+ * cannot leave its cgroup. `bounds.ts` has those that limit resources.
  */
 export interface Cgroups {
-  /** The folder that the cgroup of a container has, or would have. */
+  /** Folder of the cgroup of a container, whether or not it exists. */
   path(containerId: string): string;
 }
 
-/** Of the names of all cgroups that are ours. */
+/** Prefix of the names of our cgroups. */
 export const cgroupPrefix = "dray-";
 
-/** Where cgroups can be made: the unified hierarchy (cgroup v2), or that of the controller pids (v1). */
+/** A hierarchy of cgroups: the unified one (v2), or that of a controller (v1). */
 export interface Hierarchy {
   readonly type: "cgroup2" | "cgroup";
-  /** A controller; empty for the unified hierarchy, which has no name of its own in /proc/PID/cgroup. */
+  /** A controller; empty for the unified hierarchy, which has no name in /proc/PID/cgroup. */
   readonly controller: "" | "cpu" | "cpuacct" | "memory" | "pids" | "cpuset";
 }
 
@@ -31,8 +31,8 @@ export const hierarchies: readonly Hierarchy[] = [
 ];
 
 /**
- * Finds a hierarchy in which cgroups can be made and entered below the agent's own, by trying. On a hybrid machine the
- * unified hierarchy has no controllers, and serves as well.
+ * Detects a hierarchy in which cgroups can be made and entered below the agent's own, by trying. On a hybrid
+ * machine the unified hierarchy has no controllers, and works as well.
  */
 export async function detectCgroups(
   candidates = hierarchies,
@@ -55,7 +55,7 @@ export async function detectCgroups(
   return { reason: reasons.join("; ") || "no cgroup file system is mounted" };
 }
 
-/** The folder of the agent's own cgroup (proc(5): /proc/PID/cgroup and /proc/PID/mountinfo). */
+/** Folder of the agent's own cgroup (proc(5): /proc/PID/cgroup and /proc/PID/mountinfo). */
 export function ownCgroup({ type, controller }: Hierarchy): string | undefined {
   const path = lines("/proc/self/cgroup")
     .map((line) => /^\d+:([^:]*):(.*)$/.exec(line))
@@ -66,7 +66,7 @@ export function ownCgroup({ type, controller }: Hierarchy): string | undefined {
   return join(point, root !== "/" && path.startsWith(root) ? path.slice(root.length) : path);
 }
 
-/** Where a hierarchy is mounted. */
+/** Mount point of a hierarchy. */
 export function cgroupMount(hierarchy: Hierarchy): string | undefined {
   return mountOf(hierarchy)?.point;
 }
@@ -82,7 +82,7 @@ function mountOf({ type, controller }: Hierarchy) {
     .find(({ mounted, options }) => mounted === type && (controller === "" || options.includes(controller)));
 }
 
-/** The file to which a process is written to enter the cgroup. */
+/** File to which a process is written to enter the cgroup. */
 export function cgroupProcesses(cgroup: string): string {
   return join(cgroup, "cgroup.procs");
 }
@@ -91,7 +91,7 @@ export function makeCgroup(cgroup: string): void {
   makeFolderSync(cgroup);
 }
 
-/** Every process in the cgroup and in those that its processes have made below it, but zombies. */
+/** All processes in the cgroup and its descendants, except zombies. */
 export function cgroupMembers(cgroup: string): number[] {
   return [cgroup, ...below(cgroup)]
     .flatMap((path) => lines(cgroupProcesses(path)))
@@ -100,8 +100,8 @@ export function cgroupMembers(cgroup: string): number[] {
 }
 
 /**
- * Runs `act` while the processes of a cgroup can make no others, so that killing them comes to an end. The unified
- * hierarchy stops them (a signal that kills acts on stopped processes too), the controller pids refuses new ones.
+ * Runs `act` while the processes of a cgroup cannot fork, so that killing them ends. The unified hierarchy
+ * freezes them (SIGKILL acts on frozen processes too), the controller pids refuses new ones.
  */
 export function withoutForks(cgroup: string, act: () => void): void {
   const freezer = join(cgroup, "cgroup.freeze");
@@ -115,7 +115,7 @@ export function withoutForks(cgroup: string, act: () => void): void {
   }
 }
 
-/** Removes a cgroup without processes; one that still has some is left alone. Returns true if it is gone. */
+/** Removes a cgroup without processes. Returns false if it has some. */
 export function removeCgroup(cgroup: string): boolean {
   for (const path of [...below(cgroup).reverse(), cgroup])
     try {
@@ -127,7 +127,7 @@ export function removeCgroup(cgroup: string): boolean {
   return !existsSync(cgroup);
 }
 
-/** The cgroups below a cgroup, parents first. */
+/** Descendants of a cgroup, parents first. */
 function below(cgroup: string): string[] {
   let names: string[];
   try {

@@ -24,19 +24,21 @@ import {
 } from "./records.ts";
 import { wrapperName } from "./scripts.ts";
 
-/** Tells the processes of a container, whatever they did to their session. Numbers of name spaces would not do: they
- * are given out again at once. */
+/**
+ * Marks the processes of a container, whatever they do to their session. IDs of name spaces would not do,
+ * since they are reused at once.
+ */
 export const containerVariable = "DRAY_CONTAINER_ID";
 
-/** In the directory of a container of which the system has killed a process because its memory was used up. */
+/** Exists in the directory of a container with an OOM kill. */
 const oomName = "oom";
 
-/** One container of the host runtime: its record, and what its wrapper has left so far. */
+/** One container of the host runtime: its record, and the files of its wrapper. */
 export class HostContainer {
   readonly directory: string;
   record: ContainerRecord;
   #traces: Traces = { wrapper: undefined, init: undefined, start: undefined, exit: undefined };
-  /** When the wrapper was found to have ended without a word: killed, or the machine was restarted. */
+  /** Set when the wrapper has ended without an exit code: killed, or by a reboot. */
   #lost: Loss | undefined;
   #watcher: FSWatcher | undefined;
   #released = false;
@@ -60,7 +62,7 @@ export class HostContainer {
     return this.#traces.exit !== undefined || this.#lost !== undefined;
   }
 
-  /** The first process of the program while it runs. */
+  /** First process of the program while it runs. */
   get process(): ProcessIdentity | undefined {
     const { start } = this.#traces;
     return !this.exited && start !== undefined && "process" in start && isAlive(start.process)
@@ -68,7 +70,7 @@ export class HostContainer {
       : undefined;
   }
 
-  /** Begins to look at what the wrapper writes. */
+  /** Starts watching the wrapper's files. */
   watch(): void {
     if (this.#watcher !== undefined) return;
     this.#watcher = watch(this.directory, { persistent: false }, (_, file) => {
@@ -79,17 +81,22 @@ export class HostContainer {
       this.#log = new LogTimes(this.record.config.logPath, this.#clock);
   }
 
-  /** Calls `listener` when more is in its log, and when it has ended. Answers a function that ends this. */
+  /**
+   * Calls `listener` when its log has grown, and when it has ended. Returns a function that removes the
+   * listener.
+   */
   onLog(listener: () => void): () => void {
     return this.#log?.onGrowth(listener) ?? (() => {});
   }
 
-  /** Calls `listener` with the place to which its log was moved. Answers a function that ends this. */
+  /**
+   * Calls `listener` with the path to which its log was moved. Returns a function that removes the listener.
+   */
   onRotation(listener: (to: string) => void): () => void {
     return this.#log?.onRotation(listener) ?? (() => {});
   }
 
-  /** Moves what is in its log to the file `to`; nothing may be written meanwhile. */
+  /** Moves the contents of its log to the file `to`; the container must not write meanwhile. */
   rotateLog(to: string): void {
     const { logPath } = this.record.config;
     const log = this.#log ?? new LogTimes(logPath, this.#clock);
@@ -97,7 +104,7 @@ export class HostContainer {
     if (log !== this.#log) log.close();
   }
 
-  /** The agent that started it has ended: what becomes of it is for the next one to see. */
+  /** Stops watching; the next agent adopts the container. */
   release(): void {
     this.#released = true;
     this.unwatch();
@@ -110,20 +117,20 @@ export class HostContainer {
     this.#log = undefined;
   }
 
-  /** Reads what has been written, and notices a wrapper that is gone. */
+  /** Reads the wrapper's files, and detects a wrapper that is gone. */
   refresh(wrapperGone = false): void {
     if (this.exited || !this.launched || this.#released) return;
     const before = this.#traces;
     let traces = readTraces(this.directory);
     if (traces.exit === undefined && (wrapperGone || !this.#wrapperAlive(traces.wrapper))) {
-      // Its last words may have come after the look above.
+      // The exit code may have been written after the first read.
       traces = readTraces(this.directory);
       if (traces.exit === undefined) this.#lost = this.#noteLoss();
     }
     this.#traces = traces;
     const { start } = traces;
     if (this.exited) {
-      // The cgroup goes with the container.
+      // Read before the cgroup is removed.
       if (oomKills(this.record.bounds ?? []) > 0) note(join(this.directory, oomName), "");
       this.unwatch();
       this.#killRest();
@@ -135,11 +142,11 @@ export class HostContainer {
     }
   }
 
-  /** Written down once: an agent that starts later must tell the same time. */
+  /** Written once, so that later agents report the same time. */
   #noteLoss(): Loss {
     const known = readRecord<Loss>(this.directory, "lost");
     if (known !== undefined) return known;
-    // As if by SIGKILL, which is what leaves no word.
+    // As after SIGKILL, which is the likely cause.
     const loss: Loss = { at: this.#clock.now(), exitCode: 137 };
     try {
       writeRecord(join(this.directory, "lost"), JSON.stringify(loss));
@@ -155,12 +162,12 @@ export class HostContainer {
     return this.#findWrapper() !== undefined;
   }
 
-  /** For the moment in which the wrapper runs and has not yet written down who it is. */
+  /** For the moment before the wrapper has written its PID. */
   #findWrapper(): ProcessIdentity | undefined {
     return findByArguments(join(this.directory, "../..", wrapperName), this.directory);
   }
 
-  /** Resolves when the program runs, or cannot, or has ended. */
+  /** Resolves when the program runs, cannot be started, or has ended. */
   async started(): Promise<void> {
     while (!this.exited && this.#traces.start === undefined) await this.#next();
   }
@@ -180,7 +187,7 @@ export class HostContainer {
     if (process !== undefined) signal(process.pid, name);
   }
 
-  /** What the program left behind ends with it, as it would with a pid name space; once, since numbers come again. */
+  /** Kills remaining processes of the program, as a pid name space would; once, since PIDs are reused. */
   #killRest(): void {
     const done = join(this.directory, "done");
     if (existsSync(done)) return;
@@ -188,19 +195,20 @@ export class HostContainer {
     if (this.#members().length === 0) note(done, "");
   }
 
-  /** Every process of the container but the wrapper, which stays to write down the exit code. */
+  /** Every process of the container but the wrapper, which has to write the exit code. */
   #members(): number[] {
     if (this.record.bootId !== bootId()) return [];
     const wrapper = this.#traces.wrapper ?? this.#findWrapper();
     const { cgroup, id } = this.record;
     const { init } = this.#traces;
-    // A wrapper that is gone has left its members behind in the cgroup all the same.
+    // The cgroup may have members although the wrapper is gone.
     if (wrapper === undefined && cgroup === undefined) return [];
     const members =
       cgroup !== undefined
         ? cgroupMembers(cgroup)
         : familyMembers({ leader: wrapper!, variable: `${containerVariable}=${id}` });
-    // With it ends what has left the session, the parent and the environment by which the others are found.
+    // Killing it ends processes that left the session, the parent and the environment by which others are
+    // found.
     if (init !== undefined && isAlive(init) && !members.includes(init.pid)) members.push(init.pid);
     return members.filter((pid) => pid !== wrapper?.pid && pid !== process.pid && pid !== 1);
   }
@@ -211,17 +219,17 @@ export class HostContainer {
     return this.launched && !this.exited ? this.#members() : [];
   }
 
-  /** Ends everything; resolves when nothing is left. */
+  /** Ends everything. Resolves when no process is left. */
   async kill(): Promise<void> {
     if (!this.launched || existsSync(join(this.directory, "done"))) return;
     for (let tries = 0; ; tries++) {
-      // The agent that asked has ended: the next one sees to it.
+      // The agent that asked has ended, and the next one sees to it.
       if (this.#released) return;
       this.refresh();
       const members = this.#killMembers();
       if (this.exited && members === 0) break;
       const { wrapper } = this.#traces;
-      // It has nothing left to wait for and does not end.
+      // The wrapper hangs although no member is left.
       if (tries > 20 && members === 0 && wrapper !== undefined && isAlive(wrapper))
         signal(wrapper.pid, "SIGKILL");
       await new Promise((resolve) => setTimeout(resolve, Math.min(2 ** tries, 100)));
@@ -229,17 +237,17 @@ export class HostContainer {
     note(join(this.directory, "done"), "");
   }
 
-  /** Ends everything and removes the cgroup, which no folder of the node's goes with. */
+  /** Ends everything and removes the cgroup, which lies outside the node's folders. */
   async end(): Promise<void> {
     await this.kill();
     const { cgroup, bounds = [] } = this.record;
     const cgroups = cgroup === undefined ? bounds : [...bounds, cgroup];
-    // The wrapper is the last process in it: it ends once it has written down the exit code.
+    // The wrapper is the last process in it, and ends when it has written the exit code.
     for (let tries = 0; !removeBounds(cgroups) && tries < 100 && !this.#released; tries++)
       await new Promise((resolve) => setTimeout(resolve, 10));
   }
 
-  /** Sends SIGKILL to every process but the wrapper; returns how many there were. */
+  /** Sends SIGKILL to every process but the wrapper; returns their number. */
   #killMembers(): number {
     const { cgroup } = this.record;
     const members = this.#members();
@@ -252,7 +260,7 @@ export class HostContainer {
     return members.length;
   }
 
-  /** Of the agent only root is the same inside and outside of name spaces. */
+  /** Only root is the same user inside and outside of name spaces. */
   #user(): ContainerUser | undefined {
     const { program } = this.record;
     if (program === undefined) return undefined;
@@ -308,7 +316,7 @@ export class HostContainer {
       state: "exited",
       finishedAt: exit.at,
       exitCode: exit.code,
-      // As containerd says it, whichever of its processes was killed.
+      // As containerd reports it, whichever of its processes was killed.
       reason: existsSync(join(this.directory, oomName)) ? "OOMKilled" : reason,
       message: undefined,
     };

@@ -5,13 +5,13 @@ import { HostRuntime } from "./host.ts";
 import { type ImageMapping, ImageTable } from "./images.ts";
 
 export interface HostRuntimeSettings {
-  /** What images stand for; the first pattern that matches counts. A function is called at each look. */
+  /** Programs of images; the first pattern that matches counts. A function is called at each lookup. */
   readonly images: readonly ImageMapping[] | (() => readonly ImageMapping[]);
-  /** Without mount name spaces even where the system has them. */
+  /** `plain`: without mount name spaces even if the system supports them. */
   readonly isolation?: "auto" | "plain";
-  /** `none`: without cgroups even where they can be made. */
+  /** `none`: without cgroups even if they can be made. */
   readonly cgroups?: "auto" | "none";
-  /** Where the runtime keeps its records; `var/lib/dray` below the node's root if absent. */
+  /** Folder of the runtime's records; `var/lib/dray` below the node's root by default. */
   readonly stateDir?: string;
 }
 

@@ -1,17 +1,18 @@
-import { RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
 import { find } from "./isolation.ts";
 import { shellLine } from "./terminal.ts";
 
 /**
- * The environment of a container's program as the shell gets it that becomes the program.
+ * The environment of a container's program, as the shell gets it that becomes the program.
  *
- * The shells and tools that make a container run outside its root, so none of them may see its environment: LD_PRELOAD
- * would load a library of the pod into them. It goes to the last shell as text, which stands on no command line.
+ * The shells and tools that make a container run outside its root, so none of them may see its environment:
+ * LD_PRELOAD would load a library of the pod into them. The last shell reads it as text, which is on no
+ * command line.
  */
 export interface ProgramEnvironment {
   /** Shell source that exports the variables. */
   readonly script: string;
-  /** Words in front of the command that set what a shell would drop, change or refuse. */
+  /** Words before the command that set variables which a shell would drop, change or refuse. */
   readonly prefix: readonly string[];
 }
 
@@ -20,11 +21,11 @@ export const toolEnvironment: Readonly<Record<string, string>> = {
   PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 };
 
-/** Names that a shell (dash, bash, busybox) treats in a way of its own, so that they cannot be exported as they are. */
+/** Names that shells (dash, bash, busybox) treat specially, so that they cannot be exported. */
 const shellNames =
   /^(?:_|BASH.*|COMP_.*|DIRSTACK|ENV|EPOCH.*|EUID|FUNCNAME|GROUPS|HISTCMD|IFS|LINENO|MAIL.*|OLDPWD|OPTARG|OPTERR|OPTIND|PIPESTATUS|POSIXLY_CORRECT|PPID|PS[0-9]|PWD|RANDOM|SECONDS|SHELLOPTS|SHLVL|SRANDOM|TMOUT|UID)$/;
 
-/** Throws CreateContainerError for a variable that no program can have. */
+/** Throws CreateContainerError for an invalid variable. */
 export function programEnvironment(env: Readonly<Record<string, string>>): ProgramEnvironment {
   const lines: string[] = [];
   const carried: string[] = [];
@@ -40,7 +41,7 @@ export function programEnvironment(env: Readonly<Record<string, string>>): Progr
     else carried.push(`${name}=${value}`);
   }
   if (carried.length === 0) return { script: lines.join(""), prefix: [] };
-  // By its path: the PATH of the container may not lead to it.
+  // An absolute path, since the PATH of the container may lack it.
   const program = find("env");
   if (program === undefined)
     throw new RuntimeError(

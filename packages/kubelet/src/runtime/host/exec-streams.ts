@@ -6,7 +6,8 @@ import { constants } from "node:os";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { type ClientStreams, RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
+import type { ClientStreams } from "../service.ts";
 import { giveEnvironment } from "./exec.ts";
 import type { JoiningCommand } from "./join.ts";
 import { makePipes, openPipe, type Pipe } from "./pipes.ts";
@@ -14,10 +15,10 @@ import type { User } from "./privileges.ts";
 import { familyMembers, type ProcessStat, parseStat, processStat, signal as send } from "./processes.ts";
 import { followSizes, inTerminal } from "./terminal.ts";
 
-/** Tells the processes of a command that runs in a container, whatever they did to their session. */
+/** Marks the processes of a command in a container, whatever they do to their session. */
 const execVariable = "DRAY_EXEC_ID";
 
-/** A pipe for each of the standard streams that the client has; the others lead nowhere. */
+/** A pipe for each standard stream of the client; the others are /dev/null. */
 async function standardPipes(
   directory: string,
   wanted: readonly boolean[],
@@ -37,7 +38,7 @@ async function standardPipes(
 
 type StandardPipes = readonly (Pipe | undefined)[];
 
-/** Starts a program with its ends of the pipes, and what `JoiningCommand` says on file descriptors 3 and 4. */
+/** Starts a program with its ends of the pipes, and the descriptors 3 and 4 of `JoiningCommand`. */
 function spawnOn(pipes: StandardPipes, { argv, env, environment }: JoiningCommand): ChildProcess {
   const [program = "", ...args] = argv;
   const [input = "ignore", output = "ignore", errors = "ignore"] = pipes.map((pipe) => pipe?.theirs);
@@ -56,9 +57,9 @@ function spawnOn(pipes: StandardPipes, { argv, env, environment }: JoiningComman
 }
 
 /**
- * Runs a command with the streams of a client; resolves with its exit code (128 and the signal's number if a signal
- * ended it) when it has ended and nobody writes to its outputs any more. When `signal` aborts, it is killed with all
- * that it has started. `directory` is a place for pipes, which are gone as soon as it runs.
+ * Runs a command with the streams of a client. Resolves with its exit code (128 and the signal's number after
+ * a signal) when it has ended and its outputs have no writer any more. When `signal` aborts, it is killed
+ * with all its descendants. `directory` is a place for pipes, which are removed as soon as it runs.
  */
 export async function runWithStreams(
   command: JoiningCommand,
@@ -73,7 +74,7 @@ export async function runWithStreams(
     argv: tty ? inTerminal(command.argv) : command.argv,
     env: { ...command.env, [execVariable]: id },
   };
-  // A terminal has its input even where the client has none: the end of it would be typed into the terminal.
+  // A terminal always has an input: its end would be typed into the terminal.
   const wanted = [
     tty || streams.stdin !== undefined,
     streams.stdout !== undefined,
@@ -121,12 +122,12 @@ function gone(): RuntimeError {
   return new RuntimeError("ExecCanceled", "the client has gone");
 }
 
-/** Resolves with the program's process when it runs; rejects with what kept it from that. */
+/** Resolves with the program's process when it runs; rejects with what prevented it. */
 async function startOf(report: Readable): Promise<ProcessStat> {
   let text = "";
   for await (const chunk of report.setEncoding("utf8")) {
     text += chunk as string;
-    // There is more to read as long as the terminal lasts.
+    // More output follows as long as the terminal lasts.
     const started = parseStat(/^started (.*)\n/m.exec(text)?.[1] ?? "");
     if (started !== undefined) return started;
   }
@@ -138,7 +139,7 @@ async function copyOutput(from: Socket | undefined, to: Writable | undefined): P
   if (from !== undefined && to !== undefined) await pipeline(from, to);
 }
 
-/** Once the program reads no more, the rest is thrown away: the client is not to be held up. */
+/** When the program reads no more, the rest is discarded, so that the client is not blocked. */
 function copyInput(from: Readable, to: Socket, tty: boolean): void {
   const discard = (): void => {
     from.unpipe(to);
@@ -146,6 +147,6 @@ function copyInput(from: Readable, to: Socket, tty: boolean): void {
   };
   to.once("error", discard);
   to.once("close", discard);
-  // A terminal has no end of its input: programs in it are told by a typed character.
+  // A terminal's input has no end: programs in it get a typed character.
   from.pipe(to, { end: !tty });
 }

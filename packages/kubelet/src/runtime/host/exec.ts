@@ -1,14 +1,15 @@
 import { type ChildProcess, type StdioOptions, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { Clock } from "@dray/client";
-import { type ExecResult, RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
+import type { ExecResult } from "../service.ts";
 import type { JoiningCommand } from "./join.ts";
 import { signal } from "./processes.ts";
 
 const outputLimit = 10 << 10;
 
 /**
- * Runs a command to its end and collects what it prints. After the time-out its whole group is killed and the
+ * Runs a command to its end and collects its output. After the timeout its process group is killed and the
  * promise rejects with the reason `ExecTimeout`.
  */
 export function runCommand(
@@ -52,7 +53,7 @@ export function runCommand(
           );
         else resolve({ exitCode: code ?? 137, output });
       };
-      // A child that it left behind may hold the pipes open: they are empty when a whole turn of the event loop has
+      // A remaining child may hold the pipes open: they are empty when a whole turn of the event loop
       // brought nothing.
       const drain = (before: number): void => {
         setImmediate(() => {
@@ -65,10 +66,10 @@ export function runCommand(
   });
 }
 
-/** Writes the environment of the program to file descriptor 4 of what joins a container. */
+/** Writes the environment of the program to file descriptor 4 of the tool that joins a container. */
 export function giveEnvironment(child: ChildProcess, environment: string): void {
   const pipe = child.stdio[4] as Writable;
-  // What failed before it read this says so on file descriptor 3.
+  // An earlier failure is reported on file descriptor 3.
   pipe.on("error", () => {});
   pipe.end(environment);
 }

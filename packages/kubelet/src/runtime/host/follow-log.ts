@@ -3,9 +3,7 @@ import type { LogLine } from "../service.ts";
 import type { LoggedContainer } from "./attach.ts";
 import { LogReader } from "./logs.ts";
 
-/**
- * The lines of a log. While `follow` has not aborted and the container that writes it has not ended, it waits for more.
- */
+/** Reads the lines of a log. With `follow`, waits for more until it aborts or the container has ended. */
 export async function* followLog(
   logPath: string,
   container: LoggedContainer | undefined,
@@ -16,7 +14,7 @@ export async function* followLog(
   const unwatch = follow === undefined ? () => {} : container?.onRotation((to) => reader.rotated(to));
   try {
     while (follow !== undefined && !follow.aborted && container?.launched && !container.exited) {
-      // First listen, then look: what comes in between is not missed.
+      // Listens before it reads, so that no change in between is missed.
       let wake = (): void => {};
       const more = new Promise<void>((resolve) => {
         wake = resolve;

@@ -1,30 +1,30 @@
 import { connect, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
 import { listenersOn, socketsOf } from "./listeners.ts";
 
-/** A pod that has an address of its own. */
+/** A pod with an address of its own. */
 export interface PodNetwork {
   readonly ip: string;
   readonly pids: readonly number[];
 }
 
 /**
- * Connects a stream with a port of a pod on this machine, and goes on until both directions have ended. Without
- * `pod`, the pod has the node's network. As a pod has no network name space of its own here, only sockets of its own
+ * Connects a stream with a port of a pod on this machine, until both directions have ended. Without `pod`,
+ * the pod has the node's network. Since a pod has no network name space here, only sockets of its own
  * processes count: programs bind to its address, to loopback or to everything.
  */
 export async function forwardPort(pod: PodNetwork | undefined, port: number, stream: Duplex): Promise<void> {
   const hosts = pod === undefined ? ["127.0.0.1", "::1"] : hostsOf(pod, port);
   const socket = await dial(hosts, port);
-  // A connection that fails takes the stream with it, and the other way round.
+  // A failed connection closes the stream, and vice versa.
   const both = [pipeline(stream, socket), pipeline(socket, stream)];
   await Promise.all(both).catch(() => {});
   socket.destroy();
 }
 
-/** Where the pod's processes can be reached on a port, its own address first. */
+/** Addresses on which the pod's processes listen on a port, its own first. */
 function hostsOf({ ip, pids }: PodNetwork, port: number): string[] {
   const listeners = listenersOn(port);
   if (listeners.length === 0) return [];
@@ -39,7 +39,7 @@ function hostsOf({ ip, pids }: PodNetwork, port: number): string[] {
   ];
 }
 
-/** The first of the hosts that answers. The error is worded as runtimes word it. */
+/** Connects to the first host that accepts. The error has the words of container runtimes. */
 async function dial(hosts: readonly string[], port: number): Promise<Socket> {
   let reason = "connection refused";
   for (const host of hosts) {

@@ -1,36 +1,30 @@
-import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { chmodSync, chownSync, existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import type { Duplex } from "node:stream";
-import type { CdiRegistry, ContainerEdits } from "@dray/cdi";
-import type { Clock, Log } from "@dray/client";
+import type { ContainerEdits } from "@dray/cdi";
+
 import { makeFolderSync } from "@dray/files";
-import { resolvConf } from "../resolv-conf.ts";
-import {
-  type ClientStreams,
-  type Container,
-  type ContainerConfig,
-  type ContainerStats,
-  checkRuntimeHandler,
-  type ExecResult,
-  type LogLine,
-  type Made,
-  type ResourceConfig,
-  RuntimeError,
-  type RuntimeService,
-  type Sandbox,
-  type SandboxConfig,
+
+import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../config.ts";
+import { checkRuntimeHandler, RuntimeError } from "../error.ts";
+import type {
+  ClientStreams,
+  Container,
+  ContainerStats,
+  ExecResult,
+  LogLine,
+  Made,
+  RuntimeService,
+  Sandbox,
 } from "../service.ts";
 import { type ContainerDevice, containerDevices, neededAccess } from "./access.ts";
-import { attachTo, makeInput } from "./attach.ts";
+import { attachTo } from "./attach.ts";
 import {
   applyBounds,
   boundsOf,
   cgroupOf,
-  containerCgroup,
   detectBounds,
-  makeBounds,
   makePodBounds,
   noBounds,
   podCgroup,
@@ -38,17 +32,19 @@ import {
   statsOf,
   unboundedOf,
 } from "./bounds.ts";
-import { type Cgroups, detectCgroups, makeCgroup, removeCgroup } from "./cgroups.ts";
-import { containerVariable, HostContainer } from "./container.ts";
-import { programEnvironment, toolEnvironment } from "./environment.ts";
+import { type Cgroups, detectCgroups, removeCgroup } from "./cgroups.ts";
+import { HostContainer } from "./container.ts";
+import { detectIsolation } from "./detect-isolation.ts";
+
 import { runCommand } from "./exec.ts";
 import { runWithStreams } from "./exec-streams.ts";
 import { followLog } from "./follow-log.ts";
 import { forwardPort } from "./forward.ts";
-import type { ImageTable } from "./images.ts";
-import { detectIsolation, type Isolation } from "./isolation.ts";
+
+import type { Isolation } from "./isolation.ts";
 import { joinContainer } from "./join.ts";
-import { etcResolvConf, planLaunch } from "./launch-plan.ts";
+import { launchContainer, saveRecord } from "./launch.ts";
+import type { HostRuntimeOptions } from "./options.ts";
 import {
   type AgentPrivileges,
   agentPrivileges,
@@ -56,51 +52,14 @@ import {
   type Privileges,
   planPrivileges,
 } from "./privileges.ts";
-import { bootId } from "./processes.ts";
 import { type ContainerRecord, readRecord, writeRecord } from "./records.ts";
-import { planRoot, type RootView, removeRoot, writeRoot } from "./root-plan.ts";
+import { removeRoot } from "./root-plan.ts";
 import { HostSandboxes } from "./sandboxes.ts";
-import {
-  boundsName,
-  cgroupName,
-  environmentName,
-  hostnameName,
-  mountsName,
-  oomScoreName,
-  privilegesName,
-  readOnlyName,
-  scripts,
-  startCommand,
-  terminalName,
-  wrapperName,
-} from "./scripts.ts";
-import { inTerminal, shellLine } from "./terminal.ts";
+import { scripts } from "./scripts.ts";
 import { unsupportedOfContainer, unsupportedOfSandbox } from "./unsupported.ts";
-import { neededFiles, ownView, realPath } from "./view.ts";
 
-export interface HostRuntimeOptions {
-  /** Where the runtime keeps its records; below the node's root. */
-  readonly directory: string;
-  /** The node's root: what lies below it is the node's to create. */
-  readonly rootDir: string;
-  /** What pods have of their own lies below it. */
-  readonly podsDirectory: string;
-  readonly nodeAddress: string;
-  readonly images: ImageTable;
-  /** `plain`: without mount name spaces even where the system has them. */
-  readonly isolation?: "auto" | "plain";
-  /** `none`: without cgroups even where they can be made. */
-  readonly cgroups?: "auto" | "none";
-  /** Where CDI specs are looked for. */
-  readonly cdi: CdiRegistry;
-  /** The place on this machine of a path that the node's pods name. */
-  hostPath(path: string): string;
-  readonly clock: Clock;
-  readonly log: Log;
-}
-
-/** How often containers that another agent started are looked for, should their end go unnoticed. */
-const checkMilliseconds = 10_000;
+/** Interval in milliseconds at which adopted containers are checked, in case their end went unnoticed. */
+const checkInterval = 10_000;
 
 /** Runs containers as processes of the host, each with the node's files mounted at the container's paths. */
 export class HostRuntime implements RuntimeService {
@@ -135,17 +94,17 @@ export class HostRuntime implements RuntimeService {
     return limits;
   }
 
-  /** How containers are kept apart here; decided by `start`. */
+  /** How containers are isolated here; known after `start`. */
   get isolation(): Isolation["type"] {
     return this.#isolation.type;
   }
 
-  /** Each pod has a host name of its own; decided by `start`. */
+  /** Each pod has a host name of its own; known after `start`. */
   get namesHosts(): boolean {
     return this.#isolation.type === "mounts" && this.#isolation.uts;
   }
 
-  /** What holds all processes of a container, whatever they do; undefined if some can outlive it. */
+  /** Mechanism that contains all processes of a container; undefined if some can outlive it. */
   get containment(): "cgroups" | "pid name spaces" | undefined {
     if (this.#cgroups !== undefined) return "cgroups";
     return this.#isolation.type === "mounts" && this.#isolation.pids ? "pid name spaces" : undefined;
@@ -163,7 +122,7 @@ export class HostRuntime implements RuntimeService {
       this.#bounds = detectBounds();
     }
     if (this.#options.isolation !== "plain") {
-      // Where there are cgroups, no pid name spaces: the machine's own numbers stay true for its programs.
+      // With cgroups, pid name spaces are not needed, and PIDs of the machine stay valid for programs.
       const { isolation, reason } = await detectIsolation(directory, rootDir, "reason" in cgroups);
       this.#isolation = isolation;
       if (reason !== undefined) reasons.push(reason);
@@ -176,7 +135,7 @@ export class HostRuntime implements RuntimeService {
         { reason: reasons.join("; ") },
         "neither cgroups nor pid name spaces: a process that leaves its session, its parent and its environment outlives its container",
       );
-    // Renamed into place: shells that read the scripts of an older agent are not disturbed.
+    // Renamed into place, so that shells that read scripts of an older agent go on.
     for (const [name, source] of scripts(this.#isolation, directory))
       writeRecord(join(directory, name), source);
     await this.#sandboxes.start();
@@ -211,7 +170,7 @@ export class HostRuntime implements RuntimeService {
   }
 
   #scheduleCheck(): void {
-    this.#cancelCheck = this.#options.clock.after(checkMilliseconds, () => {
+    this.#cancelCheck = this.#options.clock.after(checkInterval, () => {
       for (const container of this.#containers.values()) container.refresh();
       this.#scheduleCheck();
     });
@@ -274,7 +233,7 @@ export class HostRuntime implements RuntimeService {
     const id = randomUUID();
     const container = this.#hold({ id, sandboxId, config, edits, createdAt: this.#options.clock.now() });
     makeFolderSync(container.directory, 0o700);
-    this.#save(container);
+    saveRecord(container);
     const devices = containerDevices(config, edits);
     const isolated = this.#isolation.type === "mounts";
     const { unsupported } = this.#privileges(sandboxId, config, devices);
@@ -299,10 +258,6 @@ export class HostRuntime implements RuntimeService {
     });
   }
 
-  #save(container: HostContainer): void {
-    writeRecord(join(container.directory, "container.json"), JSON.stringify(container.record));
-  }
-
   #get(id: string): HostContainer {
     const container = this.#containers.get(id);
     if (container === undefined) throw new RuntimeError("ContainerNotFound", `no container ${id}`);
@@ -311,136 +266,15 @@ export class HostRuntime implements RuntimeService {
 
   async startContainer(id: string): Promise<void> {
     const container = this.#get(id);
-    const { directory, record } = container;
-    const { config, sandboxId, edits } = record;
-    if (container.launched)
-      throw new RuntimeError("RunContainerError", `container "${config.name}" has been started before`);
-    const sandbox = this.#sandboxes.get(sandboxId);
-    const isolation = this.#isolation;
-    const isolated = isolation.type === "mounts";
-    const image = this.#options.images.find(config.image);
-    const devices = containerDevices(config, edits);
-    const { prefix: privileges, user, groups } = this.#privileges(sandboxId, config, devices);
-    const hasOwnView = isolated && !config.security.privileged;
-    const view = hasOwnView ? ownView(config, directory, neededFiles(image)) : { folders: [], mounts: [] };
-    const { env, command, mounts, workingDirectory, folders, files } = planLaunch({
-      id,
-      config,
-      edits,
-      image,
-      ownMounts: view.mounts,
-      devices,
-      devicesHidden: hasOwnView,
-      podIP: sandbox?.ip ?? "",
-      hostname: sandbox?.config.hostname ?? "",
-      namespace: sandbox?.config.namespace ?? "",
-      isolated,
-      resolvConf: sandbox?.config.dns && resolvConf(sandbox.config.dns),
-      resolvConfPath: realPath(etcResolvConf) ?? etcResolvConf,
-      directory,
-      hostPath: (path) => this.#options.hostPath(path),
-      exists: existsSync,
+    const { sandboxId } = container.record;
+    await launchContainer(container, {
+      ...this.#options,
+      sandbox: this.#sandboxes.get(sandboxId),
+      isolation: this.#isolation,
+      bounds: this.#bounds,
+      cgroups: this.#cgroups,
+      privileges: (config, devices) => this.#privileges(sandboxId, config, devices),
     });
-    for (const { path, mode } of [...view.folders, ...folders]) {
-      makeFolderSync(path);
-      // The umask must not apply.
-      chmodSync(path, mode);
-      if (user !== undefined) chownSync(path, user.uid, user.gid);
-    }
-    for (const [path, text, mode] of files) {
-      writeFileSync(path, text, { mode });
-      // The umask must not apply.
-      chmodSync(path, mode);
-      if (user !== undefined) chownSync(path, user.uid, user.gid);
-    }
-    if (isolated && isolation.uts && sandbox !== undefined && sandbox.config.hostname !== "")
-      writeFileSync(join(directory, hostnameName), `${sandbox.config.hostname}\n`);
-    const root = join(directory, "root");
-    if (isolated) {
-      const { readOnlyRootFilesystem: readOnlyRoot } = config.security;
-      const files = hasOwnView || readOnlyRoot ? "readOnly" : "writable";
-      const rootView: RootView = { files, devices: hasOwnView ? "harmless" : "all", readOnlyRoot };
-      const table = writeRoot(planRoot(mounts, this.#options.rootDir, rootView), root, isolation.pids);
-      writeFileSync(join(directory, mountsName), table);
-      if (readOnlyRoot) writeFileSync(join(directory, readOnlyName), "");
-    } else makeFolderSync(root);
-    makeFolderSync(dirname(config.logPath));
-    writeFileSync(config.logPath, "", { flag: "a" });
-    if (user !== undefined) {
-      // It may open /dev/stdout anew, and make folders beside those of the machine.
-      for (const path of [config.logPath, root]) chownSync(path, user.uid, user.gid);
-    }
-    if (privileges.length > 0) writeFileSync(join(directory, privilegesName), `${shellLine(privileges)}\n`);
-    const { script, prefix } = programEnvironment(env);
-    writeFileSync(join(directory, environmentName), script, { mode: 0o600 });
-    const run = [workingDirectory, command[0] ?? "", ...prefix, ...command];
-    if (config.tty) this.#writeTerminal(container, run);
-    if (config.stdin || config.tty) await makeInput(directory, user);
-    const bounds = boundsOf(this.#bounds, containerCgroup(sandboxId, id));
-    // A process is in one cgroup only of the unified hierarchy: that of its bounds holds it, too.
-    const cgroup = (this.#bounds.version === 2 ? bounds[0] : undefined) ?? this.#cgroups?.path(id);
-    container.record = {
-      ...record,
-      bootId: bootId(),
-      program: {
-        env,
-        directory: workingDirectory,
-        mounts,
-        isolated,
-        pids: isolated && isolation.pids,
-        privileges,
-        ...(user === undefined ? {} : { user }),
-        groups,
-      },
-      ...(cgroup === undefined ? {} : { cgroup }),
-      bounds,
-    };
-    this.#save(container);
-    if (bounds.length > 0) {
-      makePodBounds(this.#bounds, sandboxId);
-      makeBounds(this.#bounds, containerCgroup(sandboxId, id), config.resources);
-      writeFileSync(join(directory, boundsName), bounds.map((folder) => `${folder}\n`).join(""));
-    }
-    const { oomScoreAdj } = config.resources;
-    if (oomScoreAdj !== undefined) writeFileSync(join(directory, oomScoreName), `${oomScoreAdj}\n`);
-    if (cgroup !== undefined) {
-      makeCgroup(cgroup);
-      writeFileSync(join(directory, cgroupName), `${cgroup}\n`);
-    }
-    container.watch();
-    await this.#spawn(container, run);
-    const status = container.status();
-    if (status.reason === "StartError")
-      throw new RuntimeError("RunContainerError", status.message ?? "the container could not be started");
-  }
-
-  /** What starts the program in a terminal; the wrapper runs it instead of the start script. */
-  #writeTerminal(container: HostContainer, run: readonly string[]): void {
-    const { directory, record } = container;
-    const start = startCommand(this.#isolation, this.#options.directory);
-    const argv = inTerminal([...start, directory, record.config.logPath, ...run]);
-    writeFileSync(join(directory, terminalName), `exec ${shellLine(argv)}\n`, { mode: 0o600 });
-  }
-
-  async #spawn(container: HostContainer, run: readonly string[]): Promise<void> {
-    const { directory } = container;
-    const env = { ...toolEnvironment, [containerVariable]: container.record.id };
-    const { logPath } = container.record.config;
-    const child = spawn("/bin/sh", [join(this.#options.directory, wrapperName), directory, logPath, ...run], {
-      cwd: "/",
-      env,
-      detached: true,
-      stdio: "ignore",
-    });
-    const failed = new Promise<never>((_, reject) => {
-      child.once("error", (error) => {
-        container.refresh(true);
-        reject(new RuntimeError("RunContainerError", `cannot start a shell: ${error.message}`));
-      });
-    });
-    child.once("exit", () => container.refresh(true));
-    await Promise.race([container.started(), failed]);
-    child.unref();
   }
 
   async #cdi(names: readonly string[]): Promise<ContainerEdits> {
@@ -477,7 +311,7 @@ export class HostRuntime implements RuntimeService {
     await container.end();
     container.unwatch();
     this.#containers.delete(id);
-    // The record goes first: what is left without one is removed by whoever comes next.
+    // The record is removed first: the next agent removes folders without one.
     rmSync(join(container.directory, "container.json"), { force: true });
     removeRoot(container.directory);
   }
@@ -504,7 +338,7 @@ export class HostRuntime implements RuntimeService {
     const { config } = container.record;
     const merged = { ...config.resources, ...resources };
     container.record = { ...container.record, config: { ...config, resources: merged } };
-    this.#save(container);
+    saveRecord(container);
   }
 
   async updatePodSandboxResources(id: string, resources: ResourceConfig): Promise<void> {
@@ -525,7 +359,7 @@ export class HostRuntime implements RuntimeService {
     return followLog(logPath, container, follow, this.#options.clock);
   }
 
-  /** The program holds its log open: what is in it is copied away. */
+  /** The program keeps its log open, so the contents are copied. */
   async rotateContainerLog(id: string, to: string): Promise<void> {
     this.#get(id).rotateLog(to);
   }

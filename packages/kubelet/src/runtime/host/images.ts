@@ -1,28 +1,29 @@
 import { resolve } from "node:path";
-import type { ContainerConfig, Image, ImageService } from "../service.ts";
-import { RuntimeError } from "../service.ts";
+import type { ContainerConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
+import type { Image, ImageService } from "../images.ts";
 
-/** What an image runs on this machine. */
+/** Program of an image on this machine. */
 export type ImageProgram =
   /**
-   * Runs in place of the image's program and of the pod's `command`; the pod's `args` follow it. A single word that ends
-   * with `/` is a folder of programs instead, see `programFolder`.
+   * Runs in place of the image's program and of the pod's `command`; the pod's `args` follow it. A single
+   * word that ends with `/` is a folder of programs, see `programFolder`.
    */
   | { readonly command: readonly string[] }
   /** As in an image: the pod's `command` replaces both, its `args` replace `cmd`. */
   | { readonly entrypoint: readonly string[]; readonly cmd: readonly string[] };
 
-/** One row of the table from images to programs of the machine. */
+/** An entry of the table from images to programs of the machine. */
 export type ImageMapping = ImageProgram & {
   /** An image reference in which `*` stands for any characters. */
   readonly pattern: string;
-  /** Files and folders that the program reads; containers see them whoever they run as. */
+  /** Files and folders that the program reads; containers of any user can read them. */
   readonly needs?: readonly string[];
 };
 
 /**
- * The folder of programs that an image stands for, without the `/` at its end. It comes first in the PATH of containers,
- * which run the `command` of their pod: one image of a driver often has a program for each of its pods.
+ * Folder of programs of an image, without a `/` at its end. It comes first in the PATH of containers, which
+ * run the `command` of their pod: an image of a driver often has a program for each of its pods.
  */
 export function programFolder(image: ImageProgram | undefined): string | undefined {
   if (image === undefined || !("command" in image) || image.command.length !== 1) return undefined;
@@ -31,7 +32,7 @@ export function programFolder(image: ImageProgram | undefined): string | undefin
 }
 
 /**
- * The words that a container runs: `command` and `args` of its pod, and what its image stands for.
+ * Command line of a container: `command` and `args` of its pod, and the program of its image.
  *
  * Upstream: "Define a Command and Arguments for a Container"; OCI image specification, Entrypoint and Cmd.
  */
@@ -45,26 +46,28 @@ export function containerWords(
   return [...program.entrypoint, ...(args.length > 0 ? args : program.cmd)];
 }
 
-/** The patterns of an image in any registry, with any tag or digest. */
+/** Patterns of an image in any registry, with any tag or digest. */
 export function anyRegistry(repository: string): readonly string[] {
   return [repository, `*/${repository}`].flatMap((name) => [name, `${name}:*`, `${name}@*`]);
 }
 
 /**
- * The host runtime pulls no images: a mapped image stands for a program of the machine, any other image runs the
- * command of its pod.
+ * Images of the host runtime, which pulls none: a mapped image stands for a program of the machine, any other
+ * image runs the command of its pod.
  */
 export class ImageTable implements ImageService {
   readonly pulls = false;
   readonly #mappings: () => readonly ImageMapping[];
   readonly #patterns = new Map<string, RegExp>();
 
-  /** The first mapping that matches counts. A function is called at each look, so that the table can change. */
+  /**
+   * The first mapping that matches counts. A function is called at each lookup, so that the table can change.
+   */
   constructor(mappings: readonly ImageMapping[] | (() => readonly ImageMapping[])) {
     this.#mappings = typeof mappings === "function" ? mappings : () => mappings;
   }
 
-  /** The row of an image, if it has one. */
+  /** Entry of an image, if it has one. */
   find(image: string): ImageMapping | undefined {
     return this.#mappings().find(({ pattern }) => this.#pattern(pattern).test(image));
   }
@@ -91,7 +94,7 @@ export class ImageTable implements ImageService {
     );
   }
 
-  /** Always empty: what images stand for is on the machine. */
+  /** Always empty, since images stand for programs of the machine. */
   async listImages(): Promise<readonly Image[]> {
     return [];
   }
@@ -105,7 +108,7 @@ export class ImageTable implements ImageService {
   async removeImage(): Promise<void> {}
 }
 
-/** What finds the image references that a pattern means, in which `*` stands for any characters. */
+/** Converts a pattern of image references, in which `*` matches any characters. */
 export function imagePattern(pattern: string): RegExp {
   const parts = pattern.split("*").map((part) => part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
   return new RegExp(`^${parts.join(".*")}$`, "s");

@@ -1,30 +1,28 @@
-import { execFile } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { planRoot, removeRoot, writeRoot } from "./root-plan.ts";
-import { rootScript } from "./scripts.ts";
 
 /**
- * How containers are kept apart. `mounts`: each has a mount name space and sees its volumes at their paths.
+ * How containers are isolated. `mounts`: each has a mount name space and sees its volumes at their paths.
  * `plain`: it shares the host's paths, and values that name a volume are rewritten.
  */
 export type Isolation =
   | {
       readonly type: "mounts";
-      /** Each has a pid name space, too: all of its processes end with the first of them. */
+      /** Each has a pid name space too: all of its processes end with the first of them. */
       readonly pids: boolean;
-      /** Each has a UTS name space, too, with a host name of its own. */
+      /** Each has a UTS name space too, with a host name of its own. */
       readonly uts: boolean;
-      /** Starts a program in name spaces of its own; in a user name space too where we are not root. */
+      /**
+       * Command that starts a program in new name spaces, with a user name space unless the agent is root.
+       */
       readonly unshare: readonly string[];
-      /** Enters the name spaces of the process whose number follows. */
+      /** Command that enters the name spaces of the process whose PID follows. */
       readonly nsenter: readonly string[];
       readonly tools: MountTools;
     }
   | { readonly type: "plain" };
 
-/** Programs of util-linux by their paths: a container's PATH may hide them. */
+/** Paths of programs of util-linux, which a container's PATH may hide. */
 export interface MountTools {
   readonly mount: string;
   readonly umount: string;
@@ -41,90 +39,7 @@ const searchPath = [
   "/bin",
 ];
 
-/** The path of a program of the machine, wherever the agent's own PATH leads. */
+/** Path of a program of the machine, regardless of the agent's PATH. */
 export function find(program: string): string | undefined {
   return searchPath.map((directory) => join(directory, program)).find((path) => existsSync(path));
-}
-
-export interface DetectedIsolation {
-  readonly isolation: Isolation;
-  /** Why there is no more, if more was wanted: no mount name spaces, or no pid name spaces. */
-  readonly reason?: string;
-}
-
-/** Tries the whole of it once, in `directory`: with pid name spaces if `pids` is set and the system allows them. */
-export async function detectIsolation(
-  directory: string,
-  rootDir: string,
-  pids: boolean,
-): Promise<DetectedIsolation> {
-  if (!pids) return tryIsolation(directory, rootDir, false);
-  const all = await tryIsolation(directory, rootDir, true);
-  if (all.isolation.type === "mounts") return all;
-  return { ...all, ...(await tryIsolation(directory, rootDir, false)) };
-}
-
-/** False also where /proc/sys cannot be written, as in other containers. */
-async function canNameHost(unshare: string): Promise<boolean> {
-  const file = "/proc/sys/kernel/hostname";
-  const script = `read -r name <${file} && echo "$name" >${file}`;
-  return promisify(execFile)(unshare, ["--uts", "--", "/bin/sh", "-c", script], { timeout: 5000 }).then(
-    () => true,
-    () => false,
-  );
-}
-
-async function tryIsolation(directory: string, rootDir: string, pids: boolean): Promise<DetectedIsolation> {
-  const plain = (reason: string) => ({ isolation: { type: "plain" } as const, reason });
-  const [unshare, nsenter, mount, umount, pivotRoot] = [
-    "unshare",
-    "nsenter",
-    "mount",
-    "umount",
-    "pivot_root",
-  ].map(find);
-  if (!unshare || !nsenter || !mount || !umount || !pivotRoot)
-    return plain("unshare, nsenter, mount, umount or pivot_root is not installed");
-  const privileged = process.getuid?.() === 0;
-  const uts = privileged && (await canNameHost(unshare));
-  const isolation = {
-    type: "mounts",
-    pids,
-    uts,
-    unshare: [
-      unshare,
-      ...(privileged ? [] : ["--user", "--map-root-user"]),
-      ...(uts ? ["--uts"] : []),
-      ...(pids ? ["--pid", "--fork", "--kill-child"] : []),
-      "--mount",
-      "--propagation",
-      "private",
-      "--",
-    ],
-    nsenter: [
-      nsenter,
-      ...(privileged ? [] : ["--user", "--preserve-credentials"]),
-      ...(uts ? ["--uts"] : []),
-      "--mount",
-      "--root",
-    ],
-    tools: { mount, umount, pivotRoot },
-  } as const;
-  const probe = join(directory, "probe");
-  removeRoot(probe);
-  try {
-    const table = join(probe, "mounts");
-    const root = join(probe, "root");
-    const lines = writeRoot(planRoot([], rootDir), root, pids);
-    writeFileSync(table, lines);
-    const script = `exec 3>&2\ntable=$1 root=$2\n${rootScript(isolation.tools)}`;
-    const [program = "", ...args] = [...isolation.unshare, "/bin/sh", "-c", script, "probe", table, root];
-    await promisify(execFile)(program, args, { timeout: 5000 });
-    return { isolation };
-  } catch (error) {
-    const { stderr, message } = error as Error & { stderr?: string };
-    return plain(stderr?.trim() || message);
-  } finally {
-    removeRoot(probe);
-  }
 }

@@ -1,4 +1,4 @@
-import { RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
 import { cgroupProcesses } from "./cgroups.ts";
 import type { HostContainer } from "./container.ts";
 import { programEnvironment, toolEnvironment } from "./environment.ts";
@@ -10,15 +10,15 @@ import { becomeProgram } from "./scripts.ts";
 /** A command that joins a container. */
 export interface JoiningCommand {
   readonly argv: readonly string[];
-  /** The environment of the tools that lead into the container. */
+  /** Environment of the tools that enter the container. */
   readonly env: Readonly<Record<string, string>>;
-  /** What the command must be able to read on file descriptor 4: the environment of the program. */
+  /** Text for file descriptor 4 of the command: the environment of the program. */
   readonly environment: string;
-  /** As whom the command runs; undefined: as the agent. */
+  /** User of the command; undefined for the agent's. */
   readonly user: User | undefined;
 }
 
-/** Enters the cgroups whose files of processes come first, up to `--`, and becomes the command that follows. */
+/** Enters cgroups by the files up to `--`, and becomes the command that follows. */
 const enterScript = `
 while [ "$1" != -- ]; do
   echo 0 2>&3 >"$1" || exit 125
@@ -29,8 +29,8 @@ exec "$@"
 `;
 
 /**
- * Arguments are those of `becomeProgram`. Says on file descriptor 3 what keeps it from starting the command, or
- * `started` and a line of /proc/PID/stat.
+ * Takes the arguments of `becomeProgram`. Writes an error to file descriptor 3, or `started` and a line of
+ * /proc/PID/stat.
  */
 const joinScript = `
 read -r stat </proc/self/stat
@@ -38,7 +38,7 @@ ${becomeProgram}
 `;
 
 /**
- * Returns what runs a command beside the program of a container: with its root, working directory, cgroup and
+ * Returns the command that runs another one in a container: with its root, working directory, cgroup and
  * environment. Throws `ContainerNotRunning`.
  */
 export function joinContainer(

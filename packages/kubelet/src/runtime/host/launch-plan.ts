@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { ContainerEdits } from "@dray/cdi";
-import type { ContainerConfig, MountConfig } from "../service.ts";
+import type { ContainerConfig, MountConfig } from "../config.ts";
 import type { ContainerDevice } from "./access.ts";
 import { containerVariable } from "./container.ts";
 import { toolEnvironment } from "./environment.ts";
@@ -8,45 +8,45 @@ import { containerWords, type ImageMapping, programFolder } from "./images.ts";
 import { home } from "./places.ts";
 import { rewriter } from "./rewrite.ts";
 
-/** What a launch follows from. */
+/** Input of a launch plan. */
 export interface LaunchInput {
   readonly id: string;
   readonly config: ContainerConfig;
-  /** Of its CDI devices. */
+  /** Edits of its CDI devices. */
   readonly edits: ContainerEdits;
-  /** The row of its image, if it has one. */
+  /** Entry of its image, if it has one. */
   readonly image: ImageMapping | undefined;
   readonly podIP: string;
-  /** The pod's. */
+  /** Host name of the pod. */
   readonly hostname: string;
-  /** Of the pod. */
+  /** Namespace of the pod. */
   readonly namespace: string;
-  /** It has a mount name space. */
+  /** The container has a mount name space. */
   readonly isolated: boolean;
-  /** Its resolv.conf; undefined: the machine's. */
+  /** Its resolv.conf; undefined for the machine's. */
   readonly resolvConf: string | undefined;
-  /** Where the machine's is in truth. */
+  /** Resolved path of the machine's resolv.conf. */
   readonly resolvConfPath: string;
-  /** Places of its own in place of the machine's. */
+  /** Mounts that replace folders of the machine. */
   readonly ownMounts: readonly MountConfig[];
   readonly devices: readonly ContainerDevice[];
-  /** It does not see the machine's devices. */
+  /** The container does not see devices of the machine. */
   readonly devicesHidden: boolean;
-  /** The container's folder in the runtime's. */
+  /** Folder of the container in the runtime's. */
   readonly directory: string;
-  /** The place on this machine of a path that the node's pods name. */
+  /** Maps a path that the node's pods name to one of this machine. */
   hostPath(path: string): string;
-  /** Whether the machine has a path. */
+  /** Reports whether the machine has a path. */
   exists(path: string): boolean;
 }
 
-/** A folder on the machine that is made before a launch, for the container's user. */
+/** A folder that is made before a launch, for the container's user. */
 export interface LaunchFolder {
   readonly path: string;
   readonly mode: number;
 }
 
-/** How a container is to be launched. */
+/** Plan of a launch. */
 export interface LaunchPlan {
   readonly env: Readonly<Record<string, string>>;
   /** The program and its arguments. */
@@ -54,11 +54,11 @@ export interface LaunchPlan {
   readonly workingDirectory: string;
   readonly mounts: readonly MountConfig[];
   readonly folders: readonly LaunchFolder[];
-  /** Files on the machine that are written first. */
+  /** Files that are written before the launch. */
   readonly files: readonly (readonly [path: string, text: string, mode: number])[];
 }
 
-/** Says how a container is launched; nothing is looked at but what is given. */
+/** Plans the launch of a container. A pure function of its input. */
 export function planLaunch(input: LaunchInput): LaunchPlan {
   const { id, config, edits, image, podIP, isolated, directory } = input;
   const folders: LaunchFolder[] = [];
@@ -68,7 +68,7 @@ export function planLaunch(input: LaunchInput): LaunchPlan {
   if (isolated && resolvConf !== undefined && !covers(config.mounts, etcResolvConf)) {
     const path = join(directory, "resolv.conf");
     files.push([path, resolvConf, 0o644]);
-    // In place of the machine's, which a container with places of its own sees there.
+    // Replaces the machine's file, which a container with its own mounts sees there.
     const at = mounts.findIndex(({ containerPath }) => containerPath === resolvConfPath);
     if (at >= 0) mounts.splice(at, 1);
     mounts.push({ hostPath: path, containerPath: resolvConfPath, readOnly: false });
@@ -110,10 +110,10 @@ export function planLaunch(input: LaunchInput): LaunchPlan {
   };
 }
 
-/** Where programs look for their name servers. */
+/** Path at which programs read their name servers. */
 export const etcResolvConf = "/etc/resolv.conf";
 
-/** A working directory that neither the machine nor a volume has is made for the container. */
+/** A working directory that exists neither on the machine nor in a volume is made for the container. */
 function needsFolder(path: string, mounts: readonly MountConfig[], input: LaunchInput): boolean {
   const { ownMounts, exists } = input;
   const ofPod = mounts.filter((mount) => !ownMounts.includes(mount));
@@ -122,10 +122,10 @@ function needsFolder(path: string, mounts: readonly MountConfig[], input: Launch
   return !exists(path);
 }
 
-/** The container's own places, the pod's mounts and those of CDI, each of which replaces one before at its path. */
+/** Mounts of the runtime, the pod and CDI, each of which replaces earlier ones at its path. */
 function containerMounts(input: LaunchInput): MountConfig[] {
   const { config, edits, hostPath, ownMounts, devices, devicesHidden } = input;
-  // Where the machine's devices are visible, only those with another name in the container are mounted.
+  // If devices of the machine are visible, only those with another path in the container are mounted.
   const nodes = devices
     .filter(({ exists }) => exists || !devicesHidden)
     .filter(({ hostPath, containerPath }) => devicesHidden || hostPath !== containerPath)
@@ -150,8 +150,8 @@ function covers(mounts: readonly MountConfig[], path: string): boolean {
 const serviceAccountDirectory = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /**
- * Without a mount name space the token of the pod's service account is not where programs look for it: a kubeconfig, which
- * most programs of Kubernetes take from `$KUBECONFIG`, says where it is. The pod's own `KUBECONFIG` stands.
+ * Without a mount name space the token of the service account is not at its usual path: a kubeconfig, which
+ * most programs of Kubernetes read from `$KUBECONFIG`, names it. The pod's own `KUBECONFIG` has precedence.
  */
 function serviceAccountKubeconfig(
   mounts: readonly MountConfig[],

@@ -1,16 +1,16 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** Where a process of the machine listens for TCP connections. */
+/** A socket that listens for TCP connections. */
 export interface Listener {
-  /** `127.0.0.1`; `::` and the like as the kernel's 32 digits. */
+  /** `127.0.0.1`; IPv6 addresses as the kernel's 32 digits. */
   readonly address: string;
   readonly inode: string;
 }
 
-/** A socket in the table that listens. */
+/** State of a listening socket in the table. */
 const listening = "0A";
 
-/** All who listen on a port, of both families, from the kernel's tables. */
+/** All listeners on a port, of both families, from the kernel's tables. */
 export function listenersOn(port: number): Listener[] {
   const found: Listener[] = [];
   for (const table of ["/proc/net/tcp", "/proc/net/tcp6"])
@@ -23,17 +23,17 @@ export function listenersOn(port: number): Listener[] {
   return found;
 }
 
-/** The beginning of an IPv6 address that is an IPv4 address. */
+/** Prefix of an IPv4-mapped IPv6 address. */
 const mapped = "0000000000000000FFFF0000";
 
-/** IPv4 addresses stand there as a number of the machine, whose bytes are the other way round. */
+/** IPv4 addresses are printed as a little-endian number. */
 function readAddress(digits: string): string {
   if (digits.length !== 8 && !digits.startsWith(mapped)) return digits;
   const number = digits.slice(-8);
   return [6, 4, 2, 0].map((at) => Number.parseInt(number.slice(at, at + 2), 16)).join(".");
 }
 
-/** The inodes of the sockets that processes hold. */
+/** Inodes of the sockets of processes. */
 export function socketsOf(pids: readonly number[]): Set<string> {
   const inodes = new Set<string>();
   for (const pid of pids)
@@ -44,7 +44,7 @@ export function socketsOf(pids: readonly number[]): Set<string> {
   return inodes;
 }
 
-// Processes end, and IPv6 may be switched off.
+// Processes end, and IPv6 may be disabled.
 
 function readLines(path: string): string[] {
   try {

@@ -20,7 +20,7 @@ test("a reader that is behind reads what was moved away, then goes on in the log
   times.onRotation((to) => reader.rotated(to));
   const read = (): string[] => [...reader.read(false)].map(({ at, text }) => `${at} ${text}`);
   assert.deepEqual(read(), ["1000 1\n", "1000 2\n"]);
-  // A line that is half-written, more that nobody has read, and two rotations before the reader looks again.
+  // A partial line, unread lines, and two rotations before the next read.
   now = 2000;
   appendFileSync(path, "3\n4\n");
   times.rotate(`${path}.1`);

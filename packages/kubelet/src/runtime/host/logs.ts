@@ -12,11 +12,11 @@ import {
   watch,
 } from "node:fs";
 import type { Clock } from "@dray/client";
-import { openFile } from "../../open-file.ts";
+import { openFile } from "../../base/open-file.ts";
 import type { LogLine } from "../service.ts";
 import { note } from "./note.ts";
 
-/** A log has grown to `size` bytes by the time `at`. */
+/** Size of a log at a time. */
 interface Growth {
   readonly at: number;
   readonly size: number;
@@ -25,8 +25,8 @@ interface Growth {
 const timesName = (logPath: string): string => `${logPath}.times`;
 
 /**
- * A container writes its log without times, straight to the file, so that nothing is lost while no agent runs.
- * Beside it stands when it had grown how far: what is written while nobody looks has the time of the next look.
+ * Records when a log grew: a container writes its log without times, straight to the file, so that nothing is
+ * lost while no agent runs. Lines that were written without an agent have the time of the next look.
  */
 export class LogTimes {
   readonly #path: string;
@@ -37,7 +37,7 @@ export class LogTimes {
   readonly #listeners = new Set<() => void>();
   readonly #rotationListeners = new Set<(to: string) => void>();
 
-  /** The log must exist. */
+  /** Throws if the log does not exist. */
   constructor(path: string, clock: Clock) {
     this.#path = path;
     this.#clock = clock;
@@ -48,7 +48,7 @@ export class LogTimes {
   }
 
   #changed(): void {
-    // One entry for what comes within some milliseconds.
+    // One entry for all writes within some milliseconds.
     this.#cancel ??= this.#clock.after(5, () => {
       this.#cancel = undefined;
       this.#note();
@@ -61,19 +61,19 @@ export class LogTimes {
     if (size === this.#size) return;
     const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
     const flag = O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW | O_NONBLOCK;
-    // Without the note these lines have the time of the next one.
+    // Without the entry these lines have the time of the next one.
     if (note(timesName(this.#path), `${Math.floor(this.#clock.now())} ${size}\n`, flag)) this.#size = size;
   }
 
-  /** Calls `listener` when the log has grown. Answers a function that ends this. */
+  /** Calls `listener` when the log has grown. Returns a function that removes the listener. */
   onGrowth(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * Moves what is in the log to the file `to`; nothing may be written meanwhile. Readers that follow the log are told
-   * before it is emptied.
+   * Moves the contents of the log to the file `to`; the container must not write meanwhile. Readers that
+   * follow the log are notified before it is emptied.
    */
   rotate(to: string): void {
     this.#note();
@@ -89,13 +89,15 @@ export class LogTimes {
     this.#size = 0;
   }
 
-  /** Calls `listener` with the place to which the log was moved. Answers a function that ends this. */
+  /**
+   * Calls `listener` with the path to which the log was moved. Returns a function that removes the listener.
+   */
   onRotation(listener: (to: string) => void): () => void {
     this.#rotationListeners.add(listener);
     return () => this.#rotationListeners.delete(listener);
   }
 
-  /** Notes the last growth and stops. */
+  /** Records the last growth and stops. */
   close(): void {
     this.#watcher.close();
     this.#cancel?.();
@@ -131,9 +133,9 @@ interface LogFile {
   readonly file: number;
 }
 
-/** Reads the lines of a log from its beginning to its end as it is now. */
+/** Reads the lines of a log from its beginning to its current end. */
 export class LogReader {
-  /** The log, and before it what was moved away from it and is not read yet. */
+  /** The log, preceded by rotated files that are not read yet. */
   readonly #files: LogFile[];
   readonly #now: () => number;
   #position = 0;
@@ -146,12 +148,12 @@ export class LogReader {
     this.#now = now;
   }
 
-  /** What was read so far, and the rest of it, has been moved to the file `to`: it is read to its end from there. */
+  /** The log was moved to the file `to`, and is read to its end from there. */
   rotated(to: string): void {
     this.#files.splice(-1, 0, { path: to, file: openFile(to) });
   }
 
-  /** What has come since the last call; the last line only if it has ended, or `all` is set. */
+  /** Lines since the last call; a partial last line only if it has ended, or `all` is set. */
   *read(all: boolean): Generator<LogLine> {
     const chunk = Buffer.alloc(64 << 10);
     let current: LogFile | undefined;

@@ -1,8 +1,8 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 
 /**
- * Writes what an agent only notes for itself or its successor. False where that fails, as on a full disk: watchers of
- * files write notes, where an error would end the agents of all nodes.
+ * Writes a file that only this agent or its successor reads. Returns false if that fails, as on a full disk:
+ * in a callback of a file watcher an error would end the agents of all nodes.
  */
 export function note(path: string, text: string, flag: "w" | number = "w"): boolean {
   try {

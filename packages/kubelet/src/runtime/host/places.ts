@@ -1,7 +1,7 @@
-/** The home of containers. */
+/** Home directory of containers. */
 export const home = "/root";
 
-/** Writable places of a container's own, which cover those of the machine, and their modes. */
+/** Writable folders of each container, which cover those of the machine, with their modes. */
 export const ownPlaces: readonly (readonly [path: string, mode: number])[] = [
   ["/tmp", 0o1777],
   ["/var/tmp", 0o1777],

@@ -1,17 +1,17 @@
 import { createHash } from "node:crypto";
-import type { SecurityConfig } from "../service.ts";
+import type { SecurityConfig } from "../config.ts";
 import { bindService, capabilityList, containerCapabilities, ownBoundingSet } from "./capabilities.ts";
 import { find } from "./isolation.ts";
 
-/** What the agent can take from its containers. */
+/** Privileges that the agent can drop for its containers. */
 export interface AgentPrivileges {
-  /** setpriv(1) of util-linux by its path; undefined where the machine lacks it. */
+  /** Path of setpriv(1) of util-linux; undefined if the machine lacks it. */
   readonly setpriv: string | undefined;
-  /** The agent is the machine's superuser. */
+  /** The agent is root of the machine. */
   readonly root: boolean;
-  /** Containers have mount name spaces: what they need is bound where any user can reach it. */
+  /** Containers have mount name spaces: their files are mounted where any user can reach them. */
   readonly mounts: boolean;
-  /** Numbers of the capabilities that can be handed on. */
+  /** Numbers of the capabilities in the agent's bounding set. */
   readonly bounding: ReadonlySet<number>;
 }
 
@@ -20,21 +20,21 @@ export function agentPrivileges(mounts: boolean): AgentPrivileges {
   return { setpriv: find("setpriv"), root, mounts, bounding: ownBoundingSet() };
 }
 
-/** Who a process is. */
+/** User of a process. */
 export interface User {
   readonly uid: number;
   readonly gid: number;
 }
 
-/** What a container's processes are started with. */
+/** Privileges of a container's processes. */
 export interface Privileges {
-  /** Words in front of the shell that becomes the program; empty: it is as the agent is. */
+  /** Words before the shell that becomes the program; empty for the agent's own privileges. */
   readonly prefix: readonly string[];
-  /** Undefined: the agent's user. */
+  /** Undefined for the agent's user. */
   readonly user: User | undefined;
-  /** Beside the user's own. */
+  /** Supplementary groups. */
   readonly groups: readonly number[];
-  /** What the pod asks for and does not get, in words. */
+  /** Requests of the pod that are not met, as text. */
   readonly unsupported: readonly string[];
 }
 
@@ -42,15 +42,15 @@ export interface PrivilegesInput {
   readonly security: SecurityConfig;
   readonly agent: AgentPrivileges;
   readonly podUid: string;
-  /** It uses files or devices of the machine that are for root alone. */
+  /** The container uses files or devices of the machine that only root can. */
   readonly needsRoot: boolean;
-  /** Groups to which devices of the container belong. */
+  /** Groups of the container's devices. */
   readonly deviceGroups: readonly number[];
 }
 
 /**
- * Says as whom a container's processes run. Where the agent is root and the pod names no user, they run as a user of
- * the pod's own that the machine does not know: the root of an image would be the root of the machine here.
+ * Plans the user of a container's processes. If the agent is root and the pod names no user, they run as a
+ * user of the pod's own that the machine does not know: root of an image would be root of the machine here.
  *
  * Upstream: CRI, LinuxContainerSecurityContext.
  */
@@ -93,21 +93,23 @@ function capabilityFlags(
       `--bounding-set=${capabilityList(can(bounding))}`,
       ...(security.noNewPrivileges ? ["--no-new-privs"] : []),
     ];
-  // Container runtimes let every user listen on ports below 1024; here a pod can refuse that. One that names no user takes
-  // itself for root, so that it has what it adds; with a user, it has that in its bounding set alone, as upstream.
+  // Container runtimes let every user listen on ports below 1024; here a pod can refuse that. One that names
+  // no user takes
+  // itself for root, so that it has what it adds; with a user, it has that in its bounding set alone, as
+  // upstream.
   const refused = security.dropCapabilities.some((name) => name === "ALL" || name === "NET_BIND_SERVICE");
   const held = can([...new Set([...(refused ? [] : [bindService]), ...(implicit ? added : [])])]);
   const list = capabilityList(held);
-  // Programs with the bit setuid would be the machine's root.
+  // Programs with the setuid bit would be root of the machine.
   const sets = [`--inh-caps=${list}`, `--ambient-caps=${list}`, `--bounding-set=${list}`];
   return [...sets, "--no-new-privs"];
 }
 
-/** Where the user stays as it is: an agent of another user, or without mount name spaces. */
+/** For agents that are not root, or without mount name spaces, the user stays the same. */
 function restricted(security: SecurityConfig, agent: AgentPrivileges, setpriv: string): Privileges {
   const { privileged, noNewPrivileges, addCapabilities, dropCapabilities } = security;
   const unsupported = askedUser(security, agent.root || agent.mounts);
-  // In a user name space root has the capabilities of what is in it; without one, a user has none to drop.
+  // In a user name space root has its capabilities; without one, a user has none to drop.
   const limited = agent.root || (agent.mounts && dropCapabilities.length > 0);
   const { bounding } = containerCapabilities(addCapabilities, dropCapabilities);
   const flags = [
@@ -148,15 +150,15 @@ function askedFor(security: SecurityConfig): string[] {
   ];
 }
 
-/** The user of containers whose pod names none, where the agent can make them so. */
+/** User of containers whose pod names none, if the agent can change users. */
 export function ownUser({ setpriv, root, mounts }: AgentPrivileges, podUid: string): number | undefined {
   return setpriv !== undefined && root && mounts ? podUser(podUid) : undefined;
 }
 
-/** 0x70000000 to 0x7ffffffe are numbers that systemd's list of users and groups leaves free. */
+/** systemd's list of users and groups leaves 0x70000000 to 0x7ffffffe free. */
 const firstUser = 0x7000_0000;
 
-/** A user for the pod: the same for all its containers, and for no other pod of the machine but by great chance. */
+/** User of a pod: the same for all its containers, and almost certainly of no other pod of the machine. */
 function podUser(podUid: string): number {
   const number = createHash("sha256").update(podUid).digest().readUInt32BE(0);
   return firstUser + (number % 0x0fff_ffff);

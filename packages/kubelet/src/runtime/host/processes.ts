@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** A process that cannot be mistaken for a later one with the same number. */
+/** Identity of a process, which is not shared by a later one with the same PID. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Clock ticks after boot at which it began: field 22 of /proc/PID/stat. */
+  /** Start in clock ticks after boot: field 22 of /proc/PID/stat. */
   readonly startTime: string;
 }
 
@@ -15,7 +15,7 @@ export interface ProcessStat extends ProcessIdentity {
   readonly terminal: number;
 }
 
-/** Reads one line of /proc/PID/stat; the program's name in it may hold spaces and parentheses. */
+/** Parses a line of /proc/PID/stat; the program's name in it may have spaces and parentheses. */
 export function parseStat(line: string): ProcessStat | undefined {
   const end = line.lastIndexOf(")");
   const pid = Number.parseInt(line, 10);
@@ -39,7 +39,7 @@ export function processStat(pid: number): ProcessStat | undefined {
   return text === undefined ? undefined : parseStat(text);
 }
 
-/** True while that very process runs; one that has ended and waits for its parent does not. */
+/** True while that process runs; false for a zombie. */
 export function isAlive(identity: ProcessIdentity): boolean {
   const stat = processStat(identity.pid);
   return (
@@ -47,15 +47,18 @@ export function isAlive(identity: ProcessIdentity): boolean {
   );
 }
 
-/** Where the processes of a container are looked for. */
+/** How the processes of a container are found. */
 export interface ProcessFamily {
-  /** The leader of the session that the container was started in; it may have ended. */
+  /** Leader of the session in which the container was started; it may have ended. */
   readonly leader: ProcessIdentity;
-  /** A variable (`NAME=value`) that only the container's processes have in their environment. */
+  /** A variable (`NAME=value`) in the environment of the container's processes only. */
   readonly variable: string;
 }
 
-/** Every live process of a container, whatever it did to its group, session or parent that we can follow. */
+/**
+ * All live processes of a container, whatever they did to their group, session or parent, as far as they can
+ * be found.
+ */
 export function familyMembers({ leader, variable }: ProcessFamily): number[] {
   const stats: ProcessStat[] = [];
   for (const name of readdirSync("/proc")) {
@@ -63,7 +66,7 @@ export function familyMembers({ leader, variable }: ProcessFamily): number[] {
     const stat = processStat(Number(name));
     if (stat !== undefined && stat.state !== "Z" && stat.state !== "X") stats.push(stat);
   }
-  // A number is free again when its process and session are gone: then none of the session is ours.
+  // A PID is reused when its process and session are gone: then the session is not ours.
   const reused = stats.some((stat) => stat.pid === leader.pid && stat.startTime !== leader.startTime);
   const children = Map.groupBy(stats, (stat) => stat.parent);
   const members = new Set<number>();
@@ -81,7 +84,7 @@ export function familyMembers({ leader, variable }: ProcessFamily): number[] {
   return [...members];
 }
 
-/** Finds a process by words of its command line: for a wrapper that could not write down who it is. */
+/** Finds a process by words of its command line: a wrapper that has not written its PID. */
 export function findByArguments(...words: readonly string[]): ProcessIdentity | undefined {
   for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue;
@@ -91,7 +94,7 @@ export function findByArguments(...words: readonly string[]): ProcessIdentity | 
   return undefined;
 }
 
-/** Sends a signal; a process that has ended is no error. */
+/** Sends a signal; ignores a process that has ended. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
@@ -100,7 +103,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Changes with every boot of the machine. */
+/** ID of this boot of the machine. */
 export function bootId(): string {
   return readOrUndefined("/proc/sys/kernel/random/boot_id")?.trim() ?? "";
 }

@@ -2,35 +2,35 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { ContainerEdits } from "@dray/cdi";
 import { writeFileAtomicallySync } from "@dray/files";
-import type { ContainerConfig, MountConfig, SandboxConfig } from "../service.ts";
+import type { ContainerConfig, MountConfig, SandboxConfig } from "../config.ts";
 import type { User } from "./privileges.ts";
 import { type ProcessIdentity, parseStat } from "./processes.ts";
 import { initName } from "./scripts.ts";
 
-/** What is kept of a sandbox on disk. */
+/** Record of a sandbox on disk. */
 export interface SandboxRecord {
   readonly id: string;
   readonly config: SandboxConfig;
   readonly ip: string;
   readonly createdAt: number;
-  /** The boot in which it was made: with the machine everything in it ended. */
+  /** The boot in which it was made: a reboot ends everything in it. */
   readonly bootId: string;
   readonly stopped?: true;
 }
 
-/** What is kept of a container on disk; how it fares is told by the files that its wrapper leaves beside it. */
+/** Record of a container on disk; its state is in the files that its wrapper writes beside it. */
 export interface ContainerRecord {
   readonly id: string;
   readonly sandboxId: string;
   readonly config: ContainerConfig;
-  /** What its CDI devices change. */
+  /** Edits of its CDI devices. */
   readonly edits: ContainerEdits;
   readonly createdAt: number;
   /** The boot in which it was started; absent before. */
   readonly bootId?: string;
-  /** The folder of its cgroup, where there are cgroups: its processes cannot leave it, whatever they do. */
+  /** Folder of the cgroup that contains its processes, if there are cgroups. */
   readonly cgroup?: string;
-  /** The folders of the cgroups that bound what it uses. */
+  /** Folders of the cgroups that limit it. */
   readonly bounds?: readonly string[];
   /** Environment, working directory and mounts of its program, for commands that join it. */
   readonly program?: {
@@ -38,26 +38,29 @@ export interface ContainerRecord {
     readonly directory: string;
     readonly mounts: readonly MountConfig[];
     readonly isolated: boolean;
-    /** It has a pid name space. */
+    /** The container has a pid name space. */
     readonly pids?: boolean;
-    /** Words in front of what runs in it, which take privileges away. */
+    /** Words before its commands, which drop privileges. */
     readonly privileges?: readonly string[];
-    /** Undefined: the agent's user. */
+    /** Undefined for the agent's user. */
     readonly user?: User;
-    /** Beside the user's own; absent from records of older agents. */
+    /** Supplementary groups; absent from records of older agents. */
     readonly groups?: readonly number[];
   };
 }
 
 /**
- * Replaces a record. It does not wait for the disk: with the machine ends what a record tells of, and every start of a
+ * Replaces a record. Not synced to disk: a reboot ends what the record is about, and every start of a
  * container would wait.
  */
 export function writeRecord(path: string, text: string): void {
   writeFileAtomicallySync(path, text, { durable: false });
 }
 
-/** Undefined also for a file that a power failure left empty or filled with zeros. Other damage is an error. */
+/**
+ * Returns undefined also for a file that a power failure left empty or filled with zeros. Throws for other
+ * damage.
+ */
 export function readRecord<T>(directory: string, name: string): T | undefined {
   const path = join(directory, name);
   const text = readIfThere(path);
@@ -74,7 +77,7 @@ export function readRecord<T>(directory: string, name: string): T | undefined {
   }
 }
 
-/** When a container was found to have ended without a word, and the exit code that is told of it. */
+/** When a container was found to have ended without an exit code, and the code that is reported. */
 export interface Loss {
   readonly at: number;
   readonly exitCode: number;
@@ -85,12 +88,12 @@ export interface Started {
   readonly at: number;
 }
 
-/** What the wrapper has written so far. */
+/** Files that the wrapper has written so far. */
 export interface Traces {
   readonly wrapper: ProcessIdentity | undefined;
-  /** The first process of its pid name space, if it has one. */
+  /** First process of its pid name space, if it has one. */
   readonly init: ProcessIdentity | undefined;
-  /** The first process of the container's program, or why it was not started. */
+  /** First process of the container's program, or why it was not started. */
   readonly start: Started | { readonly error: string } | undefined;
   readonly exit: { readonly code: number; readonly at: number } | undefined;
 }

@@ -1,8 +1,8 @@
-import type { MountConfig } from "../service.ts";
+import type { MountConfig } from "../config.ts";
 
 /**
- * Without mount name spaces a volume is not at its path: a value that is the path of a mount, or begins with it,
- * names the place on the host instead. The longest mount path that fits counts.
+ * Rewrites paths of volumes, which are not at their paths without mount name spaces: a value that is the path
+ * of a mount, or begins with it, is mapped to the path on the host. The longest matching mount path wins.
  */
 export function rewriter(mounts: readonly MountConfig[]): (value: string) => string {
   const sorted = [...mounts].sort((a, b) => b.containerPath.length - a.containerPath.length);

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { detectIsolation } from "./isolation.ts";
+import { detectIsolation } from "./detect-isolation.ts";
 import { writeRoot } from "./root-plan.ts";
 
 test("an entry of the machine that has gone since the plan was made is left out, a volume is not", async (t) => {

@@ -16,39 +16,40 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeFolderSync } from "@dray/files";
-import { type MountConfig, RuntimeError } from "../service.ts";
+import type { MountConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
 
-/** A place in the container's tree. */
+/** A node of the container's tree. */
 interface Place {
   /**
-   * `directory`: of the skeleton itself. `link`: a symbolic link of the skeleton. `bind`: mounted from `source`.
-   * `inside`: there already, within the mount that encloses it.
+   * `directory`: of the skeleton itself. `link`: a symbolic link of the skeleton. `bind`: mounted from
+   * `source`. `inside`: exists within the mount that contains it.
    */
   kind: "directory" | "link" | "bind" | "inside";
-  /** On the host; of a link, what it points to. */
+  /** Path on the host; target of a link. */
   readonly source: string;
   readonly readOnly: boolean;
   readonly file: boolean;
   children: Map<string, Place>;
 }
 
-/** What of the machine a container sees, and how. */
+/** Which files and devices of the machine a container sees, and how. */
 export interface RootView {
-  /** Its files can be written as far as their permissions say, or not at all. */
+  /** Its files are writable by their permissions, or read-only. */
   readonly files: "writable" | "readOnly";
-  /** All devices and what /proc lets one change; or only devices without harm. */
+  /** All devices and a writable /proc; or only harmless devices. */
   readonly devices: "all" | "harmless";
-  /** The root folder itself cannot be written. */
+  /** The root folder itself is read-only. */
   readonly readOnlyRoot: boolean;
 }
 
-/** All that the machine has. */
+/** Everything that the machine has. */
 export const wholeMachine: RootView = { files: "writable", devices: "all", readOnlyRoot: false };
 
-/** A root directory to be made: what the skeleton holds, and what is mounted into it in which order. */
+/** A planned root directory: the skeleton, and the mounts in order. */
 export interface RootPlan {
   readonly directories: readonly string[];
-  /** Directories that stand for one of the machine, whose owner and permissions they get. */
+  /** Directories that represent one of the machine, with its owner and permissions. */
   readonly copies: readonly (readonly [path: string, source: string])[];
   readonly files: readonly string[];
   readonly links: readonly (readonly [path: string, target: string])[];
@@ -59,19 +60,20 @@ export interface RootPlan {
   }[];
 }
 
-/** Devices that are for everybody. */
+/** Devices that every container may use. */
 const harmlessDevices = ["null", "zero", "full", "random", "urandom", "tty"];
 const standardLinks = ["fd", "stdin", "stdout", "stderr"];
 
-/** What of /proc containers can read only, and what they cannot see (OCI runtimes: `readonlyPaths`, `maskedPaths`). */
+/** Read-only and masked paths of /proc (OCI runtimes: `readonlyPaths`, `maskedPaths`). */
 const readOnlyProc = ["sys", "sysrq-trigger", "irq", "bus", "fs"];
 const maskedProc = ["kcore", "keys", "timer_list", "sched_debug"];
 
 /**
- * Plans the root directory of a container on the host runtime: the host's own root, each of its entries mounted
- * into a skeleton, with the container's mounts over it. Where the host lacks a mount point, the directories on the
- * way to it become part of the skeleton and what the host has in them is mounted entry by entry, so that nothing
- * is ever created on the host. Mount points below `ownRoot` are the node's and are simply made.
+ * Plans the root directory of a container on the host runtime: the host's own root, each of its entries
+ * mounted into a skeleton, with the container's mounts over it. If the host lacks a mount point, the
+ * directories on the way to it become part of the skeleton, and the host's entries in them are mounted one by
+ * one, so that nothing is ever created on the host. Mount points below `ownRoot` are the node's and are
+ * created.
  */
 export function planRoot(
   mounts: readonly MountConfig[],
@@ -107,7 +109,7 @@ function bind(source: string, readOnly: boolean): Place {
   return { kind: "bind", source, readOnly, file, children: new Map() };
 }
 
-/** The /dev of a container that may not use the machine's devices. */
+/** /dev of a container without the machine's devices. */
 function harmless(): Place {
   const place = directory();
   for (const name of harmlessDevices)
@@ -116,14 +118,14 @@ function harmless(): Place {
   for (const name of standardLinks)
     place.children.set(name, link(name === "fd" ? "/proc/self/fd" : `fd/${standardLinks.indexOf(name) - 1}`));
   place.children.set("ptmx", link("pts/ptmx"));
-  // Terminals of `kubectl exec` are the machine's, and the permissions of each keep others out.
+  // Terminals of `kubectl exec` are the machine's; their permissions exclude other users.
   if (existsSync("/dev/pts")) place.children.set("pts", bind("/dev/pts", false));
   return place;
 }
 
 /**
- * Makes the skeleton of a plan below `directory`, and the table from which `mount -a` mounts the rest. With `ownProc`
- * /proc shows the processes of the pid name space in which it is mounted.
+ * Makes the skeleton of a plan below `directory`, and the table from which `mount -a` mounts the rest. With
+ * `ownProc` /proc shows the processes of the pid name space in which it is mounted.
  */
 export function writeRoot(plan: RootPlan, directory: string, ownProc: boolean): string {
   makeFolderSync(directory);
@@ -144,7 +146,7 @@ export function writeRoot(plan: RootPlan, directory: string, ownProc: boolean): 
       continue;
     }
     const options = readOnly ? ["rbind", "ro", ...kept(source, table)] : ["rbind"];
-    // An entry of the machine's own folders may be gone by now, as in /run.
+    // An entry of the machine's own folders may be removed meanwhile, as in /run.
     if (source === target) options.push("nofail");
     lines.push(`${field(source)} ${field(join(directory, target))} none ${options.join()} 0 0`);
     if (readOnly) for (const line of readOnlyBelow(source, join(directory, target), table)) lines.push(line);
@@ -152,24 +154,24 @@ export function writeRoot(plan: RootPlan, directory: string, ownProc: boolean): 
   return `${lines.join("\n")}\n`;
 }
 
-/** What is mounted below a mount that is made read-only stays writable by itself (mount(8), "ro"). */
+/** Mounts below a read-only mount stay writable by themselves (mount(8), "ro"). */
 function readOnlyBelow(source: string, target: string, table: readonly MountPoint[]): string[] {
   const path = realpathSync(source);
   const prefix = path === "/" ? "/" : `${field(path)}/`;
   return table
     .filter(({ point, type }) => point.startsWith(prefix) && !foreign.test(type))
     .map(({ point, options }) => {
-      // What is mounted below it has a line of its own; in a user name space it cannot be left behind.
+      // Mounts below it have lines of their own; in a user name space they cannot be left out.
       const how = process.getuid?.() === 0 ? "bind" : "rbind";
       const flags = [how, "ro", ...options.filter((option) => locked.includes(option)), "nofail"];
       return `${point} ${field(target)}/${point.slice(prefix.length)} none ${flags.join()} 0 0`;
     });
 }
 
-/** File systems that only their owner may look into, or that would be mounted by a look. */
+/** File systems that only their owner may read, or that reading would mount. */
 const foreign = /^(?:fuse.*|autofs)$/;
 
-/** Where something is mounted, and how. */
+/** A mount point with its options. */
 interface MountPoint {
   readonly type: string;
   readonly point: string;
@@ -190,7 +192,7 @@ function mountTable(): MountPoint[] {
 /** Options that a user name space must keep. */
 const locked = ["nosuid", "nodev", "noexec", "noatime", "nodiratime"];
 
-/** What a user name space must not take away when it makes a mount read-only, or the kernel refuses. */
+/** Options that a user name space must keep in a read-only mount, or the kernel refuses. */
 function kept(source: string, table: readonly MountPoint[]): string[] {
   const path = field(realpathSync(source));
   const enclosing = table
@@ -218,7 +220,7 @@ function directory(): Place {
 function place(root: Place, mount: MountConfig, ownRoot: string): void {
   const file = !lstatFollowing(mount.hostPath, mount).isDirectory();
   let path = names(mount.containerPath);
-  // The first walk only looks; where it finds a mount point missing, the next makes the way to it.
+  // The first walk only reads; if it finds a mount point missing, the next one expands the way to it.
   let expanding = false;
   for (let links = 0; links <= 40; ) {
     const end = walk(root, path, expanding, ownRoot, file);
@@ -249,8 +251,8 @@ function problem(path: string, text: string): RuntimeError {
 }
 
 /**
- * Goes to the last name of `path`: answers the place that holds it, another path where a symbolic link leads, or
- * `missing` where the host lacks a part of the way and `expanding` is not set.
+ * Walks to the last name of `path`. Returns the place that contains it, another path after a symbolic link,
+ * or `missing` if the host lacks a part of the way and `expanding` is not set.
  */
 function walk(
   root: Place,
@@ -280,7 +282,7 @@ function walk(
   throw problem(shown, "the root directory itself cannot be mounted over");
 }
 
-/** What is at `name` in a place: known already, on the host, or made in what is the node's own. */
+/** Returns the place of a name: known already, on the host, or created in the node's own folders. */
 function child(parent: Place, name: string, file: boolean, ownRoot: string): Place | undefined {
   const known = parent.children.get(name);
   if (known !== undefined || parent.kind === "directory") return known;
@@ -364,8 +366,8 @@ function lstatFollowing(path: string, mount: MountConfig): Stats {
 }
 
 /**
- * Removes a directory that roots were made in. Mounts in it are never visible outside their name spaces; should one
- * be all the same, nothing is removed, since what is below it would be the host's.
+ * Removes a directory in which roots were made. Its mounts are never visible outside their name spaces; if
+ * one is all the same, nothing is removed, since the files below it would be the host's.
  */
 export function removeRoot(directory: string): void {
   const mounts = readFileSync("/proc/self/mountinfo", "utf8").split("\n");

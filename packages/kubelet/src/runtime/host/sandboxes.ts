@@ -3,20 +3,21 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
-import type { Sandbox, SandboxConfig } from "../service.ts";
+import type { SandboxConfig } from "../config.ts";
+import type { Sandbox } from "../service.ts";
 import { AddressPool } from "./addresses.ts";
 import { bootId } from "./processes.ts";
 import { readRecord, type SandboxRecord, writeRecord } from "./records.ts";
 
 export interface HostSandboxesOptions {
-  /** The runtime's own folder. */
+  /** Folder of the runtime. */
   readonly directory: string;
   readonly rootDir: string;
   readonly nodeAddress: string;
   readonly clock: Clock;
 }
 
-/** The sandboxes of the host runtime: a record and an address for each pod, since nothing of a sandbox runs. */
+/** The sandboxes of the host runtime: a record and an address for each pod, without processes. */
 export class HostSandboxes {
   readonly #options: HostSandboxesOptions;
   readonly #folder: string;
@@ -28,7 +29,7 @@ export class HostSandboxes {
     this.#folder = join(options.directory, "sandboxes");
   }
 
-  /** Claims the node's addresses, and takes over the sandboxes of an earlier agent. */
+  /** Claims the node's addresses, and adopts the sandboxes of an earlier agent. */
   async start(): Promise<void> {
     const { directory, rootDir } = this.#options;
     makeFolderSync(this.#folder, 0o700);
@@ -37,7 +38,7 @@ export class HostSandboxes {
     writeRecord(join(directory, "addresses.json"), JSON.stringify({ prefix: this.#addresses.prefix }));
     for (const id of readdirSync(this.#folder)) {
       const record = readRecord<SandboxRecord>(join(this.#folder, id), "sandbox.json");
-      // A directory without a record is what a killed agent had just begun, or had almost removed.
+      // A directory without a record was left by an agent that was killed while it made or removed it.
       if (record === undefined) rmSync(join(this.#folder, id), { recursive: true });
       else {
         const stopped = record.stopped || record.bootId !== bootId();
@@ -51,7 +52,7 @@ export class HostSandboxes {
     this.#addresses?.close();
   }
 
-  /** Answers the id of a new sandbox. */
+  /** Returns the ID of a new sandbox. */
   run(config: SandboxConfig): string {
     const { nodeAddress, clock } = this.#options;
     const id = randomUUID();
@@ -69,7 +70,7 @@ export class HostSandboxes {
     return this.#records.get(id);
   }
 
-  /** Frees the address. Nothing may run in it any more. */
+  /** Frees the address. No container may run in it any more. */
   stop(id: string): void {
     const record = this.#records.get(id);
     if (record === undefined || record.stopped) return;

@@ -2,37 +2,39 @@ import { join } from "node:path";
 import type { Isolation, MountTools } from "./isolation.ts";
 import { shellLine } from "./terminal.ts";
 
-/** In the directory of a container that has a standard input: the pipe that is it. */
+/** Pipe in the directory of a container with a standard input. */
 export const stdinName = "stdin";
-/** The pipe into which a line is written to let go of the other one. */
+/** Pipe into which a line is written to close the other one. */
 export const closeName = "close";
-/** In the directory of a container that has a terminal: a shell script that starts it there. */
+/** Shell script in the directory of a container with a terminal, which starts it there. */
 export const terminalName = "terminal";
-/** In the directory of a container: what exports the environment of its program. */
+/** Shell source in the directory of a container that exports the environment of its program. */
 export const environmentName = "environment";
-/** In the directory of a container whose privileges are limited: the words in front of the shell that becomes it. */
+/**
+ * Words before the shell that becomes the program, in the directory of a container with limited privileges.
+ */
 export const privilegesName = "privileges";
-/** In the directory of a container with a mount name space: what is mounted (fstab(5)). */
+/** Mounts in the directory of a container with a mount name space (fstab(5)). */
 export const mountsName = "mounts";
-/** In the directory of a container whose root directory cannot be written. */
+/** Exists in the directory of a container with a read-only root. */
 export const readOnlyName = "mounts-ro";
-/** In the directory of a container with bounds: the folders of the cgroups that hold them, one a line. */
+/** Folders of the cgroups in the directory of a container with bounds, one in each line. */
 export const boundsName = "bounds";
-/** In the directory of a container: how early the system kills it where memory runs out. */
+/** `oom_score_adj` in the directory of a container. */
 export const oomScoreName = "oom-score";
-/** In the directory of a container that has a UTS name space: the name of its host. */
+/** Host name in the directory of a container with a UTS name space. */
 export const hostnameName = "hostname";
-/** In the directory of a container that has a cgroup: its path. */
+/** Path of the cgroup in the directory of a container. */
 export const cgroupName = "cgroup";
 
-/** What containers run, in the runtime's directory: `wrapperScript`, `initScript`, `startScript`. */
+/** Scripts in the runtime's directory: `wrapperScript`, `initScript`, `startScript`. */
 export const wrapperName = "container.sh";
 const initFileName = "init.sh";
 const startFileName = "start.sh";
-/** In the directory of a container that has a pid name space: who is the first process in it. */
+/** First process of the pid name space, in the directory of a container with one. */
 export const initName = "init";
 
-/** Source and file name of the scripts that containers of a runtime directory run. */
+/** Sources of the scripts of a runtime directory by file name. */
 export function scripts(isolation: Isolation, directory: string): readonly (readonly [string, string])[] {
   return [
     [startFileName, startScript(isolation)],
@@ -41,17 +43,17 @@ export function scripts(isolation: Isolation, directory: string): readonly (read
   ];
 }
 
-/** Starts what `startScript` says, under `initScript` in a pid name space; its arguments follow. */
+/** Command that runs `startScript`, under `initScript` in a pid name space; its arguments follow. */
 export function startCommand(isolation: Isolation, directory: string): string[] {
   if (isolation.type === "plain") return ["/bin/sh", join(directory, startFileName)];
   return [...isolation.unshare, "/bin/sh", join(directory, isolation.pids ? initFileName : startFileName)];
 }
 
 /**
- * The first process of a pid name space, with the arguments of `startScript`, which it runs. The container's program is
- * not the first itself, since the system drops signals that such a process does not handle. Takes in the children of
- * processes that have ended; when it ends, with the exit code of the program, so do all others of the name space. The
- * number in `init` is the one outside: /proc is mounted anew only later.
+ * First process of a pid name space, with the arguments of `startScript`, which it runs. The container's
+ * program is not the first one itself, since the system drops signals that such a process does not handle.
+ * Reaps orphans; when it ends, with the exit code of the program, so do all others of the name space. The PID
+ * in `init` is the one outside, since /proc is mounted anew only later.
  */
 function initScript(startFile: string): string {
   return `
@@ -65,11 +67,11 @@ exit "$?"
 }
 
 /**
- * The shell around a container: arguments are its directory, its log file, the working directory, the program, and the
- * words that run it. It leaves in the directory who it is (`wrapper`, a line of /proc/PID/stat) and, when all is over,
- * the exit code (`exit`), whether or not an agent is there to see it. Signals that reach the whole session do not end
- * it. `error` gets what goes wrong before the program has its log, and the word "Terminated" that some shells say. A
- * process of its own holds the pipe of the input open, so that the program reads no end of it when agents come and go.
+ * The shell around a container. Arguments: its directory, its log file, the working directory, the program,
+ * and its command line. Writes its own identity to the directory (`wrapper`, a line of /proc/PID/stat), and
+ * at the end the exit code (`exit`), whether or not an agent runs. Ignores signals to the whole session.
+ * `error` gets errors before the program has its log, and the word "Terminated" of some shells. A process of
+ * its own holds the pipe of the input open, so that the program reads no end of it when agents restart.
  */
 function wrapperScript(isolation: Isolation, directory: string): string {
   return `
@@ -100,10 +102,10 @@ echo "$?" >"$directory/exit"
 }
 
 /**
- * What the wrapper runs, with the same arguments: opens the log unless it is in a terminal, makes the container's root
- * where there are mount name spaces, and hands over to a shell with the container's user and privileges, which becomes
- * the program: no tool of the agent's user sees the program's environment. Says in the file `start` whether it could
- * (`started` and a line of /proc/PID/stat) or why not.
+ * Run by the wrapper, with the same arguments: opens the log unless it is in a terminal, makes the
+ * container's root if there are mount name spaces, and starts a shell with the container's user and
+ * privileges, which becomes the program: no tool of the agent's user sees the program's environment. Writes
+ * to the file `start` whether it could (`started` and a line of /proc/PID/stat) or why not.
  */
 function startScript(isolation: Isolation): string {
   const root = isolation.type === "mounts" ? rootScript(isolation.tools) : "";
@@ -139,9 +141,10 @@ eval exec "$privileges" '/bin/sh -c "$become" exec "$stat" "$@"' 5>&2 2>&3
 }
 
 /**
- * The end of each script that becomes a program: the arguments are the working directory, the program and the words
- * that run it; the source that exports its variables comes on file descriptor 4; `stat` is the line of /proc/self/stat.
- * From `eval` on, the variables are the program's: the script keeps nothing in variables after it.
+ * End of each script that becomes a program. Arguments: the working directory, the program and its command
+ * line. The source that exports its variables comes on file descriptor 4; `stat` is the line of
+ * /proc/self/stat. From `eval` on, the variables are the program's, so the script keeps nothing in variables
+ * after it.
  */
 export const becomeProgram = `
 environment=$(cat <&4) || exit 125
@@ -168,7 +171,7 @@ shift 2
 exec "$@"
 `;
 
-/** Mounts what `$table` says and makes the skeleton `$root` the root. Errors go to file descriptor 3. */
+/** Mounts the table `$table` and makes the skeleton `$root` the root. Errors go to file descriptor 3. */
 export function rootScript({ mount, umount, pivotRoot }: MountTools): string {
   return `
 ${mount} -a -T "$table" 2>&3 >&3 || exit 125

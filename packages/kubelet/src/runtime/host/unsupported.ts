@@ -1,10 +1,13 @@
 import type { ContainerEdits } from "@dray/cdi";
-import type { ContainerConfig, SandboxConfig } from "../service.ts";
+import type { ContainerConfig, SandboxConfig } from "../config.ts";
 import type { ContainerDevice } from "./access.ts";
 import { type Bounds, unboundedOf } from "./bounds.ts";
 import type { Isolation } from "./isolation.ts";
 
-/** What of a sandbox this runtime cannot do: its containers are processes of the machine, in the machine's network. */
+/**
+ * Lists the fields of a sandbox that this runtime ignores: its containers are processes of the machine, in
+ * the machine's network.
+ */
 export function unsupportedOfSandbox(config: SandboxConfig, isolation: Isolation, bounds: Bounds): string[] {
   const { pidsLimit, ...own } = config.resources ?? {};
   const resources = { ...(config.hasOwnLimits ? own : {}), ...(pidsLimit !== undefined && { pidsLimit }) };
@@ -17,7 +20,7 @@ export function unsupportedOfSandbox(config: SandboxConfig, isolation: Isolation
   ];
 }
 
-/** What of a container this runtime cannot do. */
+/** Lists the fields of a container that this runtime ignores. */
 export function unsupportedOfContainer(
   { security }: ContainerConfig,
   edits: ContainerEdits,
@@ -34,7 +37,10 @@ export function unsupportedOfContainer(
   ];
 }
 
-/** A process of the host has no OCI bundle for hooks, no network and no classes of its own, and the agent's groups. */
+/**
+ * A process of the host has no OCI bundle for hooks, no network and no classes of its own, and the agent's
+ * groups.
+ */
 function unsupportedEdits(edits: ContainerEdits): string[] {
   const names = ["hooks", "netDevices", "intelRdt", "additionalGids"] as const;
   return names.filter((name) => isPresent(edits[name])).map((name) => `${name} of CDI devices`);

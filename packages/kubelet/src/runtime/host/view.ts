@@ -1,22 +1,23 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { ContainerConfig, MountConfig } from "../service.ts";
+import type { ContainerConfig, MountConfig } from "../config.ts";
 import { type ImageMapping, programFolder } from "./images.ts";
 import type { LaunchFolder } from "./launch-plan.ts";
 import { ownPlaces } from "./places.ts";
 
-/** What programs of the machine need below /run: NixOS has all its programs there. */
+/** Folders below /run that programs of the machine need: NixOS has all its programs there. */
 const neededOfRun = ["/run/current-system", "/run/opengl-driver"];
 
-/** What a container that is not privileged has in place of the machine's. */
+/** Folders and mounts that a container without privileges has in place of the machine's. */
 export interface OwnView {
   readonly folders: readonly LaunchFolder[];
   readonly mounts: readonly MountConfig[];
 }
 
 /**
- * The places of a container's own below `directory`, and of the machine what it needs though they cover it. `needs` are
- * files and folders of the image's program; those that every user can reach are where they are.
+ * Makes the folders of a container below `directory`, and mounts files of the machine that it needs over
+ * them. `needs` are files and folders of the image's program; those that every user can reach stay at their
+ * paths.
  */
 export function ownView(
   config: Pick<ContainerConfig, "security">,
@@ -56,7 +57,7 @@ export function neededFiles(image: ImageMapping | undefined): string[] {
   return [...(image.needs ?? []), ...("command" in image ? filesOfCommand(image.command) : [])];
 }
 
-/** Paths of the machine among the words of a command that a person has mapped: its program and what belongs to it. */
+/** Paths of the machine in a mapped command: its program and its files. */
 function filesOfCommand(words: readonly string[]): string[] {
   return words.flatMap((word) => {
     if (!word.startsWith("/") || !existsSync(word)) return [];
@@ -70,7 +71,7 @@ function isBelow(path: string, places: readonly string[]): boolean {
   return places.some((place) => path === place || path.startsWith(`${place}/`));
 }
 
-/** The first folder on the way to a path that is not for every user to enter. */
+/** The first ancestor of a path that not every user may enter. */
 function closedAncestor(path: string): string | undefined {
   const names = path.split("/").slice(1, -1);
   return names

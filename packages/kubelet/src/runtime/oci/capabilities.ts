@@ -1,6 +1,6 @@
-import type { SecurityConfig } from "../service.ts";
+import type { SecurityConfig } from "../config.ts";
 
-/** Names by their number. Source: capabilities(7), linux/capability.h. */
+/** Names by number. Source: capabilities(7), linux/capability.h. */
 const names = `CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE
 NET_BIND_SERVICE NET_BROADCAST NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT
 SYS_ADMIN SYS_BOOT SYS_NICE SYS_RESOURCE SYS_TIME SYS_TTY_CONFIG MKNOD LEASE AUDIT_WRITE AUDIT_CONTROL SETFCAP
@@ -8,12 +8,12 @@ MAC_OVERRIDE MAC_ADMIN SYSLOG WAKE_ALARM BLOCK_SUSPEND AUDIT_READ PERFMON BPF CH
   /\s+/,
 );
 
-/** What a container has if its pod says nothing. Upstream: containerd, oci.defaultUnixCaps. */
+/** Default capabilities. Upstream: containerd, oci.defaultUnixCaps. */
 const defaults =
   `CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE SYS_CHROOT
 KILL AUDIT_WRITE`.split(/\s+/);
 
-/** The capabilities of a set as /proc/PID/status writes it (`CapBnd`). */
+/** Parses a set as in /proc/PID/status (`CapBnd`). */
 export function capabilitiesOf(hexadecimal: string): ReadonlySet<string> {
   const bits = BigInt(`0x${hexadecimal.trim() || "0"}`);
   return new Set(names.filter((_, i) => ((bits >> BigInt(i)) & 1n) === 1n));
@@ -22,11 +22,11 @@ export function capabilitiesOf(hexadecimal: string): ReadonlySet<string> {
 export interface Capabilities {
   /** With `CAP_`. */
   readonly given: readonly string[];
-  /** Asked for, and not there on this machine or not known. */
+  /** Requested capabilities that this machine lacks or that are unknown. */
   readonly missing: readonly string[];
 }
 
-/** What a container may: the defaults without what its pod drops, with what it adds. */
+/** The defaults without those that the pod drops, with those that it adds. */
 export function containerCapabilities(
   { privileged, addCapabilities, dropCapabilities }: SecurityConfig,
   available: ReadonlySet<string>,

@@ -1,16 +1,17 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolderSync } from "@dray/files";
-import { type ResourceConfig, RuntimeError } from "../service.ts";
+import type { ResourceConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
 
-/** What a cgroup has used. */
+/** Usage of a cgroup. */
 export interface CgroupUse {
   readonly cpuNanoseconds: number;
-  /** Without file pages that the kernel can take back at once. */
+  /** Without file pages that the kernel can reclaim at once. */
   readonly memoryWorkingSetBytes: number;
 }
 
-/** Where cgroups are mounted: the unified hierarchy (v2), or one for each controller (v1). */
+/** Mount points of cgroups: the unified hierarchy (v2), or one for each controller (v1). */
 export class CgroupTree {
   readonly version: 1 | 2;
   /** Folder of each controller; for v2 the same for all. */
@@ -58,14 +59,14 @@ export class CgroupTree {
     return mount === undefined ? undefined : join(mount, path, name);
   }
 
-  /** The file that counts how often the kernel has killed in a cgroup for want of memory. */
+  /** File with the number of OOM kills in a cgroup. */
   oomFile(path: string): string {
     return (
       this.#file("memory", path, this.version === 2 ? "memory.events" : "memory.oom_control") ?? "/dev/null"
     );
   }
 
-  /** Makes a cgroup with bounds for all that is below it. */
+  /** Makes a cgroup with bounds for all its descendants. */
   make(path: string, resources: ResourceConfig | undefined): void {
     for (let tries = 0; ; tries++)
       try {
@@ -73,13 +74,13 @@ export class CgroupTree {
         else for (const mount of new Set(this.#mounts.values())) makeFolderSync(join(mount, path));
         break;
       } catch (error) {
-        // Another agent has removed a parent that was empty.
+        // Another agent has removed an empty parent.
         if ((error as NodeJS.ErrnoException).code !== "ENOENT" || tries > 10) throw error;
       }
     if (resources !== undefined) this.bound(path, resources);
   }
 
-  /** Sets bounds of a cgroup. Throws RuntimeError with the file and the value that the kernel refuses. */
+  /** Sets bounds of a cgroup. Throws RuntimeError with the file and value that the kernel refuses. */
   bound(path: string, resources: ResourceConfig): void {
     for (const [file, value] of this.#bounds(path, resources))
       try {
@@ -90,7 +91,7 @@ export class CgroupTree {
       }
   }
 
-  /** Controllers are handed down from folder to folder. */
+  /** Controllers are delegated from folder to folder. */
   #makeUnified(path: string): void {
     const mount = this.#mounts.get("memory")!;
     let folder = mount;
@@ -143,19 +144,19 @@ export class CgroupTree {
     return result;
   }
 
-  /** Removes a cgroup and those below it in which nothing runs. None is no error. */
+  /** Removes a cgroup and its descendants without processes. Ignores a missing one. */
   remove(path: string): void {
     for (const mount of new Set(this.#mounts.values())) removeFolders(join(mount, path));
   }
 
-  /** Removes the cgroups below `path` in which nothing runs, but those that are named. */
+  /** Removes descendants of `path` without processes, except for `kept`. */
   keep(path: string, kept: ReadonlySet<string>): void {
     for (const mount of new Set(this.#mounts.values()))
       for (const name of folders(join(mount, path)))
         if (!kept.has(`${path}/${name}`)) removeFolders(join(mount, path, name));
   }
 
-  /** Removes a cgroup that has none below it. */
+  /** Removes a cgroup without children. */
   removeEmpty(path: string): void {
     for (const mount of new Set(this.#mounts.values())) removeFolder(join(mount, path));
   }
@@ -186,12 +187,12 @@ function field(text: string | undefined, name: string, factor: number): number {
   return value === undefined ? Number.NaN : Number(value) * factor;
 }
 
-/** How often the kernel has killed for want of memory, in the text of either version. */
+/** Number of OOM kills, in the text of either version. */
 export function oomKills(text: string): number {
   return field(text, "oom_kill", 1) || 0;
 }
 
-/** Names of the folders in a folder; none if it is not there. */
+/** Names of the folders in a folder; none if it does not exist. */
 function folders(folder: string): string[] {
   try {
     const entries = readdirSync(folder, { withFileTypes: true });

@@ -5,14 +5,14 @@ import { readOciNode } from "./record.ts";
 import { OciRuntime } from "./runtime.ts";
 
 /**
- * Ends and removes all containers of the node whose runtime kept its records in `directory`, with their root file
- * systems, and its part of the cluster's network. A missing record is not an error.
+ * Ends and removes all containers of the node whose runtime kept its records in `directory`, with their root
+ * file systems, and its part of the cluster's network. A missing record is not an error.
  */
 export async function destroyOciNode(directory: string, log: Log): Promise<void> {
   const record = readOciNode(directory);
   if (record === undefined) return;
   const { nodeName, networkDirectory, imagesDirectory } = record;
-  // What the runtime waits with keeps no process alive.
+  // The runtime's timers keep no process alive.
   const alive = setInterval(() => {}, 1000);
   const images = await OciImages.open({ directory: imagesDirectory, now: Date.now });
   try {
@@ -22,7 +22,7 @@ export async function destroyOciNode(directory: string, log: Log): Promise<void>
       nodeName,
       nodeAddress: "127.0.0.1",
       images,
-      // It starts nothing.
+      // No container is started.
       cdi: cdiRegistry([]),
       hostPath: (path) => path,
       clock: systemClock,

@@ -1,6 +1,7 @@
 import { existsSync, type FSWatcher, readFileSync, statSync, watch } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "@dray/client";
+import type { ContainerConfig } from "../config.ts";
 import { LogTimes } from "../host/logs.ts";
 import { note } from "../host/note.ts";
 import {
@@ -13,21 +14,21 @@ import {
   signal,
 } from "../host/processes.ts";
 import { type Loss, readRecord, writeRecord } from "../host/records.ts";
-import type { Container, ContainerConfig, ContainerUser } from "../service.ts";
+import type { Container, ContainerUser } from "../service.ts";
 import { oomKills } from "./cgroups.ts";
 import { traceNames, wrapperName } from "./scripts.ts";
 
-/** What is kept of a container on disk; how it fares is told by the files that its wrapper leaves beside it. */
+/** Record of a container on disk; its state is in the files that its wrapper writes beside it. */
 export interface OciContainerRecord {
   readonly id: string;
   readonly sandboxId: string;
   readonly config: ContainerConfig;
   readonly createdAt: number;
-  /** Signal that asks the program to end: of the image. */
+  /** Stop signal of the image. */
   readonly stopSignal: string;
   /** Absent from records of older agents. */
   readonly user?: ContainerUser;
-  /** Below the root of every hierarchy. */
+  /** Path below the root of every hierarchy. */
   readonly cgroup: string;
   /** The boot in which it was started; absent before. */
   readonly bootId?: string;
@@ -44,16 +45,16 @@ export interface OciContainerSurroundings {
   readonly clock: Clock;
   /** Called when the container has started or ended. */
   changed(): void;
-  /** Ends all that still runs of the container, whose wrapper was killed. */
+  /** Ends remaining processes of the container, whose wrapper was killed. */
   endRest(): Promise<void>;
 }
 
-/** One container: its record, and what its wrapper and runc have left so far. */
+/** One container: its record, and the files of its wrapper and runc. */
 export class OciContainer {
   readonly directory: string;
   record: OciContainerRecord;
   #traces: Traces = { wrapper: undefined, runner: undefined, startedAt: undefined, exit: undefined };
-  /** When the wrapper was found to have ended without a word. */
+  /** Set when the wrapper has ended without an exit code. */
   #lost: Loss | undefined;
   #watcher: FSWatcher | undefined;
   #released = false;
@@ -61,7 +62,7 @@ export class OciContainer {
   readonly #waiting = new Set<() => void>();
   readonly #surroundings: OciContainerSurroundings;
   readonly #clock: Clock;
-  /** What ends the rest of a container whose wrapper is gone. */
+  /** Running clean-up of a container whose wrapper is gone. */
   #losing: Promise<void> | undefined;
 
   constructor(directory: string, record: OciContainerRecord, surroundings: OciContainerSurroundings) {
@@ -83,13 +84,13 @@ export class OciContainer {
     return this.#traces.startedAt !== undefined && !this.exited;
   }
 
-  /** What copies the container's streams, while the container runs: `runc run`. */
+  /** Process that copies the container's streams while the container runs: `runc run`. */
   get process(): ProcessIdentity | undefined {
     const { runner } = this.#traces;
     return this.running && runner !== undefined && isAlive(runner) ? runner : undefined;
   }
 
-  /** Resolves when what is left of a container whose wrapper is gone has been seen to. */
+  /** Resolves when a container whose wrapper is gone has been cleaned up. */
   async settled(): Promise<void> {
     await this.#losing;
   }
@@ -104,17 +105,22 @@ export class OciContainer {
       this.#log = new LogTimes(this.record.config.logPath, this.#clock);
   }
 
-  /** Calls `listener` when more is in its log, and when it has ended. Answers a function that ends this. */
+  /**
+   * Calls `listener` when its log has grown, and when it has ended. Returns a function that removes the
+   * listener.
+   */
   onLog(listener: () => void): () => void {
     return this.#log?.onGrowth(listener) ?? (() => {});
   }
 
-  /** Calls `listener` with the place to which its log was moved. Answers a function that ends this. */
+  /**
+   * Calls `listener` with the path to which its log was moved. Returns a function that removes the listener.
+   */
   onRotation(listener: (to: string) => void): () => void {
     return this.#log?.onRotation(listener) ?? (() => {});
   }
 
-  /** Moves what is in its log to the file `to`; nothing may be written meanwhile. */
+  /** Moves the contents of its log to the file `to`; the container must not write meanwhile. */
   rotateLog(to: string): void {
     const { logPath } = this.record.config;
     const log = this.#log ?? new LogTimes(logPath, this.#clock);
@@ -122,7 +128,7 @@ export class OciContainer {
     if (log !== this.#log) log.close();
   }
 
-  /** The agent ends: what becomes of the container is for the next one to see. */
+  /** Stops watching; the next agent adopts the container. */
   release(): void {
     this.#released = true;
     this.unwatch();
@@ -140,13 +146,13 @@ export class OciContainer {
     this.#log = undefined;
   }
 
-  /** Reads what has been written, and notices a wrapper that is gone. */
+  /** Reads the wrapper's files, and detects a wrapper that is gone. */
   refresh(wrapperGone = false): void {
     if (this.exited || !this.launched || this.#released) return;
     const before = this.#traces;
     let traces = this.#read();
     if (traces.exit === undefined && (wrapperGone || !this.#wrapperAlive(traces.wrapper))) {
-      // Its last words may have come after the look above.
+      // The exit code may have been written after the first read.
       traces = this.#read();
       if (traces.exit === undefined) this.#lose();
     }
@@ -158,7 +164,7 @@ export class OciContainer {
     }
   }
 
-  /** The container counts as ended only when nothing of it runs: another may get its devices then. */
+  /** Counts as exited only when no process is left, since another container may get its devices then. */
   #lose(): void {
     this.#losing ??= this.#surroundings.endRest().then(
       () => {
@@ -169,7 +175,7 @@ export class OciContainer {
         this.#surroundings.changed();
       },
       () => {
-        // The next look tries again.
+        // The next refresh retries.
         this.#losing = undefined;
       },
     );
@@ -209,11 +215,11 @@ export class OciContainer {
   #wrapperAlive(wrapper: ProcessIdentity | undefined): boolean {
     if (this.record.bootId !== bootId()) return false;
     if (wrapper !== undefined) return isAlive(wrapper);
-    // For the moment in which it runs and has not yet written down who it is.
+    // For the moment before it has written its PID.
     return findByArguments(join(this.directory, "../..", wrapperName), this.directory) !== undefined;
   }
 
-  /** Written down once: an agent that starts later must tell the same time. */
+  /** Written once, so that later agents report the same time. */
   #noteLoss(): Loss {
     const known = readRecord<Loss>(this.directory, "lost");
     if (known !== undefined) return known;
@@ -226,7 +232,7 @@ export class OciContainer {
     return loss;
   }
 
-  /** Resolves when the program runs, or cannot, or has ended. */
+  /** Resolves when the program runs, cannot be started, or has ended. */
   async started(): Promise<void> {
     while (!this.exited && this.#traces.startedAt === undefined && !this.#released) await this.#next();
   }
@@ -239,7 +245,7 @@ export class OciContainer {
     return new Promise((resolve) => this.#waiting.add(resolve));
   }
 
-  /** What runc said against starting it. */
+  /** Error of runc at the start. */
   get startError(): string {
     const lines = (this.#text(traceNames.log) ?? "").split("\n").filter(Boolean);
     const texts = lines.flatMap((line) => {
@@ -253,16 +259,16 @@ export class OciContainer {
     return texts.at(-1) ?? (this.#text("error")?.trim() || "runc failed without a word");
   }
 
-  /** Ends what a shell that was killed has left: what held the pipe of the input open. */
+  /** Ends the process that held the pipe of the input open, which a killed shell leaves. */
   killRest(): void {
     const rest = findByArguments(join(this.directory, "../..", wrapperName), this.directory);
     if (rest !== undefined) signal(rest.pid, "SIGKILL");
   }
 
-  /** Lets the program print on, should an agent have ended while it moved the log. */
+  /** Resumes the output, in case an agent ended while it moved the log. */
   resume(): void {
     const { process } = this;
-    // With a terminal it is the program that makes it which copies, one above.
+    // With a terminal, its parent copies the output.
     const parent = process === undefined ? undefined : processStat(process.pid)?.parent;
     for (const pid of [process?.pid, parent]) if (pid !== undefined && pid > 1) signal(pid, "SIGCONT");
   }

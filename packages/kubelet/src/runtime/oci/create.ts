@@ -5,15 +5,15 @@ import type { OciImages } from "./images/service.ts";
 import { OciRuntime } from "./runtime.ts";
 
 export interface OciRuntimeSettings {
-  /** Opened and closed by the caller: all nodes of the machine may share them. */
+  /** Opened and closed by the caller; all nodes of the machine may share them. */
   readonly images: OciImages;
-  /** A folder that all nodes of the cluster on this machine share. When it is gone, so is their network. */
+  /** A folder that all nodes of the cluster on this machine share, which holds the state of their network. */
   readonly networkDir: string;
-  /** Where the runtime keeps its records; `var/lib/dray` below the node's root if absent. */
+  /** Folder of the runtime's records; `var/lib/dray` below the node's root by default. */
   readonly stateDir?: string;
 }
 
-/** A runtime of real containers, with runc. Needs root on Linux. */
+/** A runtime with isolated containers, by runc. Needs root on Linux. */
 export function ociRuntime({ images, networkDir, stateDir }: OciRuntimeSettings): RuntimeFactory {
   return ({ nodeName, paths, nodeAddress, clock, log }) => ({
     service: new OciRuntime({

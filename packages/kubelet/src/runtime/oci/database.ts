@@ -5,9 +5,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { makeFolderSync } from "@dray/files";
 import { bootId, isAlive, type ProcessIdentity, processStat } from "../host/processes.ts";
 
-/** Time in milliseconds for which a process waits while another one writes. */
+/** Milliseconds for which a process waits while another one writes. */
 const busyTimeout = 30_000;
-/** Interval in milliseconds at which a process looks whether another one has given a lock back. */
+/** Interval in milliseconds at which a process checks whether a lock was released. */
 const lockInterval = 25;
 
 const lockSchema = `
@@ -16,27 +16,27 @@ CREATE TABLE IF NOT EXISTS locks (name TEXT PRIMARY KEY, token TEXT NOT NULL, ow
 
 export interface ExclusiveOptions {
   readonly signal?: AbortSignal;
-  /** Milliseconds between two looks. */
+  /** Interval of checks in milliseconds. */
   readonly interval?: number;
 }
 
 /**
- * What several agents on one machine keep together. SQLite lets one of them write at a time, and a process that is
- * killed leaves neither half a change nor a lock that lasts.
+ * State that several agents on one machine share. SQLite serializes writes, and a killed process leaves
+ * neither a partial change nor a lock.
  */
 export class SharedDatabase {
   readonly sql: DatabaseSync;
   readonly #path: string;
 
-  /** Opens or makes the database. `schema` must do no harm when it is run again. */
+  /** Opens or makes the database. `schema` must be repeatable. */
   constructor(path: string, schema: string) {
     this.#path = path;
     makeFolderSync(dirname(path), 0o700);
     try {
-      // Node 20 lacks it: the package has to load there to say so.
+      // Node 20 lacks it: the package has to load there to report that.
       const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
       this.sql = new DatabaseSync(path, { timeout: busyTimeout });
-      // With the machine ends what most of it tells of: no wait for the disk.
+      // A reboot ends what most rows are about, so writes are not synced.
       this.sql.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;");
       this.transaction(() => this.sql.exec(lockSchema + schema));
     } catch (error) {
@@ -44,7 +44,7 @@ export class SharedDatabase {
     }
   }
 
-  /** Runs `change` while no other process writes; nothing of it stays if it throws. */
+  /** Runs `change` while no other process writes, and rolls it back if it throws. */
   transaction<T>(change: () => T): T {
     this.sql.exec("BEGIN IMMEDIATE");
     try {
@@ -58,8 +58,8 @@ export class SharedDatabase {
   }
 
   /**
-   * Runs `work` while nobody else in this or another process runs one of the same name. The lock of a process that has
-   * ended is void. While it waits, rejects when `signal` aborts.
+   * Runs `work` under a lock of this name, shared by all processes. The lock of a process that has ended is
+   * void. Rejects when `signal` aborts while it waits.
    */
   async exclusively<T>(
     name: string,
@@ -100,7 +100,7 @@ interface Owner extends ProcessIdentity {
 
 let own: string | undefined;
 
-/** This process, as rows name it. */
+/** Identity of this process in rows. */
 export function thisOwner(): string {
   own ??= JSON.stringify({
     pid: process.pid,
@@ -110,7 +110,7 @@ export function thisOwner(): string {
   return own;
 }
 
-/** Whether the process that a row names still runs. */
+/** Returns true if the process of a row runs. */
 export function ownerIsAlive(text: string): boolean {
   const owner = JSON.parse(text) as Owner;
   return owner.boot === bootId() && isAlive(owner);

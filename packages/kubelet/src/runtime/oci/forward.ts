@@ -3,11 +3,11 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Clock } from "@dray/client";
-import { RuntimeError } from "../service.ts";
+import { RuntimeError } from "../error.ts";
 import { tool } from "./tools.ts";
 
-/** Milliseconds that the process in a pod's network waits for another connection to make. */
-const idleMilliseconds = 10_000;
+/** Milliseconds for which the process in a pod's network waits for another connection to make. */
+const idleTimeout = 10_000;
 
 /** Runs in the pod's network: makes connections and passes them on without reading from them. */
 const script = `
@@ -36,8 +36,8 @@ interface Waiting {
 }
 
 /**
- * Connects streams with ports of pods, as seen from within. Node cannot join a name space: in each that is asked for a
- * process makes the connections and hands them over, so that a hundred of them cost no more than one.
+ * Connects streams with ports of pods in their network name space. Node cannot join one: a process in each
+ * makes the connections and hands them over, so that a hundred of them cost no more than one.
  */
 export class PodConnections {
   readonly #clock: Clock;
@@ -47,7 +47,9 @@ export class PodConnections {
     this.#clock = clock;
   }
 
-  /** Passes bytes on until both directions have ended; `namespace` holds the pod's network. */
+  /**
+   * Forwards bytes until both directions have ended; `namespace` is the path of the pod's network name space.
+   */
   async forward(namespace: string, port: number, stream: Duplex): Promise<void> {
     const dialer = this.#dialers.get(namespace) ?? this.#start(namespace);
     let socket: Socket;
@@ -61,7 +63,7 @@ export class PodConnections {
         `failed to connect to localhost:${port} inside the pod: dial tcp4 127.0.0.1:${port}: connect: ${reason}`,
       );
     }
-    // A connection that fails takes the stream with it, and the other way round.
+    // A failed connection closes the stream, and vice versa.
     await Promise.all([pipeline(stream, socket), pipeline(socket, stream)]).catch(() => {});
     socket.destroy();
   }
@@ -74,13 +76,13 @@ export class PodConnections {
     return dialer;
   }
 
-  /** Ends the processes; connections that are made go on. */
+  /** Ends the processes; existing connections go on. */
   close(): void {
     for (const dialer of this.#dialers.values()) dialer.close();
   }
 }
 
-/** A process in a network name space that makes connections, until none has been asked for in a while. */
+/** A process in a network name space that makes connections, and ends when it is idle. */
 class Dialer {
   readonly #clock: Clock;
   readonly #child: ChildProcess;
@@ -128,7 +130,7 @@ class Dialer {
     else if (socket === undefined) waiting?.reject(new Error("connection reset by peer"));
     else if (waiting === undefined) socket.destroy();
     else waiting.resolve(socket);
-    if (this.#waiting.size === 0) this.#cancelIdle = this.#clock.after(idleMilliseconds, () => this.close());
+    if (this.#waiting.size === 0) this.#cancelIdle = this.#clock.after(idleTimeout, () => this.close());
   }
 
   #fail(error: Error): void {

@@ -94,7 +94,7 @@ test(
       (pod) => pod.status?.phase === "Succeeded",
     );
     assert.equal(client.status?.containerStatuses?.[0]?.state?.terminated?.message, `${address}\n1234\n`);
-    // What is not there yet is pulled, and what cannot be is told.
+    // A missing image is pulled, and a failed pull is reported.
     registry.push(testImage([[{ name: "x", type: "file" }]], { Cmd: ["/none"] }), "v1");
     await pods.create(
       podOn("two", "pulled", { containers: [{ name: "main", image: `${registry.host}/a:v1` }] }),
@@ -108,7 +108,7 @@ test(
     await podBecomes(cluster.admin, { namespace: "default", name: "missing" }, (pod) =>
       /ErrImagePull|ImagePullBackOff/.test(pod.status?.containerStatuses?.[0]?.state?.waiting?.reason ?? ""),
     );
-    // An image as a volume: read-only, nothing in it is executed, links in it stay in it.
+    // An image as a volume: read-only, not executable, and links stay in it.
     registry.push(
       testImage([
         [

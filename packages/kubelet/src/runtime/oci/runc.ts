@@ -2,24 +2,24 @@ import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { release } from "node:os";
 import { join } from "node:path";
-import { removeTree } from "../../pods/mounts-below.ts";
+import { removeTree } from "../../base/unmount.ts";
+import { RuntimeError } from "../error.ts";
 import { toolEnvironment } from "../host/environment.ts";
 import type { JoiningCommand } from "../host/join.ts";
 import { familyMembers, processStat, signal } from "../host/processes.ts";
-import { RuntimeError } from "../service.ts";
 import { joinScript } from "./scripts.ts";
 import type { OciResources } from "./spec.ts";
 import { runTool, tool } from "./tools.ts";
 
-/** What runc of this machine is. */
+/** Properties of the machine's runc. */
 export interface RuncFacts {
   readonly version: string;
   readonly seccomp: boolean;
-  /** Mounts can be read-only with all that is below them. */
+  /** Supports mounts that are read-only recursively. */
   readonly recursiveReadOnly: boolean;
 }
 
-/** The kernel from which on it does that at once (mount_setattr(2)). */
+/** Minimum version of the kernel for it (mount_setattr(2)). */
 const mountSetattrKernel = [5, 12] as const;
 
 function hasMountSetattr(): boolean {
@@ -30,7 +30,7 @@ function hasMountSetattr(): boolean {
 
 /** Calls runc (the interface of opencontainers/runc, which crun and youki share). */
 export class Runc {
-  /** Where runc keeps what it knows of containers. */
+  /** Folder of runc's state. */
   readonly #root: string;
 
   constructor(root: string) {
@@ -40,7 +40,7 @@ export class Runc {
   async facts(): Promise<RuncFacts> {
     const text = await runTool("runc", ["--version"]);
     const version = /version (\S+)/.exec(text)?.[1] ?? "unknown";
-    // Versions before 1.1 do not say what they can; those of Linux distributions are built with it.
+    // Versions before 1.1 do not list features; those of Linux distributions have seccomp.
     const features = await runTool("runc", ["features"]).catch(() => "{}");
     const { linux, mountOptions = [] } = JSON.parse(features) as {
       linux?: { seccomp?: { enabled?: boolean } };
@@ -53,12 +53,12 @@ export class Runc {
     };
   }
 
-  /** The words that run runc for a container, without its command. */
+  /** Command line of runc for a container, without its subcommand. */
   words(directory: string): readonly string[] {
     return [tool("runc"), "--root", this.#root, "--log", join(directory, "runc.log"), "--log-format", "json"];
   }
 
-  /** One that has ended or does not exist is no error. */
+  /** Ignores a container that has ended or does not exist. */
   async kill(id: string, name: string): Promise<void> {
     await runTool("runc", ["--root", this.#root, "kill", id, name]).catch((error: Error) => {
       if (!/does not exist|not running|process already finished|no such process/.test(error.message))
@@ -66,14 +66,14 @@ export class Runc {
     });
   }
 
-  /** Kills all that is left of a container and forgets it. None is no error. */
+  /** Kills remaining processes of a container and deletes it. Ignores a missing one. */
   async delete(id: string): Promise<void> {
     await runTool("runc", ["--root", this.#root, "delete", "--force", id]);
   }
 
   /**
-   * Removes the folder of a container that has ended. runc does so itself, but not where one that was killed while it
-   * started has left its own program mounted.
+   * Removes the folder of a container that has ended. runc does so itself, except after it was killed during
+   * a start, when its own program is still mounted.
    */
   removeRest(id: string): void {
     const folder = join(this.#root, id);
@@ -86,26 +86,30 @@ export class Runc {
     });
   }
 
-  /** A command beside the program of a container: same root, name spaces, cgroup, user and environment. */
+  /** Prepares a command in a container: with its root, name spaces, cgroup, user and environment. */
   exec(directory: string, id: string, command: readonly string[], tty: boolean): RuncExec {
     if (command.length === 0) throw new RuntimeError("ExecError", "the command is empty");
-    return new RuncExec(directory, ["--root", this.#root], id, command, tty);
+    return new RuncExec({ directory, root: this.#root, id, command, tty });
   }
 }
 
-/** A command in a container, and what tells of it. */
+interface RuncExecOptions {
+  /** Folder of the container, where runc leaves its log and the PID. */
+  readonly directory: string;
+  /** Folder of runc's state. */
+  readonly root: string;
+  readonly id: string;
+  readonly command: readonly string[];
+  readonly tty: boolean;
+}
+
+/** A command in a container. */
 export class RuncExec {
   readonly command: JoiningCommand;
   readonly #log: string;
   readonly #pid: string;
 
-  constructor(
-    directory: string,
-    options: readonly string[],
-    id: string,
-    command: readonly string[],
-    tty: boolean,
-  ) {
+  constructor({ directory, root, id, command, tty }: RuncExecOptions) {
     const base = join(directory, `exec-${randomUUID()}`);
     this.#log = `${base}.log`;
     this.#pid = `${base}.pid`;
@@ -116,7 +120,8 @@ export class RuncExec {
         joinScript,
         "exec",
         tool("runc"),
-        ...options,
+        "--root",
+        root,
         "--log",
         this.#log,
         "--log-format",
@@ -134,16 +139,33 @@ export class RuncExec {
     };
   }
 
-  /** Throws a RuntimeError (`ExecError`) if runc could not start the command. runc's own exit code is that of programs. */
-  check(): void {
+  /** Runs the command by `action`. Rejects with RuntimeError (`ExecError`) if it could not be started. */
+  async run<T>(action: () => Promise<T>): Promise<T> {
+    try {
+      const result = await action();
+      this.#check();
+      return result;
+    } catch (error) {
+      this.#kill();
+      throw error;
+    } finally {
+      this.#clean();
+    }
+  }
+
+  /**
+   * Throws a RuntimeError (`ExecError`) if runc could not start the command. Its exit code could be one of a
+   * program.
+   */
+  #check(): void {
     const said = /"msg":("(?:[^"\\]|\\.)*exec failed(?:[^"\\]|\\.)*")/.exec(this.#read(this.#log))?.[1];
     if (said === undefined) return;
     const reason = (JSON.parse(said) as string).replace(/^exec failed: /, "");
     throw new RuntimeError("ExecError", `failed to exec in container: ${reason}`);
   }
 
-  /** Ends the command, with what it has started. */
-  kill(): void {
+  /** Kills the command and its descendants. */
+  #kill(): void {
     const pid = Number.parseInt(this.#read(this.#pid), 10);
     const leader = Number.isSafeInteger(pid) ? processStat(pid) : undefined;
     if (leader === undefined) return;
@@ -151,8 +173,8 @@ export class RuncExec {
       signal(member, "SIGKILL");
   }
 
-  /** Removes what was written for the command. */
-  clean(): void {
+  /** Removes the files of the command. */
+  #clean(): void {
     for (const path of [this.#log, this.#pid]) rmSync(path, { force: true });
   }
 

@@ -17,7 +17,8 @@ import { Duplex, PassThrough, type Readable } from "node:stream";
 import { after, before, test } from "node:test";
 import { cdiRegistry } from "@dray/cdi";
 import { eventually } from "../../testing/eventually.ts";
-import type { ClientStreams, Container, ContainerConfig, SandboxConfig } from "../service.ts";
+import type { ContainerConfig, SandboxConfig } from "../config.ts";
+import type { ClientStreams, Container } from "../service.ts";
 import type { OciRuntime } from "./runtime.ts";
 import { lackOfContainers, plainSecurity, type TestRuntimes, testRuntimes } from "./testing/runtime.ts";
 
@@ -35,7 +36,7 @@ after(async () => {
   if (missing !== undefined) return;
   const { folder } = runtimes;
   await runtimes.close();
-  // Nothing of it is left on the machine.
+  // Nothing is left on the machine.
   assert.ok(!readFileSync("/proc/mounts", "utf8").includes(folder));
   const commands = execFileSync("ps", ["-eo", "pid,ppid,stat,args"], { encoding: "utf8" }).split("\n");
   assert.deepEqual(
@@ -71,14 +72,14 @@ const ended = (id: string): Promise<Container> =>
     return container;
   });
 
-/** Runs a script to its end; answers what it has printed. */
+/** Runs a script to its end. Returns its output. */
 async function output(
   script: string,
   container: Partial<ContainerConfig> = {},
   sandbox: Partial<SandboxConfig> = {},
 ): Promise<string> {
   const pod = await sandboxOf(sandbox);
-  // Both outputs as one, in their order: runc copies each on its own.
+  // Both outputs in one, in order, since runc copies each on its own.
   const { id, config } = await started(pod, `exec 2>&1; ${script}`, container);
   await ended(id);
   const text = readFileSync(config.logPath, "utf8");
@@ -231,7 +232,7 @@ test("a program is who it should be, and may what it should", options, async () 
     "CapEff:0000000000000000NoNewPrivs:0Seccomp:0",
   );
   assert.match(await who({}, status), /CapEff:00000000a80425fbNoNewPrivs:0Seccomp:2/);
-  // The profile is at work: a mount needs a right that the container lacks, this one the profile.
+  // The profile has an effect: a mount needs a capability that the container lacks, this one the profile.
   assert.match(
     await who({ addCapabilities: ["SYS_ADMIN"] }, "mount -t tmpfs x /tmp && echo mounted"),
     /mounted/,
@@ -325,7 +326,7 @@ test("mounts, devices and CDI edits are there", options, async (t) => {
   assert.match(log, /^7 edited\nfrom the machine\n1:7\n0 4711\n/);
   assert.match(log, /inet 192.0.2.7\/24/);
   assert.equal((JSON.parse(readFileSync(join(at, "state"), "utf8")) as { id: string }).id, id);
-  // A container of the pod that comes later finds the interface where it is.
+  // A later container of the pod finds the interface in place.
   const again = await other.createContainer(sandbox, { ...config, attempt: 1 });
   await other.startContainer(again.id);
   await other.removePodSandbox(sandbox);
@@ -642,7 +643,7 @@ test("containers outlive the agent, and the next one knows all of them", options
   const [ticking = "", ending = "", orphan = "", killed = ""] = ids;
   const wrapper = (id: string): number =>
     Number.parseInt(readFileSync(join(folder, "node/containers", id, "wrapper"), "utf8"), 10);
-  // One loses its shell, one what the shell runs.
+  // One loses its shell, one the process that the shell runs.
   process.kill(wrapper(orphan), "SIGKILL");
   process.kill(
     Number.parseInt(readFileSync(join(folder, "node/containers", killed, "runner"), "utf8"), 10),
@@ -678,7 +679,7 @@ test("containers outlive the agent, and the next one knows all of them", options
   assert.equal((await next.execSync(ticking, ["echo", "hi"], 20_000)).output, "hi\n");
   await next.stopContainer(ticking, 20_000);
   assert.equal((await of(ticking)).exitCode, 0);
-  // Nothing of the one whose shell was killed runs on.
+  // Nothing of the container whose shell was killed still runs.
   const commands = execFileSync("ps", ["-eo", "args"], { encoding: "utf8" });
   assert.doesNotMatch(commands, new RegExp(orphan));
   await next.destroy();

@@ -4,55 +4,51 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
+import { formatResolvConf } from "../../dns/resolv-conf.ts";
+import type { MountConfig, ResourceConfig, SandboxConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
 import { bootId, isAlive, type ProcessIdentity, parseStat, signal } from "../host/processes.ts";
 import { readRecord, writeRecord } from "../host/records.ts";
-import { resolvConf } from "../resolv-conf.ts";
-import {
-  type MountConfig,
-  type ResourceConfig,
-  RuntimeError,
-  type Sandbox,
-  type SandboxConfig,
-} from "../service.ts";
+import type { Sandbox } from "../service.ts";
 import type { CgroupTree } from "./cgroups.ts";
 import { unmountAll } from "./images/snapshots.ts";
 import type { PodNetwork } from "./network/network.ts";
 import { holderName } from "./scripts.ts";
 import { runTool, tool } from "./tools.ts";
 
-/** What is kept of a sandbox on disk. */
+/** Record of a sandbox on disk. */
 export interface OciSandboxRecord {
   readonly id: string;
   readonly config: SandboxConfig;
   readonly ips: readonly string[];
   readonly createdAt: number;
-  /** The boot in which it was made: with the machine its name spaces ended. */
+  /** The boot in which it was made: a reboot ends its name spaces. */
   readonly bootId: string;
-  /** Of all its containers, below the root of every hierarchy. */
+  /** Cgroup of all its containers, below the root of every hierarchy. */
   readonly cgroup: string;
   readonly stopped?: true;
 }
 
 export interface OciSandboxesOptions {
-  /** The runtime's own folder. */
+  /** Folder of the runtime. */
   readonly directory: string;
   readonly nodeAddress: string;
-  /** Below it, all cgroups of the runtime. */
+  /** Parent of all cgroups of the runtime. */
   readonly cgroup: string;
   readonly cgroups: CgroupTree;
   readonly network: PodNetwork;
   readonly clock: Clock;
 }
 
-/** Size of /dev/shm of a pod. Upstream: containerd, defaultShmSize. */
+/** Size of a pod's /dev/shm. Upstream: containerd, defaultShmSize. */
 const shmBytes = 64 << 20;
 const maxHostname = 64;
 
 type Namespace = "network" | "ipc" | "uts" | "pid";
 
 /**
- * The sandboxes of pods: their name spaces, held by files onto which they are mounted, so that nothing need run for
- * them. Only a pod whose containers share their processes has one that runs: the first of its pid name space.
+ * Sandboxes of pods: name spaces, held by files onto which they are mounted, so that they need no process.
+ * Only a pod whose containers share their processes has one: the first of its pid name space.
  */
 export class OciSandboxes {
   readonly #options: OciSandboxesOptions;
@@ -64,7 +60,7 @@ export class OciSandboxes {
     this.#folder = join(options.directory, "sandboxes");
   }
 
-  /** Takes over the sandboxes of an earlier agent, and removes what it had begun or had not quite removed. */
+  /** Adopts the sandboxes of an earlier agent, and removes partial ones. */
   async start(): Promise<void> {
     makeFolderSync(this.#folder, 0o711);
     for (const id of readdirSync(this.#folder)) {
@@ -113,10 +109,10 @@ export class OciSandboxes {
     }
   }
 
-  /** Makes a sandbox; returns what of it could not be done. Nothing is left of one that fails. */
+  /** Makes a sandbox. Returns the ignored fields. Removes everything on failure. */
   async run(id: string, config: SandboxConfig): Promise<readonly string[]> {
     const directory = join(this.#folder, id);
-    // As upstream's kubelet names it: what looks at cgroups finds the pod. All sandboxes that the pod has had share it.
+    // Named as upstream's, so that tools find the pod. All sandboxes of the pod share it.
     const cgroup = `${this.#options.cgroup}/pod${config.uid}`;
     makeFolderSync(directory, 0o711);
     try {
@@ -148,7 +144,7 @@ export class OciSandboxes {
     }
   }
 
-  /** Changes the bounds of a sandbox. Throws RuntimeError with the file and the value that the kernel refuses. */
+  /** Changes the bounds of a sandbox. Throws RuntimeError with the file and value that the kernel refuses. */
   update(id: string, resources: ResourceConfig): void {
     const record = this.#records.get(id);
     if (record === undefined || record.stopped)
@@ -162,7 +158,7 @@ export class OciSandboxes {
     return join(this.#folder, id, name);
   }
 
-  /** A pod with the machine's network has its name, too. */
+  /** A pod with the machine's network has its host name too. */
   async #makeNamespaces(id: string, config: SandboxConfig): Promise<void> {
     const kinds = [...(config.hostIPC ? [] : ["ipc"]), ...(config.hostNetwork ? [] : ["uts"])];
     if (kinds.length === 0) return;
@@ -172,7 +168,7 @@ export class OciSandboxes {
     await runTool("unshare", [...kinds.map((kind) => `--${kind}=${this.#path(id, kind)}`), "--", ...become]);
   }
 
-  /** Only those that belong to a name space of the pod. Upstream: containerd, and runc's validator. */
+  /** Only sysctls of name spaces that the pod has. Upstream: containerd, and runc's validator. */
   async #setSysctls(id: string, config: SandboxConfig): Promise<void> {
     const wanted = Object.entries(config.sysctls).map(([name, value]) => {
       const path = name.includes("/") ? name : name.replaceAll(".", "/");
@@ -190,7 +186,7 @@ export class OciSandboxes {
         );
       return [path, value] as const;
     });
-    // As with a user's own machine: any program may listen on any port. Upstream: containerd, enable_unprivileged_ports.
+    // Any program may listen on any port, as upstream (containerd, enable_unprivileged_ports).
     if (!config.hostNetwork && !wanted.some(([path]) => path === unprivilegedPorts))
       wanted.push([unprivilegedPorts, "0"]);
     if (wanted.length === 0) return;
@@ -214,7 +210,7 @@ export class OciSandboxes {
   }
 
   async #writeFiles(directory: string, config: SandboxConfig, [ip = ""]: readonly string[]): Promise<void> {
-    const dns = config.dns === undefined ? machineFile("/etc/resolv.conf") : resolvConf(config.dns);
+    const dns = config.dns === undefined ? machineFile("/etc/resolv.conf") : formatResolvConf(config.dns);
     const files: readonly (readonly [string, string])[] = [
       ["resolv.conf", dns],
       ["hostname", `${config.hostname}\n`],
@@ -262,7 +258,7 @@ export class OciSandboxes {
     child.once("exit", (code) => {
       failed ??= `unshare ended with ${code}`;
     });
-    // The file is mounted by a process of unshare's own, maybe after the holder has begun.
+    // A process of unshare mounts the file, maybe after the holder has started.
     for (;;) {
       if (failed !== undefined) throw new Error(`cannot make a pid name space: ${failed}`);
       if (this.#holder(id) !== undefined && isMounted(path)) return;
@@ -270,7 +266,7 @@ export class OciSandboxes {
     }
   }
 
-  /** Files of the sandbox's name spaces, as far as it has some of its own. */
+  /** Files of the sandbox's own name spaces. */
   namespaces(id: string): Readonly<Partial<Record<Namespace, string>>> {
     const config = this.#records.get(id)?.config;
     if (config === undefined) return {};
@@ -281,7 +277,7 @@ export class OciSandboxes {
     };
   }
 
-  /** What each container of the sandbox sees, unless its own mounts say otherwise. */
+  /** Default mounts of each container of the sandbox, which its own mounts override. */
   mounts(id: string): readonly MountConfig[] {
     const config = this.#records.get(id)?.config;
     const etc = ["resolv.conf", "hostname", "hosts"].map((name) => ({
@@ -293,7 +289,7 @@ export class OciSandboxes {
     return [...etc, { hostPath: shm, containerPath: "/dev/shm", readOnly: false }];
   }
 
-  /** Frees the address and the name spaces. Nothing may run in it any more. */
+  /** Frees the address and the name spaces. No process may run in it any more. */
   async stop(id: string): Promise<void> {
     const record = this.#records.get(id);
     if (record === undefined || record.stopped) return;
@@ -301,7 +297,7 @@ export class OciSandboxes {
     this.#save({ ...record, stopped: true });
   }
 
-  /** Everything that a sandbox may have, from the record or without one. */
+  /** Removes everything that a sandbox may have, with or without a record. */
   async #dismantle(id: string, cgroup: string | undefined): Promise<void> {
     const holder = this.#holder(id);
     if (holder !== undefined && isAlive(holder)) signal(holder.pid, "SIGKILL");

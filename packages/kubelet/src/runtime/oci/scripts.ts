@@ -1,34 +1,35 @@
 import { closeName, stdinName, terminalName } from "../host/scripts.ts";
 
-/** What containers run under, in the runtime's directory. */
+/** Scripts in the runtime's directory: the shell around a container, */
 export const wrapperName = "container.sh";
-/** Makes a program write down who it is before it becomes it. */
+/** one that writes its identity to a file before it becomes a program, */
 export const noteName = "note.sh";
-/** Holds a pid name space. */
+/** and the process that holds a pid name space. */
 export const holderName = "holder.sh";
 
-/** In the directory of a container, besides those of the host runtime: */
+/** Files in the directory of a container, besides those of the host runtime. */
 export const traceNames = {
-  /** Process of the shell around it. */
+  /** Process of the shell. */
   wrapper: "wrapper",
-  /** Process of `runc run`, which copies what the container prints. */
+  /** Process of `runc run`, which copies the container's output. */
   runner: "runner",
-  /** Written by runc when the program runs: its number. */
+  /** PID of the program, written by runc. */
   pid: "pid",
-  /** Exit code, when all is over. */
+  /** Exit code, at the end. */
   exit: "exit",
-  /** What the cgroup said of memory at the end. */
+  /** Number of OOM kills of the cgroup, at the end. */
   oom: "oom",
   /** Log of runc in JSON. */
   log: "runc.log",
 } as const;
 
 /**
- * The shell around a container: arguments are its directory, its log file, the file that counts kills for want of
- * memory, the container's ID, and the words that run runc without its command. It leaves in the directory who it is and,
- * when all is over, the exit code, whether or not an agent is there to see it. When runc ends, whatever the reason, so
- * does all that is left of the container. Signals that reach the whole session do not end it. A process of its own holds
- * the pipe of the input open, so that the program reads no end of it when agents come and go.
+ * The shell around a container: arguments are its directory, its log file, the file that counts kills for
+ * want of memory, the container's ID, and the words that run runc without its command. It leaves in the
+ * directory who it is and, when all is over, the exit code, whether or not an agent is there to see it. When
+ * runc ends, whatever the reason, so does all that is left of the container. Signals that reach the whole
+ * session do not end it. A process of its own holds the pipe of the input open, so that the program reads no
+ * end of it when agents come and go.
  */
 export const wrapperScript = `
 trap : HUP INT QUIT TERM USR1 USR2 PIPE
@@ -55,7 +56,10 @@ cat "$oom" >"$directory/${traceNames.oom}" 2>/dev/null
 echo "$code" >"$directory/${traceNames.exit}"
 `;
 
-/** Arguments are a file and the words of a program: writes a line of /proc/PID/stat to the file, and becomes the program. */
+/**
+ * Arguments: a file and the command line of a program. Writes a line of /proc/PID/stat to the file, and
+ * becomes the program.
+ */
 export const noteScript = `
 read -r stat </proc/self/stat
 echo "$stat" >"$1" || exit 125
@@ -64,8 +68,8 @@ exec "$@"
 `;
 
 /**
- * The first process of a pid name space that several containers share: takes in the children of processes that have
- * ended. The file of its argument gets who it is, with the number outside.
+ * First process of a pid name space that several containers share. Reaps orphans. Writes its identity, with
+ * the PID outside, to the file of its argument.
  */
 export const holderScript = `
 trap : HUP INT QUIT TERM USR1 USR2 PIPE
@@ -77,7 +81,10 @@ while :; do
 done
 `;
 
-/** Around a command that joins a container: says on descriptor 3 that it begins, as \`runWithStreams\` wants it. */
+/**
+ * Runs a command that joins a container: writes to descriptor 3 when it begins, as \`runWithStreams\` expects
+ * it.
+ */
 export const joinScript = `
 read -r stat </proc/self/stat
 echo "started $stat" >&3

@@ -1,4 +1,4 @@
-/** The part of an OCI configuration that says which system calls a container may make. */
+/** Seccomp profile of an OCI configuration. */
 export interface SeccompProfile {
   readonly defaultAction: string;
   readonly defaultErrnoRet?: number;
@@ -18,7 +18,7 @@ export interface SeccompRule {
   }[];
 }
 
-/** Calls that every container may make: those with which it harms only itself. */
+/** System calls of every container, which affect only itself. */
 const harmless = `
 _llseek _newselect accept accept4 access adjtimex alarm bind brk cachestat capget capset chdir chmod chown chown32
 clock_adjtime clock_adjtime64 clock_getres clock_getres_time64 clock_gettime clock_gettime64 clock_nanosleep
@@ -56,7 +56,7 @@ arch_prctl modify_ldt
 arm_fadvise64_64 arm_sync_file_range breakpoint cacheflush set_tls sync_file_range2
 riscv_flush_icache s390_pci_mmio_read s390_pci_mmio_write s390_runtime_instr swapcontext`;
 
-/** Calls that come with a capability. */
+/** System calls that require a capability. */
 const byCapability: readonly (readonly [capability: string, calls: string])[] = [
   ["CAP_DAC_READ_SEARCH", "open_by_handle_at"],
   [
@@ -78,7 +78,7 @@ const byCapability: readonly (readonly [capability: string, calls: string])[] = 
   ["CAP_PERFMON", "perf_event_open"],
 ];
 
-/** Kinds of programs that a processor runs. */
+/** Architectures of programs that a processor runs. */
 const architectures: Readonly<Record<string, readonly string[]>> = {
   x64: ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32"],
   arm64: ["SCMP_ARCH_AARCH64", "SCMP_ARCH_ARM"],
@@ -92,14 +92,14 @@ const words = (text: string): string[] => text.trim().split(/\s+/);
 
 /** Flags of clone(2) that make name spaces. */
 const namespaceFlags = 0x7e020000;
-/** Personalities (personality(2)) that are harmless: Linux, Linux with 32 bits, both with UNAME26, and the question. */
+/** Harmless personalities (personality(2)): Linux, Linux with 32 bits, both with UNAME26, and the query. */
 const personalities = [0x0, 0x8, 0x20000, 0x20008, 0xffffffff];
 const enosys = 38;
 const afVsock = 40;
 
 /**
- * The profile `RuntimeDefault`: a list of what is allowed, all else fails with EPERM. What a capability is for is
- * allowed with that capability.
+ * The profile `RuntimeDefault`: an allow list; all other calls fail with EPERM. Calls that require a
+ * capability are allowed with it.
  *
  * Upstream: the rules of containerd's and Docker's default profile (docs.docker.com/engine/security/seccomp).
  */
@@ -117,10 +117,10 @@ export function defaultSeccomp(capabilities: readonly string[], processor = proc
     })),
   ];
   if (!names.has("clone")) {
-    // S390 has the flags in the other place.
+    // On s390x the flags are the second argument.
     const index = processor === "s390x" ? 1 : 0;
     const args = [{ index, value: namespaceFlags, valueTwo: 0, op: "SCMP_CMP_MASKED_EQ" }];
-    // Its flags lie in memory, where the filter does not see them: programs fall back on clone.
+    // Its flags are in memory, where the filter does not see them: programs fall back to clone.
     rules.push(
       { names: ["clone"], action: allow, args },
       { names: ["clone3"], action: "SCMP_ACT_ERRNO", errnoRet: enosys },

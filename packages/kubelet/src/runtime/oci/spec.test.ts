@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ContainerConfig, SandboxConfig, SecurityConfig } from "../service.ts";
+import type { ContainerConfig, SandboxConfig, SecurityConfig } from "../config.ts";
 import { capabilitiesOf, containerCapabilities } from "./capabilities.ts";
 import { CgroupTree, oomKills } from "./cgroups.ts";
 import { defaultSeccomp } from "./seccomp.ts";

@@ -1,31 +1,26 @@
 import { posix } from "node:path";
 import { applyToOciConfig, type ContainerEdits, type HostDevice } from "@dray/cdi";
-import {
-  type ContainerConfig,
-  type MountConfig,
-  type ResourceConfig,
-  RuntimeError,
-  type SandboxConfig,
-} from "../service.ts";
+import type { ContainerConfig, MountConfig, ResourceConfig, SandboxConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
 import { containerCapabilities } from "./capabilities.ts";
 import type { ImageConfig } from "./images/manifest.ts";
 import { defaultSeccomp, type SeccompProfile } from "./seccomp.ts";
 import type { ResolvedUser } from "./users.ts";
 
-/** A device node that the container gets. */
+/** A device node of the container. */
 export interface SpecDevice extends HostDevice {
   readonly path: string;
   /** Any of `r`, `w` and `m`. */
   readonly permissions: string;
 }
 
-/** What the machine has and allows. */
+/** Properties of the machine. */
 export interface MachineFacts {
   readonly cgroupVersion: 1 | 2;
-  /** The agent's own: nobody can give more. */
+  /** Capabilities of the agent, which containers cannot exceed. */
   readonly capabilities: ReadonlySet<string>;
   readonly seccomp: boolean;
-  /** Below it, a process may not be set. */
+  /** Minimum `oom_score_adj` that can be set. */
   readonly minOomScoreAdj: number;
   /** Swap counts against a limit of its own (cgroup v1). */
   readonly swapAccounting: boolean;
@@ -36,17 +31,17 @@ export interface SpecInput {
   readonly container: ContainerConfig;
   readonly image: ImageConfig;
   readonly user: ResolvedUser;
-  /** The container's root file system on the machine. */
+  /** Root file system of the container on the machine. */
   readonly root: string;
-  /** Files that hold the name spaces of the pod; absent: the machine's, or the container's own for `pid`. */
+  /** Files of the pod's name spaces; without one, the machine's, or for `pid` the container's own. */
   readonly namespaces: Readonly<Partial<Record<"network" | "ipc" | "uts" | "pid", string>>>;
-  /** Files and folders that the runtime mounts for the pod, where the configuration mounts nothing itself. */
+  /** Files and folders that the runtime mounts, unless the configuration mounts something there. */
   readonly podMounts: readonly MountConfig[];
   readonly devices: readonly SpecDevice[];
-  /** The profile of `localhost/...`, where the configuration names one. */
+  /** Profile of `localhost/...`, if the configuration names one. */
   readonly seccomp: SeccompProfile | undefined;
   readonly edits: ContainerEdits;
-  /** Below the root of every hierarchy. */
+  /** Path below the root of every hierarchy. */
   readonly cgroupsPath: string;
   readonly machine: MachineFacts;
   lookUpDevice(path: string): HostDevice;
@@ -59,7 +54,9 @@ interface OciMount {
   readonly options?: readonly string[];
 }
 
-/** `config.json` of an OCI bundle, as far as it is used here (OCI runtime specification, config.md). */
+/**
+ * `config.json` of an OCI bundle, with the fields that are used here (OCI runtime specification, config.md).
+ */
 export interface OciSpec {
   readonly ociVersion: string;
   readonly process: {
@@ -118,7 +115,7 @@ export interface OciResources {
 
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/** What of /proc and /sys tells of the machine. Upstream: pkg/securitycontext, defaultMaskedPaths; containerd. */
+/** Paths of /proc and /sys that are hidden. Upstream: pkg/securitycontext, defaultMaskedPaths; containerd. */
 const maskedPaths = [
   "/proc/acpi",
   "/proc/asound",
@@ -136,8 +133,8 @@ const maskedPaths = [
 const readonlyPaths = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
 /**
- * The OCI configuration of a container, and what of the container's own it leaves out. Pure: what it must know of
- * the machine is handed in. Throws a RuntimeError (`CreateContainerError`) for what cannot be.
+ * Converts the configuration of a container to OCI, and lists the ignored fields. A pure function of its
+ * input. Throws a RuntimeError (`CreateContainerError`) for an invalid one.
  *
  * Upstream: containerd, internal/cri/server/container_create.go.
  */
@@ -185,7 +182,7 @@ export function containerSpec(input: SpecInput): {
         major,
         minor,
         fileMode,
-        // A user that is not root could not open what belongs to the machine's root.
+        // A user other than root could not open files of the machine's root.
         ...(privileged ? {} : { uid: user.uid, gid: user.gid }),
       })),
       resources: {
@@ -216,7 +213,7 @@ function namespaceOf(type: string, path: string | undefined): { type: string; pa
   return path === undefined ? { type } : { type, path };
 }
 
-/** A pod's command replaces the image's program with its arguments, a pod's arguments replace the arguments. */
+/** `command` of a pod replaces the image's program and its arguments, `args` replace the arguments. */
 function programOf(
   { name, command, args }: ContainerConfig,
   { entrypoint, cmd }: ImageConfig,
@@ -313,7 +310,7 @@ function allMounts(input: SpecInput): {
       readOnly: mount.readOnly || (readOnlyRootFilesystem && mount.containerPath !== "/dev/shm"),
     }));
   const depth = (mount: MountConfig): number => place(mount).split("/").length;
-  // One below another comes after it, or it would be hidden.
+  // A mount comes after its parent, which would hide it.
   const bound = [...pod, ...own.values()].sort((a, b) => depth(a) - depth(b));
   const kept = system.filter(({ destination }) => !own.has(destination));
   return {
@@ -332,13 +329,13 @@ function bindMount(
   return { destination, type: "bind", source: hostPath, options };
 }
 
-/** What the mounts of the container need of its whole root. */
+/** Propagation of the root that the container's mounts require. */
 function rootPropagation(mounts: readonly MountConfig[]): string | undefined {
   if (mounts.some(({ propagation }) => propagation === "bidirectional")) return "rshared";
   return mounts.some(({ propagation }) => propagation === "hostToContainer") ? "rslave" : undefined;
 }
 
-/** Bounds in the terms of the OCI; also what `runc update` reads. */
+/** Converts bounds to OCI, also for `runc update`. */
 export function ociResources(
   resources: ResourceConfig,
   { cgroupVersion, swapAccounting }: Pick<MachineFacts, "cgroupVersion" | "swapAccounting">,
@@ -357,10 +354,10 @@ export function ociResources(
     ...(Object.keys(cpu).length > 0 ? { cpu } : {}),
     ...(memoryLimitBytes === undefined || memoryLimitBytes === 0
       ? {}
-      : // A container that reaches its limit ends, it does not go to the disk.
+      : // Without swap: a container that reaches its limit is killed.
         { memory: { limit: memoryLimitBytes, ...(swapAccounting ? { swap: memoryLimitBytes } : {}) } }),
     ...(pidsLimit === undefined ? {} : { pids: { limit: pidsLimit } }),
-    // With one process that is killed for memory the whole container is. Upstream: KEP-4216, kubelet on cgroup v2.
+    // An OOM kill ends the whole container. Upstream: KEP-4216, kubelet on cgroup v2.
     ...(cgroupVersion === 2 && memoryLimitBytes ? { unified: { "memory.oom.group": "1" } } : {}),
   };
 }

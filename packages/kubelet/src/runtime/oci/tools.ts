@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { find } from "../host/isolation.ts";
 
-/** A program of the machine has failed, or is missing. */
+/** A program of the machine has failed or is missing. */
 export class ToolError extends Error {
   override readonly name = "ToolError";
   readonly exitCode: number | undefined;
@@ -17,7 +17,7 @@ export interface ToolOptions {
   readonly input?: AsyncIterable<Uint8Array> | string;
 }
 
-/** Debian's package of each program that is not in every system, for messages. */
+/** Debian's packages of programs that not every system has, for messages. */
 const packages: Readonly<Record<string, string>> = {
   runc: "runc",
   ip: "iproute2",
@@ -26,7 +26,7 @@ const packages: Readonly<Record<string, string>> = {
   script: "bsdutils",
 };
 
-/** The path of a program. Throws a ToolError that names its package. */
+/** Path of a program. Throws a ToolError with its package. */
 export function tool(name: string): string {
   const path = find(name);
   if (path !== undefined) return path;
@@ -36,7 +36,7 @@ export function tool(name: string): string {
 
 const maxOutput = 1 << 20;
 
-/** Runs a program of the machine to its end; resolves with what it prints. Rejects with what it says if it fails. */
+/** Runs a program of the machine. Resolves with its output; rejects with its error output. */
 export async function runTool(
   name: string,
   args: readonly string[],
@@ -48,7 +48,7 @@ export async function runTool(
     stream.setEncoding("utf8").on("data", (text: string) => {
       if (outputs[i]!.length < maxOutput) outputs[i] += text;
     });
-  // A program that reads no more says why itself.
+  // A program that stops reading reports why itself.
   child.stdin.on("error", () => {});
   const ended = new Promise<number>((resolve, reject) => {
     child.once("error", (error) => reject(new ToolError(`cannot run ${name}: ${error.message}`, undefined)));

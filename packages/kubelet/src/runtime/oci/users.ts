@@ -1,13 +1,14 @@
-import { RuntimeError, type SecurityConfig } from "../service.ts";
+import type { SecurityConfig } from "../config.ts";
+import { RuntimeError } from "../error.ts";
 
-/** Who the program of a container is, in numbers. */
+/** User and groups of a container's program, as numbers. */
 export interface ResolvedUser {
   readonly uid: number;
   readonly gid: number;
   readonly additionalGids: readonly number[];
 }
 
-/** The files of an image that name users and groups; empty where it has none. */
+/** Files of an image with users and groups; empty if they are missing. */
 export interface UserFiles {
   readonly passwd: string;
   readonly group: string;
@@ -19,13 +20,13 @@ interface Account {
   readonly gid: number;
 }
 
-/** Linux has no larger numbers. */
+/** Maximum number of a user in Linux. */
 const maxId = 2 ** 32 - 2;
 
 /**
- * Who runs the program: what the pod says, else what the image says (`USER[:GROUP]`), else root. Groups that the image
- * gives the user are added to those of the pod (SupplementalGroupsPolicy Merge). Throws a RuntimeError
- * (`CreateContainerError`) for a name that the image does not know.
+ * Resolves the user of a program: the pod's, else the image's (`USER[:GROUP]`), else root. Groups that the
+ * image gives the user are added to those of the pod (SupplementalGroupsPolicy Merge). Throws a RuntimeError
+ * (`CreateContainerError`) for a name that the image lacks.
  *
  * Upstream: containerd, oci.WithUser, WithUserID and WithAdditionalGIDs.
  */
@@ -66,7 +67,7 @@ function idOf(text: string): number | undefined {
   return /^\d{1,10}$/.test(text) && Number(text) <= maxId ? Number(text) : undefined;
 }
 
-/** passwd(5). Lines that are damaged are passed over, as everywhere. */
+/** passwd(5). Damaged lines are skipped, as everywhere. */
 function readPasswd(text: string): readonly Account[] {
   return text.split("\n").flatMap((line) => {
     const [name = "", , uidText = "", gidText = ""] = line.split(":");

@@ -8,7 +8,7 @@ export class ByteReader {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** So many bytes; fewer at the end of the stream, undefined if nothing is left. */
+  /** Reads so many bytes; fewer at the end of the stream, undefined if nothing is left. */
   async read(length: number): Promise<Buffer | undefined> {
     if (length === 0) return Buffer.alloc(0);
     const parts: Buffer[] = [];
@@ -23,7 +23,7 @@ export class ByteReader {
     return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
   }
 
-  /** What is there, at most `max` bytes; undefined at the end. */
+  /** Reads available bytes, at most `max`; undefined at the end. */
   async some(max: number): Promise<Buffer | undefined> {
     while (this.#rest.length === 0) {
       if (this.#ended) return undefined;
@@ -36,7 +36,7 @@ export class ByteReader {
     return part;
   }
 
-  /** Passes over so many bytes; false if the stream ends before. */
+  /** Skips so many bytes; false if the stream ends before. */
   async skip(length: number): Promise<boolean> {
     for (let left = length; left > 0; ) {
       const part = await this.some(left);

@@ -1,11 +1,11 @@
 import { Readable } from "node:stream";
-// Not by its name: Node 20 lacks createZstdDecompress, and the package has to load there to say so.
+// As a whole, since Node 20 lacks createZstdDecompress, and the package has to load there to report that.
 import zlib from "node:zlib";
 import { ByteReader } from "./bytes.ts";
 
 export type Compression = "gzip" | "zstd" | "none";
 
-/** How bytes are compressed, by the first of them. */
+/** Detects the compression by the first bytes. */
 export function compressionOf(start: Uint8Array): Compression {
   if (start[0] === 0x1f && start[1] === 0x8b) return "gzip";
   if (start[0] === 0x28 && start[1] === 0xb5 && start[2] === 0x2f && start[3] === 0xfd) return "zstd";
@@ -13,8 +13,8 @@ export function compressionOf(start: Uint8Array): Compression {
 }
 
 /**
- * The bytes of a stream as they were before compression, whatever its kind. Throws a RangeError if there are more than
- * `maxBytes`: a few compressed bytes can fill a disk.
+ * Decompresses a stream of any kind. Throws a RangeError above `maxBytes`: a few compressed bytes can fill a
+ * disk.
  */
 export async function* decompress(
   source: AsyncIterable<Uint8Array>,

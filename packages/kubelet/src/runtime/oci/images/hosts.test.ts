@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { RuntimeError } from "../../service.ts";
+import type { RuntimeError } from "../../error.ts";
 import { testImage } from "../testing/image.ts";
 import { type TestRegistry, testRegistry } from "../testing/registry.ts";
 import { hostsOf } from "./hosts.ts";
@@ -75,7 +75,7 @@ test("hosts are tried in the order of the file, the registry last, each for what
   assert.equal(urls(empty)[0], `/below/v2/app/manifests/v1?ns=${encodeURIComponent(registry.host)}`);
   assert.deepEqual(urls(registry), ["/v2/app/manifests/v1"]);
   assert.equal(urls(blobs).filter((url) => url.startsWith("/v2/app/blobs/")).length, 2);
-  // What none has is said of each.
+  // The error lists the failure of each host.
   await assert.rejects(images.pullImage(`${registry.host}/app:v2`, []), (error: RuntimeError) => {
     assert.equal(error.reason, "ErrImagePull");
     assert.ok(error.message.includes(`http://${empty.host}: `), error.message);
@@ -113,7 +113,7 @@ test("a mirror with a certificate of its own is trusted by its CA, or not verifi
   t.after(() => server.close().closeAllConnections());
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const pull = (name: string) => images.pullImage(`${name}/app:v1`, []);
-  // The registry itself is never reached: it has no such name.
+  // The registry itself is never contacted: its name does not exist.
   const only = `server = "${url}"\n`;
   hosts("unknown.invalid", only);
   await assert.rejects(pull("unknown.invalid"), /self-signed certificate/);

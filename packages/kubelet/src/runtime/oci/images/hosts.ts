@@ -1,44 +1,44 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
-// As a whole, since Node 20 lacks one of its functions: there the package says itself which Node it needs.
+// As a whole, since Node 20 lacks one of its functions, and the package has to load there to report that.
 import tls, { type SecureContextOptions } from "node:tls";
 import { parse, TomlError } from "smol-toml";
 
-/** A host that images of a registry are fetched from: the registry itself, or a mirror. */
+/** A host from which images of a registry are fetched: the registry itself, or a mirror. */
 export interface RegistryHost {
-  /** The root of its API, with `/` at its end. */
+  /** Root of its API, with `/` at its end. */
   readonly root: URL;
-  /** It stands for another registry: requests say which, as `?ns=`, and credentials of pods are not for it. */
+  /** A mirror of another registry, which requests name as `?ns=`; credentials of pods are not sent to it. */
   readonly isMirror: boolean;
-  /** It says which digest a tag has. */
+  /** It resolves tags to digests. */
   readonly resolves: boolean;
-  /** It has manifests and blobs by their digest. */
+  /** It serves manifests and blobs by digest. */
   readonly pulls: boolean;
   readonly headers: Readonly<Record<string, string>>;
   readonly tls: Pick<SecureContextOptions, "ca" | "cert" | "key"> & { readonly rejectUnauthorized?: false };
 }
 
-/** A file of registry hosts is not what it should be. */
+/** A file of registry hosts is invalid. */
 export class RegistryHostsError extends Error {
   override readonly name = "RegistryHostsError";
 }
 
 export interface RegistryHostsOptions {
   /**
-   * Folder with a folder for each registry, named as its host (`docker.io`, `example.com:5000` or `example.com_5000_`),
-   * or `_default`; each holds a file `hosts.toml`. Read anew for each pull.
+   * Folder with a folder for each registry, named as its host (`docker.io`, `example.com:5000` or
+   * `example.com_5000_`), or `_default`; each has a file `hosts.toml`. Read for each pull.
    *
    * https://github.com/containerd/containerd/blob/main/docs/hosts.md
    */
   readonly registryHosts?: string;
-  /** Hosts (`example.com:5000`) that are spoken to without TLS; those of the loopback interface always are. */
+  /** Hosts (`example.com:5000`) without TLS; those of the loopback interface never use it. */
   readonly insecure?: readonly string[];
 }
 
 /**
- * The hosts to try for images of a registry, in their order. The file's `dial_timeout` is ignored. Throws
- * RegistryHostsError for a file that cannot be read.
+ * Returns the hosts for images of a registry, in order. The file's `dial_timeout` is ignored. Throws
+ * RegistryHostsError for an invalid file.
  *
  * Upstream: github.com/containerd/containerd/v2/core/remotes/docker/config/hosts.go.
  */
@@ -64,7 +64,7 @@ export async function hostsOf(domain: string, options: RegistryHostsOptions): Pr
       file.host(`host."${url}"`, url, file.table(`host."${url}"`, fields), own),
     ),
   );
-  // Without a server its settings are for the registry itself.
+  // Without a server its settings apply to the registry itself.
   const last = server === undefined ? registry.root.origin : file.text("server", server);
   return [...hosts, await file.host("server", last, rest, own)];
 }
@@ -107,7 +107,7 @@ class HostsFile {
     }
   }
 
-  /** One of the hosts. `own`: the host name of the registry that is asked for. */
+  /** Parses one of the hosts. `own`: host name of the registry. */
   async host(field: string, server: string, fields: Fields, own: string): Promise<RegistryHost> {
     const address = server.includes("://") ? server : `https://${server}`;
     const url = URL.canParse(address) ? new URL(address) : undefined;

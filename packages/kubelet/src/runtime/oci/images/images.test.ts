@@ -26,12 +26,12 @@ import {
 } from "../testing/image.ts";
 import { testRegistry } from "../testing/registry.ts";
 import { ownPlatform } from "./manifest.ts";
-import { parseChallenge } from "./registry.ts";
+import { parseChallenge } from "./registry/credentials.ts";
 import { type ImageStoreOptions, OciImages } from "./service.ts";
 import type { SnapshotMode } from "./snapshots.ts";
 
 const file = (name: string, content = name): LayerEntry => ({ name, type: "file", content });
-/** Of an interceptor that has answered. */
+/** For an interceptor that has responded. */
 const answered = (_: unknown): true => true;
 const root = process.getuid?.() === 0;
 
@@ -88,7 +88,7 @@ test("archives and layouts are loaded, whatever their kind and compression", asy
   await assert.rejects(images.resolve("nothing"), /not on this node/);
   await assert.rejects(images.imageStatus("Nothing"), { reason: "InvalidImageName" });
 
-  // Both names lead to one image, and go together; what only it used is gone, what others use stays.
+  // Both names refer to one image, and are removed together; blobs that others use stay.
   await images.removeImage("busy:1");
   await images.removeImage("busy:1");
   assert.equal(await images.imageStatus("other/busy:2"), undefined);
@@ -158,7 +158,7 @@ test("what cannot be loaded is refused by its path, and leaves nothing", async (
   assert.deepEqual(blobsOf(store), []);
 });
 
-/** Overlay where the kernel has it here. */
+/** With overlay if the kernel supports it. */
 async function modes(at: string): Promise<SnapshotMode[]> {
   const images = await OciImages.open({ directory: join(at, "probe"), now: Date.now });
   const { mode } = images.snapshots;
@@ -202,13 +202,13 @@ test("containers get roots of their own on shared layers", async (t) => {
     assert.equal(readFileSync(join(second, "a"), "utf8"), "upper", mode);
     assert.ok(existsSync(join(second, "h")));
     assert.equal(readdirSync(join(store, "snapshots")).length, 3, mode);
-    // Layers of a container that runs stay when the image goes.
+    // Layers of a running container stay when the image is removed.
     await images.removeImage("a/b:c");
     assert.equal(readFileSync(join(second, "a"), "utf8"), "upper", mode);
     await images.snapshots.removeRoot("one");
     await images.snapshots.removeRoot("one");
     assert.ok(!existsSync(first));
-    // The folder of the second container is gone: its agent will not come back for it.
+    // The folder of the second container is gone, so no agent will adopt it.
     rmSync(join(at, `${mode}-2`), { recursive: true });
     await images.collect();
     assert.deepEqual(readdirSync(join(store, "roots")), [], mode);
@@ -309,7 +309,7 @@ test("an image is pulled for this platform, with a token for its registry alone"
   assert.deepEqual(status?.digests, [ref]);
   assert.deepEqual(status?.tags, [name]);
   assert.equal((await images.resolve(ref)).config.stopSignal, "SIGQUIT");
-  // All is there: a second pull fetches the tag only.
+  // Everything exists: a second pull fetches the tag only.
   elsewhere.requests.length = 0;
   assert.equal(await images.pullImage(ref, [{ auth }]), ref);
   assert.equal(elsewhere.requests.length, 0);

@@ -19,31 +19,33 @@ import { formatReference, parseReference, repositoryOf } from "./reference.ts";
 import { ContentError, type ContentStore, type Lease } from "./store.ts";
 import { readTar } from "./tar.ts";
 
-/** What was taken in. */
+/** An imported image. */
 export interface ImportedImage {
   /** Digest of the manifest. */
   readonly digest: string;
-  /** Names that the image has now; empty where the archive names none. */
+  /** Names of the image; empty if the archive names none. */
   readonly references: readonly string[];
 }
 
 export interface ImportOptions {
-  /** The name for images that have none, or only a tag, in the archive: `busybox`, `example.com/app:v1`. */
+  /** Name of images without one, or with only a tag, in the archive: `busybox`, `example.com/app:v1`. */
   readonly name?: string;
 }
 
-/** Maximum size in bytes of an archive when it is decompressed. */
+/** Maximum size in bytes of a decompressed archive. */
 const maxArchiveBytes = 256 * 2 ** 30;
 const maxBlobBytes = 128 * 2 ** 30;
 
-/** Annotations with the name of an image in an index (OCI image specification, annotations.md; containerd). */
+/**
+ * Annotations with the name of an image in an index (OCI image specification, annotations.md; containerd).
+ */
 const nameAnnotation = "io.containerd.image.name";
 const refAnnotation = "org.opencontainers.image.ref.name";
 
 /**
- * Takes in images from disk: a folder in OCI layout, or a tar archive of one, or what `docker save` writes; archives may
- * be compressed. Images for other platforms are left out. Throws an error that names the path and what is wrong; nothing
- * has a name then that it did not have before.
+ * Imports images from disk: a folder in OCI layout, a tar archive of one, or the output of `docker save`;
+ * archives may be compressed. Skips images for other platforms. Throws an error with the path and the
+ * problem, without having added a name.
  */
 export async function importImages(
   store: ContentStore,
@@ -72,13 +74,13 @@ export async function importImages(
   });
 }
 
-/** Documents and blobs, wherever they lie. */
+/** Documents and blobs of any source. */
 interface Source {
-  /** The text of a small file; undefined if there is none. */
+  /** Text of a small file; undefined if it does not exist. */
   document(name: string): Promise<string | undefined>;
-  /** Takes a blob into the store. */
+  /** Adds a blob to the store. */
   take(descriptor: Descriptor): Promise<void>;
-  /** The blob of a file that `manifest.json` of Docker names. */
+  /** The blob of a file that Docker's `manifest.json` names. */
   file(name: string): Promise<{ readonly digest: string; readonly size: number } | undefined>;
 }
 
@@ -105,7 +107,7 @@ async function readLayout(store: ContentStore, source: Source, text: string): Pr
     descriptor,
     name: nameOf(descriptor),
   }));
-  // Without names the entries are one image for several platforms.
+  // Entries without names are one image for several platforms.
   const chosen = named.every(({ name }) => name === undefined)
     ? [{ descriptor: choosePlatform(parsed.index, ownPlatform(), "index.json"), name: undefined }]
     : named.filter(({ descriptor: { platform } }) => platform?.os !== "unknown");
@@ -120,13 +122,13 @@ async function readLayout(store: ContentStore, source: Source, text: string): Pr
   return result;
 }
 
-/** containerd writes whole references; the standard's own annotation may be a tag alone. */
+/** containerd writes whole references; the standard annotation may be a tag alone. */
 function nameOf({ annotations }: Descriptor): string | undefined {
   const whole = annotations?.[nameAnnotation];
   return whole === undefined ? annotations?.[refAnnotation] : formatReference(parseReference(whole));
 }
 
-/** Takes in a manifest, or the one of an index that fits this machine, with all it names. Returns its digest. */
+/** Imports a manifest, or the one of an index for this machine, with its blobs. Returns its digest. */
 async function takeImage(store: ContentStore, source: Source, descriptor: Descriptor): Promise<string> {
   await source.take(descriptor);
   const what = `manifest ${descriptor.digest}`;
@@ -137,7 +139,7 @@ async function takeImage(store: ContentStore, source: Source, descriptor: Descri
   return descriptor.digest;
 }
 
-/** What `docker save` writes: a list of images with their files. A manifest is made of each. */
+/** Imports the output of `docker save`: a list of images with their files. Makes a manifest of each. */
 async function readDocker(
   store: ContentStore,
   lease: Lease,
@@ -223,7 +225,7 @@ function folderSource(store: ContentStore, lease: Lease, path: string): Source {
   };
 }
 
-/** Reads an archive once, from its beginning: every file that may be a blob goes into the store. */
+/** Reads an archive once, from its beginning: every file that may be a blob is added to the store. */
 async function archiveSource(store: ContentStore, lease: Lease, path: string): Promise<Source> {
   const documents = new Map<string, string>();
   const files = new Map<string, { digest: string; size: number }>();
@@ -261,7 +263,7 @@ async function archiveSource(store: ContentStore, lease: Lease, path: string): P
     file: async (name) => find(name),
     async take({ digest, size }) {
       const found = find(`blobs/sha256/${digest.slice("sha256:".length)}`);
-      // An archive may leave out what the store has already.
+      // An archive may omit blobs that the store has.
       if (found === undefined ? !store.hold(lease, digest) : found.size !== size)
         throw new ContentError(
           found === undefined
@@ -272,7 +274,7 @@ async function archiveSource(store: ContentStore, lease: Lease, path: string): P
   };
 }
 
-/** A name of an archive, as it is compared; it leads to no file of the machine. */
+/** Normalizes a name in an archive for comparison; it names no file of the machine. */
 function normalize(name: string): string {
   const parts: string[] = [];
   for (const part of name.split("/"))
@@ -281,7 +283,7 @@ function normalize(name: string): string {
   return parts.join("/");
 }
 
-/** The reference that a name in an archive means: a whole one, or a tag of the base name. */
+/** Reference of a name in an archive: a whole one, or a tag of the base name. */
 function referenceOf(name: string, base: ReturnType<typeof parseReference> | undefined): string[] {
   if (name === "<none>:<none>") return [];
   if (/[/:]/.test(name)) return [formatReference(parseReference(name))];

@@ -2,13 +2,13 @@ import { constants } from "node:fs";
 import { lstat, open, readlink } from "node:fs/promises";
 import { join } from "node:path";
 
-/** As many symbolic links as Linux follows in one path. */
+/** Maximum number of symbolic links in one path, as in Linux. */
 const maxLinks = 40;
 
 /**
- * The place on the machine of a path in a root file system, without links in it. Symbolic links are followed as a
- * process in the root would follow them: an absolute one begins at the root, and `..` does not lead out of it. What
- * does not exist yet is taken as it stands. Nobody may change the root meanwhile.
+ * Resolves a path in a root file system to a path on the machine without links. Follows symbolic links as a
+ * process in the root would: an absolute one begins at the root, and `..` does not leave it. Missing parts
+ * stay as they are. The root must not change meanwhile.
  */
 export async function resolveInRoot(root: string, path: string): Promise<string> {
   let parts = path.split("/");
@@ -36,7 +36,10 @@ export async function resolveInRoot(root: string, path: string): Promise<string>
   return join(root, ...resolved);
 }
 
-/** A small regular file in a root file system; undefined if there is none. Throws if it is larger than `maxBytes`. */
+/**
+ * Reads a small regular file in a root file system; undefined if it does not exist. Throws if it is larger
+ * than `maxBytes`.
+ */
 export async function readInRoot(root: string, path: string, maxBytes: number): Promise<string | undefined> {
   const place = await resolveInRoot(root, path);
   const stats = await lstat(place).catch((error: NodeJS.ErrnoException) => {

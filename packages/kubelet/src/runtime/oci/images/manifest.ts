@@ -1,6 +1,6 @@
 import { isDigest } from "./reference.ts";
 
-/** Points at a blob (OCI image specification, descriptor.md). */
+/** Reference to a blob (OCI image specification, descriptor.md). */
 export interface Descriptor {
   readonly mediaType: string;
   readonly digest: string;
@@ -15,13 +15,13 @@ export interface Platform {
   readonly variant?: string;
 }
 
-/** One image: its configuration and its layers, the lowest first. */
+/** One image: its configuration and its layers, lowest first. */
 export interface Manifest {
   readonly config: Descriptor;
   readonly layers: readonly Descriptor[];
 }
 
-/** What an image says of its program (OCI image specification, config.md). */
+/** Configuration of an image (OCI image specification, config.md). */
 export interface ImageConfig {
   /** `USER[:GROUP]`, names or numbers; empty for root. */
   readonly user: string;
@@ -32,16 +32,19 @@ export interface ImageConfig {
   /** `SIGQUIT` or a number; empty for SIGTERM. */
   readonly stopSignal: string;
   readonly volumes: readonly string[];
-  /** Digests of the layers before compression, the lowest first. */
+  /** Digests of the uncompressed layers, lowest first. */
   readonly diffIds: readonly string[];
 }
 
-/** A document of an image says something that it must not. */
+/** A document of an image is invalid. */
 export class ManifestError extends Error {
   override readonly name = "ManifestError";
 }
 
-/** Maximum size in bytes of a manifest, an index or a configuration. Upstream: containerd, MaxManifestSize is smaller. */
+/**
+ * Maximum size in bytes of a manifest, an index or a configuration. Upstream: containerd, MaxManifestSize is
+ * smaller.
+ */
 export const maxDocumentBytes = 8 << 20;
 /** Maximum number of layers of an image. */
 const maxLayers = 500;
@@ -52,7 +55,7 @@ export const dockerManifest = "application/vnd.docker.distribution.manifest.v2+j
 export const dockerList = "application/vnd.docker.distribution.manifest.list.v2+json";
 export const ociConfig = "application/vnd.oci.image.config.v1+json";
 
-/** What this machine runs. Upstream: containerd platforms, DefaultSpec. */
+/** Platform of this machine. Upstream: containerd platforms, DefaultSpec. */
 export function ownPlatform(): Platform {
   const architectures: Record<string, string> = { x64: "amd64", ia32: "386" };
   const architecture = architectures[process.arch] ?? process.arch;
@@ -73,7 +76,7 @@ function parseObject(text: string, what: string): Json {
   return value as Json;
 }
 
-/** A manifest, or an index of manifests for several platforms. Throws ManifestError. */
+/** Parses a manifest, or an index of manifests for several platforms. Throws ManifestError. */
 export function parseManifest(
   text: string,
   what: string,
@@ -133,10 +136,11 @@ function texts(json: Json): Record<string, string> {
 }
 
 /**
- * The manifest of an index that fits a platform best. Throws ManifestError, which names the platforms that there are.
+ * Chooses the manifest of an index that matches a platform best. Throws ManifestError, which lists the
+ * platforms of the index.
  */
 export function choosePlatform(index: readonly Descriptor[], wanted: Platform, what: string): Descriptor {
-  // Signatures and attestations stand beside the images, for no platform.
+  // Signatures and attestations are listed beside the images, without a platform.
   const images = index.filter(({ platform }) => platform === undefined || platform.os !== "unknown");
   const rank = ({ platform }: Descriptor): number => {
     if (platform === undefined) return 1;

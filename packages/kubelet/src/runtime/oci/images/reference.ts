@@ -1,10 +1,10 @@
-/** A reference to an image with everything in it that people leave out. */
+/** A reference to an image with its defaults filled in. */
 export interface Reference {
   /** Host of the registry, with its port if it has one: `docker.io`, `localhost:5000`. */
   readonly domain: string;
   /** Path in the registry: `library/busybox`. */
   readonly path: string;
-  /** Absent where a digest is given without a tag. */
+  /** Absent with a digest and no tag. */
   readonly tag?: string;
   /** `sha256:` and 64 hexadecimal digits. */
   readonly digest?: string;
@@ -22,7 +22,7 @@ const domainPattern = new RegExp(
 );
 const pathPattern = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:\/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*$/;
 const tagPattern = /^\w[\w.-]{0,127}$/;
-/** The digests that are verified here. */
+/** Supported digests. */
 const digestPattern = /^sha256:[a-f0-9]{64}$/;
 
 /** True for `sha256:` and 64 lower-case hexadecimal digits. */
@@ -89,7 +89,7 @@ export function repositoryOf({ domain, path }: Reference): string {
   return `${domain}/${path}`;
 }
 
-/** The whole reference. One with a digest is without its tag: the digest alone decides. */
+/** Formats a reference. One with a digest omits its tag, since the digest alone decides. */
 export function formatReference(reference: Reference): string {
   const { digest, tag } = reference;
   return `${repositoryOf(reference)}${digest === undefined ? `:${tag}` : `@${digest}`}`;

@@ -1,4 +1,5 @@
-import { type Image, type ImageCredentials, type ImageService, RuntimeError } from "../../service.ts";
+import { RuntimeError } from "../../error.ts";
+import type { Image, ImageCredentials, ImageService } from "../../images.ts";
 import { type ImportedImage, type ImportOptions, importImages } from "./import.ts";
 import {
   formatReference,
@@ -8,26 +9,28 @@ import {
   type Reference,
   repositoryOf,
 } from "./reference.ts";
-import { pullImage, RegistryError, type RegistryOptions } from "./registry.ts";
+import { RegistryError } from "./registry/error.ts";
+import { pullImage } from "./registry/pull.ts";
+import type { RegistryOptions } from "./registry/session.ts";
 import { chainIds, type SnapshotMode, Snapshots } from "./snapshots.ts";
 import { ContentStore, type ReadImage } from "./store.ts";
 
 export interface ImageStoreOptions extends RegistryOptions {
-  /** Where images are kept; several agents of one machine may share it. */
+  /** Folder of the images; several agents of one machine may share it. */
   readonly directory: string;
-  /** Asks for one way to make roots; found out if absent. */
+  /** How roots are made; detected by default. */
   readonly snapshots?: SnapshotMode;
   /** Milliseconds since the epoch. */
   now(): number;
 }
 
-/** An image with what runtimes need to make a container of it. */
+/** An image with its documents, for making a container. */
 export interface ResolvedImage extends ReadImage {
-  /** As `Image.ref` says. */
+  /** As `Image.ref`. */
   readonly ref: string;
 }
 
-/** Images of containers: on disk, and from registries. */
+/** Images of containers on disk and from registries. */
 export class OciImages implements ImageService {
   readonly pulls = true;
   readonly snapshots: Snapshots;
@@ -40,12 +43,12 @@ export class OciImages implements ImageService {
     this.#options = options;
   }
 
-  /** Opens or makes the store, and removes what belongs to no image and no container any more. */
+  /** Opens or makes the store, and removes everything without an image or container. */
   static async open(options: ImageStoreOptions): Promise<OciImages> {
     const store = new ContentStore(options.directory, options.now);
     try {
       const images = new OciImages(store, await Snapshots.open(store, options.snapshots), options);
-      // What agents that were killed have left.
+      // Left by agents that were killed.
       await images.collect();
       return images;
     } catch (error) {
@@ -54,7 +57,7 @@ export class OciImages implements ImageService {
     }
   }
 
-  /** Where they are kept. */
+  /** Folder of the images. */
   get directory(): string {
     return this.#options.directory;
   }
@@ -70,7 +73,7 @@ export class OciImages implements ImageService {
   }
 
   /**
-   * Fetches an image, trying the credentials one after the other, or without any. Reasons of its errors:
+   * Pulls an image, trying the credentials in order, or without any. Reasons of its errors:
    * `InvalidImageName`, `ErrImagePull`, and `RegistryUnavailable` for a registry that cannot be reached.
    */
   async pullImage(
@@ -92,7 +95,7 @@ export class OciImages implements ImageService {
             this.#options,
             signal,
           );
-          // Unpacked now, so that what is wrong with a layer is an error of the pull.
+          // Unpacked now, so that a damaged layer is an error of the pull.
           await this.snapshots.prepare(await this.#store.readImage(manifest));
           const byDigest = `${repositoryOf(reference)}@${target}`;
           for (const name of new Set([formatReference(reference), byDigest])) this.#store.tag(name, manifest);
@@ -113,7 +116,7 @@ export class OciImages implements ImageService {
     );
   }
 
-  /** Takes in images from a folder or archive (`dray image load`). Throws an error that names the path. */
+  /** Imports images from a folder or archive (`dray image load`). Throws an error with the path. */
   async importImages(path: string, options: ImportOptions = {}): Promise<readonly ImportedImage[]> {
     return importImages(this.#store, path, options);
   }
@@ -123,7 +126,7 @@ export class OciImages implements ImageService {
     return images.filter((image) => image !== undefined);
   }
 
-  /** Of all agents that share the store. */
+  /** Images of all agents that share the store. */
   async usedImages(): Promise<ReadonlySet<string>> {
     const used = this.snapshots.used();
     const refs: string[] = [];
@@ -131,7 +134,7 @@ export class OciImages implements ImageService {
       const image = await this.#store.readImage(manifest).catch(() => undefined);
       if (image === undefined) continue;
       const top = chainIds(image.config.diffIds).at(-1);
-      // Nothing says who uses an image without layers, which takes no room either.
+      // An image without layers takes no room, and its users are unknown.
       if (top !== undefined && !used.has(top)) continue;
       const described = await this.#describe(manifest);
       if (described !== undefined) refs.push(described.ref);
@@ -143,7 +146,7 @@ export class OciImages implements ImageService {
     return this.#store.directory;
   }
 
-  /** Removes an image with all its names; containers that run keep their files. None is no error. */
+  /** Removes an image with all its names; running containers keep their files. Ignores a missing one. */
   async removeImage(ref: string): Promise<void> {
     const manifest = this.#find(ref);
     if (manifest !== undefined) {
@@ -153,13 +156,13 @@ export class OciImages implements ImageService {
     await this.collect();
   }
 
-  /** Removes what belongs to no image and no container. */
+  /** Removes everything without an image or container. */
   async collect(): Promise<void> {
     await this.snapshots.collect();
     await this.#store.collect();
   }
 
-  /** Throws a RuntimeError (`CreateContainerError`) if the image is not there, or is damaged. */
+  /** Throws a RuntimeError (`CreateContainerError`) if the image is missing or damaged. */
   async resolve(ref: string): Promise<ResolvedImage> {
     const manifest = this.#find(ref);
     if (manifest === undefined)
@@ -177,7 +180,7 @@ export class OciImages implements ImageService {
     }
   }
 
-  /** Digest of the manifest that a name, an image ID or a digest means. */
+  /** Digest of the manifest by a name, an image ID or a digest. */
   #find(text: string): string | undefined {
     if (isDigest(text)) {
       const direct = this.#store.find(text);
@@ -202,7 +205,7 @@ export class OciImages implements ImageService {
       tags,
       digests,
       sizeBytes: image.sizeBytes,
-      // One that was loaded cannot be fetched again.
+      // An imported image cannot be pulled again.
       pinned: digests.length === 0,
       user: userOf(image.config.user),
     };
@@ -220,7 +223,7 @@ function parse(image: string): Reference {
   }
 }
 
-/** Upstream: pkg/kubelet/kuberuntime, getImageUser: without a user it is root. */
+/** Upstream: pkg/kubelet/kuberuntime, getImageUser: root without a user. */
 function userOf(text: string): number | string {
   const [user = ""] = text.split(":");
   if (user === "") return 0;

@@ -12,13 +12,13 @@ import { ContentError, type ContentStore, type ReadImage } from "./store.ts";
 import { readTar } from "./tar.ts";
 import { unpackLayer } from "./unpack.ts";
 
-/** How roots are made of layers: stacked by the kernel, or copied. */
+/** How roots are made of layers: by overlayfs, or copied. */
 export type SnapshotMode = "overlay" | "copy";
 
-/** Maximum size in bytes of one layer when it is decompressed. */
+/** Maximum size in bytes of a decompressed layer. */
 const maxLayerBytes = 128 * 2 ** 30;
 
-/** Tells the layers up to one of them (OCI image specification, config.md: ChainID). */
+/** IDs of the layers up to each (OCI image specification, config.md: ChainID). */
 export function chainIds(diffIds: readonly string[]): readonly string[] {
   const chain: string[] = [];
   for (const diffId of diffIds) {
@@ -33,9 +33,9 @@ export function chainIds(diffIds: readonly string[]): readonly string[] {
 }
 
 /**
- * The unpacked layers of images, each once for all images and containers, and the roots of containers on them. They
- * last as long as the machine runs: a power failure may leave files half-written, so that after a reboot layers are
- * unpacked again from their blobs.
+ * Unpacked layers of images, each once for all images and containers, and the roots of containers on them.
+ * They are valid until a reboot: a power failure may leave partial files, so layers are unpacked from their
+ * blobs again.
  */
 export class Snapshots {
   readonly mode: SnapshotMode;
@@ -47,7 +47,7 @@ export class Snapshots {
     this.mode = mode;
   }
 
-  /** Finds out by trying whether the kernel stacks folders here; `mode` asks for one way. */
+  /** Detects overlayfs by trying; `mode` selects one way. */
   static async open(store: ContentStore, mode?: SnapshotMode): Promise<Snapshots> {
     for (const folder of ["snapshots", "roots"]) makeFolderSync(join(store.directory, folder), 0o700);
     const found = mode ?? ((await overlayWorks(store.directory)) ? "overlay" : "copy");
@@ -55,8 +55,8 @@ export class Snapshots {
   }
 
   /**
-   * Makes a root for a container out of an image: it is the container's to write to. Returns its path. `bundle` is the
-   * container's folder: the root is void when that is gone.
+   * Makes a writable root of an image for a container. Returns its path. `bundle` is the container's folder:
+   * the root is removed by `collect` when that is gone.
    */
   async makeRoot(id: string, bundle: string, image: ReadImage): Promise<string> {
     if (!/^[\w.-]+$/.test(id) || id.startsWith("."))
@@ -73,7 +73,7 @@ export class Snapshots {
     return root;
   }
 
-  /** Removes the root of a container. None is no error. */
+  /** Removes the root of a container. Ignores a missing one. */
   async removeRoot(id: string): Promise<void> {
     const folder = join(this.#store.directory, "roots", id);
     if (existsSync(folder)) {
@@ -83,14 +83,14 @@ export class Snapshots {
     this.#store.database.sql.prepare("DELETE FROM roots WHERE path = ?").run(id);
   }
 
-  /** Removes the root of a container, and those of the images that it mounts: `ID.NUMBER`. */
+  /** Removes the root of a container, and those of the images that it mounts (`ID.NUMBER`). */
   async removeRoots(id: string): Promise<void> {
     for (const name of readdirSync(join(this.#store.directory, "roots")))
       if (name.startsWith(`${id}.`)) await this.removeRoot(name);
     await this.removeRoot(id);
   }
 
-  /** By the chain of their layers: what the roots of containers that are not gone are made of. */
+  /** Chain IDs of the layers in the roots of existing containers. */
   used(): ReadonlySet<string> {
     const rows = this.#store.database.sql
       .prepare("SELECT chain, bundle FROM roots JOIN snapshots ON snapshots.id = roots.snapshot")
@@ -100,15 +100,15 @@ export class Snapshots {
     );
   }
 
-  /** Unpacks what is not unpacked yet, so that the first container need not wait. */
+  /** Unpacks missing layers, so that the first container need not wait. */
   async prepare(image: ReadImage): Promise<void> {
     await this.#unpack(image, () => {});
   }
 
-  /** Calls `use` in the transaction that finds the last layer, before which nothing keeps it. */
+  /** Calls `use` in the transaction that finds the last layer, which nothing keeps before. */
   async #unpack(image: ReadImage, use: (top: number) => void): Promise<readonly number[]> {
     const chain = chainIds(image.config.diffIds);
-    // A layer that is found may be collected before the next is; then all are looked up again.
+    // A found layer may be collected before the next one is found; then all are looked up again.
     for (;;) {
       const ids: number[] = [];
       for (const [i, chainId] of chain.entries())
@@ -200,7 +200,7 @@ export class Snapshots {
       throw new ContentError(`layer ${layer.digest} unpacks to ${found}, and its image names ${diffId}`);
   }
 
-  /** Paths are relative: all options of a mount must fit into a page. */
+  /** Relative paths, since all options of a mount must fit into a page. */
   async #mount(below: readonly number[], top: string, target: string): Promise<void> {
     const lower = below.map((id) => `snapshots/${id}`).reverse();
     // An image without layers has an empty root.
@@ -214,8 +214,8 @@ export class Snapshots {
   }
 
   /**
-   * Removes the roots of containers that are gone, snapshots that no image and no root leads to, and what processes
-   * that were killed have left.
+   * Removes the roots of containers that are gone, snapshots without an image or a root, and files of killed
+   * processes.
    */
   async collect(): Promise<void> {
     const { database, directory } = this.#store;
@@ -239,7 +239,7 @@ export class Snapshots {
       const kept = new Set<number>();
       for (let id of [...roots, ...tops] as (number | null | undefined)[])
         for (; id !== null && id !== undefined && !kept.has(id); id = parents.get(id)) kept.add(id);
-      // Somebody may be unpacking the next layer on one of them.
+      // Another process may be unpacking the next layer on one of them.
       const unpacking = database.sql.prepare("SELECT owner FROM locks WHERE name LIKE 'snapshot %'").all();
       if (unpacking.some((row) => ownerIsAlive(String(row["owner"])))) return undefined;
       for (const { id } of database.sql.prepare("SELECT id FROM snapshots").all())
@@ -262,7 +262,7 @@ export class Snapshots {
   }
 }
 
-/** Takes away every mount at a place; none is no error. */
+/** Unmounts everything at a path; ignores a path without mounts. */
 export async function unmountAll(target: string): Promise<void> {
   for (;;) {
     try {
@@ -270,7 +270,7 @@ export async function unmountAll(target: string): Promise<void> {
     } catch (error) {
       const { message } = error as Error;
       if (/not mounted|no mount point|not found|No such file/.test(message)) return;
-      // Somebody still looks into it.
+      // Another process still uses it.
       if (!/busy/.test(message)) throw error;
       await runTool("umount", ["-l", "--", target]);
     }

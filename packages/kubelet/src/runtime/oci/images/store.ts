@@ -24,21 +24,21 @@ CREATE TABLE IF NOT EXISTS snapshots (id INTEGER PRIMARY KEY AUTOINCREMENT, chai
 CREATE TABLE IF NOT EXISTS roots (path TEXT PRIMARY KEY, bundle TEXT NOT NULL, snapshot INTEGER NOT NULL) WITHOUT ROWID;
 `;
 
-/** A blob is not what its digest or size says. */
+/** A blob does not have the expected digest or size. */
 export class ContentError extends Error {
   override readonly name = "ContentError";
 }
 
-/** Keeps blobs from being collected that belong to no image yet. Ends with its process. */
+/** Keeps blobs without an image from being collected. Ends with its process. */
 export interface Lease {
   readonly id: number | bigint;
 }
 
-/** An image that is there. */
+/** An image in the store. */
 export interface StoredImage {
   /** Digest of the manifest. */
   readonly manifest: string;
-  /** References that lead to it, the oldest first. */
+  /** Its references, oldest first. */
   readonly references: readonly string[];
 }
 
@@ -49,12 +49,12 @@ export interface ReadImage {
   readonly sizeBytes: number;
 }
 
-/** A partial blob that nobody has continued for so long is removed. */
+/** Maximum age of a partial blob that is not continued, in milliseconds. */
 const maxPartialAge = 24 * 3_600_000;
 
 /**
- * Blobs by their digest, and the images that are made of them, on disk. Several processes may use one directory. A blob
- * is there as a whole or not at all, and is what its digest says.
+ * Blobs by digest, and their images, on disk. Several processes may use one directory. A blob is complete or
+ * missing, and always has its digest.
  */
 export class ContentStore {
   readonly directory: string;
@@ -76,9 +76,9 @@ export class ContentStore {
     this.database.close();
   }
 
-  /** The file of a blob, whether or not it is there. */
+  /** Path of a blob, whether or not it exists. */
   path(digest: string): string {
-    // Digests come from images: anything else would be a path of their choice.
+    // Digests come from images, and could otherwise name any path.
     if (!isDigest(digest)) throw new ContentError(`${JSON.stringify(digest)} is not a sha256 digest`);
     return join(this.#blobs, digest.slice("sha256:".length));
   }
@@ -98,7 +98,7 @@ export class ContentStore {
     }
   }
 
-  /** From now on the blob is not collected, whether it is there already or comes later. Returns whether it is there. */
+  /** Keeps the blob from being collected, also if it is added later. Returns true if it exists. */
   hold(lease: Lease, digest: string): boolean {
     const path = this.path(digest);
     this.database.transaction(() =>
@@ -108,9 +108,9 @@ export class ContentStore {
   }
 
   /**
-   * Takes in a blob, from where an earlier attempt has stopped: `source` is asked for the bytes from an offset, and may
-   * say that it begins at 0 all the same. Throws ContentError if the blob is not what was expected; what has come is
-   * kept only if it may be a part of it.
+   * Adds a blob, resuming an earlier attempt: `source` is called for the bytes from an offset, and may begin
+   * at 0 all the same. Throws ContentError if the blob is not the expected one; received bytes are kept only
+   * if they may be a part of it.
    */
   async ingest(
     lease: Lease,
@@ -148,7 +148,7 @@ export class ContentStore {
     );
   }
 
-  /** Takes in bytes whose digest is not known yet. Throws a RangeError if there are more than `maxBytes`. */
+  /** Adds bytes of an unknown digest. Throws a RangeError above `maxBytes`. */
   async add(
     lease: Lease,
     chunks: AsyncIterable<Uint8Array>,
@@ -178,7 +178,7 @@ export class ContentStore {
     }
   }
 
-  /** Takes in a small document. */
+  /** Adds a small document. */
   async addDocument(lease: Lease, text: string): Promise<{ readonly digest: string; readonly size: number }> {
     return this.add(
       lease,
@@ -193,7 +193,7 @@ export class ContentStore {
     return (await readRegularFile(this.path(digest), { maxBytes: maxDocumentBytes })).toString("utf8");
   }
 
-  /** The bytes of a blob; checked once more while they are read, for disks forget. */
+  /** Reads a blob, and verifies it once more, since disks fail. */
   async *read(digest: string): AsyncGenerator<Buffer> {
     const path = this.path(digest);
     const hash = createHash("sha256");
@@ -209,7 +209,7 @@ export class ContentStore {
     );
   }
 
-  /** Gives an image a name, which another image loses. */
+  /** Tags an image; the reference is removed from another one. */
   tag(reference: string, manifest: string): void {
     this.database.transaction(() =>
       this.database.sql
@@ -220,7 +220,7 @@ export class ContentStore {
     );
   }
 
-  /** Takes names away. What only they led to is removed by `collect`. */
+  /** Removes references. `collect` removes blobs that only they referred to. */
   untag(references: readonly string[]): void {
     this.database.transaction(() => {
       const remove = this.database.sql.prepare("DELETE FROM images WHERE reference = ?");
@@ -228,7 +228,7 @@ export class ContentStore {
     });
   }
 
-  /** Digest of the manifest that a reference leads to. */
+  /** Digest of the manifest of a reference. */
   find(reference: string): string | undefined {
     const row = this.database.sql.prepare("SELECT manifest FROM images WHERE reference = ?").get(reference);
     return row === undefined ? undefined : String(row["manifest"]);
@@ -244,7 +244,7 @@ export class ContentStore {
     }));
   }
 
-  /** The documents of an image. Throws if one of them is missing or damaged. */
+  /** Reads the documents of an image. Throws if one of them is missing or damaged. */
   async readImage(digest: string): Promise<ReadImage> {
     const parsed = parseManifest(await this.readDocument(digest), `manifest ${digest}`);
     if (!("manifest" in parsed)) throw new ManifestError(`${digest} is an index, not an image`);
@@ -261,7 +261,7 @@ export class ContentStore {
     return { manifest, config, sizeBytes };
   }
 
-  /** Removes blobs that no image and no lease leads to, and what was left of downloads. Returns the digests removed. */
+  /** Removes blobs without an image or a lease, and partial downloads. Returns their digests. */
   async collect(): Promise<readonly string[]> {
     const now = this.#now();
     return this.database.transaction(() => {
@@ -293,7 +293,7 @@ export class ContentStore {
     });
   }
 
-  /** A manifest and what it names. A damaged one keeps itself, so that it can be seen. */
+  /** Digests that a manifest refers to, and its own. A damaged one keeps itself, so that it is listed. */
   #reachable(manifest: string): readonly string[] {
     try {
       const text = readRegularFileSync(this.path(manifest), { maxBytes: maxDocumentBytes }).toString("utf8");
@@ -307,7 +307,7 @@ export class ContentStore {
   }
 }
 
-/** The hash of what an earlier attempt has left of a blob, unless it is too large. */
+/** Hash of the partial blob of an earlier attempt, unless it is too large. */
 async function hashed(path: string, size: number): Promise<{ hash: Hash; offset: number }> {
   const hash = createHash("sha256");
   const found = await stat(path).catch(() => undefined);

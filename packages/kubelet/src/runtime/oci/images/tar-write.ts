@@ -1,6 +1,6 @@
 import type { TarEntry } from "./tar.ts";
 
-/** What is written of an entry; the content follows, padded by `tarPadding`. */
+/** Header of an entry; the content follows, padded by `tarPadding`. */
 export type TarHeader = Pick<TarEntry, "name" | "type"> &
   Partial<Pick<TarEntry, "mode" | "uid" | "gid" | "size" | "mtime" | "linkName" | "major" | "minor">> & {
     readonly xattrs?: ReadonlyMap<string, Buffer>;
@@ -16,7 +16,7 @@ const flags: Readonly<Record<TarEntry["type"], string>> = {
   fifo: "6",
 };
 
-/** Blocks of a pax archive that announce an entry. Names are latin1 text, as in TarEntry. */
+/** Blocks of a pax archive before an entry's content. Names are latin1 text, as in TarEntry. */
 export function tarHeader(header: TarHeader): Buffer {
   const records: Buffer[] = [];
   if (header.name.length > 100) records.push(record("path", Buffer.from(header.name, "latin1")));
@@ -30,15 +30,15 @@ export function tarHeader(header: TarHeader): Buffer {
   return Buffer.concat([before, pax, tarPadding(pax.length), main]);
 }
 
-/** The zeros between the end of a content and the next block. */
+/** Zeros between the end of a content and the next block. */
 export function tarPadding(size: number): Buffer {
   return Buffer.alloc((512 - (size % 512)) % 512);
 }
 
-/** The end of an archive. */
+/** End of an archive. */
 export const tarEnd = Buffer.alloc(1024);
 
-/** The length of a record counts its own digits. */
+/** The length of a record includes its own digits. */
 function record(key: string, value: Buffer): Buffer {
   const rest = Buffer.concat([Buffer.from(` ${key}=`), value, Buffer.from("\n")]);
   let length = rest.length;

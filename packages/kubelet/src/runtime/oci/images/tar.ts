@@ -1,6 +1,6 @@
 import { ByteReader } from "./bytes.ts";
 
-/** One entry of a tar archive. Names are bytes as latin1 text: archives may hold names that are not UTF-8. */
+/** An entry of a tar archive. Names are bytes as latin1 text, since they need not be UTF-8. */
 export interface TarEntry {
   readonly name: string;
   readonly type: "file" | "link" | "symlink" | "character" | "block" | "directory" | "fifo";
@@ -8,7 +8,7 @@ export interface TarEntry {
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
-  /** Bytes of content. */
+  /** Size of the content in bytes. */
   readonly size: number;
   /** Seconds since the epoch. */
   readonly mtime: number;
@@ -17,17 +17,17 @@ export interface TarEntry {
   readonly major: number;
   readonly minor: number;
   readonly xattrs: ReadonlyMap<string, Buffer>;
-  /** The content, once; what is left of it is skipped when the next entry is asked for. */
+  /** The content, which can be read once; the rest is skipped with the next entry. */
   readonly content: AsyncIterable<Buffer>;
 }
 
-/** The archive is damaged, or has entries that no image has. */
+/** The archive is damaged, or has entries that images must not have. */
 export class TarError extends Error {
   override readonly name = "TarError";
 }
 
 const blockSize = 512;
-/** Maximum size in bytes of names and attributes that stand before an entry. */
+/** Maximum size in bytes of names and attributes before an entry. */
 const maxHeaderBytes = 1 << 20;
 
 const types = new Map<string, TarEntry["type"]>([
@@ -43,10 +43,12 @@ const types = new Map<string, TarEntry["type"]>([
 ]);
 
 /**
- * Reads a tar archive (ustar, pax, GNU long names) to its end, without keeping content in memory. Throws TarError.
+ * Reads a tar archive (ustar, pax, GNU long names) to its end, without holding contents in memory. Throws
+ * TarError.
  *
- * Our own because layers need the extended attributes of pax headers as bytes (file capabilities are binary), and a
- * bound on the headers' size: common libraries decode attributes as text and read headers of any size into memory.
+ * Written here because layers need the extended attributes of pax headers as bytes (file capabilities are
+ * binary), and a limit of the headers' size: common libraries decode attributes as text and read headers of
+ * any size into memory.
  */
 export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerator<TarEntry> {
   const bytes = new ByteReader(source);
@@ -56,7 +58,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
   let longLink: string | undefined;
   for (;;) {
     const block = await bytes.read(blockSize);
-    // Two blocks of zeros end an archive; some writers end it without them.
+    // Two blocks of zeros end an archive; some writers omit them.
     if (block === undefined) return;
     if (block.length < blockSize) throw new TarError("the tar archive ends within a header");
     if (block.every((byte) => byte === 0)) {
@@ -95,7 +97,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
     const linkName = records.get("linkpath")?.toString("latin1") ?? longLink ?? text(block, 157, 100);
     if (name.includes("\0") || linkName.includes("\0"))
       throw new TarError(`tar entry ${shown(name)}: its name has a zero byte`);
-    // Entries other than files have no content, whatever size stands there.
+    // Other entries have no content, whatever their size field.
     const length = type === "file" ? size : 0;
     let left = length;
     const content = (async function* () {
@@ -130,7 +132,7 @@ export async function* readTar(source: AsyncIterable<Uint8Array>): AsyncGenerato
   }
 }
 
-/** A name of an archive for messages. */
+/** Formats a name of an archive for messages. */
 export function shown(name: string): string {
   const utf8 = Buffer.from(name, "latin1").toString("utf8");
   return JSON.stringify(utf8.length > 200 ? `${utf8.slice(0, 200)}...` : utf8);
@@ -148,7 +150,7 @@ function text(block: Buffer, start: number, length: number): string {
 
 function nameOf(block: Buffer): string {
   const name = text(block, 0, 100);
-  // Only the POSIX format has a prefix there; the one of GNU keeps times.
+  // Only the POSIX format has a prefix there; GNU's has times.
   const prefix = text(block, 257, 6) === "ustar" && block[262] === 0 ? text(block, 345, 155) : "";
   return prefix === "" ? name : `${prefix}/${name}`;
 }

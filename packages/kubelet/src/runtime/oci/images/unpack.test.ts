@@ -20,7 +20,7 @@ import { unpackLayer } from "./unpack.ts";
 
 const owners = process.getuid?.() === 0;
 
-/** A root with a file outside of it that must not be touched. */
+/** A root, and a file outside of it that must not change. */
 function place(t: TestContext): { root: string; secret: string } {
   const folder = mkdtempSync(join(tmpdir(), "dray-unpack-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
@@ -142,7 +142,7 @@ test("modes, times, owners and links are those of the layer", async (t) => {
     assert.ok(of("n").isCharacterDevice());
     assert.equal(of("n").rdev, 0x103);
   }
-  // A file that is replaced is a new one: other snapshots may share the old.
+  // A replaced file is a new one: other snapshots may share the old one.
   const before = of("d/f").ino;
   await unpack(root, [
     { name: "d/f", type: "file", content: "two" },

@@ -18,25 +18,26 @@ import { runTool } from "../tools.ts";
 import { shown, type TarEntry, TarError } from "./tar.ts";
 import { tarEnd, tarHeader, tarPadding } from "./tar-write.ts";
 
-/** A layer cannot be unpacked: it would leave its root, or is not possible. */
+/** A layer cannot be unpacked: it would leave its root, or is invalid. */
 export class LayerError extends Error {
   override readonly name = "LayerError";
 }
 
 export interface UnpackOptions {
-  /** False where the process may not give files away: they stay its own, and devices are left out. */
+  /** False if the process may not change owners: files stay its own, and devices are omitted. */
   readonly owners: boolean;
 }
 
 const whiteout = ".wh.";
 const opaque = ".wh..wh..opq";
-/** As many symbolic links as Linux follows in one path. */
+/** Maximum number of symbolic links in one path, as in Linux. */
 const maxLinks = 40;
 
 /**
- * Unpacks a layer over what the layers below it have left in `root` (OCI image specification, layer.md): whiteouts
- * remove, hard links stay within the root, and no symbolic link in a path leads out of it: links are followed as
- * a process in the root would follow them. Throws LayerError or TarError. Nobody may change the root meanwhile.
+ * Unpacks a layer over what the layers below it have left in `root` (OCI image specification, layer.md):
+ * whiteouts remove, hard links stay within the root, and no symbolic link in a path leads out of it: links
+ * are followed as a process in the root would follow them. Throws LayerError or TarError. Nobody may change
+ * the root meanwhile.
  *
  * Files of lower layers are replaced, never written to: they may be hard links of another snapshot.
  */
@@ -50,17 +51,17 @@ export async function unpackLayer(
   await layer.end();
 }
 
-/** Paths are latin1 text whose characters are the bytes: names in an image need not be UTF-8. */
+/** Paths are latin1 text of bytes: names in an image need not be UTF-8. */
 const bytes = (path: string): Buffer => Buffer.from(path, "latin1");
 
 class Layer {
   readonly #root: string;
   readonly #owners: boolean;
-  /** What this layer has made, by its place: an opaque folder hides only what lies below. */
+  /** Paths that this layer has made: an opaque folder hides only those of lower layers. */
   readonly #made = new Set<string>();
-  /** Folders get their mode and times when nothing is put into them any more. */
+  /** Folders get their mode and times at the end. */
   readonly #folders = new Map<string, TarEntry>();
-  /** Places of parents that were looked up. */
+  /** Resolved paths of parents. */
   readonly #parents = new Map<string, string>();
 
   constructor(root: string, { owners }: UnpackOptions) {
@@ -92,7 +93,7 @@ class Layer {
     if (name === opaque) return this.#hideAll(parent);
     if (name.startsWith(whiteout)) {
       const hidden = name.slice(whiteout.length);
-      // Other marks of AUFS mean nothing here.
+      // Other marks of AUFS are ignored.
       if (hidden.startsWith(whiteout)) return;
       if (hidden === "" || hidden === "." || hidden === "..")
         throw new LayerError(`the whiteout ${shown(entry.name)} names no file`);
@@ -103,7 +104,7 @@ class Layer {
     if (existing !== undefined && !(existing.isDirectory() && entry.type === "directory"))
       await this.#remove(path);
     await this.#make(path, entry, existing);
-    // With the folders that lead there: an opaque one keeps them, too.
+    // Including its ancestors: an opaque folder keeps them too.
     for (
       let made = path;
       made !== this.#root && !this.#made.has(made);
@@ -155,7 +156,7 @@ class Layer {
     try {
       for await (const chunk of entry.content) await file.writeFile(chunk);
       if (this.#owners) await file.chown(entry.uid, entry.gid);
-      // After the owner, whose change takes set-user-ID away.
+      // After the owner, whose change clears set-user-ID.
       await file.chmod(entry.mode);
       await file.utimes(entry.mtime, entry.mtime);
     } finally {
@@ -165,7 +166,7 @@ class Layer {
     if (this.#owners && xattrs.size > 0) await writeWithXattrs(path, entry, xattrs);
   }
 
-  /** The place of a folder without links in it; made if it is missing and `make` is set. */
+  /** Resolves a folder without links; creates it with `make`. */
   async #parent(parts: readonly string[], make: boolean): Promise<string> {
     const key = parts.join("/");
     const known = this.#parents.get(key);
@@ -208,7 +209,7 @@ class Layer {
       for (const one of all.keys()) if (one === path || one.startsWith(below)) all.delete(one);
   }
 
-  /** Removes what lower layers have put into a folder. */
+  /** Removes entries of lower layers in a folder. */
   async #hideAll(folder: string): Promise<void> {
     for (const name of await readdir(bytes(folder), "latin1")) {
       const path = `${folder}/${name}`;
@@ -217,7 +218,7 @@ class Layer {
     }
   }
 
-  /** Modes and times of folders, the deepest first. */
+  /** Sets modes and times of folders, the deepest first. */
   async end(): Promise<void> {
     for (const [path, { uid, gid, mode, mtime }] of [...this.#folders].reverse()) {
       if (this.#owners) await lchown(bytes(path), uid, gid);
@@ -227,7 +228,7 @@ class Layer {
   }
 }
 
-/** The parts of a name. An absolute one begins at the root, too. */
+/** Splits a name. An absolute one begins at the root too. */
 function split(name: string): string[] {
   const parts = name.split("/").filter((part) => part !== "" && part !== ".");
   if (parts.includes("..")) throw new LayerError(`${shown(name)} leads out of the image`);
@@ -241,7 +242,7 @@ async function look(path: string): Promise<Stats | undefined> {
   });
 }
 
-/** Node makes neither devices nor pipes. */
+/** Node can make neither devices nor pipes. */
 async function makeNode(path: string, { name, type, major, minor }: TarEntry): Promise<void> {
   const text = bytes(path).toString("utf8");
   if (!bytes(path).equals(Buffer.from(text)))
@@ -254,12 +255,12 @@ async function makeNode(path: string, { name, type, major, minor }: TarEntry): P
   await runTool("mknod", ["-m", "600", "--", text, type === "block" ? "b" : "c", `${major}`, `${minor}`]);
 }
 
-/** Attributes of overlayfs and of security modules are this machine's, not the image's. */
+/** Attributes of overlayfs and of security modules belong to this machine, not to the image. */
 function isWanted(name: string): boolean {
   return name === "security.capability" || (name.startsWith("user.") && !name.startsWith("user.overlay."));
 }
 
-/** Node cannot set attributes, and GNU tar can: it makes the file anew, in a folder that was checked. */
+/** Node cannot set attributes, and GNU tar can: it makes the file in a folder that was checked. */
 async function writeWithXattrs(
   path: string,
   entry: TarEntry,

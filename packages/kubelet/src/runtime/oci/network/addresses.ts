@@ -1,5 +1,6 @@
+import type { LedServices } from "../../../services/network.ts";
+import type { PortMapping } from "../../config.ts";
 import { bootId } from "../../host/processes.ts";
-import type { LedServices, PortMapping } from "../../service.ts";
 import { SharedDatabase } from "../database.ts";
 
 const schema = `
@@ -13,11 +14,14 @@ CREATE TABLE IF NOT EXISTS ports (protocol TEXT NOT NULL, address TEXT NOT NULL,
 CREATE TABLE IF NOT EXISTS services (one INTEGER PRIMARY KEY CHECK (one = 1), routes TEXT NOT NULL, boot TEXT NOT NULL);
 `;
 
-/** A cluster has 10.OCTET.0.0/16, each of its nodes 512 addresses of it; the first 512 are the machine's own. */
+/**
+ * A cluster has 10.OCTET.0.0/16, and each of its nodes 512 addresses of it; the first 512 are the machine's
+ * own.
+ */
 const nodeSize = 512;
 const maxNodes = 65536 / nodeSize - 1;
 
-/** A port of the machine that leads to a pod. */
+/** A port of the machine that is mapped to a pod. */
 export interface PortRule {
   readonly protocol: string;
   /** Empty for all addresses of the machine. */
@@ -29,8 +33,8 @@ export interface PortRule {
 }
 
 /**
- * Who has which address: of one cluster on one machine, whose nodes may be several processes. What was given out in
- * an earlier boot is free again.
+ * Addresses of one cluster on one machine, whose nodes may be several processes. Those of an earlier boot are
+ * free.
  */
 export class Addresses {
   readonly database: SharedDatabase;
@@ -43,13 +47,13 @@ export class Addresses {
     this.database.close();
   }
 
-  /** The octet that the cluster has in this boot; undefined before it was chosen. */
+  /** Octet of the cluster in this boot; undefined before it was chosen. */
   get octet(): number | undefined {
     const row = this.database.sql.prepare("SELECT octet FROM cluster WHERE boot = ?").get(bootId());
     return row === undefined ? undefined : Number(row["octet"]);
   }
 
-  /** The one of an earlier boot, which is taken again where it is free. */
+  /** Octet of an earlier boot, which is preferred if it is free. */
   get earlierOctet(): number | undefined {
     const row = this.database.sql.prepare("SELECT octet FROM cluster").get();
     return row === undefined ? undefined : Number(row["octet"]);
@@ -63,7 +67,7 @@ export class Addresses {
     });
   }
 
-  /** Gives a node its range, the same each time. Throws if there are too many nodes. */
+  /** Assigns a range to a node, the same each time. Throws if there are too many nodes. */
   addNode(name: string): void {
     this.database.transaction(() => {
       const { sql } = this.database;
@@ -83,7 +87,7 @@ export class Addresses {
     });
   }
 
-  /** Gives a node's range back. It must have no pods any more. */
+  /** Releases a node's range. It must have no pods any more. */
   removeNode(name: string): void {
     this.database.transaction(() => {
       this.database.sql.prepare("DELETE FROM addresses WHERE node = ?").run(name);
@@ -104,7 +108,7 @@ export class Addresses {
     }));
   }
 
-  /** What `setServices` was given last in this boot. */
+  /** Last argument of `setServices` in this boot. */
   get services(): LedServices | undefined {
     const row = this.database.sql.prepare("SELECT routes FROM services WHERE boot = ?").get(bootId());
     return row === undefined ? undefined : (JSON.parse(String(row["routes"])) as LedServices);
@@ -135,8 +139,8 @@ export class Addresses {
   }
 
   /**
-   * Takes an address and ports for a sandbox. Addresses come round as late as possible: others may remember who had
-   * one. Throws if all are taken, or if another sandbox has one of the ports.
+   * Allocates an address and ports for a sandbox. Addresses are reused as late as possible, since clients may
+   * remember them. Throws if all are in use, or if another sandbox has one of the ports.
    */
   take(node: string, sandbox: string, ports: readonly PortMapping[]): string {
     return this.database.transaction(() => {
@@ -152,7 +156,7 @@ export class Addresses {
       );
       let place = Number(row?.["last"] ?? 0);
       let tries = 0;
-      // The last byte is neither 0 nor 255: some programs take those for networks.
+      // The last byte is neither 0 nor 255, which some programs take for networks.
       do place = (place + 1) % nodeSize;
       while (++tries <= nodeSize && (used.has(place) || (place & 255) === 0 || (place & 255) === 255));
       if (tries > nodeSize)
@@ -193,7 +197,7 @@ export class Addresses {
     );
   }
 
-  /** The sandboxes of a node that have addresses. */
+  /** Sandboxes of a node with addresses. */
   sandboxes(node: string): readonly string[] {
     const rows = this.database.sql.prepare("SELECT sandbox FROM addresses WHERE node = ?").all(node);
     return rows.map((row) => String(row["sandbox"]));

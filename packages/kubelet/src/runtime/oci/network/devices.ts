@@ -10,9 +10,9 @@ interface Link {
 }
 
 /**
- * Moves an interface of the machine into a name space, under another name if one is given, with its addresses. One that
- * is there already is left alone: a container of the pod was started before. When the name space ends, the kernel gives
- * physical interfaces and virtual functions back to the machine.
+ * Moves an interface of the machine into a name space, under another name if one is given, with its
+ * addresses. One that is there already is left alone: a container of the pod was started before. When the
+ * name space ends, the kernel gives physical interfaces and virtual functions back to the machine.
  *
  * Upstream: OCI runtime specification, config-linux.md, Network Devices; CDI netDevices.
  */

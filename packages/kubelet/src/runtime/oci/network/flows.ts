@@ -3,8 +3,8 @@ import { find } from "../../host/isolation.ts";
 import { runTool } from "../tools.ts";
 
 /**
- * Selects stale UDP flows, as arguments of `conntrack --delete`: the kernel would go on to send the
- * packets of a client that keeps its port to an endpoint that is gone, or to nowhere, as it began.
+ * Selects stale UDP flows, as arguments of `conntrack --delete`: the kernel would go on sending packets of a
+ * client that keeps its port to an endpoint that is gone.
  *
  * Upstream: pkg/proxy/conntrack/cleanup.go.
  */
@@ -35,7 +35,7 @@ export function staleFlows(
   return [...gone, ...begun];
 }
 
-/** Where clients send to, as matches. */
+/** Addresses and ports of a Service, as matches. */
 function frontends({ clusterIP, port, externalIPs, nodePort }: ServiceRoute): readonly string[][] {
   return [
     ...[clusterIP, ...externalIPs].map((address) => ["--orig-dst", address, "--orig-port-dst", String(port)]),
@@ -43,10 +43,10 @@ function frontends({ clusterIP, port, externalIPs, nodePort }: ServiceRoute): re
   ];
 }
 
-/** Ends flows of UDP where the program `conntrack` is installed. */
+/** Ends UDP flows if the program `conntrack` is installed. */
 export async function endFlows(flows: readonly (readonly string[])[]): Promise<void> {
   if (find("conntrack") === undefined) return;
-  // It fails where there is no such flow, and where the kernel does not let it: then flows end when they are idle.
+  // Fails if there is no such flow, or the kernel does not allow it: then flows end when they are idle.
   for (const flow of flows)
     await runTool("conntrack", ["--delete", "--proto", "udp", ...flow]).catch(() => {});
 }

@@ -13,7 +13,7 @@ import { find } from "../../host/isolation.ts";
 import { Addresses } from "./addresses.ts";
 import { linkName, PodNetwork } from "./network.ts";
 
-/** Why this machine has no networks for pods; undefined if it has. */
+/** Why this machine has no networks of pods; undefined if it has. */
 async function lack(): Promise<string | undefined> {
   const directory = mkdtempSync(join(tmpdir(), "dray-net-"));
   try {
@@ -32,7 +32,7 @@ const busybox = find("busybox");
 
 const opened = new Map<string, PodNetwork[]>();
 
-/** A folder that goes with the networks in it, whatever a test that fails has left there. */
+/** A folder that is removed with its networks, even after a failed test. */
 function folder(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), "dray-net-"));
   opened.set(path, []);
@@ -63,7 +63,7 @@ const run = promisify(execFile);
 const inside = async (namespace: string, line: string): Promise<string> =>
   (await run("nsenter", [`--net=${namespace}`, "sh", "-c", line], { timeout: 20_000 })).stdout;
 
-/** A server in a name space that says one word to each who connects, until the test ends. */
+/** A server in a name space that sends one word to each client, until the test ends. */
 async function serve(t: TestContext, namespace: string, port: number, word: string): Promise<void> {
   const script = `require("net").createServer((s) => { s.on("error", () => {}); s.end(process.argv[2] + " " + s.remoteAddress); }).listen(+process.argv[1], "0.0.0.0", () => console.log("up")); process.stdin.resume().on("end", () => process.exit())`;
   const child = spawn("nsenter", [`--net=${namespace}`, process.execPath, "-e", script, String(port), word], {
@@ -105,12 +105,12 @@ test("pods of two nodes and the machine reach each other, and nothing stays", as
   assert.notEqual(a.ip, b.ip);
   assert.equal(one.address("a"), a.ip);
   await serve(t, first, 80, "hello");
-  // From the other pod, from the machine, from itself by loopback; the pod sees who calls.
+  // From the other pod, from the machine, and from itself by loopback; the pod sees the client's address.
   assert.equal(await inside(second, `${busybox} nc ${a.ip} 80 </dev/null`), `hello ${b.ip}`);
   assert.equal(await ask(a.ip, 80), `hello ${one.gateway}`);
   assert.equal(await inside(first, `${busybox} nc 127.0.0.1 80 </dev/null`), "hello 127.0.0.1");
   assert.match(await inside(second, "ip route"), new RegExp(`default via ${two.gateway}`));
-  // The machine is reached by its address in the network.
+  // Pods reach the machine by its address in the network.
   const server = createServer((socket) => socket.end("machine")).listen(0, "0.0.0.0");
   t.after(() => server.close());
   await once(server, "listening");
@@ -150,7 +150,7 @@ test("ports of the machine lead to a pod, until it is gone", async (t) => {
   assert.match(await ask(network.gateway, open1), /^hello /);
   assert.match(await ask("127.0.0.1", open2), /^hello /);
   await assert.rejects(ask(network.gateway, open2), { code: "ECONNREFUSED" });
-  // By the machine's port the pod reaches itself.
+  // The pod reaches itself by the machine's port.
   assert.match(await inside(namespace, `${busybox} nc ${network.gateway} ${open1} </dev/null`), /^hello /);
   await assert.rejects(
     network.add("other", join(at, "other"), [
@@ -186,7 +186,7 @@ test("what a killed agent has left is taken up, or removed", async (t) => {
     readdirSync(at).filter((name) => !name.startsWith("network.db")),
     ["stays"],
   );
-  // Half-made: the sandbox is made again with the address that it had.
+  // A partial sandbox is made again with the same address.
   assert.equal((await second.add("stays", join(at, "stays"), [])).ip, ip);
   await second.remove("stays", join(at, "stays"));
 });
@@ -240,14 +240,17 @@ test("addresses come round late, and no two have the same", (t) => {
   assert.equal(addresses.take("n", "again", []), given[7]);
   addresses.free("again");
   addresses.free("s3");
-  // s3 was given out before s7, whose place was taken last.
+  // s3 was allocated before s7, whose address was allocated last.
   assert.equal(addresses.take("n", "late", []), given[3]);
 });
 
-/** Addresses of Services that no other cluster on this machine has: for the machine itself the first one would count. */
+/**
+ * Addresses of Services that no other cluster on this machine has: for the machine itself the first one would
+ * win.
+ */
 const clusterIP = (last: number): string => `198.18.${process.pid % 256}.${last}`;
 
-/** A route with these endpoints, as `10.9.2.1:80`. */
+/** A route with these endpoints, such as `10.9.2.1:80`. */
 function route(endpoints: readonly string[], values: Partial<ServiceRoute> = {}): ServiceRoute {
   return {
     name: "default/web:http",
@@ -302,7 +305,7 @@ test("a client of UDP that keeps its port gets another endpoint when its own is 
   let heard = "";
   client.stdout!.on("data", (data: Buffer) => (heard += String(data)));
   const hears = (word: string) => eventually(async () => assert.match(heard, new RegExp(`${word}$`)));
-  // Its first packets go elsewhere: there is no such Service yet.
+  // Sent before the Service exists.
   await new Promise((resolve) => setTimeout(resolve, 300));
   await lead(`${ips[0]}:53`);
   await hears("a");
@@ -343,14 +346,14 @@ test("a Service leads pods and the machine to its endpoints, and a pod to itself
   });
   const call = (namespace: string, address: string, port: number): Promise<string> =>
     inside(namespace, `${busybox} nc -w 3 ${address} ${port} </dev/null`);
-  // The endpoint sees who calls; one that calls itself sees the machine.
+  // The endpoint sees the client's address; one that calls itself sees the machine's.
   assert.equal(await call(second, clusterIP(7), 80), `a ${b.ip}`);
   assert.equal(await call(first, clusterIP(7), 80), `a ${network.gateway}`);
   assert.match(await ask(clusterIP(7), 80), /^a /);
   for (const host of ["127.0.0.1", network.gateway]) assert.match(await ask(host, nodePort), /^a /);
   assert.equal(await call(second, network.gateway, nodePort), `a ${b.ip}`);
   assert.equal(await call(second, clusterIP(77), 80), `a ${b.ip}`);
-  // Only by the Service do pods reach what listens on the machine's loopback address.
+  // Pods reach listeners on the machine's loopback address only by the Service.
   assert.equal(await call(second, clusterIP(1), 443), "machine");
   assert.equal(await ask(clusterIP(1), 443), "machine");
   await inside(

@@ -4,8 +4,9 @@ import { rm } from "node:fs/promises";
 import { isIPv4 } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { LedServices, ServiceNetwork } from "../../../services/network.ts";
+import type { PortMapping } from "../../config.ts";
 import { find } from "../../host/isolation.ts";
-import type { LedServices, PortMapping, ServiceNetwork } from "../../service.ts";
 import { SharedDatabase } from "../database.ts";
 import { unmountAll } from "../images/snapshots.ts";
 import { runTool, ToolError, tool } from "../tools.ts";
@@ -14,7 +15,7 @@ import { endFlows, staleFlows } from "./flows.ts";
 import { clusterRules, jumpsOf, removalRules } from "./rules.ts";
 
 export interface PodNetworkOptions {
-  /** Shared by all nodes of a cluster on this machine; the cluster's network is void when it is gone. */
+  /** Shared by all nodes of a cluster on this machine; the cluster's network ends with it. */
   readonly directory: string;
   readonly nodeName: string;
 }
@@ -22,24 +23,25 @@ export interface PodNetworkOptions {
 /** The network of a pod. */
 export interface PodAttachment {
   readonly ip: string;
-  /** What could not be done: as in `Made.unsupported`. */
+  /** Ignored fields, as in `Made.unsupported`. */
   readonly unsupported: readonly string[];
 }
 
-/** Second octets of the networks 10.X.0.0/16 that clusters choose from, in this order. */
+/** Second octets of the networks 10.X.0.0/16 from which clusters choose, in this order. */
 const octets = Array.from({ length: 155 }, (_, i) => (i < 55 ? 200 + i : 45 + i));
 
-/** Interval in milliseconds at which an agent looks whether the one that leads Services has ended. */
+/** Interval in milliseconds at which an agent checks whether the leader of Services has ended. */
 const leadInterval = 1000;
 
-/** The maximum length of an interface's alias, by which a bridge tells whose it is. */
+/** Maximum length of an interface's alias, which identifies the owner of a bridge. */
 const maxAlias = 250;
 
 /**
- * Networks of pods on one machine: each cluster has a bridge with 10.X.0.0/16 whose name is the claim to it (the kernel
- * gives a name once), each pod a network name space with one end of a veth pair. Pods, the machine and, where iptables
- * is there, the world and Services reach each other. Packets between pods pass the machine's own rules, since a pod has
- * no neighbour but the machine: without that, answers of a Service's endpoint would not find back.
+ * Networks of pods on one machine: each cluster has a bridge with 10.X.0.0/16 whose name is the claim to it
+ * (the kernel gives a name once), each pod a network name space with one end of a veth pair. Pods, the
+ * machine and, where iptables is there, the world and Services reach each other. Packets between pods pass
+ * the machine's own rules, since a pod has no neighbour but the machine: without that, answers of a Service's
+ * endpoint would not find back.
  */
 export class PodNetwork implements ServiceNetwork {
   readonly #options: PodNetworkOptions;
@@ -50,7 +52,7 @@ export class PodNetwork implements ServiceNetwork {
     this.#addresses = addresses;
   }
 
-  /** Throws an error that says what the machine lacks: a right, or a program. */
+  /** Throws an error that names what the machine lacks: a right, or a program. */
   static async open(options: PodNetworkOptions): Promise<PodNetwork> {
     for (const name of ["ip", "unshare", "nsenter", "mount", "umount"]) tool(name);
     if (process.getuid?.() !== 0)
@@ -59,7 +61,7 @@ export class PodNetwork implements ServiceNetwork {
     try {
       await network.#addresses.database.exclusively("bridge", () => network.#makeBridge());
       network.#addresses.addNode(options.nodeName);
-      // Policies of Services name nodes.
+      // Policies of Services refer to nodes.
       await network.#updateRules();
       return network;
     } catch (error) {
@@ -72,12 +74,12 @@ export class PodNetwork implements ServiceNetwork {
     this.#addresses.close();
   }
 
-  /** The node's addresses, as `spec.podCIDR` of a Node has them. */
+  /** Addresses of the node, as in `spec.podCIDR` of a Node. */
   get range(): string {
     return this.#addresses.range(this.#options.nodeName);
   }
 
-  /** The machine's own address in the network, by which pods reach it. */
+  /** The machine's address in the network, by which pods reach it. */
   get gateway(): string {
     return `10.${this.#addresses.octet}.0.1`;
   }
@@ -86,7 +88,7 @@ export class PodNetwork implements ServiceNetwork {
     return bridgeName(this.#addresses.octet ?? 0);
   }
 
-  /** What this machine lacks, in words. */
+  /** Names programs and rights that this machine lacks. */
   get limits(): readonly string[] {
     return find("iptables-restore") === undefined
       ? ["pods reach neither the world, Services nor ports of the node (iptables is not installed)"]
@@ -104,14 +106,14 @@ export class PodNetwork implements ServiceNetwork {
     await runTool("ip", ["-batch", "-"], {
       input: `link set ${name} alias ${alias}\naddr replace 10.${octet}.0.1/16 dev ${name}\nlink set ${name} up\n`,
     });
-    // Packets to a port of 127.0.0.1 that leads to a pod leave by the bridge.
+    // Packets to a port of 127.0.0.1 that is mapped to a pod leave by the bridge.
     sysctl(`net/ipv4/conf/${name}/route_localnet`);
     sysctl("net/ipv4/ip_forward");
     await this.#writeRules();
     if (this.limits.length === 0) await ensureJumps(name);
   }
 
-  /** The first network that nobody on this machine has. */
+  /** Claims the first network that is unused on this machine. */
   async #claim(alias: string): Promise<number> {
     const routes = JSON.parse(await runTool("ip", ["-4", "-json", "route", "show", "table", "all"])) as {
       dst?: string;
@@ -124,7 +126,7 @@ export class PodNetwork implements ServiceNetwork {
         await runTool("ip", ["link", "add", bridgeName(octet), "alias", alias, "type", "bridge"]);
         return octet;
       } catch (error) {
-        // Another cluster was faster.
+        // Another cluster has claimed it.
         if (!/File exists/.test((error as Error).message)) throw error;
       }
     }
@@ -135,8 +137,8 @@ export class PodNetwork implements ServiceNetwork {
   }
 
   /**
-   * Makes the network name space of a sandbox, held by the file `namespace`, and connects it. Repeating it after a crash
-   * goes on with the same address.
+   * Makes the network name space of a sandbox, held by the file `namespace`, and connects it. Repeating it
+   * after a crash keeps the address.
    */
   async add(sandbox: string, namespace: string, ports: readonly PortMapping[]): Promise<PodAttachment> {
     const hasRules = this.limits.length === 0;
@@ -163,7 +165,7 @@ export class PodNetwork implements ServiceNetwork {
     await unmountAll(namespace);
     writeFileSync(namespace, "", { flag: "a", mode: 0o600 });
     await removeLink(outer);
-    // The end in the name space is made there, the other one in this process's.
+    // One end is made in the name space, the other one in this process's.
     await runTool("unshare", [`--net=${namespace}`, "--", "/bin/sh", "-c", connectScript, tool("ip")], {
       input: `link set lo up
 link add eth0 type veth peer name ${outer} netns ${process.pid}
@@ -181,12 +183,12 @@ link set ${outer} up
     });
   }
 
-  /** The address of a sandbox; undefined if it has none in this boot. */
+  /** Address of a sandbox; undefined if it has none in this boot. */
   address(sandbox: string): string | undefined {
     return this.#addresses.find(sandbox);
   }
 
-  /** Takes a sandbox off the network; its name space ends with the last process in it. None is no error. */
+  /** Disconnects a sandbox; its name space ends with its last process. Ignores a missing one. */
   async remove(sandbox: string, namespace: string): Promise<void> {
     const hadPorts = this.#addresses.hasPorts(sandbox);
     await removeLink(linkName(sandbox));
@@ -196,13 +198,15 @@ link set ${outer} up
     if (hadPorts) await this.#updateRules();
   }
 
-  /** Removes what an agent of this node that was killed has left of sandboxes that are not among `known`. */
+  /** Removes remains of sandboxes that are not in `known`, left by a killed agent of this node. */
   async collect(known: ReadonlySet<string>, namespaceOf: (sandbox: string) => string): Promise<void> {
     for (const sandbox of this.#addresses.sandboxes(this.#options.nodeName))
       if (!known.has(sandbox)) await this.remove(sandbox, namespaceOf(sandbox));
   }
 
-  /** Gives the node's addresses back, and removes the bridge after the last node. Sandboxes are removed before. */
+  /**
+   * Releases the node's addresses, and removes the bridge with the last node. Sandboxes are removed before.
+   */
   async destroy(): Promise<void> {
     await this.#addresses.database.exclusively("bridge", async () => {
       this.#addresses.removeNode(this.#options.nodeName);
@@ -211,12 +215,12 @@ link set ${outer} up
     });
   }
 
-  /** Replaces where Services lead, and where the DNS server of the cluster listens. */
+  /** Replaces the routes of Services, and the address of the cluster's DNS server. */
   async setServices(services: LedServices): Promise<void> {
     const { routes = [] } = this.#addresses.services ?? {};
     await this.#addresses.database.exclusively("bridge", async () => {
       await this.#writeRules(services);
-      // Kept once this kernel has taken them: whoever writes the rules after this writes these too.
+      // Stored once this kernel has accepted them: the next agent writes them too.
       this.#addresses.setServices(services);
     });
     await endFlows(staleFlows(routes, services.routes));
@@ -231,7 +235,7 @@ link set ${outer} up
     return this.#addresses.database.exclusively("bridge", () => this.#writeRules());
   }
 
-  /** Writes all rules again, should another program have removed them: firewalld does when it is loaded anew. */
+  /** Writes all rules again, in case another program has removed them, as firewalld does on reload. */
   async repair(): Promise<void> {
     if (this.limits.length > 0) return;
     await this.#addresses.database.exclusively("bridge", async () => {
@@ -240,7 +244,7 @@ link set ${outer} up
     });
   }
 
-  /** Replaces all rules of the cluster in one step: the same whatever an agent that was killed has left. */
+  /** Replaces all rules of the cluster in one step, whatever a killed agent has left. */
   async #writeRules(services: LedServices | undefined = this.#addresses.services): Promise<void> {
     if (this.limits.length > 0) return;
     const { routes = [], dnsPort } = services ?? {};
@@ -256,11 +260,11 @@ link set ${outer} up
   }
 }
 
-/** Sets a name space up as its input says. The machine would tell pods of a shorter way, past its rules. */
+/** Configures a name space from its input. Without it the machine would redirect pods past its rules. */
 const connectScript =
   '"$0" -batch - && for file in /proc/sys/net/ipv4/conf/*/accept_redirects; do echo 0 >"$file" || exit 1; done';
 
-/** Of the end of a veth pair that is on the machine. */
+/** Name of the machine's end of a veth pair. */
 export function linkName(sandbox: string): string {
   return `dv${createHash("sha256").update(sandbox).digest("hex").slice(0, 12)}`;
 }
@@ -269,7 +273,7 @@ function bridgeName(octet: number): string {
   return `dray-${octet}`;
 }
 
-/** A path that is too long for an alias stands there as its hash: such a bridge is never taken for a forsaken one. */
+/** A path that is too long for an alias is hashed: such a bridge is never taken for an orphan. */
 function aliasOf(directory: string): string {
   return directory.length <= maxAlias && /^[\x21-\x7e]+$/.test(directory)
     ? directory
@@ -287,12 +291,12 @@ async function bridges(): Promise<readonly { readonly octet: number; readonly al
   });
 }
 
-/** The lock of all clusters on this machine; gone when the machine restarts, as the bridges are. */
+/** Lock of all clusters on this machine; removed by a reboot, as bridges are. */
 const machineLock = "/run/dray/networks.db";
 
 /**
- * Runs `work` while no agent of any cluster on this machine does: a bridge that two agents remove may belong to a third
- * one when the slower of them comes to it.
+ * Runs `work` while no agent of any cluster on this machine does: a bridge that two agents remove may belong
+ * to a third one by then.
  */
 async function alone<T>(work: () => Promise<T>): Promise<T> {
   const database = new SharedDatabase(machineLock, "");
@@ -303,7 +307,7 @@ async function alone<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Bridges of clusters whose folder is gone: nobody will come back for them. */
+/** Removes bridges of clusters whose folder is gone. */
 async function removeForsaken(): Promise<void> {
   for (const { octet, alias } of await bridges())
     if (alias?.startsWith("/") && !existsSync(alias)) await removeBridge(bridgeName(octet));
@@ -314,10 +318,12 @@ async function removeBridge(bridge: string): Promise<void> {
   await removeLink(bridge);
 }
 
-/** How often, and after how many milliseconds, chains are removed again that something leads to. */
+/** Attempts, and their interval in milliseconds, to remove chains that are in use. */
 const removals = { tries: 20, wait: 100 };
 
-/** While another program changes rules, iptables may not find one that is there: then its chain is still in use. */
+/**
+ * While another program changes rules, iptables may not find an existing one: then its chain is still in use.
+ */
 async function removeChains(bridge: string): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     await dropJumps(bridge);
@@ -353,11 +359,11 @@ async function ensureJumps(bridge: string): Promise<void> {
 }
 
 async function dropJumps(bridge: string): Promise<void> {
-  // Twice, should an agent that was killed have inserted it twice.
+  // Repeated, in case a killed agent has inserted it twice.
   for (const { table, chain, rule } of jumpsOf(bridge)) while (await findsRule("-D", table, chain, rule));
 }
 
-/** Checks for a rule (`-C`) or deletes it (`-D`): false if there is none, or none any more. */
+/** Checks for a rule (`-C`) or deletes it (`-D`). Returns false if it does not exist. */
 async function findsRule(
   command: "-C" | "-D",
   table: string,
@@ -368,7 +374,7 @@ async function findsRule(
     await runTool("iptables", [...wait, "-t", table, command, chain, ...rule]);
     return true;
   } catch (error) {
-    // What else keeps it from answering is no answer.
+    // Other errors are not a result.
     if (/Bad rule|No chain|not exist/.test((error as Error).message)) return false;
     throw error;
   }
@@ -385,7 +391,7 @@ function sysctl(name: string): void {
   }
 }
 
-/** Whether a route leads into 10.OCTET.0.0/16; the default route leads everywhere and does not count. */
+/** Returns true if a route is in 10.OCTET.0.0/16; the default route does not count. */
 function overlaps(route: string, octet: number): boolean {
   const [address = "", length = "32"] = route.split("/");
   if (!isIPv4(address)) return false;

@@ -37,7 +37,7 @@ const web: ServiceRoute = {
   ],
 };
 
-/** The rules of a chain, without their beginning and comments. */
+/** The rules of a chain, without their prefix and comments. */
 function rulesOf(chain: string, input: Partial<RulesInput>): string[] {
   const text = clusterRules({ ...empty, ...input })
     .map(([, rules]) => rules)
@@ -105,7 +105,7 @@ test("internalTrafficPolicy Local: pods reach endpoints of their node, the machi
     `-s 10.9.2.0/23 ${target} ${first}`,
     `! -s 10.9.0.0/16 ${target} ${first}`,
   ]);
-  // Elsewhere there are some: dropped, not refused.
+  // Other nodes have endpoints: dropped, not refused.
   assert.deepEqual(of("refuse", { internalLocal: true, endpoints: web.endpoints.slice(0, 1) }), [
     `-s 10.9.4.0/23 ${target} -j DROP`,
   ]);

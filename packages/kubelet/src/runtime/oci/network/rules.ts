@@ -1,44 +1,42 @@
-import type { ServiceRoute } from "../../../services/routes.ts";
 import type { PortRule } from "./addresses.ts";
-import { serviceRules } from "./service-rules.ts";
+import { type ServiceRulesInput, serviceRules } from "./service-rules.ts";
 
-/** Tables of iptables with what `iptables-restore --noflush` reads: it replaces the chains that it names, no others. */
+/**
+ * Tables of iptables with input for `iptables-restore --noflush`, which replaces only the chains that it
+ * names.
+ */
 export type Rules = readonly (readonly [table: string, text: string])[];
 
-/** A place where a chain of the system leads to one of ours: before what is there, and those of the list before it. */
+/**
+ * A jump from a chain of the system to one of ours: before existing rules, and before earlier jumps of the
+ * list.
+ */
 export interface Jump {
   readonly table: string;
   readonly chain: string;
   readonly rule: readonly string[];
-  /** Behind what is there, so that of several clusters the first one keeps its place. */
+  /** Appended, so that among several clusters the first one wins. */
   readonly last?: true;
 }
 
 /** Input of the rules of a cluster. */
-export interface RulesInput {
-  readonly bridge: string;
-  /** `10.200.0.0/16` */
-  readonly network: string;
-  /** Ports of the machine that lead to pods. */
+export interface RulesInput extends ServiceRulesInput {
+  /** Ports of the machine that are mapped to pods. */
   readonly ports: readonly PortRule[];
-  readonly services: readonly ServiceRoute[];
-  /** The nodes of the cluster on this machine, and the addresses of their pods. */
-  readonly nodes: readonly { readonly name: string; readonly range: string }[];
-  /** Where the DNS server of the cluster listens, for those who ask port 53 of the address. */
-  readonly dns: { readonly address: string; readonly port: number } | undefined;
 }
 
-/** The chains of a cluster: their names follow that of its bridge. */
+/** Chains of a cluster, named after its bridge. */
 const chains = {
   nat: ["ports", "services", "external", "out"],
   filter: ["pass", "guard", "refuse"],
 } as const;
 
 /**
- * The rules of a cluster: `-ports` leads ports of the machine to pods, `-services` and `-external` lead addresses and
- * node ports of Services to endpoints, `-out` gives packets that leave the cluster or return to their sender the
- * machine's address, `-pass` lets pods through where others (Docker) let nothing pass, `-guard` keeps pods from what
- * listens on the machine's loopback address, `-refuse` answers for Services without endpoints.
+ * The rules of a cluster: `-ports` leads ports of the machine to pods, `-services` and `-external` lead
+ * addresses and node ports of Services to endpoints, `-out` gives packets that leave the cluster or return to
+ * their sender the machine's address, `-pass` lets pods through where others (Docker) let nothing pass,
+ * `-guard` keeps pods from what listens on the machine's loopback address, `-refuse` answers for Services
+ * without endpoints.
  *
  * Upstream: the portmap and bridge plugins of containernetworking/plugins; pkg/proxy/iptables/proxier.go.
  */
@@ -50,7 +48,8 @@ export function clusterRules(input: RulesInput): Rules {
       `-A ${bridge}-ports -p ${protocol}${address === "" ? "" : ` -d ${address}`} --dport ${port} ` +
       `-m comment --comment ${sandbox} -j DNAT --to-destination ${targetAddress}:${targetPort}`,
   );
-  // A pod that calls its own port or Service must not see its own address: it would answer itself.
+  // A pod that calls its own port or Service must not see its own address, to which it would respond
+  // directly.
   const own = [...new Set([...ports.map(({ targetAddress }) => targetAddress), ...services.endpoints])].map(
     (address) => `-A ${bridge}-out -s ${address} -d ${address} -m conntrack --ctstate DNAT -j MASQUERADE`,
   );
@@ -58,7 +57,7 @@ export function clusterRules(input: RulesInput): Rules {
     text("nat", bridge, [
       ...lead,
       ...services.nat,
-      // A pod cannot answer the address 127.0.0.1.
+      // A pod cannot respond to the address 127.0.0.1.
       `-A ${bridge}-out -s 127.0.0.0/8 -o ${bridge} -j MASQUERADE`,
       ...own,
       `-A ${bridge}-out -s ${network} ! -d ${network} -j MASQUERADE`,
@@ -67,7 +66,7 @@ export function clusterRules(input: RulesInput): Rules {
       `-A ${bridge}-pass -i ${bridge} -m conntrack --ctstate NEW -j ${bridge}-refuse`,
       `-A ${bridge}-pass -s ${network} -j ACCEPT`,
       `-A ${bridge}-pass -d ${network} -j ACCEPT`,
-      // Packets to 127.0.0.0/8 arrive (route_localnet), also those that a pod has made itself (CVE-2020-8558).
+      // Packets to 127.0.0.0/8 arrive (route_localnet), including forged ones of a pod (CVE-2020-8558).
       `-A ${bridge}-guard -d 127.0.0.0/8 -m conntrack ! --ctstate RELATED,ESTABLISHED,DNAT -j DROP`,
       `-A ${bridge}-guard -m conntrack --ctstate DNAT -j ACCEPT`,
       ...services.filter,
@@ -80,7 +79,7 @@ function text(table: keyof typeof chains, bridge: string, rules: readonly string
   return [table, [`*${table}`, ...names, ...rules, "COMMIT\n"].join("\n")];
 }
 
-/** Where the system's chains lead to ours. */
+/** Jumps from the system's chains to ours. */
 export function jumpsOf(bridge: string): readonly Jump[] {
   const local = ["-m", "addrtype", "--dst-type", "LOCAL"];
   const started = ["-m", "conntrack", "--ctstate", "NEW"];
@@ -105,7 +104,7 @@ export function jumpsOf(bridge: string): readonly Jump[] {
   ];
 }
 
-/** Removes the chains; nothing may lead to them any more. */
+/** Removes the chains, which must be unused. */
 export function removalRules(bridge: string): Rules {
   return Object.entries(chains).map(([table, names]) => [
     table,

@@ -1,11 +1,23 @@
 import { createHash } from "node:crypto";
 import { type RouteEndpoint, type ServiceRoute, usableEndpoints } from "../../../services/routes.ts";
-import type { RulesInput } from "./rules.ts";
+
+/** Input of the rules of the Services of a cluster. */
+export interface ServiceRulesInput {
+  /** Name of the cluster's bridge. */
+  readonly bridge: string;
+  /** Addresses of all pods of the cluster: `10.200.0.0/16`. */
+  readonly network: string;
+  readonly services: readonly ServiceRoute[];
+  /** The nodes of the cluster on this machine, and the addresses of their pods. */
+  readonly nodes: readonly { readonly name: string; readonly range: string }[];
+  /** Where the DNS server of the cluster listens; pods send queries to port 53 of the address. */
+  readonly dns: { readonly address: string; readonly port: number } | undefined;
+}
 
 export interface ServiceRules {
   readonly nat: readonly string[];
   readonly filter: readonly string[];
-  /** Addresses of all endpoints that a rule leads to. */
+  /** Addresses of all endpoints in the rules. */
   readonly endpoints: ReadonlySet<string>;
 }
 
@@ -13,11 +25,11 @@ export interface ServiceRules {
 type Match = string;
 
 /**
- * Leads the addresses and node ports of Services to their endpoints, one of which is chosen at random.
+ * Routes the addresses and node ports of Services to a random endpoint.
  *
- * Upstream: pkg/proxy/iptables/proxier.go, syncProxyRules; one chain holds what there is spread over many.
+ * Upstream: pkg/proxy/iptables/proxier.go, syncProxyRules; here in one chain instead of many.
  */
-export function serviceRules({ bridge, network, services, nodes, dns }: RulesInput): ServiceRules {
+export function serviceRules({ bridge, network, services, nodes, dns }: ServiceRulesInput): ServiceRules {
   const filter: string[] = [];
   const endpoints = new Set<string>();
   const machine = new Set(nodes.map(({ name }) => name));
@@ -27,7 +39,7 @@ export function serviceRules({ bridge, network, services, nodes, dns }: RulesInp
     for (const { address } of targets) endpoints.add(address);
     return choiceRules(bridge, `-A ${bridge}-${chain} ${match} ${comment(route.name)}`, route, targets);
   };
-  /** Such packets are refused without an endpoint, or dropped where other nodes have one. */
+  /** Packets are refused without endpoints, or dropped if other nodes have some. */
   const lead = (route: ServiceRoute, chain: string, match: Match, near?: ReadonlySet<string>): string[] => {
     const rules = choose(route, chain, match, near);
     const verdict = route.endpoints.length === 0 ? "REJECT" : "DROP";
@@ -45,13 +57,13 @@ export function serviceRules({ bridge, network, services, nodes, dns }: RulesInp
       ...nodes.flatMap(({ name, range }) =>
         lead(route, "services", `-s ${range} ${target}`, new Set([name])),
       ),
-      // The machine itself is each of its nodes.
+      // The machine itself counts as each of its nodes.
       ...lead(route, "services", `! -s ${network} ${target}`, machine),
     ];
   };
   const external = (route: ServiceRoute, target: Match): string[] => {
     if (!route.externalLocal) return lead(route, "external", target);
-    // Pods and the machine are taken for clients of a load balancer that knows all endpoints.
+    // Pods and the machine count as clients of a load balancer that knows all endpoints.
     const all = [`-s ${network} ${target}`, `-m addrtype --src-type LOCAL ${target}`];
     return [
       ...all.flatMap((own) => choose(route, "external", own)),
@@ -80,7 +92,7 @@ export function serviceRules({ bridge, network, services, nodes, dns }: RulesInp
   };
 }
 
-/** Each endpoint with the same probability; a client with affinity returns to the one that it had last. */
+/** Endpoints have equal probabilities; a client with affinity returns to its last one. */
 function choiceRules(
   bridge: string,
   rule: string,
@@ -106,7 +118,7 @@ function choiceRules(
 /** Maximum length of a comment, in characters. */
 const maxComment = 255;
 
-/** Names of Services and ports need no quotes; texts of ours do. */
+/** Names of Services and ports need no quotes; our texts do. */
 function comment(text: string): string {
   return `-m comment --comment "${text.slice(0, maxComment)}"`;
 }

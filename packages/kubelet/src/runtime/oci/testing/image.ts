@@ -5,7 +5,7 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import { ownPlatform } from "../images/manifest.ts";
 import { type TarHeader, tarEnd, tarHeader, tarPadding } from "../images/tar-write.ts";
 
-/** An entry of a layer, with what is in it. */
+/** An entry of a layer with its content. */
 export type LayerEntry = TarHeader & { readonly content?: string | Buffer };
 
 export function tarOf(entries: readonly LayerEntry[]): Buffer {
@@ -26,9 +26,9 @@ export interface TestImage {
   readonly digest: string;
   readonly config: Record<string, unknown>;
   readonly diffIds: readonly string[];
-  /** All blobs, the manifest among them, by their digest. */
+  /** All blobs by digest, including the manifest. */
   readonly blobs: ReadonlyMap<string, Buffer>;
-  /** As they lie in the archive of Docker. */
+  /** Layers as in Docker's archive. */
   readonly layers: readonly Buffer[];
   readonly configText: string;
 }
@@ -71,7 +71,7 @@ export function testImage(
   };
 }
 
-/** What `docker save` writes. */
+/** Output of `docker save`. */
 export function dockerArchive(image: TestImage, tags: readonly string[] | null): Buffer {
   const names = image.layers.map((_, i) => `layer${i}/layer.tar`);
   const config = `${digestOf(image.configText).slice(7)}.json`;

@@ -3,15 +3,15 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { digestOf, type TestImage } from "./image.ts";
 
-/** A registry of a test: the pull side of the distribution specification. */
+/** A fake registry: the pull side of the distribution specification. */
 export interface TestRegistry {
   /** `127.0.0.1:PORT` */
   readonly host: string;
   readonly requests: { method: string; url: string; headers: IncomingMessage["headers"]; body: string }[];
   readonly blobs: Map<string, Buffer>;
-  /** Documents by their tag or digest. */
+  /** Documents by tag or digest. */
   readonly manifests: Map<string, { readonly type: string; readonly body: Buffer }>;
-  /** Looks at each request first; true if it has answered. */
+  /** Called first for each request; returns true if it has responded. */
   intercept: (request: IncomingMessage, response: ServerResponse) => boolean;
   push(image: TestImage, tag: string): void;
   pushIndex(entries: readonly { image: TestImage; platform: object }[], tag: string): string;

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CdiRegistry, cdiRegistry } from "@dray/cdi";
 import { silentLog, systemClock } from "@dray/client";
+import type { ContainerConfig, SandboxConfig, SecurityConfig } from "../../config.ts";
 import { find } from "../../host/isolation.ts";
-import type { ContainerConfig, SandboxConfig, SecurityConfig } from "../../service.ts";
 import { OciImages } from "../images/service.ts";
 import { OciRuntime } from "../runtime.ts";
 import { dockerArchive, type LayerEntry, testImage } from "./image.ts";
@@ -22,11 +22,11 @@ export const plainSecurity: SecurityConfig = {
   seccomp: "runtime/default",
 };
 
-/** Runtimes of the nodes of one cluster on this machine, which leave nothing. */
+/** Runtimes of the nodes of one cluster on this machine, which are removed with the test. */
 export interface TestRuntimes {
   readonly folder: string;
   readonly images: OciImages;
-  /** A runtime that was started; another of the same name is the next agent of the node. */
+  /** Starts a runtime; another one of the same name is the node's next agent. */
   open(name?: string, cdi?: CdiRegistry): Promise<OciRuntime>;
   sandbox(values?: Partial<SandboxConfig>): SandboxConfig;
   container(name: string, script: string, values?: Partial<ContainerConfig>): ContainerConfig;
@@ -42,7 +42,7 @@ export async function testRuntimes(): Promise<TestRuntimes> {
   writeFileSync(archive, dockerArchive(busyboxImage(readFileSync(busybox)), [testImageName]));
   await images.importImages(archive);
   const runtimes = new Map<string, OciRuntime>();
-  // What a runtime waits for keeps no process alive.
+  // The runtime's timers keep no process alive.
   const alive = setInterval(() => {}, 1000);
   let made = 0;
   return {
@@ -145,7 +145,7 @@ function busyboxImage(busybox: Buffer): ReturnType<typeof testImage> {
   );
 }
 
-/** Why real containers cannot be run here; undefined if they can. */
+/** Why containers cannot run here; undefined if they can. */
 export async function lackOfContainers(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return "oci: real containers need root";
   for (const program of ["runc", "busybox", "ip"])

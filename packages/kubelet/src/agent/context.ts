@@ -1,0 +1,68 @@
+import { type Features, featuresOf } from "@dray/api";
+import {
+  type Client,
+  type Clock,
+  createEventRecorder,
+  type EventRecorder,
+  type Log,
+  systemClock,
+  withFields,
+} from "@dray/client";
+import { NodePaths } from "../base/paths.ts";
+import { OwnNode } from "../node/own-node.ts";
+import type { ImageService } from "../runtime/images.ts";
+import type { RuntimeService } from "../runtime/service.ts";
+import type { KubeletOptions } from "./options.ts";
+
+/** Options with their defaults, and the seams to the outside, which all parts of an agent share. */
+export interface AgentContext {
+  readonly options: KubeletOptions;
+  readonly client: Client;
+  readonly nodeName: string;
+  readonly nodeAddress: string;
+  readonly features: Features;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly paths: NodePaths;
+  readonly events: EventRecorder;
+  readonly runtime: RuntimeService;
+  readonly images: ImageService;
+  readonly node: OwnNode;
+  /** Aborts when the agent stops. */
+  readonly signal: AbortSignal;
+  readonly at: (step: string) => void;
+}
+
+/**
+ * Creates the folders of the node, and its runtime, which is not started yet. Throws if the root cannot be
+ * used.
+ */
+export function createContext(options: KubeletOptions, signal: AbortSignal): AgentContext {
+  const { client, nodeName, nodeAddress = "127.0.0.1", features = featuresOf() } = options;
+  const { clock = systemClock, random = Math.random, at = () => {} } = options;
+  const log = withFields(options.log, { node: nodeName });
+  const paths = new NodePaths(options.rootDir);
+  paths.create();
+  options.signal?.throwIfAborted();
+  const events = createEventRecorder({ client, clock, log, random, component: "kubelet", host: nodeName });
+  const { service: runtime, images } = options.runtime({ nodeName, paths, nodeAddress, clock, log });
+  const node = new OwnNode(client, nodeName);
+  return {
+    options,
+    client,
+    nodeName,
+    nodeAddress,
+    features,
+    clock,
+    random,
+    log,
+    paths,
+    events,
+    runtime,
+    images,
+    node,
+    signal,
+    at,
+  };
+}

@@ -1,0 +1,149 @@
+import { chmodSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Node, Pod, Service } from "@dray/api/core/v1";
+import type { Client } from "@dray/client";
+import { makeFolderSync } from "@dray/files";
+import type { NodePaths } from "../base/paths.ts";
+import type { DeviceOptions } from "../device-plugins/response.ts";
+import { type BoundsOptions, containerResources } from "../resources/resource-config.ts";
+import type { ContainerConfig } from "../runtime/config.ts";
+import type { Image } from "../runtime/images.ts";
+import type { StartableContainer } from "../types/containers.ts";
+import { containerHash } from "./container-hash.ts";
+import type { ClusterDns } from "./dns.ts";
+import { containerEnvironment, expand } from "./environment.ts";
+import { kernelHostname } from "./hostname.ts";
+import { hostsMount } from "./hosts-file.ts";
+import { containerMounts, type VolumeImage } from "./mounts.ts";
+import { checkNonRoot, containerSecurity } from "./security.ts";
+import { type ApiServerAddress, serviceEnvironment } from "./service-environment.ts";
+
+/** Facts of the node that the configuration of a container depends on. */
+export interface ConfigContext {
+  readonly client: Client;
+  readonly paths: NodePaths;
+  readonly nodeAddress: string;
+  /** Address of the API server for a pod. */
+  apiServer(pod: Pod): ApiServerAddress;
+  readonly dns: ClusterDns;
+  /** Maximum number of processes of a pod, or of each container on runtimes without pod-level limits. */
+  readonly podMaxPids: number | undefined;
+  readonly bounds: BoundsOptions;
+  /** The runtime supports mounts that are read-only recursively. */
+  readonly recursiveReadOnly: boolean;
+  /** Containers run as root of the machine, and write its folders where a pod mounts them. */
+  readonly writesMachine: boolean;
+  node(): Node;
+  /** Services of all namespaces. */
+  services(): readonly Service[];
+  /** CDI devices of a container. Throws RuntimeError if they are unknown. */
+  cdiDevices(pod: Pod, container: StartableContainer): readonly string[];
+  /** Options of the container from device plugins. Rejects with RuntimeError while it has to wait for one. */
+  deviceOptions(pod: Pod, container: StartableContainer): Promise<DeviceOptions>;
+}
+
+export interface ContainerConfigInput {
+  readonly pod: Pod;
+  readonly container: StartableContainer;
+  readonly attempt: number;
+  readonly image: Image;
+  /** Addresses of the pod. */
+  readonly podIPs: readonly string[];
+  /** Paths of the pod's volumes on the machine, by name. */
+  readonly places: ReadonlyMap<string, string>;
+  /** Images that the container mounts, by name of the volume. */
+  readonly volumeImages: ReadonlyMap<string, VolumeImage>;
+}
+
+/**
+ * Generates the configuration of a container for the runtime. Rejects with RuntimeError
+ * (CreateContainerConfigError).
+ *
+ * Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, generateContainerConfig.
+ */
+export async function containerConfig(
+  { pod, container, attempt, image, podIPs, places, volumeImages }: ContainerConfigInput,
+  context: ConfigContext,
+): Promise<ContainerConfig> {
+  const { client, paths, nodeAddress, dns } = context;
+  const apiServer = context.apiServer(pod);
+  const node = context.node();
+  checkNonRoot(pod, container, image);
+  const { namespace } = pod.metadata;
+  const links = pod.spec.enableServiceLinks ?? true;
+  const devices = await context.deviceOptions(pod, container);
+  const own = await containerEnvironment(pod, container, {
+    client,
+    node,
+    podIPs,
+    hostIPs: [nodeAddress],
+    hostname: kernelHostname(pod, dns.domain) || node.metadata.name,
+    services: serviceEnvironment({ services: context.services(), namespace, links, apiServer }),
+    places,
+  });
+  // Variables of the pod override those of devices, and its commands may name both.
+  const values = new Map([...devices.env, ...own]);
+  const expanded = (text: string): string => expand(text, (name) => values.get(name));
+  const mounts = containerMounts({
+    recursiveReadOnly: context.recursiveReadOnly,
+    writesMachine: context.writesMachine,
+    pod,
+    container,
+    places,
+    images: volumeImages,
+    env: new Map(own),
+    paths,
+  });
+  const hosts = hostsMount({ pod, podIPs, clusterDomain: dns.domain }, paths);
+  if (hosts !== undefined && !mounts.some(({ containerPath }) => containerPath === hosts.containerPath))
+    mounts.push(hosts);
+  const terminationLog = makeTerminationLog(paths, pod, container.name, attempt);
+  const { terminationMessagePath } = container;
+  if (terminationMessagePath)
+    mounts.push({ hostPath: terminationLog, containerPath: terminationMessagePath, readOnly: false });
+  return {
+    name: container.name,
+    attempt,
+    hash: containerHash(container),
+    logPath: join(podLogDirectory(paths, pod), container.name, `${attempt}.log`),
+    terminationLog,
+    image: container.image ?? "",
+    imageRef: image.ref,
+    command: (container.command ?? []).map(expanded),
+    args: (container.args ?? []).map(expanded),
+    workingDir: container.workingDir || undefined,
+    env: [...values],
+    mounts: [...devices.mounts, ...mounts],
+    devices: devices.devices,
+    cdiDevices: [...new Set([...context.cdiDevices(pod, container), ...devices.cdiDevices])],
+    annotations: devices.annotations,
+    security: containerSecurity(pod, container),
+    resources: {
+      ...containerResources(pod, container, node, context.bounds),
+      ...(context.podMaxPids === undefined ? {} : { pidsLimit: context.podMaxPids }),
+    },
+    stdin: container.stdin ?? false,
+    stdinOnce: container.stdinOnce ?? false,
+    tty: container.tty ?? false,
+  };
+}
+
+/** Folder of the logs of a pod's containers. */
+export function podLogDirectory({ podLogs }: NodePaths, { metadata }: Pod): string {
+  return join(podLogs, `${metadata.namespace}_${metadata.name}_${metadata.uid}`);
+}
+
+/** Creates the file that is mounted at `terminationMessagePath`. */
+function makeTerminationLog(
+  { pods }: NodePaths,
+  { metadata }: Pod,
+  container: string,
+  attempt: number,
+): string {
+  const path = join(pods, metadata.uid, "containers", container, `${attempt}.termination`);
+  makeFolderSync(dirname(path), 0o755);
+  writeFileSync(path, "", { flag: "a" });
+  // The container may run as any user.
+  chmodSync(path, 0o666);
+  return path;
+}

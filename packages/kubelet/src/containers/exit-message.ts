@@ -1,0 +1,37 @@
+import type { Container, LogLine, RuntimeService } from "../runtime/service.ts";
+import type { StartableContainer } from "../types/containers.ts";
+import { terminationMessage } from "./termination-message.ts";
+
+/**
+ * Maximum length of a message from the end of a log. Upstream: MaxContainerTerminationMessageLogLength and
+ * -Lines.
+ */
+const maxLogBytes = 2048;
+const maxLogLines = 80;
+
+/**
+ * Adds the termination message to an exited container: from its file, or, with `terminationMessagePolicy:
+ * FallbackToLogsOnError` and a failure, from the end of its log.
+ */
+export async function withExitMessage(
+  container: Container,
+  spec: StartableContainer | undefined,
+  runtime: RuntimeService,
+): Promise<Container> {
+  const { state, message, config, exitCode } = container;
+  if (state !== "exited" || message !== undefined) return container;
+  let word = config.terminationLog === "" ? "" : terminationMessage(config.terminationLog);
+  if (word === "" && exitCode !== 0 && spec?.terminationMessagePolicy === "FallbackToLogsOnError")
+    word = await endOfLog(runtime.readLog(config.logPath, undefined));
+  return word === "" ? container : { ...container, message: word };
+}
+
+async function endOfLog(lines: AsyncIterable<LogLine>): Promise<string> {
+  const last: Buffer[] = [];
+  for await (const { text } of lines) {
+    last.push(text);
+    if (last.length > maxLogLines) last.shift();
+  }
+  const all = Buffer.concat(last);
+  return all.subarray(Math.max(0, all.length - maxLogBytes)).toString("utf8");
+}

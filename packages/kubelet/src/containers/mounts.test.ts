@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Pod, VolumeMount } from "@dray/api/core/v1";
+import type { StartableContainer } from "../types/containers.ts";
+import { containerMounts, isRecursivelyReadOnly } from "./mounts.ts";
+
+const mountOf = (recursiveReadOnly: string | undefined, readOnly = true): VolumeMount => ({
+  name: "data",
+  mountPath: "/data",
+  readOnly,
+  ...(recursiveReadOnly !== undefined && { recursiveReadOnly }),
+});
+
+function mounts(mount: VolumeMount, recursiveReadOnly: boolean) {
+  return containerMounts({
+    pod: { spec: { volumes: [{ name: "data", emptyDir: {} }] } } as unknown as Pod,
+    container: { name: "main", volumeMounts: [mount] } as StartableContainer,
+    places: new Map([["data", "/place"]]),
+    images: new Map(),
+    env: new Map(),
+    paths: { contains: () => true },
+    writesMachine: false,
+    recursiveReadOnly,
+  });
+}
+
+test("what is mounted below is read-only if that is wanted and the runtime can do it", () => {
+  const cases: [mode: string | undefined, readOnly: boolean, supported: boolean, expected: boolean][] = [
+    [undefined, true, true, false],
+    ["Disabled", true, true, false],
+    ["IfPossible", true, true, true],
+    ["IfPossible", true, false, false],
+    ["Enabled", true, true, true],
+    ["IfPossible", false, true, false],
+  ];
+  for (const [mode, readOnly, supported, expected] of cases) {
+    const mount = mountOf(mode, readOnly);
+    const [made] = mounts(mount, supported);
+    assert.deepEqual([made?.readOnly, made?.recursiveReadOnly ?? false], [readOnly, expected], `${mode}`);
+    assert.equal(isRecursivelyReadOnly(mount, supported), expected);
+  }
+});
+
+test("a pod that insists on it does not start where the runtime cannot", () => {
+  assert.throws(() => mounts(mountOf("Enabled"), false), {
+    reason: "CreateContainerConfigError",
+    message:
+      'failed to resolve recursive read-only mode: volume "data" requested recursive read-only mode, but it is not supported by the runtime',
+  });
+});
+
+test("a folder that a subPath lacks is made on the machine only where the container could make it", (context) => {
+  const place = mkdtempSync(join(tmpdir(), "dray-mounts-"));
+  context.after(() => rmSync(place, { recursive: true }));
+  const mount = (subPath: string, { readOnly = false, writesMachine = true, contains = false }) =>
+    containerMounts({
+      pod: { spec: { volumes: [{ name: "data", hostPath: { path: place } }] } } as unknown as Pod,
+      container: {
+        name: "main",
+        volumeMounts: [{ name: "data", mountPath: "/data", subPath, readOnly }],
+      } as StartableContainer,
+      places: new Map([["data", place]]),
+      images: new Map(),
+      env: new Map(),
+      paths: { contains: () => contains },
+      writesMachine,
+      recursiveReadOnly: false,
+    });
+  assert.equal(mount("made", {})[0]?.hostPath, join(place, "made"));
+  assert.ok(existsSync(join(place, "made")));
+  mount("own", { contains: true, readOnly: true, writesMachine: false });
+  assert.ok(existsSync(join(place, "own")));
+  for (const [name, how] of [
+    ["read-only", { readOnly: true }],
+    ["unwritable", { writesMachine: false }],
+  ] as const) {
+    assert.throws(() => mount(name, how), { reason: "CreateContainerConfigError" });
+    assert.ok(!existsSync(join(place, name)));
+  }
+});

@@ -1,0 +1,50 @@
+import { join } from "node:path";
+import type { Pod } from "@dray/api/core/v1";
+import type { NodePaths } from "../base/paths.ts";
+import { podLogDirectory } from "../containers/container-config.ts";
+import type { RuntimeService } from "../runtime/service.ts";
+import { diskUsage, treeUsage } from "../volumes/disk-usage.ts";
+import type { Volumes } from "../volumes/volumes.ts";
+import type { PodUsage } from "./ranking.ts";
+
+export interface UsageSources {
+  readonly runtime: RuntimeService;
+  readonly paths: NodePaths;
+  readonly volumes: Volumes;
+}
+
+/**
+ * Returns the usage of pods by UID: memory as far as the runtime reports it, and the disk of their logs and
+ * emptyDirs. Other writes of containers are not counted. Pods that the runtime does not report are omitted.
+ */
+export async function podUsages(
+  pods: readonly Pod[],
+  { runtime, paths, volumes }: UsageSources,
+): Promise<ReadonlyMap<string, PodUsage>> {
+  const stats = new Map((await runtime.listContainerStats()).map((one) => [one.containerId, one]));
+  const usages = new Map<string, PodUsage>();
+  for (const pod of pods) {
+    const logs = podLogDirectory(paths, pod);
+    const containers = await Promise.all(
+      (await runtime.listContainers(pod.metadata.uid))
+        .filter(({ id }) => stats.has(id))
+        .map(async ({ id, config: { name } }) => ({
+          name,
+          memory: BigInt(Math.round(stats.get(id)?.memoryWorkingSetBytes ?? 0)),
+          logs: await diskUsage(join(logs, name)),
+        })),
+    );
+    if (containers.length === 0) continue;
+    const folders = (pod.spec.volumes ?? [])
+      .filter(({ emptyDir }) => emptyDir !== undefined && (emptyDir.medium ?? "") === "")
+      .map(({ name }) => volumes.folder(pod, "empty-dir", name));
+    const trees = await Promise.all([logs, ...folders].map(treeUsage));
+    usages.set(pod.metadata.uid, {
+      memory: containers.reduce((sum, { memory }) => sum + memory, 0n),
+      disk: trees.reduce((sum, { bytes }) => sum + bytes, 0n),
+      inodes: trees.reduce((sum, { inodes }) => sum + inodes, 0n),
+      containers,
+    });
+  }
+  return usages;
+}

@@ -1,0 +1,211 @@
+import { connect } from "node:net";
+import { durationText, type IntOrString } from "@dray/api";
+import type { EnvVar, HTTPGetAction, LifecycleHandler, Pod, ProbeHandler } from "@dray/api/core/v1";
+import { RpcError, tcpChannel } from "@dray/rpc";
+import { HealthDefinition } from "@dray/rpc/grpchealth/v1";
+import { expand } from "../containers/environment.ts";
+import { RuntimeError } from "../runtime/error.ts";
+import type { RuntimeService } from "../runtime/service.ts";
+import type { StartableContainer } from "../types/containers.ts";
+import { podText } from "../types/pod-text.ts";
+import { dialText, type HttpAnswer, httpGet } from "./http-get.ts";
+
+/** The container of a probe or a hook. */
+export interface ProbeTarget {
+  readonly podUid: string;
+  readonly containerId: string;
+  readonly spec: StartableContainer;
+  readonly podIP: string;
+}
+
+/** Result of a probe; a warning is a success with an event. */
+export interface ProbeOutcome {
+  readonly result: "success" | "warning" | "failure";
+  readonly output: string;
+}
+
+/** The user agent of probes and hooks. */
+const userAgent = (purpose: string): string => `kube-${purpose}/1.37`;
+
+const failure = (output: string): ProbeOutcome => ({ result: "failure", output });
+const success: ProbeOutcome = { result: "success", output: "" };
+
+/**
+ * Runs a probe once. Rejects if there is no result, which counts neither for nor against the container.
+ *
+ * Upstream: pkg/kubelet/prober/prober.go, runProbe; pkg/probe.
+ */
+export async function runProbe(
+  { exec, httpGet: get, tcpSocket, grpc }: ProbeHandler,
+  target: ProbeTarget,
+  timeout: number,
+  runtime: RuntimeService,
+): Promise<ProbeOutcome> {
+  const { podIP, spec, containerId } = target;
+  if (exec !== undefined) {
+    const command = (exec.command ?? []).map((word) => expandStatic(word, spec.env));
+    try {
+      const { exitCode, output } = await runtime.execSync(containerId, command, timeout);
+      return { result: exitCode === 0 ? "success" : "failure", output };
+    } catch (error) {
+      if (!(error instanceof RuntimeError) || error.reason !== "ExecTimeout") throw error;
+      const words = command.join(" ");
+      return failure(`command ${JSON.stringify(words)} timed out: timeout ${seconds(timeout)} exceeded`);
+    }
+  }
+  if (get !== undefined) {
+    const request = requestOf(get, target, timeout, "probe");
+    try {
+      return httpOutcome(await httpGet(request));
+    } catch (error) {
+      return failure((error as Error).message);
+    }
+  }
+  if (tcpSocket !== undefined)
+    return probeTcp(tcpSocket.host || podIP, portOf(tcpSocket.port, spec), timeout);
+  if (grpc !== undefined) return probeGrpc(joined(podIP, grpc.port), grpc.service ?? "", timeout);
+  throw new Error(`missing probe handler for container ${spec.name}`);
+}
+
+/**
+ * Runs a hook of a container. Resolves with what went wrong; any HTTP response is a success.
+ *
+ * Upstream: pkg/kubelet/lifecycle/handlers.go, Run.
+ */
+export async function runHookHandler(
+  pod: Pod,
+  { exec, httpGet: get }: LifecycleHandler,
+  target: ProbeTarget,
+  timeout: number,
+  runtime: RuntimeService,
+): Promise<string | undefined> {
+  const where = `for Container ${JSON.stringify(target.spec.name)} in Pod ${JSON.stringify(podText(pod))} failed`;
+  if (exec !== undefined) {
+    const command = exec.command ?? [];
+    const what = `Exec lifecycle hook ([${command.join(" ")}]) ${where}`;
+    try {
+      const { exitCode, output } = await runtime.execSync(target.containerId, command, timeout);
+      if (exitCode === 0) return undefined;
+      const error = `command '${command.join(" ")}' exited with ${exitCode}: ${output}`;
+      return `${what} - error: ${error}, message: ${JSON.stringify(output)}`;
+    } catch (error) {
+      return `${what} - error: ${(error as Error).message}, message: ""`;
+    }
+  }
+  if (get !== undefined)
+    try {
+      const request = requestOf(get, target, timeout, "lifecycle");
+      await httpGet(request).catch(async (error: Error) => {
+        // For hooks from before the scheme was respected.
+        if (!error.message.includes("server gave HTTP response to HTTPS client")) throw error;
+        const headers = request.headers.filter(({ name }) => name.toLowerCase() !== "authorization");
+        return httpGet({ ...request, scheme: "http", headers });
+      });
+      return undefined;
+    } catch (error) {
+      return `HTTP lifecycle hook (${get.path ?? ""}) ${where} - error: ${(error as Error).message}`;
+    }
+  return "Cannot run handler: invalid handler: lifecycle hooks are of exec, httpGet or sleep";
+}
+
+/** Expands variables with literal values in the container's spec. */
+function expandStatic(word: string, env: readonly EnvVar[] | undefined): string {
+  return expand(
+    word,
+    (name) => env?.findLast((one) => one.name === name && one.valueFrom === undefined)?.value,
+  );
+}
+
+function requestOf(
+  { host, port, path = "", scheme = "HTTP", httpHeaders = [] }: HTTPGetAction,
+  { podIP, spec }: ProbeTarget,
+  timeout: number,
+  purpose: string,
+) {
+  return {
+    scheme: scheme.toLowerCase() === "https" ? "https" : "http",
+    host: host || podIP,
+    port: portOf(port, spec),
+    path,
+    headers: httpHeaders,
+    userAgent: userAgent(purpose),
+    timeout,
+  } as const;
+}
+
+function httpOutcome({ status, body }: HttpAnswer): ProbeOutcome {
+  if (status < 200 || status >= 400) return failure(`HTTP probe failed with statuscode: ${status}`);
+  if (status < 300) return success;
+  return { result: "warning", output: `Probe terminated redirects, Response body: ${body}` };
+}
+
+/** Upstream: pkg/probe/util.go, ResolveContainerPort. */
+function portOf(port: IntOrString, spec: StartableContainer): number {
+  const found =
+    typeof port === "number"
+      ? port
+      : (spec.ports?.find(({ name }) => name === port)?.containerPort ?? Number(port));
+  if (Number.isInteger(found) && found > 0 && found < 65536) return found;
+  if (typeof port === "number") throw new Error(`invalid port number: ${port}`);
+  throw new Error(`couldn't find port ${JSON.stringify(port)} in container ${JSON.stringify(spec.name)}`);
+}
+
+function joined(host: string, port: number): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function probeTcp(host: string, port: number, timeout: number): Promise<ProbeOutcome> {
+  const address = joined(host, port);
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout }, () => {
+      socket.destroy();
+      resolve(success);
+    });
+    socket.on("timeout", () => {
+      socket.destroy();
+      resolve(failure(`dial tcp ${address}: i/o timeout`));
+    });
+    socket.on("error", (error) => resolve(failure(dialText(error, address))));
+  });
+}
+
+async function probeGrpc(address: string, service: string, timeout: number): Promise<ProbeOutcome> {
+  const channel = tcpChannel(address);
+  const begin = performance.now();
+  try {
+    try {
+      await channel.ready(timeout);
+    } catch {
+      const problem = "context deadline exceeded";
+      return failure(
+        `timeout: failed to connect service ${JSON.stringify(address)} within ${seconds(timeout)}: ${problem}`,
+      );
+    }
+    const left = Math.max(1, timeout - (performance.now() - begin));
+    const { status } = await channel.caller(HealthDefinition).check({ service }, { timeout: left });
+    if (status === serving) return success;
+    const name = statusNames[status] ?? String(status);
+    return failure(`service unhealthy (responded with ${JSON.stringify(name)})`);
+  } catch (error) {
+    if (RpcError.is(error, "Unimplemented"))
+      return failure(
+        `error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${error.detail}`,
+      );
+    if (RpcError.is(error, "DeadlineExceeded"))
+      return failure(`timeout: health rpc did not complete within ${seconds(timeout)}`);
+    return failure(`error: health rpc probe failed: ${(error as Error).message}`);
+  } finally {
+    channel.close();
+  }
+}
+
+const serving = 1;
+const statusNames: Readonly<Record<number, string>> = {
+  0: "UNKNOWN",
+  2: "NOT_SERVING",
+  3: "SERVICE_UNKNOWN",
+};
+
+function seconds(milliseconds: number): string {
+  return durationText(BigInt(Math.round(milliseconds * 1e6)));
+}

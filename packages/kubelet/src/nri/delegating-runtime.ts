@@ -1,0 +1,95 @@
+import type { Duplex } from "node:stream";
+import type { ResourceConfig } from "../runtime/config.ts";
+import type {
+  ClientStreams,
+  Container,
+  ContainerStats,
+  ExecResult,
+  LogLine,
+  PodNetworkService,
+  RuntimeService,
+  Sandbox,
+} from "../runtime/service.ts";
+
+/** The methods of a runtime that concern no plugin, each passed to the inner runtime. */
+export abstract class DelegatingRuntime {
+  protected readonly inner: RuntimeService;
+
+  constructor(inner: RuntimeService) {
+    this.inner = inner;
+  }
+
+  get name(): string {
+    return this.inner.name;
+  }
+
+  get recursiveReadOnly(): boolean {
+    return this.inner.recursiveReadOnly ?? false;
+  }
+
+  userOfPod(podUid: string): number | undefined {
+    return this.inner.userOfPod(podUid);
+  }
+
+  get version(): string {
+    return this.inner.version;
+  }
+
+  get limits(): readonly string[] {
+    return this.inner.limits;
+  }
+
+  get network(): PodNetworkService | undefined {
+    return this.inner.network;
+  }
+
+  listPodSandboxes(podUid?: string): Promise<readonly Sandbox[]> {
+    return this.inner.listPodSandboxes(podUid);
+  }
+
+  listContainers(podUid?: string): Promise<readonly Container[]> {
+    return this.inner.listContainers(podUid);
+  }
+
+  updatePodSandboxResources(id: string, resources: ResourceConfig): Promise<void> {
+    return this.inner.updatePodSandboxResources(id, resources);
+  }
+
+  listContainerStats(): Promise<readonly ContainerStats[]> {
+    return this.inner.listContainerStats();
+  }
+
+  execSync(id: string, command: readonly string[], timeoutMilliseconds: number): Promise<ExecResult> {
+    return this.inner.execSync(id, command, timeoutMilliseconds);
+  }
+
+  exec(
+    id: string,
+    command: readonly string[],
+    tty: boolean,
+    streams: ClientStreams,
+    signal: AbortSignal,
+  ): Promise<number> {
+    return this.inner.exec(id, command, tty, streams, signal);
+  }
+
+  attach(id: string, streams: ClientStreams, signal: AbortSignal): Promise<void> {
+    return this.inner.attach(id, streams, signal);
+  }
+
+  portForward(sandboxId: string, port: number, stream: Duplex): Promise<void> {
+    return this.inner.portForward(sandboxId, port, stream);
+  }
+
+  readLog(logPath: string, follow: AbortSignal | undefined): AsyncIterable<LogLine> {
+    return this.inner.readLog(logPath, follow);
+  }
+
+  rotateContainerLog(id: string, to: string): Promise<void> {
+    return this.inner.rotateContainerLog(id, to);
+  }
+
+  onChange(handler: (podUid: string) => void): () => void {
+    return this.inner.onChange(handler);
+  }
+}

@@ -1,0 +1,5 @@
+/** Why the node does not admit a pod. Upstream: pkg/kubelet/lifecycle/interfaces.go, PodAdmitResult. */
+export interface Refusal {
+  readonly reason: string;
+  readonly message: string;
+}

@@ -1,0 +1,92 @@
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  // biome-ignore lint/style/noRestrictedImports: it exchanges a symbolic link, not a file.
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { makeFolderSync } from "@dray/files";
+import { giveToGroup } from "./fs-group.ts";
+
+/** A file of a volume that the agent fills. */
+export interface VolumeFile {
+  /** Path in the volume. */
+  readonly path: string;
+  readonly content: Buffer;
+  readonly mode: number;
+  /** Owner; the agent by default. */
+  readonly user?: number;
+}
+
+/**
+ * Writes files atomically: they are in a folder of their own, to which `..data` points, and the visible names
+ * are links through it. With `group` they are readable by that group.
+ *
+ * Upstream: pkg/volume/util/atomic_writer.go.
+ */
+export function writeFiles(directory: string, files: readonly VolumeFile[], group?: number): void {
+  for (const { path } of files) checkPath(path);
+  makeFolderSync(directory, 0o755);
+  const link = join(directory, "..data");
+  const current = lstatSync(link, { throwIfNoEntry: false }) ? readlinkSync(link) : undefined;
+  if (current !== undefined && same(join(directory, current), files)) return;
+  const generation = current === undefined ? 1 : Number(current.replace("..", "")) + 1;
+  const next = join(directory, `..${generation}`);
+  // Left by a killed agent.
+  rmSync(next, { recursive: true, force: true });
+  mkdirSync(next, { mode: 0o755 });
+  for (const { path, content, mode, user } of files) {
+    const file = join(next, path);
+    makeFolderSync(dirname(file), 0o755);
+    writeFileSync(file, content);
+    chmodSync(file, mode);
+    if (user !== undefined) chownSync(file, user, -1);
+  }
+  if (group !== undefined) {
+    giveToGroup(next, { group, readOnly: true, onRootMismatch: false });
+    chownSync(directory, -1, group);
+  }
+  const temporary = join(directory, "..data_tmp");
+  rmSync(temporary, { force: true });
+  symlinkSync(`..${generation}`, temporary);
+  renameSync(temporary, link);
+  const names = new Set(files.map(({ path }) => path.split("/")[0] ?? path));
+  for (const name of names)
+    if (lstatSync(join(directory, name), { throwIfNoEntry: false }) === undefined)
+      symlinkSync(join("..data", name), join(directory, name));
+  for (const name of readdirSync(directory))
+    if (!name.startsWith("..") && !names.has(name)) rmSync(join(directory, name));
+  if (current !== undefined) rmSync(join(directory, current), { recursive: true, force: true });
+}
+
+/** Throws for a path that leaves the volume, or has one of its reserved names. Upstream: validatePath. */
+function checkPath(path: string): void {
+  if (normalize(path) !== path || path.startsWith("/") || path.split("/").includes(".."))
+    throw new Error(`path ${JSON.stringify(path)} must be relative and must not contain ".."`);
+  if (path.startsWith("..")) throw new Error(`path ${JSON.stringify(path)} must not begin with ".."`);
+}
+
+function same(directory: string, files: readonly VolumeFile[]): boolean {
+  if (!existsSync(directory)) return false;
+  const there = readdirSync(directory, { recursive: true, withFileTypes: true }).filter(
+    (e) => !e.isDirectory(),
+  );
+  return (
+    there.length === files.length &&
+    files.every(({ path, content }) => {
+      const file = join(directory, path);
+      const stat = lstatSync(file, { throwIfNoEntry: false });
+      // Without mount name spaces the pod can write here, and may have replaced a file by a pipe.
+      return stat?.isFile() && stat.size === content.length && readFileSync(file).equals(content);
+    })
+  );
+}
