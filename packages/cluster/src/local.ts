@@ -33,7 +33,7 @@ export interface LocalClusterOptions {
   readonly log: Log;
   /** Starts the process of all node agents, with an IPC channel for `AgentsOrder` and `AgentsReport`. */
   startAgents(): ChildProcess;
-  /** What simulates the hardware of the nodes, if anything does. */
+  /** Simulated hardware of the nodes; undefined without it. */
   readonly hardware?: NodeHardware;
   /** Aborted: a start that is under way is given up, and rejects once all that it had started has stopped. */
   readonly signal?: AbortSignal;
@@ -43,7 +43,7 @@ export interface LocalClusterOptions {
 
 /** Hardware that nodes have as a file says. */
 export interface NodeHardware {
-  /** What a node has instead of what the machine has; undefined: nothing. */
+  /** Capacity of a node that replaces the machine's; undefined: the machine's. */
   capacity(node: string): Readonly<Record<string, string>> | undefined;
   /** Begins when the API server responds. The nodes may not be registered yet. */
   start(admin: Client, nodes: readonly NodeFiles[]): Promise<RunningHardware>;
@@ -67,8 +67,10 @@ export interface LocalCluster {
   stop(): Promise<void>;
 }
 
-/** Starts a cluster, or continues the one in the layout's data directory. Resolves when all nodes are ready, but
- * for those that fail. */
+/**
+ * Starts a cluster, or continues the one in the layout's data directory. Resolves when all nodes are ready,
+ * but for those that fail.
+ */
 export async function startLocalCluster(options: LocalClusterOptions): Promise<LocalCluster> {
   const { layout, log, signal, onProgress = () => {} } = options;
   onProgress("Starting the control plane");
@@ -129,7 +131,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
         `the objects are those of Kubernetes ${config.kubernetesVersion} from now on`,
       );
     await removeNodes(layout, client, gone);
-    // What a crash has left there belongs to a node that has another place now.
+    // Leftovers of a crash belong to a node that has another place now.
     for (const { name, index } of former)
       if (config.nodes.includes(name) && config.nodes[index] !== name) await removeNodeRoot(layout, index);
     writeConfig(layout, config);
@@ -198,13 +200,13 @@ async function endFormerAgents(layout: Layout): Promise<void> {
 export async function cleanUpRun(layout: Layout): Promise<void> {
   await endFormerAgents(layout);
   if (!existsSync(layout.runDir)) return;
-  // What lies there says which processes to end.
+  // Files of the folder name the processes to end.
   for (const folder of [dirname(layout.runDir), layout.runDir]) checkOwnFolder(folder);
   const { cleanUpNode } = await import("@dray/kubelet");
   const failures: string[] = [];
   for (const entry of readdirSync(layout.runDir, { withFileTypes: true })) {
     const root = join(layout.runDir, entry.name);
-    // What keeps one node from being cleaned up is no reason to leave the others.
+    // A node that cannot be cleaned up does not stop the clean-up of the others.
     if (entry.isDirectory())
       await cleanUpNode(root, silentLog).catch((error: Error) => failures.push(`${root}: ${error.message}`));
   }

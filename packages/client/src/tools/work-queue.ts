@@ -8,15 +8,15 @@ export interface WorkQueueOptions {
   readonly clock: Clock;
   readonly log: Log;
   /**
-   * Brings the object of a key from its actual to its desired state. Calls for one key never overlap. If it rejects,
-   * the key is retried after its back-off.
+   * Brings the object of a key from its actual to its desired state. Calls for one key never overlap. If it
+   * rejects, the key is retried after its back-off.
    */
   reconcile(key: string): Promise<void>;
   /** Maximum number of keys that are reconciled at a time; 1 if absent. */
   readonly concurrency?: number;
   /**
-   * Milliseconds before the first retry, doubled with each failure up to `maxDelay` (5 and 60,000 if absent). All keys
-   * together are retried ten times a second after the first hundred.
+   * Milliseconds before the first retry, doubled with each failure up to `maxDelay` (5 and 60,000 if absent).
+   * All keys together are retried ten times a second after the first hundred.
    */
   readonly baseDelay?: number;
   readonly maxDelay?: number;
@@ -32,9 +32,10 @@ const maxRoundsInRow = 64;
 const roundDelays = { base: 1, max: 1000 };
 
 /**
- * Keys to reconcile. A key that is added several times while it waits is reconciled once; while it is being reconciled,
- * once more afterwards. Two rounds of one key never start in the same turn of the event loop, and a key whose rounds keep
- * asking for another is delayed: a reconcile without progress must not starve the I/O of the process.
+ * Keys to reconcile. A key that is added several times while it waits is reconciled once; while it is being
+ * reconciled, once more afterwards. Two rounds of one key never start in the same turn of the event loop, and
+ * a key whose rounds keep asking for another is delayed: a reconcile without progress must not starve the I/O
+ * of the process.
  *
  * Upstream: client-go, workqueue.TypedRateLimitingInterface.
  */

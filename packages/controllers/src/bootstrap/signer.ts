@@ -9,8 +9,8 @@ const clusterInfo = { namespace: "kube-public", name: "cluster-info" };
 const signaturePrefix = "jws-kubeconfig-";
 
 /**
- * Signs the kubeconfig in ConfigMap `kube-public/cluster-info` with each bootstrap token, so that a node that knows a
- * token can trust it.
+ * Signs the kubeconfig in ConfigMap `kube-public/cluster-info` with each bootstrap token, so that a node that
+ * knows a token can trust it.
  *
  * Upstream: pkg/controller/bootstrap/bootstrapsigner.go.
  */

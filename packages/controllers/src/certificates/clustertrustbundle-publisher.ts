@@ -8,8 +8,8 @@ import type { ServedResources } from "../shared/served-resources.ts";
 const signerName = "kubernetes.io/kube-apiserver-serving";
 
 /**
- * Publishes the authority of the API server as a ClusterTrustBundle, which pods project into volumes. Does nothing on a
- * server without that kind.
+ * Publishes the authority of the API server as a ClusterTrustBundle, which pods project into volumes. Does
+ * nothing on a server without that kind.
  *
  * Upstream: pkg/controller/certificates/clustertrustbundlepublisher.
  */

@@ -4,8 +4,8 @@ import { ClusterRole, type PolicyRule } from "@dray/api/rbac/v1";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "../shared/context.ts";
 
 /**
- * Gives ClusterRoles with an `aggregationRule` the rules of the roles that it selects. Our API server does so itself;
- * others leave it to this controller.
+ * Gives ClusterRoles with an `aggregationRule` the rules of the roles that it selects. Our API server does so
+ * itself; others leave it to this controller.
  *
  * Upstream: pkg/controller/clusterroleaggregation.
  */

@@ -7,8 +7,8 @@ import { OwnerGraph, refOf } from "./graph.ts";
 import { type OwnerStates, ownerStates } from "./owner-states.ts";
 
 /**
- * Deletes objects whose owners are all gone; finishes foreground deletions once the dependents that block them are
- * gone, and orphaning ones once no dependent names the owner any more (metadata.ownerReferences).
+ * Deletes objects whose owners are all gone; finishes foreground deletions once the dependents that block
+ * them are gone, and orphaning ones once no dependent names the owner any more (metadata.ownerReferences).
  */
 export async function startGarbageCollector(
   context: ControllerContext,

@@ -22,8 +22,8 @@ import { JobWrites } from "./writes.ts";
 const selectorOf = ({ spec }: Job): LabelSelection => labelSelectorOf(spec.selector);
 
 /**
- * Runs the pods of Jobs until enough of them have succeeded, or too many have failed (batch/v1). Without `served` they
- * are never scheduled as groups.
+ * Runs the pods of Jobs until enough of them have succeeded, or too many have failed (batch/v1). Without
+ * `served` they are never scheduled as groups.
  */
 export async function startJobController(
   context: ControllerContext,

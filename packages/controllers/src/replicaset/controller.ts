@@ -43,7 +43,9 @@ export function startReplicaSetController(context: ControllerContext): Promise<C
   });
 }
 
-/** Keeps as many pods of each ReplicationController as its spec says. Upstream: pkg/controller/replication. */
+/**
+ * Keeps as many pods of each ReplicationController as its spec says. Upstream: pkg/controller/replication.
+ */
 export function startReplicationController(context: ControllerContext): Promise<Controller> {
   return startReplication<ReplicationController>(context, {
     kind: ReplicationController,

@@ -12,8 +12,8 @@ const managedBy = "ipaddress.kubernetes.io/managed-by";
 const allocator = "ipallocator.k8s.io";
 
 /**
- * Declares ServiceCIDRs ready for Services to have addresses of, and keeps them while any Service has one that no other
- * range has (KEP-1880).
+ * Declares ServiceCIDRs ready for Services to have addresses of, and keeps them while any Service has one
+ * that no other range has (KEP-1880).
  *
  * Upstream: pkg/controller/servicecidrs.
  */

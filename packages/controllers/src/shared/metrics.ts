@@ -14,7 +14,10 @@ interface Described {
   readonly bounds?: readonly number[];
 }
 
-/** Upstream: pkg/controller/devicetainteviction/metrics, resourcepoolstatusrequest/metrics; dynamic-resource-allocation/resourceclaim/metrics. */
+/**
+ * Upstream: pkg/controller/devicetainteviction/metrics, resourcepoolstatusrequest/metrics;
+ * dynamic-resource-allocation/resourceclaim/metrics.
+ */
 const described = {
   device_taint_eviction_controller_pod_deletion_duration_seconds: {
     help: "[ALPHA] Latency, in seconds, between the time when a device taint effect has been activated and a Pod's deletion via DeviceTaintEvictionController.",

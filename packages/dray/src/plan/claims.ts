@@ -30,9 +30,9 @@ export interface PodClaims {
 type ClaimOwner = Pod | PodGroup;
 
 /**
- * Does what the claim controller does: makes the claims of pods and of their groups that name templates, and reserves
- * claims with an allocation for the pods that are on a node. Pods that have ended are left out. A pod that names what is missing waits
- * for it, as in a cluster; its hints say what there is.
+ * Does what the claim controller does: makes the claims of pods and of their groups that name templates, and
+ * reserves claims with an allocation for the pods that are on a node. Pods that have ended are left out. A
+ * pod that names what is missing waits for it, as in a cluster; its hints say what there is.
  */
 export function claimsOfPods(world: World, pods: readonly OriginPod[], features: Features): PodClaims {
   const claims = new Map(world.all("ResourceClaim").map(({ object }) => [nameOf(object), object]));

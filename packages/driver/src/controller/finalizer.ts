@@ -25,16 +25,17 @@ export interface FinalizeClaimsOptions {
   /** The finalizer on claims; `<name>/clean-up` by default. */
   readonly finalizer?: string;
   /**
-   * Which devices of the driver this instance cleans up after, where several share the work; all by default. One
-   * instance has to own all devices of an allocation.
+   * Which devices of the driver this instance cleans up after, where several share the work; all by default.
+   * One instance has to own all devices of an allocation.
    */
   readonly owns?: (device: DeviceRequestAllocationResult) => boolean;
   /** Where more than one instance owns a device, the leader alone cleans up. */
   readonly election?: Election;
   /**
-   * Cleans up after a claim that is no longer allocated: no pod uses it, and its devices are unprepared. Until it resolves
-   * the claim stays. Called for different claims side by side (10), and again after a restart or an error: it must bear
-   * that. What it throws is logged and tried again with back-off (1 s to 1 min).
+   * Cleans up after a claim that is no longer allocated: no pod uses it, and its devices are unprepared.
+   * Until it resolves the claim stays. Called for different claims side by side (10), and again after a
+   * restart or an error: it must bear that. Its errors are logged, and it is tried again with back-off (1 s
+   * to 1 min).
    */
   cleanUp(claim: ReleasedClaim, signal: AbortSignal): Promise<void>;
 }
@@ -45,16 +46,17 @@ const errorDelays = { baseDelay: 1000, maxDelay: 60_000 } as const;
 const maxConflicts = 20;
 
 /**
- * Keeps the claims that get devices of a driver, by a finalizer, until the driver has cleaned up after them: what
- * `unprepare` on the node does not do, such as releasing what a central service has for the claim. The devices of a
- * claim are written into an annotation of it, since the allocation is gone by the time of the clean-up. Runs until the
- * signal aborts.
+ * Keeps the claims that get devices of a driver, by a finalizer, until the driver has cleaned up after them:
+ * what `unprepare` on the node does not do, such as releasing what a central service has for the claim. The
+ * devices of a claim are written into an annotation of it, since the allocation is gone by the time of the
+ * clean-up. Runs until the signal aborts.
  *
- * A claim that is allocated and deleted before the finalizer is on it goes without a clean-up: where that matters,
- * `prepare` can refuse a claim whose `metadata.finalizers` lack it, which the kubelet asks for again.
+ * A claim that is allocated and deleted before the finalizer is on it goes without a clean-up: where that
+ * matters, `prepare` can refuse a claim whose `metadata.finalizers` lack it, which the kubelet asks for
+ * again.
  *
- * It needs `resourceclaims` get, list, watch, update, and for an election `leases` (coordination.k8s.io) get, create,
- * update.
+ * It needs `resourceclaims` get, list, watch, update, and for an election `leases` (coordination.k8s.io) get,
+ * create, update.
  */
 export async function finalizeClaims(options: FinalizeClaimsOptions): Promise<void> {
   checkDriverName(options.name);
@@ -87,7 +89,7 @@ async function finalizeUntil(options: FinalizeClaimsOptions, signal: AbortSignal
     await queue.close();
   }
 
-  /** What the claim has of the driver's devices; undefined: nothing. */
+  /** Devices of the driver in the claim; undefined: none. */
   function allocatedTo({ status }: ResourceClaim): Allocation | undefined {
     const { devices, allocationTimestamp } = status?.allocation ?? {};
     const own = (devices?.results ?? []).filter((result) => result.driver === name && owns(result));
@@ -95,7 +97,7 @@ async function finalizeUntil(options: FinalizeClaimsOptions, signal: AbortSignal
     return { ...(allocationTimestamp !== undefined && { since: allocationTimestamp }), devices: own };
   }
 
-  /** What the claim had when the annotation was written. Throws if the annotation is damaged. */
+  /** Devices of the claim when the annotation was written. Throws if the annotation is damaged. */
   function recordedIn({ metadata }: ResourceClaim): Allocation | undefined {
     const text = metadata.annotations?.[annotation];
     if (text === undefined) return undefined;
@@ -113,7 +115,8 @@ async function finalizeUntil(options: FinalizeClaimsOptions, signal: AbortSignal
     const deleted = claim.metadata.deletionTimestamp !== undefined;
     if (!claim.metadata.finalizers?.includes(finalizer))
       return current === undefined || deleted ? undefined : "record";
-    // One that had the finalizer from the start, and no device, may go; with `owns` it may be another instance's.
+    // One that had the finalizer from the start, and no device, may go; with `owns` it may be another
+    // instance's.
     if (text === undefined)
       return current !== undefined || (deleted && options.owns === undefined) ? "record" : undefined;
     if (current !== undefined && text === canonicalJSON(current)) return undefined;
@@ -133,7 +136,7 @@ async function finalizeUntil(options: FinalizeClaimsOptions, signal: AbortSignal
     }
     const recorded = claim.metadata.annotations?.[annotation];
     const written = await write(claim, (fresh) =>
-      // What was cleaned up for one allocation says nothing about the next one.
+      // The clean-up of one allocation does not count for the next one.
       fresh.metadata.annotations?.[annotation] === recorded && stepOf(fresh) === step
         ? withRecord(fresh, allocatedTo(fresh))
         : undefined,
@@ -173,7 +176,7 @@ async function finalizeUntil(options: FinalizeClaimsOptions, signal: AbortSignal
 }
 
 interface Allocation {
-  /** Tells apart two allocations of one device, where the server writes when each was made. */
+  /** Distinguishes two allocations of one device, where the server writes when each was made. */
   readonly since?: string;
   readonly devices: readonly DeviceRequestAllocationResult[];
 }

@@ -21,8 +21,8 @@ interface Pending {
 }
 
 /**
- * Takes over a connection to a ttrpc server (github.com/containerd/ttrpc, PROTOCOL.md). Each message is one write.
- * A request that is longer than 4 MiB fails with ResourceExhausted and is not sent.
+ * Takes over a connection to a ttrpc server (github.com/containerd/ttrpc, PROTOCOL.md). Each message is one
+ * write. A request that is longer than 4 MiB fails with ResourceExhausted and is not sent.
  */
 export function ttrpcClient(connection: Duplex): TtrpcClient {
   const pending = new Map<number, Pending>();

@@ -3,7 +3,8 @@ import type { ClaimMetrics } from "../plugins/dynamic-resources/claim-binding.ts
 import { exponentialBounds, type Registry } from "./registry.ts";
 
 /**
- * What DynamicResources counts, by profile. Claims that are made for extended resources have another name until 1.36.
+ * Counters of DynamicResources, by profile. Claims that are made for extended resources have another name
+ * until 1.36.
  * Upstream: pkg/scheduler/metrics/metrics.go, dynamic-resource-allocation/resourceclaim/metrics.
  */
 export function claimMetrics(registry: Registry, { version }: Features): (profile: string) => ClaimMetrics {

@@ -13,7 +13,8 @@ import { isProvisioned } from "../persistentvolume/local-path.ts";
 /**
  * Records an event on claims that request more than they have: which driver could expand the volume, or none.
  *
- * Upstream: pkg/controller/volume/expand. The volumes that upstream's controller expands itself do not exist here.
+ * Upstream: pkg/controller/volume/expand. The volumes that upstream's controller expands itself do not exist
+ * here.
  */
 export async function startVolumeExpander(context: ControllerContext): Promise<Controller> {
   const { informers } = context;

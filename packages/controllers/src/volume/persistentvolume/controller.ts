@@ -16,8 +16,9 @@ import { VolumeReclaim } from "./reclaim.ts";
 import { VolumeWrites } from "./writes.ts";
 
 /**
- * Binds volume claims to volumes that fit, provides volumes of the class `local-path` on the node of the first pod that
- * uses the claim, and removes them with their data when the claim is gone. Volumes of other provisioners are theirs.
+ * Binds volume claims to volumes that fit, provides volumes of the class `local-path` on the node of the
+ * first pod that uses the claim, and removes them with their data when the claim is gone. Volumes of other
+ * provisioners are theirs.
  *
  * Upstream: pkg/controller/volume/persistentvolume/pv_controller.go; rancher/local-path-provisioner.
  */

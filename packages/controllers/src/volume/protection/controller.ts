@@ -5,8 +5,8 @@ import { VolumeAttributesClass } from "@dray/api/storage/v1";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "../../shared/context.ts";
 
 /**
- * Lets go of volume claims that are being deleted once no pod uses them any more (the finalizer of the admission plugin
- * StorageObjectInUseProtection).
+ * Lets go of volume claims that are being deleted once no pod uses them any more (the finalizer of the
+ * admission plugin StorageObjectInUseProtection).
  */
 export async function startClaimProtection(context: ControllerContext): Promise<Controller> {
   const { informers } = context;
@@ -33,7 +33,10 @@ export async function startVolumeProtection(context: ControllerContext): Promise
   return controller;
 }
 
-/** Lets go of volume attributes classes that are being deleted once neither claims nor volumes name them any more. */
+/**
+ * Lets go of volume attributes classes that are being deleted once neither claims nor volumes name them any
+ * more.
+ */
 export async function startAttributesClassProtection(context: ControllerContext): Promise<Controller> {
   const { informers } = context;
   const claims = informers.of(PersistentVolumeClaim);
@@ -87,7 +90,10 @@ async function protect<T extends KubeObject>(
   return { controller: queues.controller, enqueueAll };
 }
 
-/** Whether a pod that has not ended has the claim among its volumes; the claim of an ephemeral volume is named after both. */
+/**
+ * Whether a pod that has not ended has the claim among its volumes; the claim of an ephemeral volume is named
+ * after both.
+ */
 function uses(pod: Pod, claim: string): boolean {
   if (isPodTerminal(pod)) return false;
   const { metadata, spec } = pod;

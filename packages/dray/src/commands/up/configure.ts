@@ -28,10 +28,10 @@ import {
 import { UsageError } from "../../terminal/failure.ts";
 import type { UpOptions } from "./options.ts";
 
-/** What the names of nodes and the ports of this machine allow at the very most; the memory allows less. */
+/** Maximum number of nodes by names and ports of this machine; the memory allows fewer. */
 const maxNodes = 20_000;
 
-/** What the flags ask for, on top of what the cluster already is. */
+/** Configuration of the flags over that of the existing cluster. */
 export async function configure({ name, layout }: Target, options: UpOptions): Promise<Configured> {
   const before = readConfig(layout);
   const featureGates = options.featureGates ?? before?.featureGates ?? "";
@@ -92,7 +92,7 @@ export interface Configured {
   readonly fleet?: FleetFile;
 }
 
-/** The fleet that the flag names, or the one that the cluster has; undefined if there is none. */
+/** The fleet that the flag names, or that of the cluster; undefined if neither exists. */
 function chooseFleet(
   layout: Layout,
   before: ClusterConfig | undefined,
@@ -107,7 +107,10 @@ function chooseFleet(
   return fleet && { path: before.fleet, text: keptText(layout), fleet };
 }
 
-/** What the flag names, or what the cluster has; undefined if there is none. Throws if it is no configuration of the release. */
+/**
+ * The configuration that the flag names, or that of the cluster; undefined if neither exists. Throws if it is
+ * invalid for the release.
+ */
 async function chooseSchedulerConfig(
   before: ClusterConfig | undefined,
   flag: string | undefined,
@@ -133,7 +136,7 @@ function chooseRegistryHosts(
   return folder === "none" ? {} : { registryHosts: registryHostsOption(folder, runtime) };
 }
 
-/** What the flag names, or what the cluster has. */
+/** The value of the flag, or that of the cluster. */
 async function chooseAdmissionPlugins(
   before: ClusterConfig | undefined,
   flag: string | undefined,
@@ -174,7 +177,7 @@ function hasSimulatedNodes(chosen: FleetFile | undefined): boolean {
   return chosen?.fleet.nodes.some(({ simulated }) => simulated) === true;
 }
 
-/** What the flag says, or the cluster has. */
+/** The value of the flag, or that of the cluster. */
 function simulatedNodesOption(
   flag: string | undefined,
   before: ClusterConfig | undefined,
