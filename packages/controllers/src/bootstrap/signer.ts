@@ -20,7 +20,7 @@ export async function startBootstrapSigner(context: ControllerContext): Promise<
   const maps = informers.of(ConfigMap);
   await synced(context, [secrets, maps]);
   const queues = controllerQueues(context);
-  const queue = queues.queue("bootstrap-signer", reconcile, 1);
+  const queue = queues.queue("bootstrap_signer_queue", reconcile, 1);
   const secretChanged = (secret: Secret): void => {
     if (isBootstrapToken(secret)) queue.add(clusterInfo.name);
   };

@@ -27,7 +27,7 @@ export async function startTrustBundlePublisher(
   await synced(context, [bundles]);
   const hash = createHash("sha256").update(rootCA).digest("hex").slice(0, 24);
   const name = `${signerName.replaceAll("/", ":")}:${hash}`;
-  const queue = queues.queue("clustertrustbundle-publisher", reconcile, 1);
+  const queue = queues.queue("ca_cert_publisher_cluster_trust_bundles", reconcile, 1);
   const changed = ({ spec }: ClusterTrustBundle): void => {
     if (spec.signerName === signerName) queue.add(signerName);
   };

@@ -14,7 +14,7 @@ export async function startClusterRoleAggregation(context: ControllerContext): P
   const roles = informers.of(ClusterRole);
   await synced(context, [roles]);
   const queues = controllerQueues(context);
-  const queue = queues.queue("clusterrole-aggregation", reconcile);
+  const queue = queues.queue("ClusterRoleAggregator", reconcile);
   // Any role may be selected by any other; there are few.
   const changed = (): void => {
     for (const { metadata, aggregationRule } of roles.list())

@@ -34,7 +34,7 @@ export async function startDisruptionController(context: ControllerContext): Pro
     const next = budget && (await status.reconcile(budget));
     if (next !== undefined) queue.addAfter(key, next);
   });
-  const stale = queues.queue("stale disruptions", async (key) => {
+  const stale = queues.queue("stale_pod_disruption", async (key) => {
     const pod = pods.get(refOf(key));
     const left = pod && untilStale(pod, clock.now());
     if (pod === undefined || left === undefined) return;

@@ -30,7 +30,7 @@ export async function startGarbageCollector(
   );
   const queues = controllerQueues(context);
   const processor = new GarbageProcessor(client, graph, states, () => queue);
-  const queue = queues.queue("garbagecollector", (uid) => processor.reconcile(uid), 10);
+  const queue = queues.queue("garbage_collector_attempt_to_delete", (uid) => processor.reconcile(uid), 10);
   await new FollowedObjects({ graph, states, unmapped, look }).follow(resources);
   loaded = true;
   for (const uid of loading) queue.add(uid);

@@ -39,7 +39,7 @@ export async function startJobController(
   const writes = new JobWrites(client, jobs, pods, recorder);
   const orphans = new OrphanedPods(client, jobs, pods, writes);
   const queues = controllerQueues(context);
-  const orphanQueue = queues.queue("orphaned job pods", (key) => orphans.letGo(refOf(key)));
+  const orphanQueue = queues.queue("job_orphan_pod", (key) => orphans.letGo(refOf(key)));
   const orphan = ({ metadata }: Job): void => {
     for (const pod of pods.byIndex("controller", metadata.uid))
       if (isTracked(pod)) orphanQueue.add(keyOf(pod.metadata));

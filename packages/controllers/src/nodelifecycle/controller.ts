@@ -30,7 +30,7 @@ export async function startNodeLifecycleController(context: ControllerContext): 
   const heartbeats = new NodeHeartbeats(clock, leases);
   const writes = new NodeWrites(context, pods);
   const queues = controllerQueues(context);
-  const queue = queues.queue("node-lifecycle", (name) => lifecycle.reconcile(name));
+  const queue = queues.queue("node_lifecycle_controller", (name) => lifecycle.reconcile(name));
   const lifecycle = new NodeLifecycle(context, { nodes, heartbeats, writes, queue });
   nodes.handle({
     add(node) {

@@ -38,7 +38,7 @@ export async function startPodGarbageCollector(
 
   const garbage = new PodGarbage(context, nodes, pods, maxTerminatedPods);
   const queues = controllerQueues(context);
-  const nodeQueue = queues.queue("pod-gc/nodes", async (name) => {
+  const nodeQueue = queues.queue("orphaned_pods_nodes", async (name) => {
     const wait = await garbage.reconcileNode(name);
     if (wait > 0) nodeQueue.addAfter(name, wait);
   });

@@ -68,7 +68,7 @@ async function startReplication<O extends Replicated>(
   await synced(context, [sets, pods]);
 
   const queues = controllerQueues(context);
-  const queue = queues.queue(kind.kind.toLowerCase(), reconcile);
+  const queue = queues.queue(kind.kind === "ReplicaSet" ? "replicaset" : "replicationmanager", reconcile);
 
   const setChanged = (set: O): void => queue.add(keyOf(set.metadata));
   sets.handle({

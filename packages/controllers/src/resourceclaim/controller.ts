@@ -53,9 +53,9 @@ export async function startResourceClaimController(
   const sync = new ClaimSync(context, caches, generator);
   const queues = controllerQueues(context);
   follow(caches, release, {
-    pods: queues.queue("resource_claim/pods", (key) => sync.pod(key)),
-    groups: queues.queue("resource_claim/podgroups", (key) => sync.group(key)),
-    claims: queues.queue("resource_claim/claims", (key) => release.reconcile(key)),
+    pods: queues.queue("resource_claim", (key) => sync.pod(key)),
+    groups: queues.queue("resource_claim", (key) => sync.group(key)),
+    claims: queues.queue("resource_claim", (key) => release.reconcile(key)),
   });
   return queues.controller;
 }

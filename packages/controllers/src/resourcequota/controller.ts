@@ -32,7 +32,7 @@ export async function startResourceQuotaController(
 
   const queues = controllerQueues(context);
   const count = new QuotaCount(context, quotas, () => queue);
-  const queue = queues.queue("resourcequota", (namespace) => count.reconcile(namespace));
+  const queue = queues.queue("resourcequota_primary", (namespace) => count.reconcile(namespace));
   await resources.follow((resource, informer) => count.follow(resource, informer));
   count.loaded();
   const quotaChanged = ({ metadata }: ResourceQuota): void => queue.add(metadata.namespace);

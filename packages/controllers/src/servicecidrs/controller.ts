@@ -23,7 +23,7 @@ export async function startServiceCIDRController(context: ControllerContext): Pr
   const addresses = informers.of(IPAddress);
   await synced(context, [ranges, addresses]);
   const queues = controllerQueues(context);
-  const queue = queues.queue("service-cidr", reconcile);
+  const queue = queues.queue("ipaddresses", reconcile);
   // There are few ranges, and any of them may hold another one back.
   const enqueueTerminating = (): void => {
     for (const { metadata } of ranges.list())

@@ -24,7 +24,7 @@ export async function startTaintEvictionController(context: ControllerContext): 
 
   const evictions = new TaintEvictions(context, nodes, pods);
   const queues = controllerQueues(context);
-  const queue = queues.queue("taint-eviction", async (key) => {
+  const queue = queues.queue("noexec_taint_pod", async (key) => {
     const wait = await evictions.reconcile(key);
     if (wait > 0) queue.addAfter(key, wait);
   });

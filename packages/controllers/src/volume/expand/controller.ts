@@ -23,7 +23,7 @@ export async function startVolumeExpander(context: ControllerContext): Promise<C
   await synced(context, [claims, volumes]);
   const recorder = recorderOf(context, "volume_expand");
   const queues = controllerQueues(context);
-  const queue = queues.queue("persistentvolume-expander", reconcile);
+  const queue = queues.queue("volume_expand", reconcile);
   claims.handle({
     // Earlier requests have had their event.
     update(claim, old) {

@@ -37,7 +37,7 @@ export async function startPersistentVolumeController(context: ControllerContext
   const binding = new ClaimBinding(caches, writes, recorder);
   const queues = controllerQueues(context);
   // One at a time: two claims must not choose one volume.
-  const claims = queues.queue("volume claims", (key) => quietly(() => binding.reconcile(key)), 1);
+  const claims = queues.queue("claims", (key) => quietly(() => binding.reconcile(key)), 1);
   const reclaim = new VolumeReclaim(client, caches, writes, recorder, claims);
   const volumes = queues.queue("volumes", (name) =>
     quietly(async () => {

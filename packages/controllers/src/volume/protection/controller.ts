@@ -56,6 +56,13 @@ export async function startAttributesClassProtection(context: ControllerContext)
   return controller;
 }
 
+/** Names of the queues, by kind. */
+const queueNames: Readonly<Record<string, string>> = {
+  PersistentVolumeClaim: "pvcprotection",
+  PersistentVolume: "pvprotection",
+  VolumeAttributesClass: "vacprotection",
+};
+
 /** Looks at every object of the kind that waits for this finalizer, when it changes or somebody says so. */
 async function protect<T extends KubeObject>(
   context: ControllerContext,
@@ -67,7 +74,7 @@ async function protect<T extends KubeObject>(
   const cache = informers.of(kind);
   await synced(context, [cache]);
   const queues = controllerQueues(context);
-  const queue = queues.queue(finalizer, async (uid) => {
+  const queue = queues.queue(queueNames[kind.kind] ?? finalizer, async (uid) => {
     const object = cache.list().find(({ metadata }) => metadata.uid === uid);
     if (object === undefined || !waits(object) || inUse(object)) return;
     const finalizers = object.metadata.finalizers?.filter((other) => other !== finalizer) ?? [];
