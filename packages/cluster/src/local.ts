@@ -4,7 +4,7 @@ import type { Server } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, type Log, silentLog, systemClock } from "@dray/client";
-import { serverAddresses, urlHost } from "./control-plane/address.ts";
+import { type ServerAddresses, serverAddresses, urlHost } from "./control-plane/address.ts";
 import { type ControlPlane, startControlPlane } from "./control-plane/control-plane.ts";
 import { choosePort } from "./control-plane/port.ts";
 import { ensureCredentials, writeKubeconfigs, writeNodeKubeconfigs } from "./credentials/credentials.ts";
@@ -16,7 +16,14 @@ import { AgentsFile } from "./nodes/agents-file.ts";
 import { checkCapacity } from "./nodes/capacity.ts";
 import { endDrains } from "./nodes/drain.ts";
 import { nodeNames } from "./nodes/names.ts";
-import { changeNodes, nodeFiles, removeNodeRoot, removeNodes, startNodes } from "./nodes/nodes.ts";
+import {
+  changeNodes,
+  nodeFiles,
+  removeNodeRoot,
+  removeNodes,
+  type StartNodesOptions,
+  startNodes,
+} from "./nodes/nodes.ts";
 import { removeLostVolumes } from "./nodes/volumes.ts";
 import { serveControl } from "./process/control.ts";
 import { isAlive, removeProcessFile, runningProcess } from "./process/process-file.ts";
@@ -148,26 +155,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
       );
     await Promise.race([hardware?.ready(onProgress), storeFailed]);
     signal?.throwIfAborted();
-    const change = async (count: number, say: (line: string) => void, gone: AbortSignal): Promise<string> => {
-      gone.throwIfAborted();
-      const before = (readConfig(layout) ?? config).nodes;
-      if (config.fleet !== undefined && count !== before.length)
-        throw new Error(`the nodes are those of ${config.fleet}, which has ${before.length}`);
-      checkCapacity({ nodes: count, running: before.length });
-      return changeNodes({
-        ...common,
-        clock: systemClock,
-        before,
-        nodes: count === before.length ? before : nodeNames(count),
-        say,
-        signal: signal === undefined ? gone : AbortSignal.any([gone, signal]),
-        prepare: async (names) => {
-          const all = await ensureCredentials(layout, names, systemClock.now(), addresses);
-          await writeNodeKubeconfigs(layout, config.name, all, url, names.slice(before.length));
-        },
-        record: (names) => writeConfig(layout, { ...(readConfig(layout) ?? config), nodes: names }),
-      });
-    };
+    const change = nodeChanger({ layout, config, url, addresses, start: common, signal });
     let changed: Promise<unknown> = Promise.resolve();
     control = await serveControl(layout.controlSocket, ({ nodes }, say, gone) => {
       // One change after the other: each begins with what the one before it has left.
@@ -180,6 +168,42 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     throw error;
   }
   return { config, url, admin: controlPlane.admin, failed, stop };
+}
+
+interface NodeChangerOptions {
+  readonly layout: Layout;
+  readonly config: ClusterConfig;
+  readonly url: string;
+  readonly addresses: ServerAddresses;
+  readonly start: Pick<StartNodesOptions, "layout" | "client" | "agents" | "capacity" | "failed">;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Changes the number of nodes of a cluster that runs. `gone` aborts when nobody waits for the change any
+ * more.
+ */
+function nodeChanger({ layout, config, url, addresses, start, signal }: NodeChangerOptions) {
+  return async (count: number, say: (line: string) => void, gone: AbortSignal): Promise<string> => {
+    gone.throwIfAborted();
+    const before = (readConfig(layout) ?? config).nodes;
+    if (config.fleet !== undefined && count !== before.length)
+      throw new Error(`the nodes are those of ${config.fleet}, which has ${before.length}`);
+    checkCapacity({ nodes: count, running: before.length });
+    return changeNodes({
+      ...start,
+      clock: systemClock,
+      before,
+      nodes: count === before.length ? before : nodeNames(count),
+      say,
+      signal: signal === undefined ? gone : AbortSignal.any([gone, signal]),
+      prepare: async (names) => {
+        const all = await ensureCredentials(layout, names, systemClock.now(), addresses);
+        await writeNodeKubeconfigs(layout, config.name, all, url, names.slice(before.length));
+      },
+      record: (names) => writeConfig(layout, { ...(readConfig(layout) ?? config), nodes: names }),
+    });
+  };
 }
 
 /** Ends agents that outlived the process which had started them; their pods go on. */

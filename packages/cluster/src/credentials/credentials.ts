@@ -133,10 +133,20 @@ export async function ensureCredentials(
   const known = existsSync(keyFile);
   const serviceAccountKey = known ? readSigningKey(keyFile) : await createSigningKey();
   if (!known) made.push({ path: keyFile, data: serviceAccountKey, folderMode: 0o700 });
-  const nodePairs = new Map<string, { client: Certificate; server: Certificate }>();
+  const nodePairs = await nodeCertificates(nodes, issue);
+  writeFilesAtomicallySync(made);
+  return {
+    ...{ authority, server, admin, kubeletClient, frontProxyAuthority, frontProxyClient },
+    ...{ drivers, simulatedNodes, proxy, serviceAccountKey },
+    nodes: nodePairs,
+  };
+}
+
+async function nodeCertificates(nodes: readonly string[], issue: Issue): Promise<Credentials["nodes"]> {
+  const pairs = new Map<string, { client: Certificate; server: Certificate }>();
   for (const node of nodes) {
     const commonName = `system:node:${node}`;
-    nodePairs.set(node, {
+    pairs.set(node, {
       client: await issue(`node-${node}`, {
         commonName,
         organizations: ["system:nodes"],
@@ -151,12 +161,7 @@ export async function ensureCredentials(
       }),
     });
   }
-  writeFilesAtomicallySync(made);
-  return {
-    ...{ authority, server, admin, kubeletClient, frontProxyAuthority, frontProxyClient },
-    ...{ drivers, simulatedNodes, proxy, serviceAccountKey },
-    nodes: nodePairs,
-  };
+  return pairs;
 }
 
 type Issue = (

@@ -138,23 +138,10 @@ async function finalizeUntil(options: FinalizeClaimsOptions, signal: AbortSignal
     const written = await write(claim, (fresh) =>
       // The clean-up of one allocation does not count for the next one.
       fresh.metadata.annotations?.[annotation] === recorded && stepOf(fresh) === step
-        ? withRecord(fresh, allocatedTo(fresh))
+        ? withRecord(fresh, allocatedTo(fresh), { finalizer, annotation })
         : undefined,
     );
     if (written !== undefined) await informer.until(() => hasReached(informer, written));
-  }
-
-  /** The claim with the finalizer and what it has; without both where it has nothing, or is being deleted. */
-  function withRecord(claim: ResourceClaim, current: Allocation | undefined): ResourceClaim {
-    const { finalizers = [], annotations = {}, ...metadata } = claim.metadata;
-    const { [annotation]: _, ...others } = annotations;
-    if (current === undefined) {
-      const rest = finalizers.filter((one) => one !== finalizer);
-      return { ...claim, metadata: { ...metadata, finalizers: rest, annotations: others } };
-    }
-    const all = finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer];
-    const record = { ...others, [annotation]: canonicalJSON(current) };
-    return { ...claim, metadata: { ...metadata, finalizers: all, annotations: record } };
   }
 
   /** Undefined if the claim is gone, or nothing is to be written any more. */
@@ -173,6 +160,29 @@ async function finalizeUntil(options: FinalizeClaimsOptions, signal: AbortSignal
       }
     }
   }
+}
+
+/** Names of the finalizer and of the annotation that a driver puts on its claims. */
+interface Marks {
+  readonly finalizer: string;
+  readonly annotation: string;
+}
+
+/** The claim with the marks for its devices; without them where it has none, or is being deleted. */
+function withRecord(
+  claim: ResourceClaim,
+  current: Allocation | undefined,
+  { finalizer, annotation }: Marks,
+): ResourceClaim {
+  const { finalizers = [], annotations = {}, ...metadata } = claim.metadata;
+  const { [annotation]: _, ...others } = annotations;
+  if (current === undefined) {
+    const rest = finalizers.filter((one) => one !== finalizer);
+    return { ...claim, metadata: { ...metadata, finalizers: rest, annotations: others } };
+  }
+  const all = finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer];
+  const record = { ...others, [annotation]: canonicalJSON(current) };
+  return { ...claim, metadata: { ...metadata, finalizers: all, annotations: record } };
 }
 
 interface Allocation {
