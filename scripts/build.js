@@ -1,5 +1,6 @@
-// `npm run build`: makes `dist` of every package: JavaScript, declarations and maps of what its entry points reach, or the
-// bundle of a program. A package of which nothing has changed is left as it is. Runs on Node >= 20.
+// `npm run build`: makes `dist` of every package: JavaScript, declarations and maps of what its entry points
+// reach, or the bundle of a program. A package of which nothing has changed is left as it is. Runs on Node >=
+// 20.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -145,7 +146,10 @@ function importDataModules(file) {
   if (after !== before) writeFileSync(file, after);
 }
 
-/** Has every entry point say at once that it needs a newer Node, before anything in it fails for the lack of it. */
+/**
+ * Has every entry point say at once that it needs a newer Node, before anything in it fails for the lack of
+ * it.
+ */
 function checkNodeFirst(each, dist) {
   const { name } = each.manifest;
   writeFileSync(

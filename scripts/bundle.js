@@ -1,5 +1,5 @@
-// A program of TypeScript as a few files of JavaScript: to load some 600 files is most of a start of `dray`. A clone runs
-// this bundle, made anew when a source has changed; npm gets the same one. Runs on Node >= 20.
+// A program of TypeScript as a few files of JavaScript: to load some 600 files is most of a start of `dray`.
+// A clone runs this bundle, made anew when a source has changed; npm gets the same one. Runs on Node >= 20.
 import {
   existsSync,
   mkdirSync,
@@ -19,12 +19,15 @@ const keptMilliseconds = 24 * 60 * 60 * 1000;
 
 /** Says of what the newest bundle was made, and which files it is. */
 const recordOf = (folder) => join(folder, "bundle.json");
-/** Imports the newest bundle, whose own files are named by their contents: what runs goes on with what it began with. */
+/**
+ * Imports the newest bundle, whose own files are named by their contents: what runs goes on with what it
+ * began with.
+ */
 const main = "main.js";
 
 /**
- * The file to run for `source`, a path below `root`: its bundle in `folder`, or itself where none can be made. Neither
- * leaves anything half written for others who do the same.
+ * The file to run for `source`, a path below `root`: its bundle in `folder`, or itself where none can be
+ * made. Neither leaves anything half written for others who do the same.
  */
 export async function bundled(root, source, folder) {
   try {
@@ -56,7 +59,7 @@ function isCurrent(root, folder) {
       })
     );
   } catch {
-    // Whatever stands there is replaced.
+    // Replaces what exists there.
     return false;
   }
 }
@@ -83,7 +86,7 @@ async function build(root, source, folder) {
     format: "esm",
     splitting: true,
     conditions: ["dray-source"],
-    // What ws takes where it is there; we bring neither.
+    // Optional dependencies of ws, which the bundle lacks.
     external: ["bufferutil", "utf-8-validate"],
     plugins: [beside.plugin],
   });
@@ -120,9 +123,9 @@ async function build(root, source, folder) {
 }
 
 /**
- * Each package of CommonJS becomes a file of its own beside the bundle: within it, `import("name")` would give its default
- * export only, and `createRequire(import.meta.url)("name")`, which is how our sources load a package that is large and
- * rarely needed without waiting, would look for it among installed packages.
+ * Each package of CommonJS becomes a file of its own beside the bundle: within it, `import("name")` would
+ * give its default export only, and `createRequire(import.meta.url)("name")`, which is how our sources load a
+ * package that is large and rarely needed without waiting, would look for it among installed packages.
  */
 function commonJS() {
   const found = new Map();
@@ -189,7 +192,7 @@ function licences(root, files) {
 
 /** All files from which a bundle of `inputs` follows. */
 function filesBehind(inputs) {
-  // What is in node_modules follows from the lockfile, what a package's name means from its package.json.
+  // The lockfile determines node_modules, and package.json the entry points of a package.
   const own = inputs.filter((file) => !/^(?:node_modules\/|common-js:)/.test(file));
   const packages = new Set(own.map((file) => /^(?:packages|drivers)\/[^/]+\//.exec(file)?.[0]));
   packages.delete(undefined);

@@ -1,4 +1,4 @@
-// `npm run check`: format, lint, floors, types, generated files. Runs on Node >= 20.
+// `npm run check`: format, lint, floors, rules, types, generated files. Runs on Node >= 20.
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { node24, repository, sourceFlags } from "./node24.js";
@@ -11,6 +11,7 @@ const checks = [
   ["format and lint", bin("biome"), ["check", "--error-on-warnings", "--colors=off", "."]],
   ["floors", node24(), [join(repository, "scripts", "floors.js")]],
   ["rooms", node24(), [join(repository, "scripts", "rooms.js")]],
+  ["rules", node24(), [...sourceFlags, join(repository, "scripts", "rules", "main.ts")]],
   ["spread arguments", node24(), [join(repository, "scripts", "spread.js")]],
   ["types", bin("tsc"), ["-p", "tsconfig.json"]],
   [

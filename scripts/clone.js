@@ -1,4 +1,4 @@
-// What `dray` runs in a clone: the bundle of the sources. Runs on Node >= 20.
+// The bundle of the sources, which `dray` runs in a clone. Runs on Node >= 20.
 import { join } from "node:path";
 import { environment, flagsOf } from "../packages/dray/bin/start.js";
 import { bundled } from "./bundle.js";
@@ -7,7 +7,9 @@ import { setup } from "./setup.js";
 
 export { environment };
 
-/** Installs what is missing, and makes the bundle. Gives what finds Node, flags for it, and the file to run. */
+/**
+ * Installs what is missing, and makes the bundle. Gives what finds Node, flags for it, and the file to run.
+ */
 export async function prepare() {
   setup();
   const dray = join(repository, "packages", "dray");

@@ -19,7 +19,10 @@ export function node24() {
   );
 }
 
-/** The Node of a dependency of `runtime`: npm installs the one for this platform, and puts it beside all others. */
+/**
+ * The Node of a dependency of `runtime`: npm installs the one for this platform, and puts it beside all
+ * others.
+ */
 export function installedNode() {
   const { optionalDependencies } = read(join(repository, "runtime", "package.json"));
   for (const name of Object.keys(optionalDependencies)) {

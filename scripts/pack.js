@@ -1,5 +1,5 @@
-// `npm run pack [FOLDER]`: builds all packages and writes what npm would publish of them into a folder (default: build).
-// Runs on Node >= 20.
+// `npm run pack [FOLDER]`: builds all packages and writes what npm would publish of them into a folder
+// (default: build). Runs on Node >= 20.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";

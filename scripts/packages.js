@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { repository } from "./node24.js";
 
 /**
- * All packages, each after those that it depends on: `folder` (absolute), `manifest`, and `dependencies`, those of them
- * that stand in this repository.
+ * All packages, each after those that it depends on: `folder` (absolute), `manifest`, and `dependencies`,
+ * those of them that stand in this repository.
  */
 export function packages() {
   const all = new Map();
@@ -21,7 +21,7 @@ export function packages() {
   const visit = (name) => {
     if (ordered.has(name)) return;
     const { folder, manifest } = all.get(name);
-    // What a bundle is made of stands under devDependencies: nobody installs it.
+    // Parts of a bundle are devDependencies: nobody installs them.
     const named = manifest.bin ? manifest.devDependencies : manifest.dependencies;
     const dependencies = Object.keys(named ?? {}).filter((other) => all.has(other));
     for (const other of dependencies) visit(other);
@@ -31,7 +31,9 @@ export function packages() {
   return [...ordered.values()];
 }
 
-/** The sources of a package's entry points, as absolute paths: what its `exports` name under `dray-source`. */
+/**
+ * The sources of a package's entry points, as absolute paths: what its `exports` name under `dray-source`.
+ */
 export function entryPoints({ folder, manifest }) {
   return Object.values(manifest.exports ?? {}).flatMap((target) => {
     const source = target["dray-source"];

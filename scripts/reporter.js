@@ -1,4 +1,5 @@
-// Names what was skipped and why, once a reason; in CI only reasons that begin with one of DRAY_SKIPS_ALLOWED may occur.
+// Names what was skipped and why, once a reason; in CI only reasons that begin with one of DRAY_SKIPS_ALLOWED
+// may occur.
 export default async function* report(source) {
   const skipped = new Map();
   for await (const event of source) {

@@ -1,6 +1,7 @@
-// Inside a package, files do not import each other in a circle, types included; and where scripts/rooms.json lists the
-// rooms (folders of src/) of a package from the lowest to the highest, a room imports only lower ones. Files of src/ itself
-// are the doors of the package: they may import every room, and no room imports them.
+// Inside a package, files do not import each other in a circle, types included; and where scripts/rooms.json
+// lists the rooms (folders of src/) of a package from the lowest to the highest, a room imports only lower
+// ones. Files of src/ itself are the doors of the package: they may import every room, and no room imports
+// them.
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { repository } from "./node24.js";

@@ -25,8 +25,8 @@ export function setup() {
 }
 
 /**
- * `npm run` has put our own tools first on the PATH, among them the Node that npm is about to replace: on that npm would
- * leave it out, as nobody has an older one.
+ * `npm run` has put our own tools first on the PATH, among them the Node that npm is about to replace: on
+ * that npm would leave it out, as nobody has an older one.
  */
 function environment() {
   const path = (process.env.PATH ?? "").split(delimiter);
@@ -35,8 +35,8 @@ function environment() {
 }
 
 /**
- * Whether the packages below a folder are those of its lockfile: npm writes down what it has installed. Optional ones
- * may be missing, as those for other platforms are.
+ * Whether the packages below a folder are those of its lockfile: npm writes down what it has installed.
+ * Optional ones may be missing, as those for other platforms are.
  */
 export function isInstalled(folder) {
   const lockfile = join(folder, "package-lock.json");

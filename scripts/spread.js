@@ -1,5 +1,6 @@
-// Every element of a spread argument lies on the stack: a long list ends the process with a RangeError. Lists that
-// others make long (names of devices, rows of a table, entries of an enum) are gone through one by one instead.
+// Every element of a spread argument lies on the stack: a long list ends the process with a RangeError. Lists
+// that others make long (names of devices, rows of a table, entries of an enum) are gone through one by one
+// instead.
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { repository } from "./node24.js";

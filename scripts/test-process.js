@@ -1,5 +1,5 @@
-// In the process of a test file: what its tests leave behind (one that failed, mostly) must not hold up the others, and
-// properties are tried with the seed that DRAY_SEED names (one that fails prints its seed).
+// In the process of a test file: what its tests leave behind (one that failed, mostly) must not hold up the
+// others, and properties are tried with the seed that DRAY_SEED names (one that fails prints its seed).
 import { readFileSync } from "node:fs";
 import { isMainThread } from "node:worker_threads";
 

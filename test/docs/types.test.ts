@@ -22,6 +22,8 @@ test("every TypeScript block of README and docs is correct by the strictest opti
       from.set(name, `${page}:${line}`);
     }
   assert.ok(from.size > 5, `only ${from.size} blocks`);
+  // Shows that a mistake is found.
+  writeFileSync(join(folder, "mistake.ts"), 'export const count: number = "one";\n');
   writeFileSync(
     join(folder, "tsconfig.json"),
     JSON.stringify({
@@ -30,16 +32,16 @@ test("every TypeScript block of README and docs is correct by the strictest opti
       include: ["*.ts"],
     }),
   );
-  const { stdout, status } = spawnSync(
+  const { stdout } = spawnSync(
     join(repository, "node_modules", ".bin", "tsc"),
     ["-p", join(folder, "tsconfig.json")],
     { encoding: "utf8" },
   );
-  const told = stdout.replaceAll(
+  const errors = stdout.replaceAll(
     /[\w./-]*?([\w-]+\.ts)\((\d+),\d+\)/g,
     (whole, name: string, line: string) =>
       from.has(name) ? `${from.get(name)}, line ${line} of the block` : whole,
   );
-  assert.equal(status, 0, told);
+  assert.match(errors, /^[^\n]*mistake\.ts\(1,14\): error TS2322: [^\n]*\n$/);
   rmSync(folder, { recursive: true });
 });

@@ -17,8 +17,8 @@ const maxBytes = 1 << 20;
 const lookInterval = 2000;
 
 /**
- * A device plugin without hardware: `gpu-0`, `gpu-1`, ... of a resource `DOMAIN/gpu`. Containers get a variable with the IDs
- * of their devices, by which one sees what they got.
+ * A device plugin without hardware: `gpu-0`, `gpu-1`, ... of a resource `DOMAIN/gpu`. Containers get a
+ * variable with the IDs of their devices, by which one sees what they got.
  */
 export function simulatedDevices(options: SimulatedOptions): DevicePlugin {
   const { resource, count, numaNodes, variable, deviceNodes } = options;

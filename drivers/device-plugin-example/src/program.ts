@@ -17,7 +17,7 @@ export async function runProgram(args: readonly string[]): Promise<never> {
     log.error({ error: (error as Error).message }, "The device plugin cannot run");
     process.exitCode = 1;
   }
-  // Whatever still holds the process open has nothing left to do.
+  // Open handles must not keep the process alive.
   process.exit();
 }
 

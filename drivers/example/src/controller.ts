@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import type { Client, Clock, Log } from "@dray/client";
 import { setBindingConditions } from "@dray/driver";
 
-/** What the controller can do; names as in the public example driver. */
+/** Functions of the controller; names as in the public example driver. */
 const plugins = ["BindingConditions"] as const;
 type Plugin = (typeof plugins)[number];
 
@@ -14,7 +14,10 @@ export interface ControllerOptions {
   readonly kubeconfig?: string;
 }
 
-/** Undefined if the flags are not those of the controller. Throws an error that names the flag and what would be accepted. */
+/**
+ * Undefined if the flags are not those of the controller. Throws an error that names the flag and what would
+ * be accepted.
+ */
 export function readControllerOptions(args: readonly string[]): ControllerOptions | undefined {
   if (!args.some((arg) => /^--enable-plugin(=|$)/.test(arg))) return undefined;
   const { values } = parseArgs({
@@ -44,8 +47,9 @@ function pluginOf(name: string): Plugin {
 }
 
 /**
- * The central half of the driver. BindingConditions: a simulated GPU is ready at once, so all binding conditions of an
- * allocated one become True and its pod can be bound (KEP-5007). Runs until the signal aborts.
+ * The central half of the driver. BindingConditions: a simulated GPU is ready at once, so all binding
+ * conditions of an allocated one become True and its pod can be bound (KEP-5007). Runs until the signal
+ * aborts.
  */
 export async function runController(
   { driverName, plugins }: ControllerOptions,

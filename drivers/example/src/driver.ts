@@ -13,8 +13,8 @@ export interface ExampleDriverOptions<C> {
 }
 
 /**
- * Simulated devices: nothing but environment variables is given to containers, by which one sees which devices they got.
- * Names are those of the public example driver, `dra-example-driver`.
+ * Simulated devices: nothing but environment variables is given to containers, by which one sees which
+ * devices they got. Names are those of the public example driver, `dra-example-driver`.
  */
 export function exampleDriver<C>({
   nodeName,
@@ -82,7 +82,9 @@ export function exampleDriver<C>({
   }
 }
 
-/** One variable for the whole container: a claim has admin access to all of its devices or to none, as a rule. */
+/**
+ * One variable for the whole container: a claim has admin access to all of its devices or to none, as a rule.
+ */
 function hasAdminAccess<C>({ devices }: AllocatedClaim<C>): boolean {
   return devices.some(({ result }) => result.adminAccess === true);
 }

@@ -14,7 +14,7 @@ export type ProfileOptions =
   | { readonly name: "net"; readonly count: number }
   | { readonly name: "cpu"; readonly numaNodes: number; readonly cpusPerNumaNode: number };
 
-/** What flags and environment say of the plugin. */
+/** Options of the plugin, from flags and environment. */
 export interface PluginOptions {
   readonly nodeName: string;
   readonly profile: ProfileOptions;
@@ -106,8 +106,8 @@ function defaultText(flag: Flag): string {
 }
 
 /**
- * Reads flags, and the environment where a flag is missing. Throws an error that names the flag or variable, its value and
- * what would be accepted.
+ * Reads flags, and the environment where a flag is missing. Throws an error that names the flag or variable,
+ * its value and what would be accepted.
  */
 export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): PluginOptions {
   const { flag, given, text, source } = valuesOf(args, env);
@@ -165,7 +165,10 @@ export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): Pl
     }
   }
 
-  /** The manifests of a driver set all variables, whatever the profile: only what differs from the default was meant. */
+  /**
+   * The manifests of a driver set all variables, whatever the profile: only what differs from the default was
+   * meant.
+   */
   function isIgnored(flag: Flag): boolean {
     const { profile: of, fallback, isBoolean } = settingOf(flag);
     if (of === undefined || of === profile.name || given(flag) === undefined) return false;

@@ -28,7 +28,7 @@ export async function runProgram(args: readonly string[], env: NodeJS.ProcessEnv
     log.error({ error: (error as Error).message }, "The driver cannot run");
     process.exitCode = 1;
   }
-  // Whatever still holds the process open has nothing left to do.
+  // Open handles must not keep the process alive.
   process.exit();
 }
 

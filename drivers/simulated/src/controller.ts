@@ -20,8 +20,9 @@ export interface ControllerOptions {
 }
 
 /**
- * What a driver does beside the nodes: it publishes pools that belong to none, sets the binding conditions of its devices,
- * and keeps claims until it has cleaned up after them. Undefined if there is nothing to do.
+ * The part of a driver that runs beside the nodes: it publishes pools that belong to none, sets the binding
+ * conditions of its devices, and keeps claims until it has cleaned up after them. Undefined if there is
+ * nothing to do.
  */
 export function runController(
   { name, pools }: FleetDriver,

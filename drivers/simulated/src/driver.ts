@@ -27,8 +27,8 @@ export interface SimulatedDriver extends Driver {
 }
 
 /**
- * A driver of devices that a fleet describes: publishes those of the node, gives containers variables that name theirs,
- * and takes its time, fails and breaks as the fleet says.
+ * A driver of devices that a fleet describes: publishes those of the node, gives containers variables that
+ * name theirs, and takes its time, fails and breaks as the fleet says.
  */
 export function simulatedDriver(options: SimulatedDriverOptions): SimulatedDriver {
   const { driver: fleet, healths, nodeName, clock } = options;

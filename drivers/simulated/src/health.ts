@@ -4,8 +4,8 @@ import type { Client, Clock, Informer } from "@dray/client";
 import { type FleetDevice, type FleetPool, type Health, healths } from "./fleet/fleet.ts";
 
 /**
- * The health of a simulated device as a person sets it: a ConfigMap for each device, so that it reaches the driver
- * through the API alone, and outlives it.
+ * The health of a simulated device as a person sets it: a ConfigMap for each device, so that it reaches the
+ * driver through the API alone, and outlives it.
  */
 export const healthNamespace = "dray-system";
 /** On every such ConfigMap; its value is the name of the driver. */
@@ -139,7 +139,10 @@ export interface DeviceHealthsOptions {
   readonly clock: Clock;
 }
 
-/** How the devices of one driver are: of the fleet file's schedule and people's records the newest word counts. */
+/**
+ * How the devices of one driver are: of the fleet file's schedule and people's records the newest word
+ * counts.
+ */
 export class DeviceHealths {
   readonly #options: DeviceHealthsOptions;
   readonly #start: number;

@@ -26,8 +26,8 @@ interface Place {
 }
 
 /**
- * Publishes the devices of nodes that run no drivers, since they are simulated as a whole: what the drivers would
- * publish, with the taints of devices that are unhealthy. Resolves when the signal has aborted.
+ * Publishes the devices of nodes that run no drivers, since they are simulated as a whole: what the drivers
+ * would publish, with the taints of devices that are unhealthy. Resolves when the signal has aborted.
  */
 export async function publishNodes(options: PublishNodesOptions): Promise<void> {
   const { fleet, nodes, records, client, clock, log, signal, nodeUid, onNode } = options;

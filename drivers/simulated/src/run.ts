@@ -30,11 +30,13 @@ export interface SimulationOptions {
   readonly signal: AbortSignal;
   /** Names this boot of the machine; read from the kernel by default. */
   readonly bootID?: string;
-  /** Needed where several processes simulate one fleet: the leader alone publishes the pools of the network. */
+  /**
+   * Needed where several processes simulate one fleet: the leader alone publishes the pools of the network.
+   */
   readonly election?: Election;
 }
 
-/** What runs of a driver: its half on a node, or the one beside the nodes. */
+/** A running half of a driver: on a node, or beside the nodes. */
 interface Part {
   readonly driver: FleetDriver;
   readonly log: Log;
@@ -45,9 +47,9 @@ interface Part {
 const restartDelays = { first: 500, last: 30_000 };
 
 /**
- * Runs the drivers of these nodes of a fleet until the signal aborts, and then until their claims are unprepared, as
- * `runDriver` does; and what they have beside the nodes: pools of the network, and binding conditions. A part that fails
- * is started again, and disturbs no other.
+ * Runs the drivers of these nodes of a fleet until the signal aborts, and then until their claims are
+ * unprepared, as `runDriver` does; and what they have beside the nodes: pools of the network, and binding
+ * conditions. A part that fails is started again, and disturbs no other.
  */
 export async function runSimulation(options: SimulationOptions): Promise<void> {
   const { fleet, nodes, publishedNodes = [], client, clock, log, signal } = options;
@@ -125,7 +127,7 @@ function nodePart(
         clock,
         log,
         signal,
-        // What one claim waits for is nothing to another.
+        // Claims do not wait for each other.
         serialize: false,
         ...(bootID !== undefined && { bootID }),
       });

@@ -22,14 +22,14 @@ export interface AllocatorOptions {
   /** Returns a new lowercase UUID, for a share of a device. */
   newId(): string;
   /**
-   * Compiles selectors, and caches them. Allocators with the same selectors can share one; a new one if absent. Made with
-   * `deviceEnvironment({ stored: true })`.
+   * Compiles selectors, and caches them. Allocators with the same selectors can share one; a new one if
+   * absent. Made with `deviceEnvironment({ stored: true })`.
    */
   readonly environment?: DeviceEnvironment;
   /**
-   * Called after each evaluation of a selector on a shape of device, with its cost in CEL units (at most 1,000,000).
-   * An error that it throws ends the running call of the allocator. The results of evaluations are kept, so that the
-   * next call gets further. Without it, a call may take any time.
+   * Called after each evaluation of a selector on a shape of device, with its cost in CEL units (at most
+   * 1,000,000). An error that it throws ends the running call of the allocator. The results of evaluations
+   * are kept, so that the next call gets further. Without it, a call may take any time.
    */
   evaluated?(cost: number): void;
 }
@@ -49,19 +49,19 @@ export type AllocateResult =
   /** The whole attempt fails, whichever other nodes there are. */
   | { readonly type: "error"; readonly message: string }
   /**
-   * Stopped by `shouldStop`. `resume` continues the search, with the state of the cluster at its beginning. A solution
-   * that later changes have made invalid is discarded, and the search starts again.
+   * Stopped by `shouldStop`. `resume` continues the search, with the state of the cluster at its beginning. A
+   * solution that later changes have made invalid is discarded, and the search starts again.
    */
   | { readonly type: "stopped"; resume(): AllocateResult };
 
 /**
- * Allocation with structured parameters (KEP-4381). Pure: no I/O, no clock, no randomness. Keeps references to the
- * objects that it is given, which must not change.
+ * Allocation with structured parameters (KEP-4381). Pure: no I/O, no clock, no randomness. Keeps references
+ * to the objects that it is given, which must not change.
  */
 export interface Allocator {
   /**
-   * Applies a change. A claim with a smaller `resourceVersion` (compared as a number, KEP-5504) than before is ignored.
-   * A deletion is final, whatever its version: uids are not reused.
+   * Applies a change. A claim with a smaller `resourceVersion` (compared as a number, KEP-5504) than before
+   * is ignored. A deletion is final, whatever its version: uids are not reused.
    */
   update(event: AllocatorEvent): void;
   /** Allocates all claims or none, and changes nothing. The claims must not have an allocation yet. */
@@ -71,18 +71,19 @@ export interface Allocator {
     options?: { shouldStop?: () => boolean },
   ): AllocateResult;
   /**
-   * Returns the nodes that an index does not rule out; undefined if it cannot rule out any. A node that is left out would
-   * be refused with `cannot allocate all claims`. Valid until the next change.
+   * Returns the nodes that an index does not rule out; undefined if it cannot rule out any. A node that is
+   * left out would be refused with `cannot allocate all claims`. Valid until the next change.
    */
   candidates(claims: readonly ResourceClaim[]): Candidates | undefined;
   /**
-   * Reserves the devices of `allocations` at once, so that later calls do not allocate them. Throws DeviceInUseError,
-   * and then reserves nothing, if another claim has got one since. Admin access reserves nothing.
+   * Reserves the devices of `allocations` at once, so that later calls do not allocate them. Throws
+   * DeviceInUseError, and then reserves nothing, if another claim has got one since. Admin access reserves
+   * nothing.
    */
   reserve(claims: readonly ResourceClaim[], allocations: readonly AllocationResult[]): Reservation;
   /**
-   * Returns the first device of a claim, in its last state, of whose counters or capacity all claims and reservations
-   * have more than exists; undefined if there is none, or if the device is not published.
+   * Returns the first device of a claim, in its last state, of whose counters or capacity all claims and
+   * reservations have more than exists; undefined if there is none, or if the device is not published.
    */
   overdrawn(claim: ResourceClaim): Overdrawn | undefined;
   /** Returns a device that is for the node, as it is published now. */
@@ -91,8 +92,8 @@ export interface Allocator {
     id: Pick<DeviceRequestAllocationResult, "driver" | "pool" | "device">,
   ): Device | undefined;
   /**
-   * Counts the devices of complete pools for the node that are of the class, and those of them that claims have, wholly
-   * or in part; for scores. A device on which a selector of the class fails is not of the class.
+   * Counts the devices of complete pools for the node that are of the class, and those of them that claims
+   * have, wholly or in part; for scores. A device on which a selector of the class fails is not of the class.
    */
   totals(node: Node, className: string): { readonly devices: number; readonly allocated: number };
   /** `evaluations`: how often a selector was evaluated on a shape of device. */

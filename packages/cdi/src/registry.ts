@@ -29,13 +29,14 @@ export interface CdiProblem {
 /** The specs of some folders, as they are on disk at each call. */
 export interface CdiRegistry {
   /**
-   * The edits of these devices in this order: for each its spec's own at first sight of the spec, then the device's.
-   * Rejects with `UnresolvableDevicesError` if one cannot be found; nothing is answered for the others then.
+   * The edits of these devices in this order: for each its spec's own at first sight of the spec, then the
+   * device's. Rejects with `UnresolvableDevicesError` if one cannot be found; nothing is answered for the
+   * others then.
    */
   resolve(names: readonly string[]): Promise<MergedEdits>;
   /** Qualified names of all devices that resolve. */
   devices(): Promise<string[]>;
-  /** What is wrong with the files now. */
+  /** Current errors, by file. */
   problems(): Promise<readonly CdiProblem[]>;
 }
 
@@ -45,7 +46,7 @@ const maxSpecBytes = 1 << 20;
 interface SpecFile {
   readonly path: string;
   readonly priority: number;
-  /** What of a file changes when it is written. */
+  /** Identifies a version of a file: changes with each write. */
   readonly version: string;
   readonly spec?: Spec;
   readonly problem?: string;
@@ -57,9 +58,9 @@ interface Entry {
 }
 
 /**
- * A registry over `directories`, lowest priority first; those that do not exist are empty. Every call looks at the
- * files again and reads those that changed: a driver writes a spec a moment before the runtime needs it, which
- * notifications of the file system would not always win.
+ * A registry over `directories`, lowest priority first; those that do not exist are empty. Every call looks
+ * at the files again and reads those that changed: a driver writes a spec a moment before the runtime needs
+ * it, which notifications of the file system would not always win.
  */
 export function cdiRegistry(directories: readonly string[] = defaultDirectories): CdiRegistry {
   let files = new Map<string, SpecFile>();

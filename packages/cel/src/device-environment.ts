@@ -26,7 +26,9 @@ import {
 import { CelError, type Value } from "./values/value.ts";
 
 export interface DeviceEnvironmentOptions {
-  /** True for expressions that an API server has stored: everything is declared, and `features` are ignored. */
+  /**
+   * True for expressions that an API server has stored: everything is declared, and `features` are ignored.
+   */
   readonly stored: boolean;
   /** Feature gates that declare further variables and functions (only if `stored` is false). */
   readonly features?: { readonly consumableCapacity?: boolean; readonly listTypeAttributes?: boolean };
@@ -68,7 +70,9 @@ export interface AttributeExpression {
   evaluate(device: DeviceInput | PreparedDevice, options?: EvaluateOptions): AttributeEvaluation;
 }
 
-/** The environment of device selectors (KEP-4381). It keeps the last 4,096 compilations of each kind, by text. */
+/**
+ * The environment of device selectors (KEP-4381). It keeps the last 4,096 compilations of each kind, by text.
+ */
 export interface DeviceEnvironment {
   compile(expression: string): Selector | CompileFailure;
   compileAttribute(expression: string): AttributeExpression | CompileFailure;

@@ -2,7 +2,10 @@
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Calls `run` once after `milliseconds`. Returns a function that cancels it. Does not keep the process alive. */
+  /**
+   * Calls `run` once after `milliseconds`. Returns a function that cancels it. Does not keep the process
+   * alive.
+   */
   after(milliseconds: number, run: () => void): () => void;
 }
 

@@ -26,8 +26,10 @@ export {
 } from "./tools/event-recorder.ts";
 export { ItemBackOff } from "./tools/item-back-off.ts";
 export { type LeaderElectionOptions, leadWithLease } from "./tools/leader-election.ts";
+export { type Counter, exponentialBuckets, type Histogram, MetricsRegistry } from "./tools/metrics.ts";
 export * from "./tools/rate-limiter.ts";
 export { createWorkQueue, type WorkQueue, type WorkQueueOptions } from "./tools/work-queue.ts";
+export { WorkQueueMetrics } from "./tools/work-queue-metrics.ts";
 export type { ConnectionOptions } from "./transport/connection-options.ts";
 export type { CredentialSource, Credentials } from "./transport/credentials.ts";
 export * from "./transport/exchange.ts";

@@ -1,4 +1,6 @@
-/** Structured logging with the interface of pino, so that a component does not depend on a logging library. */
+/**
+ * Structured logging with the interface of pino, so that a component does not depend on a logging library.
+ */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

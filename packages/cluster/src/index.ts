@@ -34,5 +34,6 @@ export { type NodeStates, readNodeStates } from "./nodes/states.ts";
 export { askControl } from "./process/control.ts";
 export { processMemory } from "./process/memory.ts";
 export * from "./process/process-file.ts";
+export { ProgressDeadline } from "./process/progress-deadline.ts";
 export * from "./store/open.ts";
 export { checkStoreVersion, recordStoreVersion, storeFormat } from "./store/version.ts";

@@ -4,7 +4,7 @@ import type { Server } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, type Log, silentLog, systemClock } from "@dray/client";
-import { serverAddresses, urlHost } from "./control-plane/address.ts";
+import { type ServerAddresses, serverAddresses, urlHost } from "./control-plane/address.ts";
 import { type ControlPlane, startControlPlane } from "./control-plane/control-plane.ts";
 import { choosePort } from "./control-plane/port.ts";
 import { ensureCredentials, writeKubeconfigs, writeNodeKubeconfigs } from "./credentials/credentials.ts";
@@ -16,7 +16,14 @@ import { AgentsFile } from "./nodes/agents-file.ts";
 import { checkCapacity } from "./nodes/capacity.ts";
 import { endDrains } from "./nodes/drain.ts";
 import { nodeNames } from "./nodes/names.ts";
-import { changeNodes, nodeFiles, removeNodeRoot, removeNodes, startNodes } from "./nodes/nodes.ts";
+import {
+  changeNodes,
+  nodeFiles,
+  removeNodeRoot,
+  removeNodes,
+  type StartNodesOptions,
+  startNodes,
+} from "./nodes/nodes.ts";
 import { removeLostVolumes } from "./nodes/volumes.ts";
 import { serveControl } from "./process/control.ts";
 import { isAlive, removeProcessFile, runningProcess } from "./process/process-file.ts";
@@ -33,7 +40,7 @@ export interface LocalClusterOptions {
   readonly log: Log;
   /** Starts the process of all node agents, with an IPC channel for `AgentsOrder` and `AgentsReport`. */
   startAgents(): ChildProcess;
-  /** What simulates the hardware of the nodes, if anything does. */
+  /** Simulated hardware of the nodes; undefined without it. */
   readonly hardware?: NodeHardware;
   /** Aborted: a start that is under way is given up, and rejects once all that it had started has stopped. */
   readonly signal?: AbortSignal;
@@ -43,7 +50,7 @@ export interface LocalClusterOptions {
 
 /** Hardware that nodes have as a file says. */
 export interface NodeHardware {
-  /** What a node has instead of what the machine has; undefined: nothing. */
+  /** Capacity of a node that replaces the machine's; undefined: the machine's. */
   capacity(node: string): Readonly<Record<string, string>> | undefined;
   /** Begins when the API server responds. The nodes may not be registered yet. */
   start(admin: Client, nodes: readonly NodeFiles[]): Promise<RunningHardware>;
@@ -67,8 +74,10 @@ export interface LocalCluster {
   stop(): Promise<void>;
 }
 
-/** Starts a cluster, or continues the one in the layout's data directory. Resolves when all nodes are ready, but
- * for those that fail. */
+/**
+ * Starts a cluster, or continues the one in the layout's data directory. Resolves when all nodes are ready,
+ * but for those that fail.
+ */
 export async function startLocalCluster(options: LocalClusterOptions): Promise<LocalCluster> {
   const { layout, log, signal, onProgress = () => {} } = options;
   onProgress("Starting the control plane");
@@ -129,7 +138,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
         `the objects are those of Kubernetes ${config.kubernetesVersion} from now on`,
       );
     await removeNodes(layout, client, gone);
-    // What a crash has left there belongs to a node that has another place now.
+    // Leftovers of a crash belong to a node that has another place now.
     for (const { name, index } of former)
       if (config.nodes.includes(name) && config.nodes[index] !== name) await removeNodeRoot(layout, index);
     writeConfig(layout, config);
@@ -146,26 +155,7 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
       );
     await Promise.race([hardware?.ready(onProgress), storeFailed]);
     signal?.throwIfAborted();
-    const change = async (count: number, say: (line: string) => void, gone: AbortSignal): Promise<string> => {
-      gone.throwIfAborted();
-      const before = (readConfig(layout) ?? config).nodes;
-      if (config.fleet !== undefined && count !== before.length)
-        throw new Error(`the nodes are those of ${config.fleet}, which has ${before.length}`);
-      checkCapacity({ nodes: count, running: before.length });
-      return changeNodes({
-        ...common,
-        clock: systemClock,
-        before,
-        nodes: count === before.length ? before : nodeNames(count),
-        say,
-        signal: signal === undefined ? gone : AbortSignal.any([gone, signal]),
-        prepare: async (names) => {
-          const all = await ensureCredentials(layout, names, systemClock.now(), addresses);
-          await writeNodeKubeconfigs(layout, config.name, all, url, names.slice(before.length));
-        },
-        record: (names) => writeConfig(layout, { ...(readConfig(layout) ?? config), nodes: names }),
-      });
-    };
+    const change = nodeChanger({ layout, config, url, addresses, start: common, signal });
     let changed: Promise<unknown> = Promise.resolve();
     control = await serveControl(layout.controlSocket, ({ nodes }, say, gone) => {
       // One change after the other: each begins with what the one before it has left.
@@ -178,6 +168,42 @@ export async function startLocalCluster(options: LocalClusterOptions): Promise<L
     throw error;
   }
   return { config, url, admin: controlPlane.admin, failed, stop };
+}
+
+interface NodeChangerOptions {
+  readonly layout: Layout;
+  readonly config: ClusterConfig;
+  readonly url: string;
+  readonly addresses: ServerAddresses;
+  readonly start: Pick<StartNodesOptions, "layout" | "client" | "agents" | "capacity" | "failed">;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Changes the number of nodes of a cluster that runs. `gone` aborts when nobody waits for the change any
+ * more.
+ */
+function nodeChanger({ layout, config, url, addresses, start, signal }: NodeChangerOptions) {
+  return async (count: number, say: (line: string) => void, gone: AbortSignal): Promise<string> => {
+    gone.throwIfAborted();
+    const before = (readConfig(layout) ?? config).nodes;
+    if (config.fleet !== undefined && count !== before.length)
+      throw new Error(`the nodes are those of ${config.fleet}, which has ${before.length}`);
+    checkCapacity({ nodes: count, running: before.length });
+    return changeNodes({
+      ...start,
+      clock: systemClock,
+      before,
+      nodes: count === before.length ? before : nodeNames(count),
+      say,
+      signal: signal === undefined ? gone : AbortSignal.any([gone, signal]),
+      prepare: async (names) => {
+        const all = await ensureCredentials(layout, names, systemClock.now(), addresses);
+        await writeNodeKubeconfigs(layout, config.name, all, url, names.slice(before.length));
+      },
+      record: (names) => writeConfig(layout, { ...(readConfig(layout) ?? config), nodes: names }),
+    });
+  };
 }
 
 /** Ends agents that outlived the process which had started them; their pods go on. */
@@ -198,13 +224,13 @@ async function endFormerAgents(layout: Layout): Promise<void> {
 export async function cleanUpRun(layout: Layout): Promise<void> {
   await endFormerAgents(layout);
   if (!existsSync(layout.runDir)) return;
-  // What lies there says which processes to end.
+  // Files of the folder name the processes to end.
   for (const folder of [dirname(layout.runDir), layout.runDir]) checkOwnFolder(folder);
   const { cleanUpNode } = await import("@dray/kubelet");
   const failures: string[] = [];
   for (const entry of readdirSync(layout.runDir, { withFileTypes: true })) {
     const root = join(layout.runDir, entry.name);
-    // What keeps one node from being cleaned up is no reason to leave the others.
+    // A node that cannot be cleaned up does not stop the clean-up of the others.
     if (entry.isDirectory())
       await cleanUpNode(root, silentLog).catch((error: Error) => failures.push(`${root}: ${error.message}`));
   }

@@ -1,6 +1,6 @@
-// The Node for those whose own is too old: npm fetches it once, from the package of this platform. It is no dependency,
-// because npm would install it for those who have a newer one, too, and give it to the scripts of the user's project.
-// Runs on Node >= 20.
+// The Node for those whose own is too old: npm fetches it once, from the package of this platform. It is no
+// dependency, because npm would install it for those who have a newer one, too, and give it to the scripts of
+// the user's project. Runs on Node >= 20.
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
@@ -18,7 +18,10 @@ import { cacheFolder, makeFolder } from "./start.js";
 
 const packages = JSON.parse(readFileSync(new URL("node-packages.json", import.meta.url), "utf8"));
 
-/** The path of a Node that is new enough; fetches it if it is not there yet. Ends this process where that fails. */
+/**
+ * The path of a Node that is new enough; fetches it if it is not there yet. Ends this process where that
+ * fails.
+ */
 export function fetchedNode() {
   const platform = `${process.platform}-${process.arch}`;
   const wanted = packages[platform];

@@ -23,8 +23,8 @@ export const cacheFolder = (() => {
 })();
 
 /**
- * Makes a folder with its parents. `mkdir` with `recursive` never returns where the system says ENOENT below a folder that
- * exists, as in /proc.
+ * Makes a folder with its parents. `mkdir` with `recursive` never returns where the system says ENOENT below
+ * a folder that exists, as in /proc.
  */
 export function makeFolder(folder) {
   try {
@@ -38,7 +38,10 @@ export function makeFolder(folder) {
   }
 }
 
-/** Where V8 keeps compiled code; it makes a start about twice as fast. Node would make the folder with `recursive`. */
+/**
+ * Where V8 keeps compiled code; it makes a start about twice as fast. Node would make the folder with
+ * `recursive`.
+ */
 const compileCache = (() => {
   if (cacheFolder === undefined) return undefined;
   const folder = join(cacheFolder, "compile-cache");
@@ -52,9 +55,9 @@ const compileCache = (() => {
 })();
 
 /**
- * Buffers from 16 KiB on, as each connection has some, go back to the system when they are freed: glibc would keep them
- * between what stays (mallopt(3)). Each is a mapping of its own, of which a process may have 65,530. Other systems know
- * neither variable.
+ * Buffers from 16 KiB on, as each connection has some, go back to the system when they are freed: glibc would
+ * keep them between what stays (mallopt(3)). Each is a mapping of its own, of which a process may have
+ * 65,530. Other systems know neither variable.
  */
 const allocation = { MALLOC_MMAP_THRESHOLD_: "16384", MALLOC_MMAP_MAX_: "20000" };
 
@@ -63,7 +66,8 @@ export const environment = { ...compileCache, ...allocation };
 
 /** Flags that Node takes for a command: V8 reads them only at its start. */
 export function flagsOf([command]) {
-  // With V8's own limits a good part of the API server's memory is garbage; the other is set when it has started.
+  // With V8's own limits a good part of the API server's memory is garbage; the other is set when it has
+  // started.
   return command === "apiserver" ? ["--max-semi-space-size=8"] : [];
 }
 
@@ -74,8 +78,8 @@ const serves = ([command, ...options]) =>
 const lacks = (flags) => flags.some((flag) => !process.execArgv.includes(flag));
 
 /**
- * Begins this process anew for a command that serves, with what Node and glibc read only at their start. A Node that is
- * too old starts another one anyway.
+ * Begins this process anew for a command that serves, with what Node and glibc read only at their start. A
+ * Node that is too old starts another one anyway.
  */
 export function beginAnew(args) {
   if (!isNewEnough || !serves(args)) return;
@@ -86,8 +90,8 @@ export function beginAnew(args) {
 }
 
 /**
- * Runs a program: in this process where that is possible, else on `node`, a function that finds a Node that is new
- * enough; then this process ends as that one ends.
+ * Runs a program: in this process where that is possible, else on `node`, a function that finds a Node that
+ * is new enough; then this process ends as that one ends.
  */
 export async function start(node, flags, file, args) {
   if (!isNewEnough || lacks(flags)) return spawnNode(node(), [...flags, file, ...args]);

@@ -12,8 +12,8 @@ import type { ErrorContext, ErrorDecision } from "./errors.ts";
 import type { StandardSchema } from "./standard-schema.ts";
 
 /**
- * What the author of a DRA driver writes. Sockets, registration, ResourceSlices, checkpoints and CDI files are the
- * business of `runDriver`. `P` are the parameters of claims and classes as `parameters` decodes them.
+ * Interface for the author of a DRA driver. Sockets, registration, ResourceSlices, checkpoints and CDI files
+ * are the business of `runDriver`. `P` are the parameters of claims and classes as `parameters` decodes them.
  */
 export interface Driver<P = unknown> {
   /** The name in claims, classes and slices: a lower-case DNS subdomain of at most 63 characters. */
@@ -26,8 +26,8 @@ export interface Driver<P = unknown> {
     readonly common?: ContainerEdits;
   };
   /**
-   * Decodes the opaque parameters of claims and classes: a schema of zod, valibot or any other library with Standard
-   * Schema. What it refuses is an error of the claim, before `prepare` is called. Let it refuse unknown fields: a
+   * Decodes the opaque parameters of claims and classes: a schema of zod, valibot or any other library with
+   * Standard Schema. An error fails the claim, before `prepare` is called. Let it refuse unknown fields: a
    * misspelt one is a mistake.
    */
   readonly parameters?: StandardSchema<P>;
@@ -37,49 +37,53 @@ export interface Driver<P = unknown> {
    */
   readonly metadata?: { readonly versions: readonly MetadataVersion[] };
   /**
-   * Yields all pools of this node now and again whenever something about them changed. An error ends the driver, unless
-   * `onError` asks for another try; when it ends by itself, what it yielded last stays published.
+   * Yields all pools of this node now and again whenever something about them changed. An error ends the
+   * driver, unless `onError` asks for another try; when it ends by itself, what it yielded last stays
+   * published.
    */
   discover(signal: AbortSignal): AsyncIterable<readonly Pool[]>;
   /**
-   * Makes the devices of a claim ready and answers what containers need in order to use them. Called one claim at a
-   * time, again for a claim that may be prepared already (after a crash, after a reboot): it must answer the same.
-   * An error is reported to the kubelet, which tries again; retry within the call what passes in seconds.
+   * Makes the devices of a claim ready and answers what containers need in order to use them. Called one
+   * claim at a time, again for a claim that may be prepared already (after a crash, after a reboot): it must
+   * answer the same. An error is reported to the kubelet, which tries again; retry within the call what
+   * passes in seconds.
    */
   prepare(claim: AllocatedClaim<P>, signal: AbortSignal): Promise<readonly DeviceEdits<P>[]>;
   /**
-   * Undoes `prepare`, also one that was cut short; called again after a crash. Parameters are as they were written: they
-   * were decoded when the claim was prepared, by a schema that may have changed since.
+   * Undoes `prepare`, also one that was cut short; called again after a crash. Parameters are as they were
+   * written: they were decoded when the claim was prepared, by a schema that may have changed since.
    */
   unprepare(claim: PreparedClaim): Promise<void>;
   /** Yields the health of all devices, now and whenever it changes (KEP-4680). */
   health?(signal: AbortSignal): AsyncIterable<readonly DeviceHealth[]>;
   /**
-   * Hears of the errors of `discover` and of publishing, which are logged as well, and decides what follows; without an
-   * answer it is what `context.fatal` says. What it throws ends the driver.
+   * Receives the errors of `discover` and of publishing, which are logged as well, and decides what follows;
+   * without an answer it is what `context.fatal` says. An exception ends the driver.
    */
   onError?(error: Error, context: ErrorContext): ErrorDecision | undefined;
 }
 
 /**
- * Devices that are managed together; it may have any number of them, the SDK divides it into slices. The pools of
- * `runDriver` belong to its node. Those of `publishPools` say which nodes reach them, in one of three ways: `nodeSelector`,
- * `allNodes`, or by devices that each have `nodeName`, `nodeSelector` or `allNodes` (KEP-4815).
+ * Devices that are managed together; it may have any number of them, the SDK divides it into slices. The
+ * pools of `runDriver` belong to its node. Those of `publishPools` say which nodes reach them, in one of
+ * three ways: `nodeSelector`, `allNodes`, or by devices that each have `nodeName`, `nodeSelector` or
+ * `allNodes` (KEP-4815).
  */
 export interface Pool {
   /** By default the name of the node; required for `publishPools`. */
   readonly name?: string;
   /** In the order in which they are to be allocated. */
   readonly devices: readonly Device[];
-  /** What partitions of devices consume (KEP-4815). */
+  /** Counters that partitions of devices consume (KEP-4815). */
   readonly sharedCounters?: readonly CounterSet[];
   /** The nodes that reach the devices; one term. */
   readonly nodeSelector?: NodeSelector;
   /** All nodes reach the devices. */
   readonly allNodes?: true;
   /**
-   * The pool is published with this generation at least: for what the SDK cannot see, such as devices that changed their
-   * meaning under the same name. Where it is lower than the present one, the SDK counts on from there.
+   * The pool is published with this generation at least: for what the SDK cannot see, such as devices that
+   * changed their meaning under the same name. Where it is lower than the present one, the SDK counts on from
+   * there.
    */
   readonly generation?: number;
   /** ResourceSlice.spec.partitionTypeAttribute of every slice. */
@@ -88,7 +92,7 @@ export interface Pool {
   readonly skipNodeOperations?: readonly string[];
 }
 
-/** What `unprepare` is given: kept on disk, since the claim itself may be gone by then. */
+/** Argument of `unprepare`: kept on disk, since the claim itself may be gone by then. */
 export interface PreparedClaim {
   readonly uid: string;
   readonly namespace: string;
@@ -107,29 +111,32 @@ export interface AllocatedDevice<P = unknown> {
   /** Request, pool, device, share, consumed capacity: as in the claim's status. */
   readonly result: DeviceRequestAllocationResult;
   /**
-   * The parameters for this driver that apply to the device, those of the class before those of the claim: where
-   * they disagree, the later ones win.
+   * The parameters for this driver that apply to the device, those of the class before those of the claim:
+   * where they disagree, the later ones win.
    */
   readonly configs: readonly DeviceConfig<P>[];
 }
 
 export interface DeviceConfig<P = unknown> {
   readonly source: "FromClass" | "FromClaim";
-  /** As the driver's `parameters` decoded them; without those an object as somebody wrote it: decode it strictly. */
+  /**
+   * As the driver's `parameters` decoded them; without those an object as somebody wrote it: decode it
+   * strictly.
+   */
   readonly parameters: P;
 }
 
-/** What a container needs in order to use one allocated device. */
+/** Edits of a container for the use of one allocated device. */
 export interface DeviceEdits<P = unknown> {
   readonly device: AllocatedDevice<P>;
   readonly edits: ContainerEdits;
-  /** What containers are told of the device, where the driver has `metadata`. */
+  /** Metadata of the device for containers, where the driver has `metadata`. */
   readonly metadata?: DeviceMetadata;
 }
 
 /**
- * Device metadata (KEP-5304): a file for each request of a claim that containers with its devices see, with what the
- * driver knows of them. Layout, names and content are those of the Go helper.
+ * Device metadata (KEP-5304): a file for each request of a claim that containers with its devices see, with
+ * what the driver knows of them. Layout, names and content are those of the Go helper.
  * Upstream: k8s.io/dynamic-resource-allocation/kubeletplugin/metadata.go, api/metadata
  */
 export interface DeviceMetadata {

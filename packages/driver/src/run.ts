@@ -33,13 +33,14 @@ export interface RunOptions {
   readonly log: Log;
   readonly signal: AbortSignal;
   /**
-   * The UID of the driver's pod, when an update may run two of them for a moment. Needs the program `flock` (util-linux
-   * or busybox), by which they exclude each other, as instances of the Go helper do.
+   * The UID of the driver's pod, when an update may run two of them for a moment. Needs the program `flock`
+   * (util-linux or busybox), by which they exclude each other, as instances of the Go helper do.
    */
   readonly podUID?: string;
   /**
-   * False: `prepare` and `unprepare` are called for different claims at the same time, for one claim still one call at a
-   * time in this instance. For drivers that bear it and whose devices take long to get ready. True by default.
+   * False: `prepare` and `unprepare` are called for different claims at the same time, for one claim still
+   * one call at a time in this instance. For drivers that bear it and whose devices take long to get ready.
+   * True by default.
    */
   readonly serialize?: boolean;
   /** Called whenever all pools are published as `discover` yielded them last. */
@@ -56,16 +57,20 @@ export interface RunOptions {
 
 const vanishedEvery = 10 * 60_000;
 /**
- * Runs a driver on a node until the signal aborts. Then it publishes no more and serves on while claims are being
- * unprepared (at most 20 seconds; at once where none is prepared), takes its sockets away and resolves; its slices stay
- * for the kubelet to remove, and claims of pods that go on stay prepared for the next start. Rejects when the driver
- * cannot serve, or when its `discover` fails and `onError` does not ask for another try.
+ * Runs a driver on a node until the signal aborts. Then it publishes no more and serves on while claims are
+ * being unprepared (at most 20 seconds; at once where none is prepared), takes its sockets away and resolves;
+ * its slices stay for the kubelet to remove, and claims of pods that go on stay prepared for the next start.
+ * Rejects when the driver cannot serve, or when its `discover` fails and `onError` does not ask for another
+ * try.
  */
 export async function runDriver<P>(driver: Driver<P>, options: RunOptions): Promise<void> {
   return runDriverInSteps(driver, options);
 }
 
-/** `runDriver`; `atStep` is called at each step of preparing and unpreparing, and what it throws is as a crash. */
+/**
+ * `runDriver`; `atStep` is called at each step of preparing and unpreparing, and what it throws is as a
+ * crash.
+ */
 export async function runDriverInSteps<P>(
   driver: Driver<P>,
   options: RunOptions,
@@ -112,7 +117,10 @@ export async function runDriverInSteps<P>(
   };
   const decide = deciding(driver);
   const replaced = new AbortController();
-  const metrics = createMetrics(driver.name, nodeName, claims, options.metrics);
+  const metrics = createMetrics(driver.name, nodeName, claims, {
+    ...options.metrics,
+    elapsed: () => performance.now(),
+  });
   const plugin = await servePlugin({
     ...options,
     driver,

@@ -50,7 +50,7 @@ export interface PluginNode {
   run(plugin: DevicePlugin, options?: Partial<DevicePluginOptions>): RunningPlugin;
   /** Admits a pod with one container that asks for devices; rejects with the refusal. */
   admit(uid: string, count: number, resource?: string): Promise<Pod>;
-  /** What the container of an admitted pod gets when it is started. */
+  /** Edits of the container of an admitted pod when it starts. */
   start(pod: Pod): ReturnType<DevicePluginManager["container"]>;
 }
 

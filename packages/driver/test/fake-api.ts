@@ -13,9 +13,9 @@ export interface FakeApi {
   before: (verb: string, object: KubeObject) => void;
   /** Called before each get of our client; it may throw. */
   beforeGet: () => void;
-  /** What a get of our client waits for, if anything. */
+  /** Promise that a get of our client waits for. */
   delayGet: (ref: ObjectRef) => Promise<void> | undefined;
-  /** What the server stores of what it is sent. */
+  /** Changes an object as the server would before it stores it. */
   admit: (object: KubeObject) => void;
   /** Writes of our client so far: `create resourceslices name`. */
   readonly writes: string[];

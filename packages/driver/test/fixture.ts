@@ -148,7 +148,7 @@ export function fixture(): Fixture {
   };
 }
 
-/** What the kubelet asks when it finds a registration socket. */
+/** The kubelet's call when it finds a registration socket. */
 export async function getInfo(path: string) {
   const channel = unixChannel(path);
   try {
@@ -158,7 +158,7 @@ export async function getInfo(path: string) {
   }
 }
 
-/** What the kubelet says in the end. */
+/** The kubelet's final result. */
 export async function notify(path: string, pluginRegistered: boolean, error = "") {
   const channel = unixChannel(path);
   try {

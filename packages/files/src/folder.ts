@@ -6,11 +6,11 @@ import { dirname, resolve } from "node:path";
 const defaultMode = 0o777;
 
 /**
- * Makes a folder and those that are missing above it, as `mkdir -p` does; the umask applies to `mode`. Returns the first
- * one made, or undefined if the folder was there. The error is the system's.
+ * Makes a folder and those that are missing above it, as `mkdir -p` does; the umask applies to `mode`.
+ * Returns the first one made, or undefined if the folder was there. The error is the system's.
  *
- * Stands in for `mkdir` with `recursive`, which never returns where the system says ENOENT of a folder whose parent
- * exists, as Linux does in /proc.
+ * Stands in for `mkdir` with `recursive`, which never returns where the system says ENOENT of a folder whose
+ * parent exists, as Linux does in /proc.
  */
 export function makeFolderSync(path: string, mode = defaultMode): string | undefined {
   try {

@@ -18,7 +18,9 @@ export interface ReadOptions {
   readonly followLink?: boolean;
 }
 
-/** Something else than a regular file stands at the path, or the file is too large. Nothing of it was read. */
+/**
+ * Something else than a regular file stands at the path, or the file is too large. Nothing of it was read.
+ */
 export class NotRegularFileError extends Error {
   override readonly name = "NotRegularFileError";
   readonly path: string;
@@ -29,9 +31,9 @@ export class NotRegularFileError extends Error {
 }
 
 /**
- * Reads a file in a folder that others write to. A named pipe, a socket or a device is neither opened nor waited for,
- * and no more than `maxBytes` of memory is used. Throws NotRegularFileError; errors of the system keep their `code`
- * (`ENOENT` if there is no such file).
+ * Reads a file in a folder that others write to. A named pipe, a socket or a device is neither opened nor
+ * waited for, and no more than `maxBytes` of memory is used. Throws NotRegularFileError; errors of the system
+ * keep their `code` (`ENOENT` if there is no such file).
  */
 export async function readRegularFile(path: string, options: ReadOptions): Promise<Buffer> {
   try {
@@ -99,7 +101,7 @@ function kind(stats: Stats): string {
   return stats.isBlockDevice() ? "a block device" : "a character device";
 }
 
-/** What has been read. The size that a file tells is a hint: it may grow, and files of procfs tell 0. */
+/** Bytes read. The size of a file is a hint: it may grow, and procfs reports 0. */
 class Parts {
   readonly #path: string;
   readonly #maxBytes: number;
@@ -109,7 +111,7 @@ class Parts {
   constructor(path: string, size: number, { maxBytes }: ReadOptions) {
     this.#path = path;
     this.#maxBytes = maxBytes;
-    // One more than is told, so that the end is seen without a second buffer.
+    // One byte more than the reported size, so that the end is seen without a second buffer.
     this.#buffer = Buffer.allocUnsafe(size + 1);
   }
 

@@ -8,13 +8,17 @@ import { makeFolder, makeFolderSync } from "./folder.ts";
 export interface WriteOptions {
   /** Permission bits, from which the umask takes some; 0o600 if absent. */
   readonly mode?: number;
-  /** If set, missing folders are created with these permission bits, as `mkdir -p` does (the umask applies). */
+  /**
+   * If set, missing folders are created with these permission bits, as `mkdir -p` does (the umask applies).
+   */
   readonly folderMode?: number;
-  /** If `path` is a symbolic link, replaces the file that it points to. If absent, replaces the link itself. */
+  /**
+   * If `path` is a symbolic link, replaces the file that it points to. If absent, replaces the link itself.
+   */
   readonly followLink?: boolean;
   /**
-   * False: does not wait for the disk. Readers still see the old or the new file, but after a power failure the file
-   * may be missing or empty. For what has no meaning after a reboot.
+   * False: does not wait for the disk. Readers still see the old or the new file, but after a power failure
+   * the file may be missing or empty. For what has no meaning after a reboot.
    */
   readonly durable?: boolean;
 }
@@ -25,10 +29,10 @@ export interface NewFile extends WriteOptions {
 }
 
 /**
- * Replaces a file in one step: whoever opens `path` reads the old content or the new one, never a part. Once it
- * resolves, the content survives a power failure. If it rejects, no temporary file is left, and the old file stands
- * unless the very last step, the sync of the folder, failed. Two writers of the same path do not disturb each other:
- * the last one wins.
+ * Replaces a file in one step: whoever opens `path` reads the old content or the new one, never a part. Once
+ * it resolves, the content survives a power failure. If it rejects, no temporary file is left, and the old
+ * file stands unless the very last step, the sync of the folder, failed. Two writers of the same path do not
+ * disturb each other: the last one wins.
  *
  * The error names the path and keeps the `code` of the system's error.
  */
@@ -77,8 +81,8 @@ export function writeFileAtomicallySync(
 const maxOpen = 64;
 
 /**
- * Replaces files, each in one step and in this order, so that no file is there without those before it. The files
- * share their waits for the disk.
+ * Replaces files, each in one step and in this order, so that no file is there without those before it. The
+ * files share their waits for the disk.
  */
 export function writeFilesAtomicallySync(files: readonly NewFile[]): void {
   for (let start = 0; start < files.length; start += maxOpen) writeRound(files.slice(start, start + maxOpen));
@@ -140,8 +144,8 @@ function openDraft(file: NewFile, drafts: Draft[]): void {
 }
 
 /**
- * Removes a file, and the temporary ones that writers of it left when they were killed. Succeeds if there is none. Not
- * for a file that somebody else may be writing.
+ * Removes a file, and the temporary ones that writers of it left when they were killed. Succeeds if it does
+ * not exist. Not for a file that somebody else may be writing.
  */
 export async function removeFile(path: string): Promise<void> {
   await rm(path, { force: true });
@@ -153,8 +157,8 @@ export async function removeFile(path: string): Promise<void> {
 }
 
 /**
- * Moves a file or folder within a file system, over a file that is there. Once it resolves, the move survives a power
- * failure; the content does as far as it was synced before.
+ * Moves a file or folder within a file system, over a file that is there. Once it resolves, the move survives
+ * a power failure; the content does as far as it was synced before.
  */
 export async function moveFile(from: string, to: string): Promise<void> {
   try {
@@ -209,7 +213,10 @@ async function followLinks(path: string): Promise<string> {
   throw new Error("too many symbolic links");
 }
 
-/** What the path leads to, through any symbolic links in its last part. Unlike realpath, also if that does not exist. */
+/**
+ * Target of the path, through any symbolic links in its last part. Unlike realpath, also if that does not
+ * exist.
+ */
 export function followLinksSync(path: string): string {
   let target = path;
   for (let n = 0; n < maxLinks; n++) {
@@ -229,8 +236,8 @@ function isNoLink(error: unknown): boolean {
 }
 
 /**
- * Where a folder cannot be synced, its file system does not need it or does not offer it: Windows opens no folders,
- * some network file systems answer EINVAL, and a folder without read permission cannot be opened.
+ * Where a folder cannot be synced, its file system does not need it or does not offer it: Windows opens no
+ * folders, some network file systems answer EINVAL, and a folder without read permission cannot be opened.
  */
 const cannotSync = new Set(["EINVAL", "ENOTSUP", "EISDIR", "EPERM", "EACCES", "EBADF"]);
 

@@ -1,4 +1,4 @@
-/** What a store needs of time: to let entries expire. The `Clock` of @dray/client fits. */
+/** Clock of a store, for the expiry of entries. The `Clock` of @dray/client fits. */
 export interface StoreClock {
   /** Milliseconds since the epoch. */
   now(): number;

@@ -54,9 +54,10 @@ export interface ListOptions {
 export const maxOperations = 128;
 
 /**
- * Revisioned key-value storage with watch; the shape is etcd's. There is one global revision, strictly increasing.
- * The order of a write is: apply, make durable, then acknowledge and publish. A later `txn` sees pending writes;
- * readers and watchers see only durable ones. Writes of one turn of the event loop share one durable commit.
+ * Revisioned key-value storage with watch; the shape is etcd's. There is one global revision, strictly
+ * increasing. The order of a write is: apply, make durable, then acknowledge and publish. A later `txn` sees
+ * pending writes; readers and watchers see only durable ones. Writes of one turn of the event loop share one
+ * durable commit.
  */
 export interface Store {
   /** Which store it is, for people: a path, URLs, or `memory`. */
@@ -71,14 +72,16 @@ export interface Store {
   ): Promise<{ entries: readonly Entry[]; revision: number; more: boolean }>;
   count(prefix: string): Promise<number>;
   /**
-   * Resolves when durable. If one comparison fails nothing is done. At most `maxOperations` operations, each key once.
-   * Where it rejects nothing was done either, but for a connection that broke: then all was done, or nothing.
+   * Resolves when durable. If one comparison fails nothing is done. At most `maxOperations` operations, each
+   * key once. Where it rejects nothing was done either, but for a connection that broke: then all was done,
+   * or nothing.
    */
   txn(compare: readonly Compare[], operations: readonly Operation[]): Promise<TxnResult>;
   /**
    * Batches of events with `revision > from`, in order, each batch the events of one or more whole revisions.
-   * Throws `CompactedError` if `from` has been compacted away, another error when the store fails: then begin again
-   * behind the last batch. Ends when the signal aborts. A `from` in the future is silent until that is past.
+   * Throws `CompactedError` if `from` has been compacted away, another error when the store fails: then begin
+   * again behind the last batch. Ends when the signal aborts. A `from` in the future is silent until that is
+   * past.
    */
   watch(prefix: string, from: number, signal: AbortSignal): AsyncIterable<readonly StoreEvent[]>;
   /** Forgets history up to and including `revision`; current values stay. */

@@ -11,12 +11,12 @@ type Interval = (typeof intervals)[number];
 const apiVersion = "gpu.resource.example.com/v1alpha1";
 const { object, oneOf, fail } = configReader("GpuConfig");
 
-/** What holds for a device for which nobody configured anything. */
+/** Defaults of a device without a configuration. */
 export const defaultSharing: Sharing = { strategy: "TimeSlicing", interval: "Default" };
 
 /**
- * The sharing that a claim's or class's opaque parameters ask for. Throws an error that names the field, its value
- * and what would be accepted; unknown fields are errors.
+ * The sharing that a claim's or class's opaque parameters ask for. Throws an error that names the field, its
+ * value and what would be accepted; unknown fields are errors.
  */
 export function decodeGpuConfig(parameters: unknown): Sharing {
   const config = object(parameters, "", ["apiVersion", "kind", "sharing"]);

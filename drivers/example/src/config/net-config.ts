@@ -1,6 +1,9 @@
 import { configReader, shown } from "./reader.ts";
 
-/** `NetConfig` of `net.resource.example.com/v1alpha1`: bits that may pass at once above the rate; 0: no limit is named. */
+/**
+ * `NetConfig` of `net.resource.example.com/v1alpha1`: bits that may pass at once above the rate; 0: no limit
+ * is named.
+ */
 export interface Burst {
   readonly ingress: bigint;
   readonly egress: bigint;
@@ -19,8 +22,8 @@ export const defaultBurst: Burst = { ingress: 0n, egress: 0n };
 const maxBurst = 8n * (2n ** 32n - 1n) - 1n;
 
 /**
- * The burst that a claim's or class's opaque parameters ask for. Throws an error that names the field, its value and what
- * would be accepted; unknown fields are errors.
+ * The burst that a claim's or class's opaque parameters ask for. Throws an error that names the field, its
+ * value and what would be accepted; unknown fields are errors.
  */
 export function decodeNetConfig(parameters: unknown): Burst {
   const config = object(parameters, "", ["apiVersion", "kind", "bwBurst"]);

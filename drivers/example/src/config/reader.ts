@@ -5,7 +5,10 @@ class ConfigError extends Error {
   override readonly name = "ConfigError";
 }
 
-/** Reads the fields of one kind of configuration. Each method throws an error that names the field, its value and what is accepted. */
+/**
+ * Reads the fields of one kind of configuration. Each method throws an error that names the field, its value
+ * and what is accepted.
+ */
 export interface ConfigReader {
   /** An object with `fields` and no others; null counts as absent, as everywhere in Kubernetes. */
   object(value: unknown, path: string, fields: readonly string[]): Record<string, unknown>;

@@ -9,8 +9,8 @@ export interface CpuOptions {
 }
 
 /**
- * NUMA nodes whose CPUs claims share. What a claim takes counts as the node's own CPU too (KEP-5517), where the server has
- * the feature gate DRANodeAllocatableResources. Names as in the public example driver.
+ * NUMA nodes whose CPUs claims share. The CPUs of a claim count as the node's own CPU too (KEP-5517), where
+ * the server has the feature gate DRANodeAllocatableResources. Names as in the public example driver.
  */
 export function cpuProfile(driverName: string, { numaNodes, cpusPerNumaNode }: CpuOptions): Profile<never> {
   // With the driver's name: several drivers of the profile do not mix.

@@ -95,7 +95,7 @@ function counterSet(index: number): CounterSet {
   return { name: `gpu-${index}-counters`, counters: values(1) };
 }
 
-/** What one of so many parts of a GPU has. */
+/** Attributes and capacity of one of `count` parts of a GPU. */
 function values(parts: number): Record<string, { value: string }> {
   return Object.fromEntries(
     Object.entries(capacities).map(([name, { total, text }]) => [
@@ -126,8 +126,8 @@ function device(
 }
 
 /**
- * Default and maximum are whole steps, though the part may not be one: the API server refuses other policies, and with
- * them the whole slice (`capacity[].requestPolicy`, CapacityRequestPolicyRange.step).
+ * Default and maximum are whole steps, though the part may not be one: the API server refuses other policies,
+ * and with them the whole slice (`capacity[].requestPolicy`, CapacityRequestPolicyRange.step).
  */
 function shareable(parts: number): Record<string, DeviceCapacity> {
   return Object.fromEntries(

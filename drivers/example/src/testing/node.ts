@@ -34,7 +34,7 @@ export interface TestNode {
 
 export interface Program {
   readonly process: ChildProcess;
-  /** What it wrote to stderr. */
+  /** Its output on stderr. */
   log(): string;
   /** Sends a signal and waits for the end: the exit code, or the signal. */
   end(signal: NodeJS.Signals): Promise<number | string>;

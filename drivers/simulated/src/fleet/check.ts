@@ -9,8 +9,8 @@ import { FleetError, shown, type Value } from "./value.ts";
 const complete = { driver: "driver.example.com", pool: { name: "pool", resourceSliceCount: 1 } };
 
 /**
- * A part of a ResourceSlice's spec, as the API server would store it. Throws a FleetError for what it would refuse: of
- * `value` if the server names `below`, else at the path that it names.
+ * A part of a ResourceSlice's spec, as the API server would store it. Throws a FleetError for what it would
+ * refuse: of `value` if the server names `below`, else at the path that it names.
  */
 export function checkSpec(
   spec: Readonly<Record<string, unknown>>,
@@ -66,7 +66,10 @@ export function checkSpec(
   }
 }
 
-/** The name of a driver, which is a folder of the kubelet as well. Throws a FleetError for what no driver may have. */
+/**
+ * The name of a driver, which is a folder of the kubelet as well. Throws a FleetError for what no driver may
+ * have.
+ */
 export function driverName(value: Value): string {
   const name = value.text("the name of a driver, such as gpu.example.com");
   const [problem] = dnsSubdomain(name);

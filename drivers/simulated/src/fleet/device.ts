@@ -146,7 +146,7 @@ function readDevice(value: Value, name: string, driver: string, parent?: DeviceD
 }
 
 /** `80`, `true`, `H100`, a list of one kind of them, or as the API has it: `{version: 1.2.3}`. */
-export function readAttribute(value: Value): DeviceAttribute {
+function readAttribute(value: Value): DeviceAttribute {
   const { raw } = value;
   switch (typeof raw) {
     case "boolean":

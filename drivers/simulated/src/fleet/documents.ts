@@ -45,7 +45,7 @@ function objectsOf(value: Value, listKind?: { readonly apiVersion: string; reado
   const kind = value.with(own).at("kind").text("the kind of an object, such as Fleet or ResourceSlice");
   const apiVersion = value.with(own).at("apiVersion").text(`an API version, such as ${fleetVersion}`);
   if (!kind.endsWith("List") || !("items" in tree)) return [value.with(own)];
-  // What the API answers in one list says its kind only once.
+  // A list of the API names the kind of its items only once.
   const itemKind = kind === "List" ? undefined : { apiVersion, kind: kind.slice(0, -"List".length) };
   return value
     .at("items")

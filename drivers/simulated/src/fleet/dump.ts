@@ -32,8 +32,9 @@ interface DumpedSlice {
 }
 
 /**
- * The pools of ResourceSlices as `kubectl get resourceslices -o yaml` prints them, of any version of the API. What the
- * server sets is dropped; of a pool only the newest generation counts (KEP-4381, ResourceSliceSpec.pool).
+ * The pools of ResourceSlices as `kubectl get resourceslices -o yaml` prints them, of any version of the API.
+ * Fields that the server sets is dropped; of a pool only the newest generation counts (KEP-4381,
+ * ResourceSliceSpec.pool).
  */
 export function readDump(slices: readonly Value[], features: Features): Dumped {
   const notes: string[] = [];

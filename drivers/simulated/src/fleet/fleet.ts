@@ -30,7 +30,7 @@ export interface FleetNode {
 }
 
 export interface FleetDriver {
-  /** What its ResourceSlices name. */
+  /** Driver name of its ResourceSlices. */
   readonly name: string;
   readonly profile: ProfileChoice;
   /** Versions of the device metadata files for containers (KEP-5304); no files if absent. */
@@ -63,7 +63,7 @@ export interface FleetDevice {
   readonly partitionOf?: string;
 }
 
-/** What a device does that real hardware does by itself. */
+/** Simulated behaviour of a device. */
 export interface Behaviour {
   /** Milliseconds that its prepare takes. */
   readonly prepareDelay: number;
@@ -79,7 +79,10 @@ export interface Behaviour {
     /** It fails then, with this message. */
     readonly fails?: string;
   };
-  /** Milliseconds that the driver cleans up after a claim, which stays so long; absent: nothing is to be cleaned up. */
+  /**
+   * Milliseconds that the driver cleans up after a claim, which stays so long; absent: nothing is to be
+   * cleaned up.
+   */
   readonly cleanUp?: number;
   /** In the order of time. */
   readonly health: readonly HealthChange[];

@@ -107,7 +107,7 @@ function checkDevices(drafts: readonly DeviceDraft[], features: Features): Fleet
       return devices.map((device, i) => fleetDevice(device, batch[i]!));
     } catch (error) {
       if (!(error instanceof FleetError)) throw error;
-      // Equal names are told with the rest of the pool.
+      // Equal names are reported with the rest of the pool.
       return collect(batch, (draft) => checkDevice(draft, features));
     }
   }).flat();
@@ -136,9 +136,9 @@ function readCounterSet(value: Value, variables: Variables): CounterSetDraft {
 }
 
 /**
- * Attributes that say which devices are linked: `{nvlinkDomain: {switch-0: [gpu-0, gpu-1]}}` gives both the attribute
- * nvlinkDomain with the value switch-0, so that a claim can ask for devices that have it in common. A device of several
- * groups has a list of them.
+ * Attributes that say which devices are linked: `{nvlinkDomain: {switch-0: [gpu-0, gpu-1]}}` gives both the
+ * attribute nvlinkDomain with the value switch-0, so that a claim can ask for devices that have it in common.
+ * A device of several groups has a list of them.
  */
 function readLinks(
   value: Value,
@@ -173,7 +173,10 @@ function namesOf(named: readonly { readonly name: string }[]): string {
   return named.length > 5 ? `${names.join(", ")} and ${named.length - 5} more` : names.join(", ");
 }
 
-/** What the API server does not see, as it looks at one slice at a time: readers of the whole pool would refuse it. */
+/**
+ * Checks across the slices of a pool. The API server looks at one slice at a time; readers of the whole pool
+ * would reject it.
+ */
 export function checkPool(
   { name, devices, sharedCounters, reach }: FleetPool,
   placeOf: (device: number) => Value,

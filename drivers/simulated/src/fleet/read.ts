@@ -18,7 +18,9 @@ import { collect, FleetError, type FleetProblem, type Value } from "./value.ts";
 export interface ReadFleetOptions {
   /** The rules by which devices are judged; those of the newest release if absent. */
   readonly features?: Features;
-  /** Maximum number of devices of all nodes together, each of which takes some kilobytes; 100,000 if absent. */
+  /**
+   * Maximum number of devices of all nodes together, each of which takes some kilobytes; 100,000 if absent.
+   */
   readonly maxDevices?: number;
   /** Simulated nodes beside those that the files name, which patterns may be about. */
   readonly simulatedNodes?: readonly string[];
@@ -28,8 +30,8 @@ export interface ReadFleetOptions {
 
 /**
  * Reads a fleet: documents of kind Fleet (`dray.dev/v1alpha1`), and what `kubectl get -o yaml` prints of
- * ResourceSlices, Nodes and DeviceClasses, alone or in lists. Throws a FleetError with all mistakes, each with file,
- * line, path, value and what would be accepted.
+ * ResourceSlices, Nodes and DeviceClasses, alone or in lists. Throws a FleetError with all mistakes, each
+ * with file, line, path, value and what would be accepted.
  */
 export function readFleet(sources: readonly FleetSource[], options: ReadFleetOptions = {}): Fleet {
   const features = options.features ?? featuresOf(parseKubernetesVersion(undefined), new Map());
@@ -76,7 +78,7 @@ export function readFleet(sources: readonly FleetSource[], options: ReadFleetOpt
   };
   const nodes = makeNodes(named, (name) => node(name)!, objects[0]!, options.maxDevices ?? 100_000);
   checkPoolNames(nodes, objects[0]!);
-  // What no node has yet must be right, too.
+  // Profiles that no node uses yet are checked, too.
   collect(entries, (entry) => {
     if (!named.some(entry.matches)) makeNode({ node: "node", nodeIndex: 0 }, [entry], network, features);
   });

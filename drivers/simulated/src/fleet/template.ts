@@ -4,13 +4,16 @@ import { shown, type Value } from "./value.ts";
 /** The values of the names in braces of a template. */
 export type Variables = Readonly<Record<string, string | number>>;
 
-/** `{name}`, with whole-number arithmetic and a width: `{index/4}`, `{index%4*16}`, `{index+1:02x}`; `{{` is a brace. */
+/**
+ * `{name}`, with whole-number arithmetic and a width: `{index/4}`, `{index%4*16}`, `{index+1:02x}`; `{{` is a
+ * brace.
+ */
 const placeholder = /\{\{|\}\}|\{([^{}]*)\}/g;
 const expression = /^([a-zA-Z]+)((?:[-+*/%]\d+)*)(?::(0\d+)?(x)?)?$/;
 
 /**
- * The value with all names in braces replaced, in the strings of the whole tree; keys of maps stay as they are. Throws
- * a FleetError for a name that is not known.
+ * The value with all names in braces replaced, in the strings of the whole tree; keys of maps stay as they
+ * are. Throws a FleetError for a name that is not known.
  */
 export function substitute(value: Value, variables: Variables): Value {
   const walk = (one: Value): unknown => {

@@ -11,7 +11,7 @@ export interface FleetProblem {
 }
 
 /** `fleet.yaml:12: nodes[0].name: "A" must be ...` */
-export function problemText({ file, line, path, message }: FleetProblem): string {
+function problemText({ file, line, path, message }: FleetProblem): string {
   const place = line === undefined ? file : `${file}:${line}`;
   return path === "" ? `${place}: ${message}` : `${place}: ${path}: ${message}`;
 }
@@ -48,8 +48,8 @@ export function shown(value: unknown): string {
 }
 
 /**
- * A value of a fleet file with its place. Each method reads it as one type, and throws a FleetError that names the
- * file, the path, the value and what would be accepted.
+ * A value of a fleet file with its place. Each method reads it as one type, and throws a FleetError that
+ * names the file, the path, the value and what would be accepted.
  */
 export class Value {
   readonly origin: Origin;
@@ -105,7 +105,9 @@ export class Value {
     return this.raw as Readonly<Record<string, unknown>>;
   }
 
-  /** What `read` makes of each value of an object; an absent one is empty. All mistakes are reported together. */
+  /**
+   * Reads each value of an object with `read`; an absent object is empty. All mistakes are reported together.
+   */
   map<T>(read: (value: Value, key: string) => T): Record<string, T> {
     if (!this.isSet) return {};
     const entries = collect(Object.keys(this.object()), (key) => [key, read(this.at(key), key)] as const);
@@ -117,7 +119,7 @@ export class Value {
     this.map(read);
   }
 
-  /** What `read` makes of each item; an absent list is empty. All mistakes are reported together. */
+  /** Reads each item with `read`; an absent list is empty. All mistakes are reported together. */
   list<T>(read: (value: Value, index: number) => T): T[] {
     if (!this.isSet) return [];
     if (!Array.isArray(this.raw)) this.fail(`${shown(this.raw)} must be a list`);
@@ -192,7 +194,7 @@ export class Value {
   }
 }
 
-/** What `read` makes of all items; throws one FleetError with the problems of all that failed. */
+/** Reads all items with `read`; throws one FleetError with the problems of all that failed. */
 export function collect<I, T>(items: readonly I[], read: (item: I, index: number) => T): T[] {
   const problems: FleetProblem[] = [];
   const results: T[] = [];

@@ -27,9 +27,10 @@ export type ProfileChoice =
 
 /**
  * `create`: a veth pair is made on the host at prepare, and removed at unprepare. `existing`: the host has it
- * under the device's name. `none`: containers get variables and the claim its addresses, but no network device.
+ * under the device's name. `none`: containers get variables and the claim its addresses, but no network
+ * device.
  */
-export const interfaceSources = ["create", "existing", "none"] as const;
+const interfaceSources = ["create", "existing", "none"] as const;
 export type InterfaceSource = (typeof interfaceSources)[number];
 
 export interface Subnet {
@@ -38,7 +39,7 @@ export interface Subnet {
   readonly prefix: number;
 }
 
-export const profileNames = ["basic", "fpga", "sriov", "partitions"] as const;
+const profileNames = ["basic", "fpga", "sriov", "partitions"] as const;
 
 /** Reads `profile: fpga` and `options: {...}` of a driver, on which of the fleet's nodes. */
 export function readProfile(profile: Value, options: Value, nodeIndex: number): ProfileChoice {

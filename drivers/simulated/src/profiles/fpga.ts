@@ -21,9 +21,9 @@ interface FpgaState {
 const apiVersion = "fpga.dray.dev/v1alpha1";
 
 /**
- * A card that a claim programs: `FpgaConfig` (`fpga.dray.dev/v1alpha1`) names the bitstream, loading takes its time, and
- * at unprepare the idle image comes back. A call that ends before the card is programmed leaves it at work: the next one
- * waits for the rest.
+ * A card that a claim programs: `FpgaConfig` (`fpga.dray.dev/v1alpha1`) names the bitstream, loading takes
+ * its time, and at unprepare the idle image comes back. A call that ends before the card is programmed leaves
+ * it at work: the next one waits for the rest.
  */
 export function fpga(
   { programTime, idleImage, bitstreams }: Extract<ProfileChoice, { name: "fpga" }>,

@@ -15,8 +15,8 @@ interface Partition {
 }
 
 /**
- * Hardware whose partitions are made when they are needed: a device that is a partition is created at prepare and
- * destroyed at unprepare. What a crash has left is destroyed at the start.
+ * Hardware whose partitions are made when they are needed: a device that is a partition is created at prepare
+ * and destroyed at unprepare. Leftovers of a crash are destroyed at the start.
  */
 export function partitions(
   { createTime }: Extract<ProfileChoice, { name: "partitions" }>,
@@ -26,7 +26,8 @@ export function partitions(
   return {
     async start() {
       for (const { pool, device, claim } of await files.all()) {
-        // The SDK's checkpoint of a claim is there before its prepare runs, and until its unprepare has ended.
+        // The SDK's checkpoint of a claim is there before its prepare runs, and until its unprepare has
+        // ended.
         if (existsSync(join(folder, "claims", `${claim}.json`))) continue;
         log.warn({ device: `${pool}/${device}`, claim }, "Destroying a partition that no claim holds");
         await files.remove(pool, device);
@@ -37,7 +38,7 @@ export function partitions(
       if (partitionOf === undefined) return {};
       const { pool, device, adminAccess } = allocated.result;
       const edits = { env: [`${prefix}_PARTITION_OF=${partitionOf}`] };
-      // Who only watches a device creates nothing.
+      // Admin access creates nothing.
       if (adminAccess === true) return edits;
       const existing = await files.read(pool, device);
       if (existing?.claim === claim.uid) return edits;

@@ -21,8 +21,8 @@ interface VirtualFunction {
 }
 
 /**
- * Virtual functions of network cards: CDI moves a network device into the pod's network name space, and the claim's
- * status says its addresses (KEP-4817, status.devices[].networkData).
+ * Virtual functions of network cards: CDI moves a network device into the pod's network name space, and the
+ * claim's status says its addresses (KEP-4817, status.devices[].networkData).
  */
 export function sriov(
   { interfaces, subnet }: Extract<ProfileChoice, { name: "sriov" }>,
@@ -83,7 +83,7 @@ function addressOf({ base, prefix }: Subnet, index: number): string {
 }
 
 async function createInterface(name: string, mac: string, address: string): Promise<void> {
-  // What a prepare that was cut short has left.
+  // Leftovers of an interrupted prepare.
   await removeInterface(name);
   await ip("link", "add", name, "address", mac, "type", "veth", "peer", "name", peerOf(name));
   // Down, so that the host routes nothing there; the runtime raises it in the pod.

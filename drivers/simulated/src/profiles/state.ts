@@ -6,7 +6,7 @@ import { readRegularFile, removeFile, writeFileAtomically } from "@dray/files";
 /** Maximum size of a file of state, in bytes. */
 const maxBytes = 64 * 1024;
 
-/** What a profile keeps of each device on disk: one JSON file each, in a folder of the driver. */
+/** State of each device that a profile keeps on disk: one JSON file each, in a folder of the driver. */
 export class DeviceFiles<T extends { readonly pool: string; readonly device: string }> {
   readonly #folder: string;
 

@@ -35,11 +35,11 @@ export interface Simulation {
     parameters?: object,
   ): Promise<ResourceClaim>;
   prepare(driver: string, claim: ResourceClaim): Promise<NodePrepareResourceResponse>;
-  /** The error; "" if there is none. */
+  /** The error; "" on success. */
   unprepare(driver: string, claim: ResourceClaim): Promise<string>;
-  /** What a container with all devices of the answer gets. */
+  /** Result for a container with all devices of the response. */
   edits(answer: NodePrepareResourceResponse): Promise<Awaited<ReturnType<CdiRegistry["resolve"]>>>;
-  /** What the driver says of its devices, until the function that it is handed to returns true. */
+  /** Health reports of the driver, until `see` returns true for one. */
   watchHealth(driver: string, see: (message: NodeWatchResourcesResponse) => boolean): Promise<void>;
   slices(driver: string): Promise<readonly ResourceSlice[]>;
   close(): Promise<void>;

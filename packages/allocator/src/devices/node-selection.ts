@@ -10,7 +10,9 @@ interface NodeSelectionFields {
   readonly nodeSelector?: NodeSelector;
 }
 
-/** The nodes that a slice or a device is for. The node selector is parsed once, when a node is first compared. */
+/**
+ * The nodes that a slice or a device is for. The node selector is parsed once, when a node is first compared.
+ */
 export class NodeSelection {
   readonly #fields: NodeSelectionFields;
   #test: NodeTest | undefined;

@@ -16,7 +16,9 @@ const maxDevices = 5;
 /** Maximum number of steps of the search that is traced. */
 const maxSteps = 500;
 
-/** Returns for every request which devices of the node it gets, and which check ruled out each of the others. */
+/**
+ * Returns for every request which devices of the node it gets, and which check ruled out each of the others.
+ */
 export function explainNode(
   node: Node,
   claims: readonly ResourceClaim[],

@@ -1,7 +1,9 @@
 import type { DeviceTaint } from "@dray/api/resource/v1";
 import type { Check } from "../rules/check.ts";
 
-/** Why a node refuses claims, or which devices it gives them. Plain data: the README documents its JSON form. */
+/**
+ * Why a node refuses claims, or which devices it gives them. Plain data: the README documents its JSON form.
+ */
 export interface Explanation {
   readonly node: string;
   readonly outcome: "allocated" | "refused" | "error";
@@ -17,8 +19,8 @@ export interface ClaimExplanation {
 }
 
 /**
- * The result for each device of the node. A device counts once: as chosen, as refused, or otherwise as suitable but not
- * needed, or not reached before the search ended.
+ * The result for each device of the node. A device counts once: as chosen, as refused, or otherwise as
+ * suitable but not needed, or not reached before the search ended.
  */
 export interface RequestExplanation {
   /** `request`, or `request/subrequest` for an alternative. */
@@ -44,7 +46,9 @@ export interface RefusalGroup {
   /** The cause as text. */
   readonly cause: string;
   readonly count: number;
-  /** At most five names `driver/pool/device`, or all with `allDevices`; empty if the whole request is refused. */
+  /**
+   * At most five names `driver/pool/device`, or all with `allDevices`; empty if the whole request is refused.
+   */
   readonly devices: readonly string[];
   /** The selector that is false, and the attributes and capacities of the device that it reads. */
   readonly selector?: {

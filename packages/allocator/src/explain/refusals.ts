@@ -66,7 +66,8 @@ export function staticRefusal(
       : undefined;
   const selection = selectionRefusal(problem, option, record);
   if (inUse !== undefined && option.all === undefined) {
-    // The search skips devices in use before it evaluates selectors: the error of a selector is not the reason.
+    // The search skips devices in use before it evaluates selectors: the error of a selector is not the
+    // reason.
     return selection === undefined || selection.check === "error" ? inUse : selection;
   }
   // Mode All evaluates all devices, also those in use.
@@ -233,7 +234,8 @@ export function counterRefusal(
   const { available, consumed } = allocating.counters(counters);
   const wanted = counters.consumption(record);
   const amounts = new Map(wanted.counters.map((counter, i) => [counter, wanted.amounts[i]!]));
-  // As upstream: an overdrawn counter refuses all devices that consume counters of the pool, also of other sets.
+  // As upstream: an overdrawn counter refuses all devices that consume counters of the pool, also of other
+  // sets.
   for (let i = 0; i < available.length; i++) {
     const left = available[i]! - consumed[i]!;
     const asked = amounts.get(i) ?? 0n;

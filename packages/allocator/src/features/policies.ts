@@ -1,23 +1,29 @@
 import type { Features } from "./features.ts";
 
 /**
- * Fixes of what is considered wrong upstream. All are off by default: the answer is that of a real cluster, and
- * `explain` notes where a correction would change it.
+ * Fixes of what is considered wrong upstream. All are off by default: the answer is that of a real cluster,
+ * and `explain` notes where a correction would change it.
  */
 export interface Corrections {
   /** Admin access consumes no counters and joins no compatibility groups (kubernetes#140729). */
   readonly adminAccessIgnoresCounters: boolean;
-  /** In mode All, an incomplete or invalid pool refuses the node instead of failing the attempt (kubernetes#141898). */
+  /**
+   * In mode All, an incomplete or invalid pool refuses the node instead of failing the attempt
+   * (kubernetes#141898).
+   */
   readonly allModeRefusesNode: boolean;
-  /** A request for capacity `driver/name` also means the capacity `name` of that driver, and vice versa (kubernetes#142202). */
+  /**
+   * A request for capacity `driver/name` also means the capacity `name` of that driver, and vice versa
+   * (kubernetes#142202).
+   */
   readonly capacityNamesByDriver: boolean;
   /** A pool is invalid if its slices disagree on resourceSliceCount (kubernetes#141117). */
   readonly sliceCountsMustAgree: boolean;
 }
 
 /**
- * The rules that differ between upstream's implementations of the allocator (stable, incubating, experimental), of which
- * it chooses one by the features, and the corrections.
+ * The rules that differ between upstream's implementations of the allocator (stable, incubating,
+ * experimental), of which it chooses one by the features, and the corrections.
  *
  * Upstream: dynamic-resource-allocation/structured/allocator.go, NewAllocator.
  */

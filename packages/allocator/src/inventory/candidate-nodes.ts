@@ -42,7 +42,10 @@ interface EntryCount {
   readonly count: number;
 }
 
-/** The nodes that have enough free devices for a request. Counts lazily, and again only nodes that have changed. */
+/**
+ * The nodes that have enough free devices for a request. Counts lazily, and again only nodes that have
+ * changed.
+ */
 export class CandidateIndex {
   readonly #options: CandidateIndexOptions;
   readonly #names: string[] = [];
@@ -54,8 +57,8 @@ export class CandidateIndex {
   }
 
   /**
-   * Invalidates the counts of a node: its devices have changed, or have been allocated or freed. Of multi-node devices
-   * the index uses only what does not change.
+   * Invalidates the counts of a node: its devices have changed, or have been allocated or freed. Of
+   * multi-node devices the index uses only what does not change.
    */
   changed(node: string): void {
     let number = this.#numbers.get(node);
@@ -106,7 +109,10 @@ export class CandidateIndex {
     };
   }
 
-  /** Returns the alternatives of each request; undefined if counts cannot decide, or if each node gives an error. */
+  /**
+   * Returns the alternatives of each request; undefined if counts cannot decide, or if each node gives an
+   * error.
+   */
   #countable(claims: readonly PreparedClaim[]): EntryCount[][] | undefined {
     const requests: EntryCount[][] = [];
     for (const claim of claims) {

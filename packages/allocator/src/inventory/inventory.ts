@@ -121,7 +121,9 @@ export class Inventory {
     return slices.length === 0 ? undefined : inPool(this.#pool(key, slices));
   }
 
-  /** Returns a device that is for the node, from the newest generation of its pool. Throws AllocationError. */
+  /**
+   * Returns a device that is for the node, from the newest generation of its pool. Throws AllocationError.
+   */
   device(node: Node, driver: string, pool: string, name: string): Device | undefined {
     let newest: SliceRecord | undefined;
     let found: Device | undefined;
@@ -136,8 +138,8 @@ export class Inventory {
   }
 
   /**
-   * Returns the nodes, of those that slices name, for which an allocation of the device changes what is left: with
-   * shared counters all nodes of the pool.
+   * Returns the nodes, of those that slices name, for which an allocation of the device changes what is left:
+   * with shared counters all nodes of the pool.
    */
   nodesOf(state: DeviceState): Iterable<string> {
     const slices = this.#byPool.get(poolKeyOf(state)) ?? noSlices;

@@ -9,7 +9,10 @@ export interface PublishedDevice {
   readonly counters: SharedCounters | undefined;
 }
 
-/** Returns which capacity or counter of a device its claims have exceeded; undefined if none, or if it is not published. */
+/**
+ * Returns which capacity or counter of a device its claims have exceeded; undefined if none, or if it is not
+ * published.
+ */
 export function overdrawnReason(
   published: PublishedDevice | undefined,
   state: DeviceState,

@@ -12,7 +12,9 @@ export interface Pool {
   readonly incomplete: boolean;
   /** Why its slices contradict each other; undefined for a valid pool. */
   readonly invalid: string | undefined;
-  /** Devices of the slices that are for the node; with perDeviceNodeSelection each may be for another node. */
+  /**
+   * Devices of the slices that are for the node; with perDeviceNodeSelection each may be for another node.
+   */
   readonly devices: readonly DeviceRecord[];
   /** Devices that are unusable because the pool is incomplete or invalid. */
   readonly unusableDevices: readonly DeviceRecord[];
@@ -22,8 +24,8 @@ export interface Pool {
 }
 
 /**
- * Makes a pool from the slices of its newest generation: `current` are those for the node, `all` those for any node.
- * `complete` reports whether `all` has as many slices as the pool announces.
+ * Makes a pool from the slices of its newest generation: `current` are those for the node, `all` those for
+ * any node. `complete` reports whether `all` has as many slices as the pool announces.
  */
 export function makePool(
   current: readonly SliceRecord[],

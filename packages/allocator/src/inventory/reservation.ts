@@ -1,15 +1,17 @@
 /**
- * Devices reserved in memory for claims whose allocation is not stored yet. The caller that stores an allocation passes
- * the stored claim to `update` before it calls `commit` or `rollback`. Then a device of a stored allocation is never
- * freed, whatever the order of these calls and of watch events.
+ * Devices reserved in memory for claims whose allocation is not stored yet. The caller that stores an
+ * allocation passes the stored claim to `update` before it calls `commit` or `rollback`. Then a device of a
+ * stored allocation is never freed, whatever the order of these calls and of watch events.
  */
 export interface Reservation {
   /**
-   * Call when the allocations are stored. The devices stay reserved until `update` has received each claim with them,
-   * or its deletion.
+   * Call when the allocations are stored. The devices stay reserved until `update` has received each claim
+   * with them, or its deletion.
    */
   commit(): void;
-  /** Frees the devices, except those of claims that `update` has received with them. No effect after `commit`. */
+  /**
+   * Frees the devices, except those of claims that `update` has received with them. No effect after `commit`.
+   */
   rollback(): void;
 }
 

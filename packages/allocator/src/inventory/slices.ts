@@ -17,7 +17,10 @@ export interface SliceRecord {
 /** Returns `driver/pool`. */
 export const poolKey = ({ spec }: ResourceSlice): string => `${spec.driver}/${spec.pool.name}`;
 
-/** Slices that use a disabled feature are ignored, though most of them count for the completeness of their pool. */
+/**
+ * Slices that use a disabled feature are ignored, though most of them count for the completeness of their
+ * pool.
+ */
 export function isEnabled(slice: ResourceSlice, features: Features): boolean {
   if (!features.compatibilityGroups && usesCompatibilityGroups(slice)) return false;
   if (features.partitionableDevices) return true;

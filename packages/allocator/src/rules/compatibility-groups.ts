@@ -1,6 +1,9 @@
 import { intersection, isDisjoint } from "./sets.ts";
 
-/** What the devices on a counter set have in common (KEP-5963): nothing yet, no groups at all, or these groups. */
+/**
+ * What the devices on a counter set have in common (KEP-5963): nothing yet, no groups at all, or these
+ * groups.
+ */
 export type OpenGroups = "any" | "none" | ReadonlySet<string>;
 
 export const anyGroups: OpenGroups = "any";

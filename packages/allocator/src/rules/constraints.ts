@@ -70,8 +70,8 @@ export class AttributeConstraint {
 }
 
 /**
- * Returns an attribute as its driver publishes it: by its full name, or, in the driver's own domain, by its name without
- * the domain.
+ * Returns an attribute as its driver publishes it: by its full name, or, in the driver's own domain, by its
+ * name without the domain.
  */
 export function publishedAttribute(record: DeviceRecord, name: string): DeviceAttribute | undefined {
   const attributes = record.device.attributes;

@@ -90,8 +90,8 @@ export function fitsBeside(parts: readonly CapacityPart[], consumed: Amounts | u
 }
 
 /**
- * Returns requests with the names that the device uses: `driver/name` and, in the domain of the driver, `name` are the
- * same capacity (kubernetes#142202).
+ * Returns requests with the names that the device uses: `driver/name` and, in the domain of the driver,
+ * `name` are the same capacity (kubernetes#142202).
  */
 export function withDeviceNames(
   requests: Readonly<Record<string, string>>,
@@ -186,8 +186,8 @@ function isOutsideRange(consumed: Quantity, range: CapacityRequestPolicyRange, f
 }
 
 /**
- * Reports whether a range is computed in thousandths: its bounds are exact in thousandths and the step is at least one
- * (gate DRAFractionalCapacityRange).
+ * Reports whether a range is computed in thousandths: its bounds are exact in thousandths and the step is at
+ * least one (gate DRAFractionalCapacityRange).
  */
 function usesMilli(range: CapacityRequestPolicyRange, fractional: boolean): boolean {
   if (!fractional) return false;

@@ -12,7 +12,10 @@ export const fails = 3;
 
 /** Maximum number of expressions whose verdicts are cached. */
 const maxExpressions = 512;
-/** Maximum number of shapes kept prepared: preparing one costs as much as a few evaluations, keeping it a kilobyte. */
+/**
+ * Maximum number of shapes kept prepared: preparing one costs as much as a few evaluations, keeping it a
+ * kilobyte.
+ */
 const maxPreparedShapes = 2048;
 
 /** One expression. Its verdicts are stored in the shapes. */
@@ -88,7 +91,10 @@ export class SelectorCache {
   evaluations = 0;
   /** Called with the cost of each evaluation, after its verdict is stored; may throw. */
   readonly evaluated: ((cost: number) => void) | undefined;
-  /** Incremented when the cache is cleared: selectors handed out before still work, but no longer store verdicts. */
+  /**
+   * Incremented when the cache is cleared: selectors handed out before still work, but no longer store
+   * verdicts.
+   */
   generation = 0;
 
   constructor(environment: DeviceEnvironment, evaluated?: (cost: number) => void) {

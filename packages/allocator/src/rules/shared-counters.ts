@@ -76,8 +76,8 @@ export class SharedCounters {
   }
 
   /**
-   * Returns what the allocated devices leave of each counter, in billionths: negative if more is allocated than exists.
-   * A device with several shares consumes its counters once.
+   * Returns what the allocated devices leave of each counter, in billionths: negative if more is allocated
+   * than exists. A device with several shares consumes its counters once.
    */
   available(): readonly bigint[] {
     const version = this.#consumers[0]?.state.pool.version ?? 0;
@@ -94,7 +94,10 @@ export class SharedCounters {
     return left;
   }
 
-  /** More of some counter is allocated than exists: no device that consumes counters of the pool can be allocated. */
+  /**
+   * More of some counter is allocated than exists: no device that consumes counters of the pool can be
+   * allocated.
+   */
   get isOverdrawn(): boolean {
     this.available();
     return this.#overdrawn;

@@ -6,7 +6,10 @@ type SelectableDevice = Pick<DeviceRecord, "driver" | "pool"> & {
   readonly device: { readonly name: string };
 };
 
-/** Returns the first taint that the tolerations do not cover (KEP-5055). Other effects than these two are ignored. */
+/**
+ * Returns the first taint that the tolerations do not cover (KEP-5055). Other effects than these two are
+ * ignored.
+ */
 export function untolerated(
   taints: readonly DeviceTaint[],
   tolerations: readonly DeviceToleration[],

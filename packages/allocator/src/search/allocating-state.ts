@@ -29,8 +29,8 @@ interface AllocatingShares {
 export type ConstraintBroken = (option: Option, position: number, constraint: number) => void;
 
 /**
- * What the search has allocated so far, in addition to what other claims have: devices, shares, counters, groups, and
- * values of constraints.
+ * What the search has allocated so far, in addition to what other claims have: devices, shares, counters,
+ * groups, and values of constraints.
  *
  * Upstream: structured/internal/experimental, allocator.allocatingDevices and allocatingCapacity.
  */
@@ -87,7 +87,10 @@ export class AllocatingState {
     }));
   }
 
-  /** Reports whether the claim can have the device. With admin access only the claim itself blocks it (KEP-5018). */
+  /**
+   * Reports whether the claim can have the device. With admin access only the claim itself blocks it
+   * (KEP-5018).
+   */
   isFree(option: Option, position: number, claim: number): boolean {
     const claims = this.#claims[position];
     if (option.alternative.adminAccess) return claims === undefined || !claims.includes(claim);
@@ -116,8 +119,8 @@ export class AllocatingState {
   }
 
   /**
-   * Allocates a selectable device. Returns the check that forbids it, and then has changed nothing. `must`: no other
-   * device can take its place, so that a broken constraint throws AllocationError.
+   * Allocates a selectable device. Returns the check that forbids it, and then has changed nothing. `must`:
+   * no other device can take its place, so that a broken constraint throws AllocationError.
    */
   allocate(option: Option, position: number, claim: number, must: boolean): Check | undefined {
     const { features, devices } = this.#problem;

@@ -115,7 +115,9 @@ function configuration(claim: OptionClaim, options: readonly Option[]): DeviceAl
   return config;
 }
 
-/** Returns which nodes can use the devices: this one, those that all node selectors match, or any (undefined). */
+/**
+ * Returns which nodes can use the devices: this one, those that all node selectors match, or any (undefined).
+ */
 function selectorOf(
   claim: OptionClaim,
   picks: readonly Pick[],

@@ -1,4 +1,6 @@
-/** Reports whether each slot can have an element of its own (maximum bipartite matching by augmenting paths). */
+/**
+ * Reports whether each slot can have an element of its own (maximum bipartite matching by augmenting paths).
+ */
 export function hasPerfectMatching<T>(slots: readonly ReadonlySet<T>[]): boolean {
   const slotOf = new Map<T, number>();
   const place = (slot: number, visited: Set<T>): boolean => {

@@ -9,8 +9,9 @@ import { findInfeasible } from "./infeasible.ts";
 import type { Option, Problem } from "./problem.ts";
 
 /**
- * Which devices of a node are interchangeable for the claims: equal results of selectors and taints, equal attributes in
- * constraints, equal counters and capacity, allocated alike. If one of them leads to a dead end, so do the others.
+ * Which devices of a node are interchangeable for the claims: equal results of selectors and taints, equal
+ * attributes in constraints, equal counters and capacity, allocated alike. If one of them leads to a dead
+ * end, so do the others.
  */
 export class Equivalence {
   /** The same text for interchangeable devices. */
@@ -33,7 +34,8 @@ export class Equivalence {
           unique = true;
           mayFail = true;
         } else parts.push(text);
-        // Devices of mode All are allocated in order, and the first that breaks a constraint fails the attempt.
+        // Devices of mode All are allocated in order, and the first that breaks a constraint fails the
+        // attempt.
         if (option.constraints.length > 0 && option.all?.includes(position) === true) unique = true;
       }
       kinds.push(
@@ -49,7 +51,9 @@ export class Equivalence {
     this.#usable = found === true ? undefined : found;
   }
 
-  /** Returns 1 for each device that may be part of a solution, by position; undefined if that is not known. */
+  /**
+   * Returns 1 for each device that may be part of a solution, by position; undefined if that is not known.
+   */
   usable(option: Option): Uint8Array | undefined {
     return this.#usable?.get(option);
   }

@@ -14,11 +14,13 @@ type CandidateDevices = Map<Option, Set<number>>;
 const noPositions: ReadonlySet<number> = new Set();
 
 /**
- * Excludes devices that are not part of any solution, by necessary conditions that are quick to check: enough devices for
- * each request and for all together, enough with one value under matchAttribute, enough values under distinctAttribute,
- * enough counters. Returns true if no solution exists, otherwise for each option 1 per device that is left.
+ * Excludes devices that are not part of any solution, by necessary conditions that are quick to check: enough
+ * devices for each request and for all together, enough with one value under matchAttribute, enough values
+ * under distinctAttribute, enough counters. Returns true if no solution exists, otherwise for each option 1
+ * per device that is left.
  *
- * Only for problems in which no device can fail the attempt: a device that is skipped must not have been an error.
+ * Only for problems in which no device can fail the attempt: a device that is skipped must not have been an
+ * error.
  */
 export function findInfeasible(
   problem: Problem,
@@ -98,7 +100,9 @@ function maxCountByCounters(
   allocating: AllocatingState,
 ): number {
   let sum = 0;
-  /** By counter set: the number of devices, and the smallest amount of each counter that all of them consume. */
+  /**
+   * By counter set: the number of devices, and the smallest amount of each counter that all of them consume.
+   */
   const groups = new Map<
     string,
     { count: number; counters: SharedCounters; minAmounts: Map<number, bigint> }
@@ -141,7 +145,9 @@ function maxCountByCounters(
   return sum;
 }
 
-/** Returns the requests that a constraint covers whichever alternative they get, with their possible options. */
+/**
+ * Returns the requests that a constraint covers whichever alternative they get, with their possible options.
+ */
 function coveredRequests(
   claim: OptionClaim,
   constraint: AttributeConstraint,
@@ -152,7 +158,10 @@ function coveredRequests(
     .filter((options) => options.every(({ constraints }) => constraints.includes(constraint)));
 }
 
-/** Removes candidates whose value of the attribute is not that of any solution. Returns false if there is no such value. */
+/**
+ * Removes candidates whose value of the attribute is not that of any solution. Returns false if there is no
+ * such value.
+ */
 function isSatisfiable(
   problem: Problem,
   claim: OptionClaim,
@@ -237,7 +246,10 @@ function commonValues(
   return common;
 }
 
-/** Returns a slot for each requested device, with the devices that fit. Requests whose devices can be shared have none. */
+/**
+ * Returns a slot for each requested device, with the devices that fit. Requests whose devices can be shared
+ * have none.
+ */
 function slotsOf(
   problem: Problem,
   requests: readonly (readonly Option[])[],

@@ -230,8 +230,8 @@ export class Problem {
   }
 
   /**
-   * Returns the attribute that a constraint compares. A derived attribute of the request hides a published one. Throws
-   * AllocationError.
+   * Returns the attribute that a constraint compares. A derived attribute of the request hides a published
+   * one. Throws AllocationError.
    */
   attribute(option: Option, record: DeviceRecord, name: string): DeviceAttribute | undefined {
     const expression = option.alternative.derived?.get(name);

@@ -21,7 +21,10 @@ export type Solution = readonly {
 export interface SearchObserver {
   /** Called with all picks after a device was picked or given up. */
   picked(picks: readonly PickedDevice[]): void;
-  /** Called when a check that depends on earlier picks rules out a device. `allocating` is the state it was checked against. */
+  /**
+   * Called when a check that depends on earlier picks rules out a device. `allocating` is the state it was
+   * checked against.
+   */
   refused(
     check: Check,
     option: Option,
@@ -56,13 +59,14 @@ const noDevice = -2;
 const minDeadEnds = 8;
 
 /**
- * Depth-first search in upstream's order: claims, requests, alternatives, devices. The first solution is the answer, and
- * so is the first error. Pruning skips what contains neither: a state that was met before, a device interchangeable with
- * one that has failed (`Equivalence`), and devices that are not part of any solution (`findInfeasible`).
+ * Depth-first search in upstream's order: claims, requests, alternatives, devices. The first solution is the
+ * answer, and so is the first error. Pruning skips what contains neither: a state that was met before, a
+ * device interchangeable with one that has failed (`Equivalence`), and devices that are not part of any
+ * solution (`findInfeasible`).
  *
- * Equal states may differ in the devices behind the cursor. Of interchangeable devices the first are picked first, so the
- * state that is met first has the most left: a later equal one cannot succeed, reach the limit, or reach a failing
- * device, unless the first did.
+ * Equal states may differ in the devices behind the cursor. Of interchangeable devices the first are picked
+ * first, so the state that is met first has the most left: a later equal one cannot succeed, reach the limit,
+ * or reach a failing device, unless the first did.
  */
 export class Search {
   readonly #problem: Problem;
@@ -175,8 +179,9 @@ export class Search {
   }
 
   /**
-   * Closes levels of a claim that would exceed its maximum number of devices, back to a level with another alternative:
-   * other devices for the requests before would not help. `all`: no alternative of the last level fits.
+   * Closes levels of a claim that would exceed its maximum number of devices, back to a level with another
+   * alternative: other devices for the requests before would not help. `all`: no alternative of the last
+   * level fits.
    *
    * Upstream: errAllocationResultMaxSizeExceeded.
    */
@@ -221,7 +226,10 @@ export class Search {
     level.failedKinds.add(this.#kindOf(position));
   }
 
-  /** Picks the next device of a level, from its cursor on. Returns false if there is none. Throws AllocationError. */
+  /**
+   * Picks the next device of a level, from its cursor on. Returns false if there is none. Throws
+   * AllocationError.
+   */
   #pick(level: Level): boolean {
     const option = this.#option(level);
     if (option.all !== undefined) {

@@ -10,7 +10,9 @@ export interface ContainerDescription {
   readonly hooks: readonly Hook[];
 }
 
-/** `container` with the edits applied by the same rules as an OCI configuration; `container` is left as it is. */
+/**
+ * `container` with the edits applied by the same rules as an OCI configuration; `container` is left as it is.
+ */
 export function applyToContainer<C extends ContainerDescription>(container: C, edits: ContainerEdits): C {
   const nodes = edits.deviceNodes ?? [];
   return {

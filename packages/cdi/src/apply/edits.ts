@@ -31,8 +31,8 @@ export function applyEnv(env: readonly string[], edits: readonly string[]): stri
 }
 
 /**
- * `mounts` with `edits` in it: one with the same destination is replaced; then, if there were edits, all are put
- * in the order of their depth, so that none hides another.
+ * `mounts` with `edits` in it: one with the same destination is replaced; then, if there were edits, all are
+ * put in the order of their depth, so that none hides another.
  */
 export function applyMounts<M>(
   mounts: readonly M[],

@@ -1,7 +1,7 @@
 import { constants, lstatSync } from "node:fs";
 import { CdiError } from "../spec/spec.ts";
 
-/** What the host says of a device node. */
+/** Properties of a device node on the host. */
 export interface HostDevice {
   readonly type: "b" | "c" | "p";
   readonly major: number;
@@ -16,7 +16,7 @@ const types = new Map<number, HostDevice["type"]>([
   [constants.S_IFIFO, "p"],
 ]);
 
-/** Looks at a device node of this machine. Throws a CdiError if there is none. */
+/** Looks at a device node of this machine. Throws a CdiError if it does not exist. */
 export function hostDevice(path: string): HostDevice {
   let info: { mode: bigint; rdev: bigint };
   try {

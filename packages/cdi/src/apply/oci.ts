@@ -61,8 +61,9 @@ export interface OciDeviceRule {
 }
 
 /**
- * `config` with the edits applied; `config` itself is left as it is. `lookUp` says what the host knows of a device
- * node whose numbers the spec leaves out. Throws a CdiError if the host's type is another than the spec's.
+ * `config` with the edits applied; `config` itself is left as it is. `lookUp` says what the host knows of a
+ * device node whose numbers the spec leaves out. Throws a CdiError if the host's type is another than the
+ * spec's.
  */
 export function applyToOciConfig<C extends OciConfig>(
   config: C,

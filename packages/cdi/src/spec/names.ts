@@ -9,13 +9,13 @@ export interface QualifiedName {
 const kindPart = /^[A-Za-z](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?$/;
 const devicePart = /^[A-Za-z0-9](?:[A-Za-z0-9_.:-]*[A-Za-z0-9])?$/;
 
-/** What is wrong with a name of a device, or undefined. */
+/** Describes the problem of a device name; undefined if it is valid. */
 export function deviceNameProblem(name: string): string | undefined {
   if (devicePart.test(name)) return undefined;
   return `${JSON.stringify(name)} is no device name: it must begin and end with a letter or digit and may have "_", "-", "." and ":" between`;
 }
 
-/** What is wrong with `vendor/class`, or undefined. */
+/** Describes the problem of a `vendor/class`; undefined if it is valid. */
 export function kindProblem(kind: string): string | undefined {
   const [vendor = "", type, ...rest] = kind.split("/");
   if (type === undefined || rest.length > 0) return `${JSON.stringify(kind)} must have the form vendor/class`;

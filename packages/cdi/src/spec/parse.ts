@@ -9,22 +9,24 @@ function dropNull(_key: unknown, value: unknown): unknown {
 }
 
 /**
- * A spec from the text of its file, JSON or YAML. Throws a CdiError. The YAML library is loaded by the first text
- * that is not JSON.
+ * A spec from the text of its file, JSON or YAML. Throws a CdiError. The YAML library is loaded by the first
+ * text that is not JSON.
  */
 export function parseSpec(text: string): Spec {
   const json = parseJson(text);
   return validateSpec(json === undefined ? parseYaml(text) : json.value);
 }
 
-/** YAML up to this length is read at once: it takes a few milliseconds, as long as a thread takes to start. */
+/**
+ * YAML up to this length is read at once: it takes a few milliseconds, as long as a thread takes to start.
+ */
 const maxInlineYaml = 4096;
 /** How long the YAML of a file may take, in milliseconds. */
 const yamlTimeout = 10_000;
 
 /**
- * `parseSpec` for a file that anybody may have written: half a megabyte of YAML takes a second, and ten if it is made
- * to be slow, so that longer YAML is read in a thread of its own.
+ * `parseSpec` for a file that anybody may have written: half a megabyte of YAML takes a second, and ten if it
+ * is made to be slow, so that longer YAML is read in a thread of its own.
  */
 export async function parseSpecAside(text: string): Promise<Spec> {
   const json = parseJson(text);

@@ -80,7 +80,7 @@ export interface IntelRdt {
   readonly enableMonitoring?: boolean;
 }
 
-/** What is wrong with a spec, and where in it. */
+/** A problem of a spec, and its path. */
 export class CdiError extends Error {
   override readonly name = "CdiError";
 }

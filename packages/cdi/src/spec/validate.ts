@@ -204,8 +204,8 @@ const spec = object({
 });
 
 /**
- * Answers `value` as a spec, or throws a CdiError that names the first field that is wrong, its value and what
- * would be accepted. Unknown fields are errors, as is a version lower than what the spec uses needs.
+ * Returns `value` as a spec, or throws a CdiError that names the first field that is wrong, its value and
+ * what would be accepted. Unknown fields are errors, as is a version lower than what the spec uses needs.
  */
 export function validateSpec(value: unknown): Spec {
   spec(value, "");

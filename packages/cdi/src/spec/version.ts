@@ -12,7 +12,7 @@ interface Need {
   readonly overlooked?: true;
 }
 
-/** What each version brought to edits; 0.8.0 and 1.0.0 brought nothing that a file shows. */
+/** Fields of edits that each version added; 0.8.0 and 1.0.0 brought nothing that a file shows. */
 const needs: readonly Need[] = [
   {
     version: "1.1.0",
@@ -42,15 +42,17 @@ export function versionOrder(version: string): number {
   return versions.indexOf(version.replace(/^v/, "") as (typeof versions)[number]);
 }
 
-/** The lowest version that has all that this spec uses: the one to write, so that old runtimes can read it. */
+/**
+ * The lowest version that has all that this spec uses: the one to write, so that old runtimes can read it.
+ */
 export function minimumVersion(spec: Content): string {
   return lowest(spec, () => spec.devices);
 }
 
 /**
- * The lowest version that a spec may declare. The library of container runtimes (up to 1.1.1) sees host paths of
- * device nodes and types of mounts in the last device alone; specs whose writers asked it for the version are out
- * there with too low a one, and must be read.
+ * The lowest version that a spec may declare. The library of container runtimes (up to 1.1.1) sees host paths
+ * of device nodes and types of mounts in the last device alone; specs whose writers asked it for the version
+ * are out there with too low a one, and must be read.
  */
 export function minimumAccepted(spec: Content): string {
   return lowest(spec, ({ overlooked }) => (overlooked ? spec.devices.slice(-1) : spec.devices));

@@ -15,7 +15,10 @@ export interface CallReference {
 /** The findings of the checker about the nodes of a syntax tree. */
 export interface Findings {
   readonly types: ReadonlyMap<Expr, CelType>;
-  /** The full names of variables and types of the environment, by the identifiers and selections that name them. */
+  /**
+   * The full names of variables and types of the environment, by the identifiers and selections that name
+   * them.
+   */
   readonly globals: ReadonlyMap<Expr, string>;
   readonly calls: ReadonlyMap<Call, CallReference>;
 }
@@ -40,7 +43,10 @@ export class CheckedExpression {
     return this.#findings.types.get(expr);
   }
 
-  /** The variable or type of the environment that a node names. Undefined for a variable of a macro, and for a field. */
+  /**
+   * The variable or type of the environment that a node names. Undefined for a variable of a macro, and for a
+   * field.
+   */
   globalOf(expr: Expr): string | undefined {
     return this.#findings.globals.get(expr);
   }

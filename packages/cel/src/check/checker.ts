@@ -329,7 +329,9 @@ class Checker implements Findings {
     return type;
   }
 
-  /** Joins the type of the elements so far with that of a further one. `checkLiterals` rejects mixed types. */
+  /**
+   * Joins the type of the elements so far with that of a further one. `checkLiterals` rejects mixed types.
+   */
   #join(known: CelType | undefined, type: CelType): CelType {
     if (known === undefined) return type;
     return this.#unifier.isAssignable(known, type) ? moreGeneral(known, type) : dynType;

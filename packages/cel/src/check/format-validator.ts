@@ -4,7 +4,10 @@ import type { Problem } from "../syntax/source.ts";
 import { type CelType, errorType } from "../values/types.ts";
 import type { CheckedExpression } from "./checked-expression.ts";
 
-/** Checks calls of `format` whose format and list of arguments are literals (the validator of cel-go ext.Strings). */
+/**
+ * Checks calls of `format` whose format and list of arguments are literals (the validator of cel-go
+ * ext.Strings).
+ */
 export function validateFormats(checked: CheckedExpression): Problem[] {
   const problems: Problem[] = [];
   for (const node of checked.nodes()) {

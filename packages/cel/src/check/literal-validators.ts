@@ -9,8 +9,8 @@ import type { CheckedExpression } from "./checked-expression.ts";
 import { mismatch } from "./checker.ts";
 
 /**
- * The AST validators of Kubernetes (since 1.29): the elements of a literal have one type, and constant durations,
- * timestamps and patterns are valid. The expression must be free of checker problems.
+ * The AST validators of Kubernetes (since 1.29): the elements of a literal have one type, and constant
+ * durations, timestamps and patterns are valid. The expression must be free of checker problems.
  */
 export function validateLiterals(
   checked: CheckedExpression,

@@ -15,7 +15,10 @@ export class Unifier {
   /** What to restore when an attempt fails, latest last. */
   readonly #undo: { readonly param: string; readonly before: CelType | undefined }[] = [];
 
-  /** Reports whether two types are assignable to each other. On success it keeps the substitutions that it needed. */
+  /**
+   * Reports whether two types are assignable to each other. On success it keeps the substitutions that it
+   * needed.
+   */
   isAssignable(a: CelType, b: CelType): boolean {
     return this.areAssignable([a], [b]);
   }

@@ -5,13 +5,22 @@ import { CostLimitExceeded, type Frame } from "./frame.ts";
 import { generate } from "./generate/generate.ts";
 import type { Node } from "./ir.ts";
 
-/** How programs run: as generated JavaScript, or as closures where a Content-Security-Policy forbids generated code. */
+/**
+ * How programs run: as generated JavaScript, or as closures where a Content-Security-Policy forbids generated
+ * code.
+ */
 export type Backend = "generated" | "closures";
 
-/** Evaluates with the variables of the frame; undefined if the cost limit was exceeded. Leaves the cost in the frame. */
+/**
+ * Evaluates with the variables of the frame; undefined if the cost limit was exceeded. Leaves the cost in the
+ * frame.
+ */
 export type Evaluator = (frame: Frame) => Value | undefined;
 
-/** Returns a function that makes evaluators with the named back end, by default the fastest one that is permitted. */
+/**
+ * Returns a function that makes evaluators with the named back end, by default the fastest one that is
+ * permitted.
+ */
 export function createBackend(name?: Backend): (root: Node) => Evaluator {
   let backend = name;
   return (root) => {
@@ -58,7 +67,8 @@ function exact(root: Node): Evaluator {
     } catch (error) {
       if (error instanceof CostLimitExceeded) return undefined;
       if (error instanceof Panic) return error.error;
-      // A string or list exceeds a limit of the engine, or the element budget: results are charged, attempts are not.
+      // A string or list exceeds a limit of the engine, or the element budget: results are charged, attempts
+      // are not.
       if (error instanceof RangeError) return new CelError(`internal error: ${error.message}`);
       throw error;
     }

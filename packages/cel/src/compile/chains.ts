@@ -18,8 +18,8 @@ export function qualified(operand: Chain, qualifier: Qualifier): Chain {
 }
 
 /**
- * A node as a branch or an index: there cel-go charges for the qualifiers of a chain, not for the chain itself. The
- * result of `has(a.?b.c)` stays an optional value there.
+ * A node as a branch or an index: there cel-go charges for the qualifiers of a chain, not for the chain
+ * itself. The result of `has(a.?b.c)` stays an optional value there.
  */
 export function raw(node: Node): Node {
   if (node.kind === "chain") return { ...node, own: 0 };

@@ -24,7 +24,10 @@ import { lower, type Names } from "./lower.ts";
 /** An invalid expression, with the error text of the API server. */
 export interface CompileFailure {
   readonly ok: false;
-  /** cel-go's text: `ERROR: <input>:1:8: undeclared reference to 'x' (in container '')` and the line with a caret. */
+  /**
+   * cel-go's text: `ERROR: <input>:1:8: undeclared reference to 'x' (in container '')` and the line with a
+   * caret.
+   */
   readonly error: string;
   /** The type of the error that the API server makes of it. */
   readonly type: "RuleInvalid" | "InternalError";
@@ -45,13 +48,13 @@ export interface EnvironmentOptions {
   /** Leaves out `includes()`, which is newer than the other functions. */
   readonly withoutIncludes?: boolean;
   /**
-   * Leaves out what the environment of device selectors adds to that of other expressions of Kubernetes: `cel.bind`,
-   * names of fields in backticks, `includes()`.
+   * Leaves out what the environment of device selectors adds to that of other expressions of Kubernetes:
+   * `cel.bind`, names of fields in backticks, `includes()`.
    */
   readonly basic?: boolean;
   /**
-   * Adds the types `Object`, `Object.…` and `JSONPatch`, and `jsonpatch.escapeKey`, for MutatingAdmissionPolicies
-   * (KEP-3962).
+   * Adds the types `Object`, `Object.…` and `JSONPatch`, and `jsonpatch.escapeKey`, for
+   * MutatingAdmissionPolicies (KEP-3962).
    */
   readonly patchTypes?: boolean;
   /** Forces a back end. Results, errors and costs are the same with both. */

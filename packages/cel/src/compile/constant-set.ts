@@ -4,8 +4,8 @@ import { checkHashable } from "../values/maps.ts";
 import { CelError, typeName, Uint, type Value } from "../values/value.ts";
 
 /**
- * The constant list in `x in [1, 2]` as a set. As in cel-go each number is converted once to all numeric types: a large
- * int is found by the nearest double.
+ * The constant list in `x in [1, 2]` as a set. As in cel-go each number is converted once to all numeric
+ * types: a large int is found by the nearest double.
  */
 export class ConstantSet {
   readonly #plain = new Set<unknown>();

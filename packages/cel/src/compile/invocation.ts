@@ -18,8 +18,9 @@ export interface Invocation {
   readonly invoke: Implementation;
   readonly cost: number | CallCost;
   /**
-   * Except for that of the last argument, the first error ends the call, and the call costs nothing: cel-go evaluates
-   * no further argument, and its cost tracker then misses them. In other calls all arguments are evaluated and charged.
+   * Except for that of the last argument, the first error ends the call, and the call costs nothing: cel-go
+   * evaluates no further argument, and its cost tracker then misses them. In other calls all arguments are
+   * evaluated and charged.
    */
   readonly stopsEarly: boolean;
   /** The work is quadratic: it is charged before it starts. */

@@ -4,11 +4,12 @@ import type { ConstantSet } from "./constant-set.ts";
 import type { Invocation } from "./invocation.ts";
 
 /**
- * The intermediate representation of a checked expression: everything that does not depend on values is resolved. Both
- * back ends, closures and generated code, are made of it. The operations of nodes on values are in `runtime.ts`.
+ * The intermediate representation of a checked expression: everything that does not depend on values is
+ * resolved. Both back ends, closures and generated code, are made of it. The operations of nodes on values
+ * are in `runtime.ts`.
  *
- * Costs are those of cel-go's cost tracker: a chain costs 1 for itself and 1 for each qualifier that it follows, a call
- * what its rule says, a list 10, a map 30 and a message 40. The other nodes cost nothing.
+ * Costs are those of cel-go's cost tracker: a chain costs 1 for itself and 1 for each qualifier that it
+ * follows, a call what its rule says, a list 10, a map 30 and a message 40. The other nodes cost nothing.
  */
 export type Node =
   | Constant
@@ -66,12 +67,17 @@ export interface Lazy {
   readonly init: Node;
 }
 
-/** A value and the fields or indexes that select a part of it. After an optional qualifier all are optional. */
+/**
+ * A value and the fields or indexes that select a part of it. After an optional qualifier all are optional.
+ */
 export interface Chain {
   readonly kind: "chain";
   readonly base: Node;
   readonly qualifiers: readonly Qualifier[];
-  /** The cost of the chain itself: 0 where cel-go charges only its parts: for `c ? a : b`, a branch and an index. */
+  /**
+   * The cost of the chain itself: 0 where cel-go charges only its parts: for `c ? a : b`, a branch and an
+   * index.
+   */
   readonly own: 0 | 1;
   /** The base can be an optional value. */
   readonly maybeOptional: boolean;

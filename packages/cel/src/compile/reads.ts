@@ -2,8 +2,9 @@ import { deviceIndex } from "./frame.ts";
 import type { Lowered, Node, Qualifier } from "./ir.ts";
 
 /**
- * The parts of a device that an expression depends on: two devices with equal parts have the same result, error and
- * cost. The domain of a bare name is the driver. An invalid attribute, which makes every expression fail, is not a part.
+ * The parts of a device that an expression depends on: two devices with equal parts have the same result,
+ * error and cost. The domain of a bare name is the driver. An invalid attribute, which makes every expression
+ * fail, is not a part.
  */
 export interface Reads {
   readonly driver: boolean;
@@ -108,8 +109,9 @@ interface Path {
 }
 
 /**
- * The constant names of a chain that starts at the device, up to the first computed one; undefined for any other chain.
- * A bound variable stands for its value: `cel.bind(d, device.attributes["x"], d.y)` reads one attribute.
+ * The constant names of a chain that starts at the device, up to the first computed one; undefined for any
+ * other chain. A bound variable stands for its value: `cel.bind(d, device.attributes["x"], d.y)` reads one
+ * attribute.
  */
 function devicePath(base: Node, qualifiers: readonly Qualifier[]): Path | undefined {
   let path: Path | undefined;

@@ -76,7 +76,10 @@ function setField(message: MessageValue, field: Value, declared: boolean): Value
   return isSet ? message.select(name, declared) : undefined;
 }
 
-/** Selects a member by its key. Returns undefined if it is missing, an error if the key cannot be an index of a list. */
+/**
+ * Selects a member by its key. Returns undefined if it is missing, an error if the key cannot be an index of
+ * a list.
+ */
 export function lookup(value: Value, key: Value): Value | undefined {
   if (value instanceof MapValue) return value.find(key);
   if (value instanceof MessageValue) return setField(value, key, false);
@@ -136,8 +139,8 @@ export function elementAt(range: Value, items: readonly Value[], i: number): Val
 }
 
 /**
- * The value of a variable of `cel.bind`. cel-go takes an empty map or list for the accumulator of a loop, and replaces
- * it by a mutable one, in which missing domains are not found.
+ * The value of a variable of `cel.bind`. cel-go takes an empty map or list for the accumulator of a loop, and
+ * replaces it by a mutable one, in which missing domains are not found.
  */
 export function bindingValue(value: Value): Value {
   return value instanceof DomainMap && value.size === 0 ? emptyDomain : value;
@@ -154,7 +157,10 @@ export function append(list: Value, element: Value): Value {
   return target;
 }
 
-/** Adds an entry, or the entries of a map if `value` is undefined, in place: the map belongs to the loop that builds it. */
+/**
+ * Adds an entry, or the entries of a map if `value` is undefined, in place: the map belongs to the loop that
+ * builds it.
+ */
 export function insert(map: Value, key: Value, value: Value | undefined): Value {
   if (map instanceof CelError) return map;
   if (key instanceof CelError) return key;

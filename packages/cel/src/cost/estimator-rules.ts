@@ -21,7 +21,10 @@ export interface Operand {
   readonly elementSize: SizeEstimate | undefined;
 }
 
-/** The maximum cost of a call, without its operands, and the size of its result (cel-go's checker.CallEstimate). */
+/**
+ * The maximum cost of a call, without its operands, and the size of its result (cel-go's
+ * checker.CallEstimate).
+ */
 export interface CallEstimate {
   readonly cost: bigint;
   /** Undefined: the size follows from the type. */
@@ -90,7 +93,10 @@ const elementwise =
 const search = (operands: readonly Operand[], text: number, pattern: number): bigint =>
   times(stringCost(plus(maxAt(operands, text), 1n)), scaled(maxAt(operands, pattern), 0.25));
 
-/** Each occurrence of the shortest possible substring becomes the longest possible one, or the string is unchanged. */
+/**
+ * Each occurrence of the shortest possible substring becomes the longest possible one, or the string is
+ * unchanged.
+ */
 const replace: Rule = (operands) => {
   const [text, from, to] = [sizeAt(operands, 0), sizeAt(operands, 1), sizeAt(operands, 2)];
   const bound = (all: bigint, part: bigint, removed: boolean): [count: bigint, kept: bigint] => {

@@ -60,8 +60,8 @@ interface Estimate extends ValueEstimate {
 type Scope = ReadonlyMap<string, ValueEstimate>;
 
 /**
- * The maximum cost of an expression for variables within their declared sizes. It equals cel-go's estimate, overflows
- * included. Upstream: cel-go checker/cost.go
+ * The maximum cost of an expression for variables within their declared sizes. It equals cel-go's estimate,
+ * overflows included. Upstream: cel-go checker/cost.go
  */
 export function estimateCost(
   checked: CheckedExpression,
@@ -177,7 +177,9 @@ class CostEstimator {
     return inner.set(expr.variable2, element);
   }
 
-  /** `cel.bind` and macros that expand to it. cel-go looks up the size of the whole without the bound name. */
+  /**
+   * `cel.bind` and macros that expand to it. cel-go looks up the size of the whole without the bound name.
+   */
   #binding(expr: Comprehension, scope: Scope): Estimate {
     const init = this.visit(expr.init, scope);
     const result = this.visit(expr.result, new Map(scope).set(expr.accumulator, init));

@@ -1,6 +1,6 @@
 /**
- * The minimum and maximum number of code points, bytes or elements of a value (cel-go's checker.SizeEstimate): unsigned
- * 64-bit integers that saturate.
+ * The minimum and maximum number of code points, bytes or elements of a value (cel-go's
+ * checker.SizeEstimate): unsigned 64-bit integers that saturate.
  */
 export interface SizeEstimate {
   readonly min: bigint;

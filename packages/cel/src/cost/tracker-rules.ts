@@ -12,8 +12,8 @@ export type CallCost = (
 ) => number;
 
 /**
- * The cost of one call by the sizes of its arguments (a receiver comes first) and of its result: code points, bytes,
- * elements. A call without a rule costs 1. The rules of estimates are in `estimator-rules.ts`.
+ * The cost of one call by the sizes of its arguments (a receiver comes first) and of its result: code points,
+ * bytes, elements. A call without a rule costs 1. The rules of estimates are in `estimator-rules.ts`.
  */
 export type CostRule = (sizes: readonly number[], result: number) => number;
 

@@ -25,7 +25,10 @@ function asList(value: Value): readonly Value[] {
   );
 }
 
-/** Types that implement Go's traits.Adder, so that another method of traits.Lister is the first that they lack. */
+/**
+ * Types that implement Go's traits.Adder, so that another method of traits.Lister is the first that they
+ * lack.
+ */
 const adders: ReadonlySet<string> = new Set([
   "bytes",
   "double",

@@ -5,8 +5,8 @@ import { type CallCost, constantTime, costRule, elementwise } from "./tracker-ru
 import { valueCost } from "./tracker-value-rules.ts";
 
 /**
- * The run-time cost of calls of a function, as a number where it is constant. `overloadId` is "" where the overload is
- * known only at run time. Kubernetes' cost estimator has precedence over cel-go's cost tracker.
+ * The run-time cost of calls of a function, as a number where it is constant. `overloadId` is "" where the
+ * overload is known only at run time. Kubernetes' cost estimator has precedence over cel-go's cost tracker.
  */
 export function callCost(name: string, overloadId: string, arity: number): number | CallCost {
   const special = valueCost(overloadId);

@@ -4,7 +4,9 @@ import type { Expr } from "../syntax/ast.ts";
 /** The maps of a device by domain and name. */
 export type DomainMapName = "attributes" | "capacity";
 
-/** An access by a field or an index: `a.b`, `a["b"]`, `a.?b`, `a[?"b"]`. `key` is undefined if it is computed. */
+/**
+ * An access by a field or an index: `a.b`, `a["b"]`, `a.?b`, `a[?"b"]`. `key` is undefined if it is computed.
+ */
 export function member(expr: Expr): { readonly operand: Expr; readonly key: string | undefined } | undefined {
   if (expr.kind === "select") return { operand: expr.operand, key: expr.field };
   if (expr.kind !== "call" || !["_[_]", "_[?_]", "_?._"].includes(expr.name)) return undefined;

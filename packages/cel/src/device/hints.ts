@@ -18,7 +18,10 @@ const foreignOperators: Readonly<Record<string, string>> = {
   "<>": "!=",
 };
 
-/** Suggests what was meant by an invalid expression, one sentence each. `checked` is undefined after a syntax error. */
+/**
+ * Suggests what was meant by an invalid expression, one sentence each. `checked` is undefined after a syntax
+ * error.
+ */
 export function failureHints(
   source: Source,
   checked: CheckedExpression | undefined,

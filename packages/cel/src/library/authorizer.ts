@@ -147,8 +147,8 @@ function decide(
 }
 
 /**
- * The functions of the authorizer (Kubernetes CEL libraries of 1.27 and 1.31). Device selectors have no authorizer, but
- * these functions are part of the error texts of the checker.
+ * The functions of the authorizer (Kubernetes CEL libraries of 1.27 and 1.31). Device selectors have no
+ * authorizer, but these functions are part of the error texts of the checker.
  */
 export const authorizerLibrary: readonly FunctionDeclaration[] = [
   one("path", "authorizer_path", [authorizerType, stringType], path, (authorizer, text) =>

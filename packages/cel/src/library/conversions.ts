@@ -39,7 +39,8 @@ const uint = (value: bigint): Value => (inUint(value) ? new Uint(value) : unsign
 
 function doubleToWhole(value: number, make: (whole: bigint) => Value, overflow: CelError): Value {
   if (!Number.isFinite(value)) return overflow;
-  // A double cannot tell the minimum and maximum int from the integers beyond them: cel-go rejects all of these.
+  // A double cannot tell the minimum and maximum int from the integers beyond them: cel-go rejects all of
+  // these.
   if (overflow === integerOverflow && Math.abs(value) >= 2 ** 63) return overflow;
   if (overflow === unsignedOverflow && value < 0) return overflow;
   return make(BigInt(Math.trunc(value)));

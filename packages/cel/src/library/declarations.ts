@@ -13,7 +13,9 @@ export interface Overload {
   readonly member: boolean;
   readonly args: readonly CelType[];
   readonly result: CelType;
-  /** Called only with arguments of its types. Absent if the function has one implementation for all overloads. */
+  /**
+   * Called only with arguments of its types. Absent if the function has one implementation for all overloads.
+   */
   readonly invoke?: Implementation;
   /** `invoke` checks the types of its arguments itself. */
   readonly unguarded?: true;

@@ -2,7 +2,10 @@ import { equalWithin } from "../values/equality.ts";
 import { boolType, dynType } from "../values/types.ts";
 import { declare, type FunctionDeclaration, type Implementation, method } from "./declarations.ts";
 
-/** Reports whether a scalar equals the value, or a list contains it (KEP-5491). A failed comparison counts as false. */
+/**
+ * Reports whether a scalar equals the value, or a list contains it (KEP-5491). A failed comparison counts as
+ * false.
+ */
 const includes: Implementation = (container, value, _c, _d, { budget }) => {
   if (!Array.isArray(container)) return equalWithin(container, value, budget) === true;
   return container.some((element) => equalWithin(element, value, budget) === true);

@@ -40,7 +40,10 @@ export const libraries: readonly (readonly FunctionDeclaration[])[] = [
   timeLibrary,
 ];
 
-/** Types of libraries that expressions can name. The types of quantities, versions, URLs and formats have no name. */
+/**
+ * Types of libraries that expressions can name. The types of quantities, versions, URLs and formats have no
+ * name.
+ */
 export const libraryTypes: readonly CelType[] = [ipType, cidrType, optionalType(dynType)];
 
 /** Checks the text of a constant argument. */

@@ -117,7 +117,10 @@ function sorted(items: List, keys: List): Value {
 
 const isOrdered = (value: Value): boolean => ordered.some(([, type]) => typeName(value) === type.name);
 
-/** Returns -1, 0 or 1; undefined for two values without an order, which upstream treats as neither less nor greater. */
+/**
+ * Returns -1, 0 or 1; undefined for two values without an order, which upstream treats as neither less nor
+ * greater.
+ */
 function order(a: Value, b: Value): number | undefined {
   const result = compare(a, b, "");
   return typeof result === "number" ? result : undefined;
@@ -234,8 +237,8 @@ export const listsLibrary: readonly FunctionDeclaration[] = [
 ];
 
 /**
- * The function to which transformMap() and transformMapEntry() expand (cel-go ext.TwoVarComprehensions). No expression
- * can name it, and the loops of these macros insert in place.
+ * The function to which transformMap() and transformMapEntry() expand (cel-go ext.TwoVarComprehensions). No
+ * expression can name it, and the loops of these macros insert in place.
  */
 export const mapInsertLibrary: readonly FunctionDeclaration[] = [
   declare("cel.@mapInsert", [

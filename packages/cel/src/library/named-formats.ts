@@ -26,7 +26,9 @@ export class FormatValue extends LibraryValue {
   }
 }
 
-/** The prefix of a name may end in a dash. Upstream replaces the dash and the byte before it by one letter. */
+/**
+ * The prefix of a name may end in a dash. Upstream replaces the dash and the byte before it by one letter.
+ */
 const prefixOf =
   (rule: NameRule): NameRule =>
   (value) => {

@@ -1,6 +1,6 @@
 /**
- * Sorts the indexes 0 to count-1 with the steps of Go's sort.Slice, a pattern-defeating quicksort. It is not stable, and
- * with NaN among the keys `less` is inconsistent: the order then depends on the steps.
+ * Sorts the indexes 0 to count-1 with the steps of Go's sort.Slice, a pattern-defeating quicksort. It is not
+ * stable, and with NaN among the keys `less` is inconsistent: the order then depends on the steps.
  */
 export function sortIndexes(count: number, less: (a: number, b: number) => boolean): number[] {
   const sorter = new Sorter(count, less);
@@ -168,7 +168,10 @@ class Sorter {
     }
   }
 
-  /** Moves smaller elements before the pivot. Returns its place, and whether the range was partitioned already. */
+  /**
+   * Moves smaller elements before the pivot. Returns its place, and whether the range was partitioned
+   * already.
+   */
   #partition(from: number, to: number, pivot: number): [place: number, nothingMoved: boolean] {
     this.#swap(from, pivot);
     let [i, j] = [from + 1, to - 1];

@@ -164,7 +164,9 @@ const numeric: readonly (readonly [string, CelType])[] = [
   ["double", doubleType],
 ];
 
-/** In cel-go's order: the first overload that matches decides the type of an operand whose type is still open. */
+/**
+ * In cel-go's order: the first overload that matches decides the type of an operand whose type is still open.
+ */
 function comparisonOverloads(prefix: string): ReturnType<typeof overload>[] {
   const same = (id: string, type: CelType): ReturnType<typeof overload> =>
     overload(`${prefix}_${id}`, [type, type], boolType);
@@ -201,7 +203,9 @@ const strings = (name: string, id: string, test: (a: string, b: string) => boole
     typeof a === "string" && typeof b === "string" ? test(a, b) : noSuchOverload,
   );
 
-/** The standard functions and operators. `&&`, `||`, `?:` and indexes have nodes of their own in the program. */
+/**
+ * The standard functions and operators. `&&`, `||`, `?:` and indexes have nodes of their own in the program.
+ */
 export const standardLibrary: readonly FunctionDeclaration[] = [
   declare("_?_:_", [overload("conditional", [boolType, T, T], T)]),
   declare("_&&_", [overload("logical_and", [boolType, boolType], boolType)]),

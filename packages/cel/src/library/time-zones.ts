@@ -13,7 +13,10 @@ const maxFormats = 64;
 export class TimeZoneCache {
   readonly #formats = new Map<string, Intl.DateTimeFormat | undefined>();
 
-  /** Returns the local time as if it were UTC, or Go's error text for an invalid zone: `+02:00`, `Europe/Berlin`. */
+  /**
+   * Returns the local time as if it were UTC, or Go's error text for an invalid zone: `+02:00`,
+   * `Europe/Berlin`.
+   */
   localTime({ nanoseconds }: Timestamp, zone: string): Date | string {
     const date = new Date(Number(floorDivide(nanoseconds, millisecond)));
     const colon = zone.indexOf(":");
@@ -61,8 +64,8 @@ function parseInteger(text: string): bigint | string {
 }
 
 /**
- * The letter case of IANA names. Go looks names up as they are written, the platform ignores case. Words start with a
- * capital, except for abbreviations and small words in the middle.
+ * The letter case of IANA names. Go looks names up as they are written, the platform ignores case. Words
+ * start with a capital, except for abbreviations and small words in the middle.
  */
 const zoneName =
   /^(?:[A-Z]{2,3}[+-]?[0-9]*(?:[A-Z]{3})?|[A-Z][A-Za-z]*[a-z][A-Za-z]*|W-SU|GB-Eire|NZ-CHAT)(?:\/[A-Z]+[a-z]*[A-Za-z0-9_+-]*)*$/;

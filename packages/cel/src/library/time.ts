@@ -35,7 +35,8 @@ function getter(name: string, part: string, get: Field, unit?: bigint): Function
 }
 
 /**
- * Fields of timestamps, and the total of a duration in a unit. Months and days of the year start at 0, `getDate()` at 1.
+ * Fields of timestamps, and the total of a duration in a unit. Months and days of the year start at 0,
+ * `getDate()` at 1.
  */
 export const timeLibrary: readonly FunctionDeclaration[] = [
   getter("getFullYear", "year", (date) => date.getUTCFullYear()),

@@ -99,7 +99,10 @@ export function qualifiedName(expr: Expr): string | undefined {
   return prefix === undefined ? undefined : `${prefix}.${expr.field}`;
 }
 
-/** The children of a node except a call, in the order of the source; of a loop: range, init, condition, step, result. */
+/**
+ * The children of a node except a call, in the order of the source; of a loop: range, init, condition, step,
+ * result.
+ */
 export function parts(expr: Exclude<Expr, Call>): readonly Expr[] {
   switch (expr.kind) {
     case "select":

@@ -19,7 +19,10 @@ export class ExpressionSizes {
     return (this.#sizes.get(expr) ?? leaf).depth;
   }
 
-  /** Records a new node. `level` is 1 if it adds to the depth; `copied` is the operand that its macro duplicates. */
+  /**
+   * Records a new node. `level` is 1 if it adds to the depth; `copied` is the operand that its macro
+   * duplicates.
+   */
   record<E extends Expr>(expr: E, parts: readonly Expr[], level: 0 | 1 = 0, copied?: Expr): E {
     const copies = copied === undefined ? 0 : (this.#sizes.get(copied) ?? leaf).nodes;
     let depth = 0;

@@ -11,8 +11,8 @@ const openers: ReadonlySet<string> = new Set(["(", "[", "{"]);
 const closers: ReadonlySet<string> = new Set([")", "]", "}"]);
 
 /**
- * The root of an expression that ends before the last token, because of a syntax error there. Only its kind and offset
- * are right, which is what macros check. Undefined if the expression has no token.
+ * The root of an expression that ends before the last token, because of a syntax error there. Only its kind
+ * and offset are right, which is what macros check. Undefined if the expression has no token.
  */
 export function incompleteExpression(tokens: readonly Token[]): Expr | undefined {
   const reader = new IncompleteExpression();

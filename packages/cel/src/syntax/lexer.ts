@@ -34,7 +34,10 @@ const isLetter = (c: string | undefined): boolean => c !== undefined && /^[A-Za-
 const isWord = (c: string | undefined): boolean => isLetter(c) || isDigit(c);
 const isSpace = (c: string): boolean => c === " " || c === "\t" || c === "\n" || c === "\r" || c === "\f";
 
-/** Splits an expression into tokens; the last one is `end`. Skips invalid characters and reports them as problems. */
+/**
+ * Splits an expression into tokens; the last one is `end`. Skips invalid characters and reports them as
+ * problems.
+ */
 export function tokenize(source: Source, problems: Problem[]): Token[] {
   const points = source.points;
   const tokens: Token[] = [];

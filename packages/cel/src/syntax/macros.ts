@@ -105,7 +105,10 @@ function comprehension(call: Call, names: readonly string[], loop: Loop): Compre
   };
 }
 
-/** The names of the iteration variables, which are the first arguments of a macro; a literal if they are invalid. */
+/**
+ * The names of the iteration variables, which are the first arguments of a macro; a literal if they are
+ * invalid.
+ */
 function variables(
   call: Call,
   count: number,

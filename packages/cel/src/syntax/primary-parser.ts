@@ -118,7 +118,10 @@ export class PrimaryParser {
     return args;
   }
 
-  /** Upstream expands the macro with the arguments up to the syntax error. Problems of the expansion come first. */
+  /**
+   * Upstream expands the macro with the arguments up to the syntax error. Problems of the expansion come
+   * first.
+   */
   #checkIncompleteCall(name: string, target: Expr | undefined, args: readonly Expr[], start: number): void {
     const incomplete = start < 0 ? undefined : incompleteExpression(this.#tokens.since(start));
     const missing: Expr = { kind: "literal", offset: this.#tokens.peek().offset, value: null };
@@ -171,8 +174,8 @@ export class PrimaryParser {
   }
 
   /**
-   * Continues after a missing operand as ANTLR does: it skips a token in front of an operand, and supposes an operand in
-   * front of an operator.
+   * Continues after a missing operand as ANTLR does: it skips a token in front of an operand, and supposes an
+   * operand in front of an operator.
    */
   #recovered(token: Token): Expr {
     const extraneous = startsExpression(this.#tokens.peek(1)) && token.kind !== "end";

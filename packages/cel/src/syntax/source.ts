@@ -24,7 +24,9 @@ export class Source {
     });
   }
 
-  /** The text of the API server: the first problems found, sorted by position, each with its line and a caret. */
+  /**
+   * The text of the API server: the first problems found, sorted by position, each with its line and a caret.
+   */
   report(problems: readonly Problem[]): string {
     const located = problems
       .slice(0, maxProblems)

@@ -70,8 +70,8 @@ export class TokenStream {
   }
 
   /**
-   * Throws ParseError with the text of ANTLR. ANTLR skips a token in front of an expected one, and continues: then the
-   * token is extraneous.
+   * Throws ParseError with the text of ANTLR. ANTLR skips a token in front of an expected one, and continues:
+   * then the token is extraneous.
    */
   unexpected(wanted: string, isWanted: (token: Token) => boolean): never {
     const token = this.peek();

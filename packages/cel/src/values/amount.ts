@@ -2,13 +2,15 @@ import { Quantity } from "@dray/api";
 import { inInt } from "./integers.ts";
 
 /**
- * The number of Go's resource.Quantity: digits times a power of ten. `asInteger()` and `asApproximateFloat()` depend on
- * the representation.
+ * The number of Go's resource.Quantity: digits times a power of ten. `asInteger()` and `asApproximateFloat()`
+ * depend on the representation.
  */
 export interface Amount {
   readonly digits: bigint;
   readonly exponent: number;
-  /** In 64 bits (Go's int64Amount), until parsing or arithmetic overflows; else a big integer (infDecAmount). */
+  /**
+   * In 64 bits (Go's int64Amount), until parsing or arithmetic overflows; else a big integer (infDecAmount).
+   */
   readonly short: boolean;
 }
 

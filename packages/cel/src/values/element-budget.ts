@@ -2,8 +2,9 @@
 const maxElements = 5_000_000;
 
 /**
- * Bounds work that cel-go does not charge for: it concatenates lists without copying, and compares nested lists at no
- * cost. An expression that doubles a list repeatedly is cheap there and must not exhaust time or memory here.
+ * Bounds work that cel-go does not charge for: it concatenates lists without copying, and compares nested
+ * lists at no cost. An expression that doubles a list repeatedly is cheap there and must not exhaust time or
+ * memory here.
  */
 export class ElementBudget {
   #spent = 0;
@@ -13,7 +14,10 @@ export class ElementBudget {
     this.#spent = 0;
   }
 
-  /** Must be called before the work. Throws a RangeError when the budget is exceeded, which ends the evaluation. */
+  /**
+   * Must be called before the work. Throws a RangeError when the budget is exceeded, which ends the
+   * evaluation.
+   */
   spend(elements: number): void {
     this.#spent += elements;
     if (this.#spent > maxElements) throw new RangeError("too many elements of lists and maps");

@@ -21,7 +21,10 @@ export function equal(a: Value, b: Value): boolean | CelError {
   return equalWithin(a, b, new ElementBudget());
 }
 
-/** CEL's `==`. Returns an error if the left operand has a type of Kubernetes and the right one has another type. */
+/**
+ * CEL's `==`. Returns an error if the left operand has a type of Kubernetes and the right one has another
+ * type.
+ */
 export function equalWithin(a: Value, b: Value, budget: ElementBudget): boolean | CelError {
   if (a === b) return true;
   if (a === null || b === null) return false;
@@ -75,8 +78,8 @@ function equalMaps(a: MapValue, b: MapValue, budget: ElementBudget): boolean {
 }
 
 /**
- * Returns -1, 0 or 1; NaN if an operand is NaN, undefined if an operand is not a number. Like cel-go it compares an
- * integer with a double as the nearest double.
+ * Returns -1, 0 or 1; NaN if an operand is NaN, undefined if an operand is not a number. Like cel-go it
+ * compares an integer with a double as the nearest double.
  */
 export function compareNumbers(a: Value, b: Value): number | undefined {
   let x = a instanceof Uint ? a.value : a;

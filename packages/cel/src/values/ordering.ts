@@ -2,7 +2,10 @@ import { compareNumbers } from "./equality.ts";
 import { compareText } from "./text.ts";
 import { CelError, Duration, noSuchOverload, Timestamp, Uint, type Value } from "./value.ts";
 
-/** The error of a value without an operator. In Go strings and times report it themselves, and leave the name out. */
+/**
+ * The error of a value without an operator. In Go strings and times report it themselves, and leave the name
+ * out.
+ */
 export function missingOperator(name: string, value: Value): CelError {
   const isNameless = typeof value === "string" || value instanceof Duration || value instanceof Timestamp;
   return isNameless ? noSuchOverload : new CelError(`no such overload: ${name}`);

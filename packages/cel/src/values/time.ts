@@ -31,7 +31,9 @@ export function timestamp(nanoseconds: bigint, offset = 0): Timestamp | CelError
   return new Timestamp(nanoseconds, offset);
 }
 
-/** The start of a day (UTC) of the Gregorian calendar, year 0 included; undefined if the day does not exist. */
+/**
+ * The start of a day (UTC) of the Gregorian calendar, year 0 included; undefined if the day does not exist.
+ */
 export function calendarDay(year: number, month: number, day: number): Date | undefined {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);

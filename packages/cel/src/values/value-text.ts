@@ -9,7 +9,9 @@ export function scalarText(value: Value): string {
   return typeof value === "object" ? typeName(value) : String(value);
 }
 
-/** A finite double without an exponent, in the fewest digits that identify it (Go's `%f` with precision -1). */
+/**
+ * A finite double without an exponent, in the fewest digits that identify it (Go's `%f` with precision -1).
+ */
 export function plainDouble(value: number): string {
   const [digits = "", exponent = "0"] = Math.abs(value).toExponential().split("e");
   const [first = "", rest = ""] = digits.split(".");

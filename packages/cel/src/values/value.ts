@@ -45,7 +45,10 @@ export class Optional {
   static readonly none = new Optional(undefined);
 }
 
-/** A quantity. In Go the result of arithmetic has another type than a parsed quantity, which matters for equality. */
+/**
+ * A quantity. In Go the result of arithmetic has another type than a parsed quantity, which matters for
+ * equality.
+ */
 export class QuantityValue {
   readonly quantity: Quantity;
   /** The text that was parsed, or the result of arithmetic. */
@@ -72,7 +75,9 @@ export abstract class LibraryValue {
   abstract readonly typeName: string;
   /** Called with a value of the same class. */
   abstract equals(other: this, budget: ElementBudget): boolean;
-  /** Values with the same identity are the same map key. In Go each object of most types is a key of its own. */
+  /**
+   * Values with the same identity are the same map key. In Go each object of most types is a key of its own.
+   */
   get identity(): unknown {
     return this;
   }
@@ -159,7 +164,10 @@ export function typeName(value: Value): string {
   return "error";
 }
 
-/** Reports whether a value can be passed where a type is declared. Of lists and maps it checks the first entry. */
+/**
+ * Reports whether a value can be passed where a type is declared. Of lists and maps it checks the first
+ * entry.
+ */
 export function isOfType(value: Value, type: CelType): boolean {
   switch (type.kind) {
     case "dyn":

@@ -13,9 +13,14 @@ import { sender } from "./send.ts";
 
 export interface ClientOptions {
   readonly transport: Transport;
-  /** `dray-scheduler/0.1.0`: the part before the slash is the field manager of writes that do not name one. */
+  /**
+   * `dray-scheduler/0.1.0`: the part before the slash is the field manager of writes that do not name one.
+   */
   readonly userAgent: string;
-  /** Maximum number of requests a second, without watches; no limit if absent. Upstream: client-go, rest.Config.QPS. */
+  /**
+   * Maximum number of requests a second, without watches; no limit if absent. Upstream: client-go,
+   * rest.Config.QPS.
+   */
   readonly qps?: number;
   /** Maximum number of them at once; `qps` if absent. */
   readonly burst?: number;

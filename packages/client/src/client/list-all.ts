@@ -4,8 +4,8 @@ import type { List, ListQuery, ResourceClient } from "./resource-client.ts";
 const defaultLimit = 500;
 
 /**
- * Lists all objects that the query selects, in pages of `limit` (500 if absent). If the pages expire before the last one
- * is read (410 Gone), the whole list is read at once.
+ * Lists all objects that the query selects, in pages of `limit` (500 if absent). If the pages expire before
+ * the last one is read (410 Gone), the whole list is read at once.
  *
  * Upstream: client-go, tools/pager.
  */

@@ -26,7 +26,9 @@ export async function objectOf(response: ApiResponse): Promise<object | undefine
   return undefined;
 }
 
-/** Returns the error of a failed response. Text, such as a proxy's `404 page not found`, becomes the message. */
+/**
+ * Returns the error of a failed response. Text, such as a proxy's `404 page not found`, becomes the message.
+ */
 export async function errorOf(response: ApiResponse): Promise<Error> {
   if (response.type === "body" && isStatus(response.object)) return new StatusError(response.object);
   const text = (await bytesOf(response)).toString("utf8").trim();

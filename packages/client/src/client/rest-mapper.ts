@@ -23,13 +23,16 @@ export interface DiscoveredKind extends Kind<Unstructured> {
 /** The kinds of a server, including custom resources. Upstream: client-go, restmapper. */
 export interface RestMapper {
   /**
-   * Returns a kind for `client.resource` and `client.informer`. Reads discovery again for an unknown kind: it may be
-   * new. Rejects with `NoMatchError`, or with the error of a request.
+   * Returns a kind for `client.resource` and `client.informer`. Reads discovery again for an unknown kind: it
+   * may be new. Rejects with `NoMatchError`, or with the error of a request.
    */
   find(query: KindQuery): Promise<DiscoveredKind>;
   /** Returns all kinds, the preferred version of each group first. */
   kinds(): Promise<readonly DiscoveredKind[]>;
-  /** Returns the versions (`group/version`) of aggregated servers that do not respond: their kinds are missing. */
+  /**
+   * Returns the versions (`group/version`) of aggregated servers that do not respond: their kinds are
+   * missing.
+   */
   unread(): Promise<readonly string[]>;
 }
 

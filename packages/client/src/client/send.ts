@@ -29,8 +29,9 @@ const maxRetries = 10;
 const lostDelay = 1_000;
 
 /**
- * Sends requests with the retries of client-go: up to ten if the server responds with 429 or 5xx and a Retry-After in
- * seconds, or if the connection is lost during a GET. Watches are not retried: the informer starts a new one.
+ * Sends requests with the retries of client-go: up to ten if the server responds with 429 or 5xx and a
+ * Retry-After in seconds, or if the connection is lost during a GET. Watches are not retried: the informer
+ * starts a new one.
  *
  * Upstream: client-go, rest/with_retry.go.
  */

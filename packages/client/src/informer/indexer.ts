@@ -3,7 +3,9 @@ import { keyOf } from "../client/object-ref.ts";
 import type { Log } from "../log.ts";
 import type { InformerHandler, InformerOptions } from "./informer.ts";
 
-/** Objects by key, with indexes. Notifies handlers of every change. Upstream: client-go, tools/cache.Indexer. */
+/**
+ * Objects by key, with indexes. Notifies handlers of every change. Upstream: client-go, tools/cache.Indexer.
+ */
 export class Indexer<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #indexes: readonly {

@@ -23,8 +23,9 @@ export interface InformerHandler<T> {
 }
 
 /**
- * A cache of one kind that follows the server through disconnects, 410 Gone and restarts. Objects are frozen: copy them
- * to change them. Handlers run in order, in the turn of the event loop in which the event arrives, and must not throw.
+ * A cache of one kind that follows the server through disconnects, 410 Gone and restarts. Objects are frozen:
+ * copy them to change them. Handlers run in order, in the turn of the event loop in which the event arrives,
+ * and must not throw.
  *
  * Upstream: client-go, tools/cache.SharedIndexInformer.
  */
@@ -40,20 +41,22 @@ export interface Informer<T extends KubeObject> {
   /** The newest revision that the cache reflects; undefined until it is synced. */
   readonly resourceVersion: string | undefined;
   /**
-   * Resolves when `condition` holds, which is checked now and after each change of the cache, or when the informer ends.
-   * A controller waits with it for its own writes before it decides again: `until(() => hasReached(informer, written))`.
+   * Resolves when `condition` holds, which is checked now and after each change of the cache, or when the
+   * informer ends. A controller waits with it for its own writes before it decides again: `until(() =>
+   * hasReached(informer, written))`.
    */
   until(condition: () => boolean): Promise<void>;
 }
 
 /**
- * Reports whether the cache reflects this state of an object or a newer one. Revisions compare as integers (KEP-5504);
- * etcd and our stores have one revision for all kinds.
+ * Reports whether the cache reflects this state of an object or a newer one. Revisions compare as integers
+ * (KEP-5504); etcd and our stores have one revision for all kinds.
  */
 export function hasReached<T extends KubeObject>(informer: Informer<T>, written: KubeObject): boolean {
   const cached = informer.resourceVersion;
   const wanted = written.metadata.resourceVersion;
   if (cached === undefined) return false;
-  // Decimal digits without leading zeros: the longer is the larger, and texts of equal length compare as numbers do.
+  // Decimal digits without leading zeros: the longer is the larger, and texts of equal length compare as
+  // numbers do.
   return cached.length === wanted.length ? cached >= wanted : cached.length > wanted.length;
 }

@@ -16,7 +16,10 @@ const baseDelay = 50;
 const maxDelay = 10_000;
 /** Milliseconds after which a watch counts as healthy: the delay starts again. */
 const minHealthyDuration = 1_000;
-/** Statuses of servers that do not support `sendInitialEvents`, or whose store cannot tell when a list is complete. */
+/**
+ * Statuses of servers that do not support `sendInitialEvents`, or whose store cannot tell when a list is
+ * complete.
+ */
 const streamingUnsupported: ReadonlySet<number> = new Set([400, 422, 500]);
 
 export interface ReflectorDependencies {

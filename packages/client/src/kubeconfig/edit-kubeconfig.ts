@@ -22,8 +22,8 @@ export interface KubeconfigEdit {
 export type KubeconfigEntries = Readonly<Record<List, EntryValue>>;
 
 /**
- * Edits the text of a kubeconfig. All other lines stay unchanged, comments and order included, and JSON stays JSON.
- * Returns the same text if the edit changes nothing.
+ * Edits the text of a kubeconfig. All other lines stay unchanged, comments and order included, and JSON stays
+ * JSON. Returns the same text if the edit changes nothing.
  *
  * Throws an error with the reason if the text is not a kubeconfig.
  */

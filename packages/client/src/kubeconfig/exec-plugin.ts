@@ -24,7 +24,10 @@ interface ExecCredential {
   };
 }
 
-/** Credentials of a plugin, which is run first on demand, then when they have expired or the server refuses them. */
+/**
+ * Credentials of a plugin, which is run first on demand, then when they have expired or the server refuses
+ * them.
+ */
 export function execSource(
   plugin: ExecPlugin,
   context: { cluster: object; env: NodeJS.ProcessEnv; clock: Clock },

@@ -68,9 +68,9 @@ type Found<T> = { readonly value: T; readonly folder: string };
 const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /**
- * Loads the configuration with kubectl's precedence: `file`, or the merged files of `$KUBECONFIG` (the first definition
- * wins), or `~/.kube/config`, or the service account of the pod. Rejects with an error that names the file and what is
- * missing.
+ * Loads the configuration with kubectl's precedence: `file`, or the merged files of `$KUBECONFIG` (the first
+ * definition wins), or `~/.kube/config`, or the service account of the pod. Rejects with an error that names
+ * the file and what is missing.
  */
 export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<ConnectionConfig> {
   const env = options.env ?? process.env;
@@ -130,8 +130,8 @@ export async function loadKubeconfig(options: KubeconfigOptions = {}): Promise<C
 }
 
 /**
- * Returns the configuration of the pod that this process runs in: the server from `KUBERNETES_SERVICE_HOST` and
- * `KUBERNETES_SERVICE_PORT`; token, CA and namespace from `folder`.
+ * Returns the configuration of the pod that this process runs in: the server from `KUBERNETES_SERVICE_HOST`
+ * and `KUBERNETES_SERVICE_PORT`; token, CA and namespace from `folder`.
  */
 export async function inClusterConfig(
   env: NodeJS.ProcessEnv = process.env,
@@ -261,8 +261,8 @@ async function credentialsOf(
 }
 
 /**
- * Returns the cluster that an exec plugin with `provideClusterInfo` receives (`spec.cluster` of ExecCredential): with the
- * authority as data, and with the extension for plugins as `config`.
+ * Returns the cluster that an exec plugin with `provideClusterInfo` receives (`spec.cluster` of
+ * ExecCredential): with the authority as data, and with the extension for plugins as `config`.
  */
 function clusterForPlugins(cluster: Cluster, ca: string | undefined): object {
   const { "certificate-authority": _, extensions, ...rest } = cluster;

@@ -28,10 +28,15 @@ export type EventSubject = Pick<KubeObject, "apiVersion" | "kind"> & {
   };
 };
 
-/** Writes Events in the background: never blocks and never fails. Events that cannot be written are logged. */
+/**
+ * Writes Events in the background: never blocks and never fails. Events that cannot be written are logged.
+ */
 export interface EventRecorder {
   event(about: EventSubject, type: "Normal" | "Warning", reason: string, message: string): void;
-  /** Resolves when all recorded events are written or dropped. Does not wait for a server that does not respond. */
+  /**
+   * Resolves when all recorded events are written or dropped. Does not wait for a server that does not
+   * respond.
+   */
   flush(): Promise<void>;
 }
 
@@ -61,8 +66,8 @@ interface WrittenEvent {
 }
 
 /**
- * Makes a recorder of core/v1 Events (served as events.k8s.io/v1, too). A repetition of an event of the same object
- * increments its count, as in the Kubernetes components.
+ * Makes a recorder of core/v1 Events (served as events.k8s.io/v1, too). A repetition of an event of the same
+ * object increments its count, as in the Kubernetes components.
  */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   const recorder = new QueueingRecorder(options);

@@ -7,8 +7,8 @@ interface Entry {
 }
 
 /**
- * Delays by key that double with each attempt up to a maximum, and start again after twice the maximum without an
- * attempt. For retries after an event, such as the crash of a container or the failure of a pod.
+ * Delays by key that double with each attempt up to a maximum, and start again after twice the maximum
+ * without an attempt. For retries after an event, such as the crash of a container or the failure of a pod.
  *
  * Upstream: k8s.io/client-go/util/flowcontrol, Backoff.
  */
@@ -40,7 +40,10 @@ export class ItemBackOff {
     return this.#entries.get(key)?.delay ?? 0;
   }
 
-  /** Returns the milliseconds left of the delay, which begins at `since` or else at the last attempt; 0 if it is over. */
+  /**
+   * Returns the milliseconds left of the delay, which begins at `since` or else at the last attempt; 0 if it
+   * is over.
+   */
   left(key: string, since?: number): number {
     const entry = this.#entries.get(key);
     const now = this.#clock.now();

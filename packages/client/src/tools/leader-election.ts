@@ -24,19 +24,25 @@ export interface LeaderElectionOptions {
   readonly signal: AbortSignal;
   /** Runs while this candidate leads. Its signal aborts when the lead is lost or the candidacy ends. */
   lead(signal: AbortSignal): Promise<void>;
-  /** Called with the identity of each new holder, this candidate included; not for a Lease without a holder. */
+  /**
+   * Called with the identity of each new holder, this candidate included; not for a Lease without a holder.
+   */
   newLeader?(identity: string): void;
 }
 
-/** Maximum extra delay of a candidate, as a multiple of the retry period. Upstream: leaderelection.JitterFactor. */
+/**
+ * Maximum extra delay of a candidate, as a multiple of the retry period. Upstream:
+ * leaderelection.JitterFactor.
+ */
 const jitter = 1.2;
 
 /**
- * Waits for the Lease, leads, and resolves when the lead has ended: lost, released, or because `lead` has ended. Does not
- * compete again: a component that has lost the lead must first stop its work.
+ * Waits for the Lease, leads, and resolves when the lead has ended: lost, released, or because `lead` has
+ * ended. Does not compete again: a component that has lost the lead must first stop its work.
  *
- * Another candidate takes over the Lease when it has seen the same record for the lease duration by its own clock; times
- * of other clocks are ignored. A leader that has not renewed within the renew deadline stops leading.
+ * Another candidate takes over the Lease when it has seen the same record for the lease duration by its own
+ * clock; times of other clocks are ignored. A leader that has not renewed within the renew deadline stops
+ * leading.
  *
  * Rejects with a TypeError if the durations do not fit each other, and with the error of `lead`.
  *

@@ -55,8 +55,8 @@ export function maxOf(...limiters: readonly RateLimiter[]): RateLimiter {
 }
 
 /**
- * The default of controllers: for each key 5 ms, doubled up to 1000 s, and for all keys together 10 retries a second
- * after the first 100. Upstream: workqueue.DefaultTypedControllerRateLimiter.
+ * The default of controllers: for each key 5 ms, doubled up to 1000 s, and for all keys together 10 retries a
+ * second after the first 100. Upstream: workqueue.DefaultTypedControllerRateLimiter.
  */
 export function controllerRateLimiter(clock: Clock, baseDelay = 5, maxDelay = 1_000_000): RateLimiter {
   return maxOf(exponentialBackoff(baseDelay, maxDelay), tokenBucket(clock, 10, 100));

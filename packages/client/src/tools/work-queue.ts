@@ -1,22 +1,25 @@
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { controllerRateLimiter, type RateLimiter } from "./rate-limiter.ts";
+import type { QueueMetrics, WorkQueueMetrics } from "./work-queue-metrics.ts";
 
 export interface WorkQueueOptions {
-  /** Names the queue in logs. */
+  /** Names the queue in logs and metrics. */
   readonly name: string;
+  /** Counts what the queue does; not counted if absent. */
+  readonly metrics?: WorkQueueMetrics;
   readonly clock: Clock;
   readonly log: Log;
   /**
-   * Brings the object of a key from its actual to its desired state. Calls for one key never overlap. If it rejects,
-   * the key is retried after its back-off.
+   * Brings the object of a key from its actual to its desired state. Calls for one key never overlap. If it
+   * rejects, the key is retried after its back-off.
    */
   reconcile(key: string): Promise<void>;
   /** Maximum number of keys that are reconciled at a time; 1 if absent. */
   readonly concurrency?: number;
   /**
-   * Milliseconds before the first retry, doubled with each failure up to `maxDelay` (5 and 60,000 if absent). All keys
-   * together are retried ten times a second after the first hundred.
+   * Milliseconds before the first retry, doubled with each failure up to `maxDelay` (5 and 60,000 if absent).
+   * All keys together are retried ten times a second after the first hundred.
    */
   readonly baseDelay?: number;
   readonly maxDelay?: number;
@@ -32,9 +35,10 @@ const maxRoundsInRow = 64;
 const roundDelays = { base: 1, max: 1000 };
 
 /**
- * Keys to reconcile. A key that is added several times while it waits is reconciled once; while it is being reconciled,
- * once more afterwards. Two rounds of one key never start in the same turn of the event loop, and a key whose rounds keep
- * asking for another is delayed: a reconcile without progress must not starve the I/O of the process.
+ * Keys to reconcile. A key that is added several times while it waits is reconciled once; while it is being
+ * reconciled, once more afterwards. Two rounds of one key never start in the same turn of the event loop, and
+ * a key whose rounds keep asking for another is delayed: a reconcile without progress must not starve the I/O
+ * of the process.
  *
  * Upstream: client-go, workqueue.TypedRateLimitingInterface.
  */
@@ -68,6 +72,7 @@ class RateLimitingQueue implements WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #concurrency: number;
   readonly #limiter: RateLimiter;
+  readonly #metrics: QueueMetrics | undefined;
   readonly #waiting = new Set<string>();
   readonly #running = new Set<string>();
   /** Running keys that were added again. */
@@ -92,6 +97,7 @@ class RateLimitingQueue implements WorkQueue {
     this.#options = options;
     this.#concurrency = concurrency;
     this.#limiter = options.rateLimiter ?? controllerRateLimiter(clock, baseDelay, maxDelay);
+    this.#metrics = options.metrics?.queue(options.name, clock, () => this.#waiting.size + this.#dirty.size);
   }
 
   get size(): number {
@@ -100,13 +106,19 @@ class RateLimitingQueue implements WorkQueue {
 
   add(key: string): void {
     if (this.#closed || this.#slowed.has(key)) return;
-    if (this.#running.has(key)) this.#dirty.add(key);
-    else this.#waiting.add(key);
+    const keys = this.#running.has(key) ? this.#dirty : this.#waiting;
+    if (!keys.has(key)) this.#metrics?.add(key);
+    keys.add(key);
     this.#wake();
   }
 
   addAfter(key: string, milliseconds: number): void {
     if (this.#closed) return;
+    this.#metrics?.retry();
+    this.#delay(key, milliseconds);
+  }
+
+  #delay(key: string, milliseconds: number): void {
     if (milliseconds <= 0) {
       this.add(key);
       return;
@@ -137,6 +149,7 @@ class RateLimitingQueue implements WorkQueue {
     this.#dirty.clear();
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
+    this.#metrics?.close();
     if (this.#running.size > 0) {
       await new Promise<void>((resolve) => {
         this.#drained = resolve;
@@ -158,6 +171,7 @@ class RateLimitingQueue implements WorkQueue {
         if (this.#started.size === 0) setImmediate(() => this.#endTurn());
         this.#started.add(key);
         this.#running.add(key);
+        this.#metrics?.get(key);
         void this.#reconcile(key);
       }
     });
@@ -185,7 +199,7 @@ class RateLimitingQueue implements WorkQueue {
     if (doubled >= roundDelays.max && doubled < 2 * roundDelays.max)
       log.warn({ queue: name, key, rounds: count, delay }, "every round asks for another at once");
     this.#slowed.add(key);
-    this.addAfter(key, delay);
+    if (!this.#closed) this.#delay(key, delay);
     return true;
   }
 
@@ -198,6 +212,7 @@ class RateLimitingQueue implements WorkQueue {
     }
     this.#rateLimited.delete(key);
     this.#running.delete(key);
+    this.#metrics?.done(key);
     if (this.#dirty.delete(key) && !this.#closed) this.#waiting.add(key);
     else if (!this.#started.has(key)) this.#rounds.delete(key);
     if (this.#closed && this.#running.size === 0) this.#drained?.();

@@ -9,7 +9,10 @@ import { http2Connection } from "./http2-connection.ts";
 
 const connectTimeout = 30_000;
 
-/** Connects with the protocol that the server supports. Rejects with `ConnectionError`, at once if the signal aborts. */
+/**
+ * Connects with the protocol that the server supports. Rejects with `ConnectionError`, at once if the signal
+ * aborts.
+ */
 export async function connect(
   server: URL,
   options: ConnectionOptions,

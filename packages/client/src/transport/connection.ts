@@ -14,7 +14,9 @@ export interface RawResponse {
   cancel(): void;
 }
 
-/** The server has not processed the request: any method can be retried. Not visible to callers of a transport. */
+/**
+ * The server has not processed the request: any method can be retried. Not visible to callers of a transport.
+ */
 export class NotProcessedError extends Error {
   override readonly name = "NotProcessedError";
   /** The error if the request is not retried. */

@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import type { Clock } from "../clock.ts";
 
-/** What a client authenticates with. */
+/** Credentials of a client. */
 export interface Credentials {
   readonly token?: string;
   /** PEM, together with `key`. */
@@ -12,8 +12,8 @@ export interface Credentials {
 /** A source of credentials that change while a client is in use. */
 export interface CredentialSource {
   /**
-   * Returns the current credentials. `refused`: the server has just responded with 401 to the last ones, so that they
-   * must be read again.
+   * Returns the current credentials. `refused`: the server has just responded with 401 to the last ones, so
+   * that they must be read again.
    */
   get(refused?: boolean): Promise<Credentials>;
 }

@@ -2,8 +2,8 @@ import type { Duplex } from "node:stream";
 import type { KubeObject } from "@dray/api";
 
 /**
- * The interface between clients and the API server: one request, one response. The HTTPS listener and the in-process
- * transport carry the same requests, so that a component does not depend on where its server runs.
+ * The interface between clients and the API server: one request, one response. The HTTPS listener and the
+ * in-process transport carry the same requests, so that a component does not depend on where its server runs.
  */
 export interface ApiRequest {
   readonly method: string;
@@ -29,7 +29,7 @@ export interface UserInfo {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** What a request authenticates with. */
+/** Credentials of a request. */
 export type Credential =
   | { readonly type: "none" }
   /** A TLS peer with a certificate of our CA: common name and organizations of its subject. */
@@ -87,8 +87,8 @@ export interface UpgradeResponse extends ResponseHead {
   readonly type: "upgrade";
   readonly status: 101;
   /**
-   * Takes over the connection of the client: responds to the request on it, and uses the new protocol until either side
-   * ends. `head` contains bytes after the request that were already read.
+   * Takes over the connection of the client: responds to the request on it, and uses the new protocol until
+   * either side ends. `head` contains bytes after the request that were already read.
    */
   accept(socket: Duplex, head: Uint8Array): void;
   /** Called instead of `accept` if there is no connection to take over. */
@@ -103,7 +103,10 @@ export interface WatchEvent<T> {
   readonly object: T;
 }
 
-/** Sends requests to a server, over HTTPS or in process. Rejects with `ConnectionError` if there is no response. */
+/**
+ * Sends requests to a server, over HTTPS or in process. Rejects with `ConnectionError` if there is no
+ * response.
+ */
 export interface Transport {
   request(request: Omit<ApiRequest, "credential">): Promise<ApiResponse>;
   close(): void;

@@ -7,8 +7,9 @@ const maxBufferedBytes = 1 << 20;
 /**
  * The body of an HTTP/2 response, from the event `response` on, for one reader.
  *
- * `for await` over the stream, and a pipeline, fail with ERR_STREAM_PREMATURE_CLOSE if the whole body arrives before the
- * first read: they mistake `closed` of an Http2Stream, which is about the protocol, for the end of the readable data.
+ * `for await` over the stream, and a pipeline, fail with ERR_STREAM_PREMATURE_CLOSE if the whole body arrives
+ * before the first read: they mistake `closed` of an Http2Stream, which is about the protocol, for the end of
+ * the readable data.
  */
 export class Http2Body implements AsyncIterable<Buffer> {
   readonly #stream: ClientHttp2Stream;

@@ -15,7 +15,9 @@ import { Http2Body } from "./http2-body.ts";
 
 const streamWindow = 1 << 20;
 const sessionWindow = 16 << 20;
-/** Error codes of RST_STREAM: the server has not processed the request (RFC 9113, 8.7); the client cancels it. */
+/**
+ * Error codes of RST_STREAM: the server has not processed the request (RFC 9113, 8.7); the client cancels it.
+ */
 const refusedStream = 7;
 const cancelled = 8;
 

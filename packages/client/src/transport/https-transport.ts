@@ -10,17 +10,17 @@ import { wireResponse } from "./wire-response.ts";
 /** Maximum interval of a timer in milliseconds. */
 const maxTimerInterval = 2 ** 31 - 1;
 /**
- * How often a request that the server has not processed is retried: at once, then after this many milliseconds, doubled
- * each time. Upstream: golang.org/x/net/http2, Transport.RoundTripOpt.
+ * How often a request that the server has not processed is retried: at once, then after this many
+ * milliseconds, doubled each time. Upstream: golang.org/x/net/http2, Transport.RoundTripOpt.
  */
 const maxRetries = 6;
 const retryDelay = 1_000;
 
 /**
- * A transport over one HTTP/2 connection, which is made on demand and again after a loss, or over kept-alive HTTP/1.1
- * connections if the server does not support HTTP/2. A dead connection is detected within 30 seconds: all its requests
- * reject with `ConnectionError`. From the first connection on it keeps the process alive until `close`, even while the
- * server is down.
+ * A transport over one HTTP/2 connection, which is made on demand and again after a loss, or over kept-alive
+ * HTTP/1.1 connections if the server does not support HTTP/2. A dead connection is detected within 30
+ * seconds: all its requests reject with `ConnectionError`. From the first connection on it keeps the process
+ * alive until `close`, even while the server is down.
  */
 export function httpsTransport(options: ConnectionOptions & { readonly clock?: Clock }): Transport {
   const clock = options.clock ?? systemClock;

@@ -47,7 +47,9 @@ function isWatch(request: Omit<ApiRequest, "credential">): boolean {
   return value !== null && value !== "false" && value !== "0";
 }
 
-/** Yields the bytes of the body. Ends when the signal of the caller aborts; throws if the connection is lost. */
+/**
+ * Yields the bytes of the body. Ends when the signal of the caller aborts; throws if the connection is lost.
+ */
 async function* chunks(
   request: Omit<ApiRequest, "credential">,
   response: RawResponse,

@@ -9,7 +9,7 @@ export interface ServerAddresses {
   readonly local: string;
   /** For others, and for the service `kubernetes`. */
   readonly advertised: string;
-  /** What the serving certificate is valid for. */
+  /** Names and addresses of the serving certificate. */
   readonly ipAddresses: readonly string[];
   readonly dnsNames: readonly string[];
 }

@@ -15,7 +15,7 @@ export interface ControlPlaneOptions {
   readonly store: Store;
   readonly credentials: Credentials;
   readonly kubernetesVersion: string;
-  /** What the nodes run containers with: `host`, `oci` or `cri:SOCKET`. */
+  /** Container runtime of the nodes: `host`, `oci` or `cri:SOCKET`. */
   readonly runtime: string;
   /** As `--feature-gates` has them. */
   readonly featureGates: string;
@@ -37,7 +37,9 @@ export interface ControlPlaneOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What `kubectl top` reads: a cluster has it from the beginning, where others install metrics-server. */
+/**
+ * The API that `kubectl top` reads: a cluster has it from the beginning, where others install metrics-server.
+ */
 const metricsApi = "metrics.k8s.io/v1beta1";
 
 /** API server, scheduler and controllers in this process; the store stays the caller's to close. */
@@ -78,7 +80,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     advertisedAddress: addresses.advertised,
     runtimeConfig: { [metricsApi]: true, ...options.runtimeConfig },
     enabledAdmissionPlugins,
-    deviceUsage: await deviceUsage(features, enabledAdmissionPlugins),
+    deviceUsage: await deviceUsage(features, newId, enabledAdmissionPlugins),
   });
   const listener = await server.listen({ host: bindAddress, port });
   const stop = new AbortController();
@@ -142,7 +144,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   }
 }
 
-/** What the promise resolves to; rejects with the signal's reason once that is aborted. */
+/** Returns the result of the promise; rejects with the signal's reason once that is aborted. */
 async function unlessAborted<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();

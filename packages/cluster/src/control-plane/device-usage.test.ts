@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { featuresOf, newestKubernetesVersion } from "@dray/api";
 import { Namespace } from "@dray/api/core/v1";
@@ -18,7 +19,7 @@ async function withDevices(run: (client: Client) => Promise<void>): Promise<void
   const server = await createServer({
     store: memoryStore(systemClock),
     enabledAdmissionPlugins,
-    deviceUsage: await deviceUsage(features, enabledAdmissionPlugins),
+    deviceUsage: await deviceUsage(features, randomUUID, enabledAdmissionPlugins),
   });
   const transport = server.transport({ name: "admin", groups: ["system:masters", "system:authenticated"] });
   const client = createClient({ transport, userAgent: "test", clock: systemClock, log: silentLog });

@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-/** `port` itself, or for 0 a free one: objects name it before the server listens. Rejects if `host` does not give it. */
+/**
+ * `port` itself, or for 0 a free one: objects name it before the server listens. Rejects if `host` does not
+ * give it.
+ */
 export async function choosePort(host: string, port: number): Promise<number> {
   const probe = createServer();
   try {

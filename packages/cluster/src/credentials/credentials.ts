@@ -14,7 +14,7 @@ import { plainAddress, type ServerAddresses, serverAddresses } from "../control-
 import type { Layout } from "../data-dir/layout.ts";
 import { contextName, writeOwnKubeconfig } from "./kubeconfigs.ts";
 
-/** What the components of one cluster prove themselves with; kept in `pki/` of the data directory. */
+/** Credentials of the components of a cluster; kept in `pki/` of the data directory. */
 export interface Credentials {
   readonly authority: Certificate;
   /** The API server, at its address on this machine. */
@@ -29,9 +29,9 @@ export interface Credentials {
   readonly frontProxyClient: Certificate;
   /** The simulated drivers, as a user of that name. */
   readonly drivers: Certificate;
-  /** What simulates whole nodes: as a client, and as the server that says that no container runs there. */
+  /** Client and server credentials of the simulation of whole nodes. */
   readonly simulatedNodes: { readonly client: Certificate; readonly server: Certificate };
-  /** What leads Services to their endpoints, as upstream's kube-proxy. */
+  /** Credentials of the service proxy, as of upstream's kube-proxy. */
   readonly proxy: Certificate;
   /** Private key that signs the tokens of service accounts, PEM. */
   readonly serviceAccountKey: string;
@@ -53,8 +53,8 @@ const dayMilliseconds = 24 * 60 * 60 * 1000;
 const minValidity = 30 * dayMilliseconds;
 
 /**
- * Reads the credentials of a cluster, and makes those that are missing, that end soon, or that are not for these
- * addresses of the API server; `now` in milliseconds since the epoch.
+ * Reads the credentials of a cluster, and makes those that are missing, that end soon, or that are not for
+ * these addresses of the API server; `now` in milliseconds since the epoch.
  */
 export async function ensureCredentials(
   layout: Layout,
@@ -133,10 +133,20 @@ export async function ensureCredentials(
   const known = existsSync(keyFile);
   const serviceAccountKey = known ? readSigningKey(keyFile) : await createSigningKey();
   if (!known) made.push({ path: keyFile, data: serviceAccountKey, folderMode: 0o700 });
-  const nodePairs = new Map<string, { client: Certificate; server: Certificate }>();
+  const nodePairs = await nodeCertificates(nodes, issue);
+  writeFilesAtomicallySync(made);
+  return {
+    ...{ authority, server, admin, kubeletClient, frontProxyAuthority, frontProxyClient },
+    ...{ drivers, simulatedNodes, proxy, serviceAccountKey },
+    nodes: nodePairs,
+  };
+}
+
+async function nodeCertificates(nodes: readonly string[], issue: Issue): Promise<Credentials["nodes"]> {
+  const pairs = new Map<string, { client: Certificate; server: Certificate }>();
   for (const node of nodes) {
     const commonName = `system:node:${node}`;
-    nodePairs.set(node, {
+    pairs.set(node, {
       client: await issue(`node-${node}`, {
         commonName,
         organizations: ["system:nodes"],
@@ -151,12 +161,7 @@ export async function ensureCredentials(
       }),
     });
   }
-  writeFilesAtomicallySync(made);
-  return {
-    ...{ authority, server, admin, kubeletClient, frontProxyAuthority, frontProxyClient },
-    ...{ drivers, simulatedNodes, proxy, serviceAccountKey },
-    nodes: nodePairs,
-  };
+  return pairs;
 }
 
 type Issue = (
@@ -165,7 +170,10 @@ type Issue = (
   isGood?: (certificate: X509Certificate) => boolean,
 ) => Promise<Certificate>;
 
-/** Throws if the file has no key: a new one would end all tokens that the old one signed, so that is left to the user. */
+/**
+ * Throws if the file has no key: a new one would end all tokens that the old one signed, so that is left to
+ * the user.
+ */
 function readSigningKey(path: string): string {
   const key = readFileSync(path, "utf8");
   try {
@@ -178,7 +186,9 @@ function readSigningKey(path: string): string {
   return key;
 }
 
-/** A certificate that can be read, with the key that belongs to it: a crash may leave the key of the next one. */
+/**
+ * A certificate that can be read, with the key that belongs to it: a crash may leave the key of the next one.
+ */
 function isUsable(
   { certificate, key }: Certificate,
   isGood: (certificate: X509Certificate) => boolean,
@@ -215,7 +225,10 @@ export function ownRequestHeader({ frontProxyAuthority }: Pick<Credentials, "fro
   return { clientAuthority: frontProxyAuthority.certificate, allowedNames: [frontProxyName] };
 }
 
-/** Writes the cluster's own kubeconfig, of the administrator, those of what simulates drivers and nodes, of the proxy and of the nodes, for a server at `url`. */
+/**
+ * Writes the cluster's own kubeconfig, of the administrator, those of what simulates drivers and nodes, of
+ * the proxy and of the nodes, for a server at `url`.
+ */
 export async function writeKubeconfigs(
   layout: Layout,
   name: string,

@@ -9,9 +9,10 @@ const lockTimeout = 10_000;
 const lockInterval = 20;
 
 /**
- * Replaces the content of a kubeconfig with what `edit` makes of it ("" for a file that does not exist), unless that is
- * the same. Excludes kubectl, kind and other processes of ours by the lock file that they use too. Mode, owner and
- * links stay; a new file can be read by its owner alone. Returns whether something has changed.
+ * Replaces the content of a kubeconfig with what `edit` makes of it ("" for a file that does not exist),
+ * unless that is the same. Excludes kubectl, kind and other processes of ours by the lock file that they use
+ * too. Mode, owner and links stay; a new file can be read by its owner alone. Returns whether something has
+ * changed.
  *
  * Upstream: client-go, tools/clientcmd/config.go, lockFile.
  */
@@ -31,7 +32,7 @@ export async function updateKubeconfigFile(path: string, edit: (text: string) =>
   });
 }
 
-/** What is known of the file; undefined if it does not exist. Throws if there is something other than a file. */
+/** Stats of the file; undefined if it does not exist. Throws if there is something other than a file. */
 export function regularFile(path: string): Stats | undefined {
   let found: Stats | undefined;
   try {
@@ -93,14 +94,20 @@ function createLock(lock: string): boolean {
   }
 }
 
-/** Removes the lock of a process of ours that was killed. One at a time does so: the lock may be somebody else's by then. */
+/**
+ * Removes the lock of a process of ours that was killed. One at a time does so: the lock may be somebody
+ * else's by then.
+ */
 function removeAbandoned(lock: string): void {
   if (!isAbandoned(lock) || !createLock(`${lock}.removal`)) return;
   if (isAbandoned(lock)) rmSync(lock, { force: true });
   rmSync(`${lock}.removal`);
 }
 
-/** Others write nothing into their locks, and neither does a process of ours in the moment when it creates one. */
+/**
+ * Others write nothing into their locks, and neither does a process of ours in the moment when it creates
+ * one.
+ */
 function isAbandoned(lock: string): boolean {
   try {
     const holder = JSON.parse(readFileSync(lock, "utf8")) as ProcessId;

@@ -19,7 +19,7 @@ export function contextName(clusterName: string): string {
 const extensionName = "dray";
 
 /** The administrator's entries, marked with the data directory of the cluster. */
-export function ownEntries(layout: Layout, config: NewKubeconfig): KubeconfigEntries {
+function ownEntries(layout: Layout, config: NewKubeconfig): KubeconfigEntries {
   const extensions = [{ name: extensionName, extension: { "data-dir": layout.dataDir } }];
   const { clusters, contexts, users } = kubeconfigEntries(config);
   return {
@@ -45,9 +45,10 @@ export async function writeOwnKubeconfig(layout: Layout, config: NewKubeconfig):
 }
 
 /**
- * The files that get the entries of a cluster beside its own: the one that `--kubeconfig` names, else those of
- * `$KUBECONFIG`; none without both. Relative paths are those of the current directory. Where `$KUBECONFIG` names only
- * the files of other clusters of ours, none: `dray status -o kubeconfig` of those would lead to this cluster.
+ * The files that get the entries of a cluster beside its own: the one that `--kubeconfig` names, else those
+ * of `$KUBECONFIG`; none without both. Relative paths are those of the current directory. Where `$KUBECONFIG`
+ * names only the files of other clusters of ours, none: `dray status -o kubeconfig` of those would lead to
+ * this cluster.
  */
 export function kubeconfigFiles(
   flag: string | undefined,
@@ -61,7 +62,7 @@ export function kubeconfigFiles(
 
 function listedFiles(env: NodeJS.ProcessEnv): string[] {
   const listed = (env["KUBECONFIG"] ?? "").split(delimiter).filter((name) => name !== "");
-  // /dev/null says that there is none.
+  // /dev/null means no kubeconfig.
   return [...new Set(listed.map((name) => resolve(name)))].filter((name) => name !== "/dev/null");
 }
 
@@ -79,8 +80,8 @@ interface Destination {
 }
 
 /**
- * Chooses as kind does: the first file that has the entries, else the first that exists, else the last. The first file
- * with a current context decides which one kubectl uses.
+ * Chooses as kind does: the first file that has the entries, else the first that exists, else the last. The
+ * first file with a current context decides which one kubectl uses.
  *
  * Upstream: client-go, tools/clientcmd/config.go, ModifyConfig.
  */
@@ -99,8 +100,8 @@ async function chooseDestination(files: readonly string[], name: string): Promis
 }
 
 /**
- * Throws unless the cluster's entries can be added: an error that names the file and what to do if it cannot be read or
- * written, is malformed, or has entries of somebody else under this name. Changes nothing.
+ * Throws unless the cluster's entries can be added: an error that names the file and what to do if it cannot
+ * be read or written, is malformed, or has entries of somebody else under this name. Changes nothing.
  */
 export async function checkKubeconfigs(
   layout: Layout,
@@ -118,15 +119,16 @@ export async function checkKubeconfigs(
   }
 }
 
-/** What was added where. */
+/** An added context, and its file. */
 export interface AddedContext {
   readonly file: string;
   readonly context: string;
 }
 
 /**
- * Adds cluster, user and context of the administrator to one of the files, from the cluster's own kubeconfig, and makes
- * the context the current one, as kind does. Nothing else in the file changes. Throws as `checkKubeconfigs` does.
+ * Adds cluster, user and context of the administrator to one of the files, from the cluster's own kubeconfig,
+ * and makes the context the current one, as kind does. Nothing else in the file changes. Throws as
+ * `checkKubeconfigs` does.
  */
 export async function addToKubeconfigs(
   layout: Layout,
@@ -160,9 +162,9 @@ async function currentEntries(layout: Layout, name: string): Promise<KubeconfigE
 }
 
 /**
- * Makes the entries right that earlier starts have added to files: port and certificates may be others now. Files that
- * are gone, and those from which the user has removed the entries, are left; those that cannot be changed are reported
- * to `warn`.
+ * Makes the entries right that earlier starts have added to files: port and certificates may be others now.
+ * Files that are gone, and those from which the user has removed the entries, are left; those that cannot be
+ * changed are reported to `warn`.
  */
 export async function refreshKubeconfigs(
   layout: Layout,
@@ -193,8 +195,8 @@ export async function refreshKubeconfigs(
 }
 
 /**
- * Removes the entries of a cluster from all files that got them; the current context too where it is this one. Files
- * that cannot be changed are reported to `warn` and left.
+ * Removes the entries of a cluster from all files that got them; the current context too where it is this
+ * one. Files that cannot be changed are reported to `warn` and left.
  */
 export async function removeFromKubeconfigs(
   layout: Layout,
@@ -295,7 +297,9 @@ function checkOwner(file: string, layout: Layout, name: string, entries: Partial
   );
 }
 
-/** The first of the entries that is of somebody else; undefined if all are ours, or of a cluster that is gone. */
+/**
+ * The first of the entries that is of somebody else; undefined if all are ours, or of a cluster that is gone.
+ */
 function ownerProblem(layout: Layout, entries: Partial<KubeconfigEntries>): string | undefined {
   const { clusters } = entries;
   // Somebody may have written the entries anew, without the mark.
@@ -325,11 +329,11 @@ function ownerOf(value: Readonly<Record<string, unknown>>): string | undefined {
 }
 
 /** Whether both paths lead to the same file. */
-export function sameFile(one: string, other: string): boolean {
+function sameFile(one: string, other: string): boolean {
   return resolve(followLinksSync(one)) === resolve(followLinksSync(other));
 }
 
-/** Whether kubectl would find the file without being told. */
+/** Whether kubectl would find the file by default. */
 export function isUsedByDefault(file: string, env: NodeJS.ProcessEnv = process.env): boolean {
   const listed = listedFiles(env);
   if (listed.length > 0) return listed.some((one) => sameFile(one, file));

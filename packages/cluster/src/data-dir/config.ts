@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { writeFileAtomicallySync } from "@dray/files";
 import { defaultName, type Layout } from "./layout.ts";
 
-/** What a cluster is, remembered from one start to the next. */
+/** Configuration of a cluster, kept from one start to the next. */
 export interface ClusterConfig {
   readonly name: string;
   readonly kubernetesVersion: string;
@@ -21,7 +21,9 @@ export interface ClusterConfig {
   readonly store: string;
   /** Runtime of the nodes: `host`, `oci` or `cri:SOCKET`. */
   readonly runtime: string;
-  /** Absolute path of the folder that says which hosts images of a registry are fetched from, if there is one. */
+  /**
+   * Absolute path of the folder that says which hosts images of a registry are fetched from, if there is one.
+   */
   readonly registryHosts?: string;
   /** Patterns of sysctls that pods may set on the nodes beside the safe ones, if there are any. */
   readonly allowedUnsafeSysctls?: readonly string[];
@@ -47,7 +49,7 @@ export interface KeptFile {
 /** Counts up when an older Dray would misunderstand a data directory. */
 const format = 1;
 
-/** What configurations did not have from the beginning. */
+/** Defaults of fields that older configurations lack. */
 const defaults = {
   name: defaultName,
   runtimeConfig: {},
@@ -61,7 +63,7 @@ export class DamagedConfigError extends Error {
   override readonly name = "DamagedConfigError";
 }
 
-/** The configuration of the cluster in `layout`, or undefined if there is none yet. */
+/** The configuration of the cluster in `layout`, or undefined if it does not exist yet. */
 export function readConfig(layout: Layout): ClusterConfig | undefined {
   if (!existsSync(layout.configFile)) return undefined;
   const file = layout.configFile;
@@ -108,7 +110,7 @@ function isKeptFile(value: unknown): boolean {
   );
 }
 
-/** What the fields must be, where they are there. */
+/** Checks of the fields that are present. */
 const fields: Readonly<Record<keyof ClusterConfig, [is: (value: unknown) => boolean, must: string]>> = {
   name: [isText, "a text"],
   kubernetesVersion: [isText, "a text"],

@@ -5,9 +5,10 @@ import { readSoundConfig } from "./config.ts";
 import type { Layout } from "./layout.ts";
 
 /**
- * Deletes what clusters write into a data directory, the store included, and the directory unless it holds more; in
- * other kubeconfigs the entries of the cluster. Entries that cannot be removed are reported to `warn`. If the
- * configuration is damaged, `name` says which entries are the cluster's, and a database outside the directory stays.
+ * Deletes what clusters write into a data directory, the store included, and the directory unless it holds
+ * more; in other kubeconfigs the entries of the cluster. Entries that cannot be removed are reported to
+ * `warn`. If the configuration is damaged, `name` says which entries are the cluster's, and a database
+ * outside the directory stays.
  */
 export async function deleteData(
   layout: Layout,

@@ -3,7 +3,10 @@ import { dirname } from "node:path";
 import { makeFolderSync } from "@dray/files";
 import { type Layout, userId } from "./layout.ts";
 
-/** Makes the data directory, for its owner alone. Throws an error that a person can act on if it cannot be written. */
+/**
+ * Makes the data directory, for its owner alone. Throws an error that a person can act on if it cannot be
+ * written.
+ */
 export function prepareDataDir(layout: Layout): void {
   const { dataDir } = layout;
   try {
@@ -17,7 +20,10 @@ export function prepareDataDir(layout: Layout): void {
   }
 }
 
-/** Makes the run directory and its base, which only their owner can write. Throws if the base is somebody else's. */
+/**
+ * Makes the run directory and its base, which only their owner can write. Throws if the base is somebody
+ * else's.
+ */
 export function prepareRunDir(layout: Layout): void {
   const base = dirname(layout.runDir);
   // Containers of the superuser may run as another user, who has to get in.
@@ -28,7 +34,10 @@ export function prepareRunDir(layout: Layout): void {
   checkOwnFolder(layout.runDir);
 }
 
-/** Throws unless `path` is a folder, no link, that belongs to this user and that nobody else can write: below /tmp anyone makes folders. */
+/**
+ * Throws unless `path` is a folder, no link, that belongs to this user and that nobody else can write: below
+ * /tmp anyone makes folders.
+ */
 export function checkOwnFolder(path: string): void {
   const found = lstatSync(path);
   const uid = userId();

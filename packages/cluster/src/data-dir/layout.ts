@@ -6,9 +6,9 @@ import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 /** Where everything of one cluster lies. */
 export interface Layout {
   readonly dataDir: string;
-  /** What the cluster was last started with. */
+  /** Configuration of the last start. */
   readonly configFile: string;
-  /** Who runs it: present while it runs, or after a crash. */
+  /** Process that runs the cluster: present while it runs, or after a crash. */
   readonly processFile: string;
   /** The process of its agents, likewise. */
   readonly agentsFile: string;
@@ -50,7 +50,10 @@ export interface Layout {
 export const defaultName = "dray";
 const maxNameLength = 63;
 
-/** Throws an error that says what is accepted unless `name` can name a cluster, its folder and its kubeconfig context. */
+/**
+ * Throws an error that says what is accepted unless `name` can name a cluster, its folder and its kubeconfig
+ * context.
+ */
 export function checkClusterName(name: string): void {
   if (/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(name) && name.length <= maxNameLength) return;
   throw new Error(
@@ -138,7 +141,10 @@ function canonical(path: string): string {
   }
 }
 
-/** -1 where the system has no such numbers. Not `userInfo()`: that fails for a user without a name, as in containers. */
+/**
+ * -1 where the system has no such numbers. Not `userInfo()`: that fails for a user without a name, as in
+ * containers.
+ */
 export function userId(): number {
   return process.getuid?.() ?? -1;
 }

@@ -7,8 +7,8 @@ import {
 import type { AgentsLife } from "./agents.ts";
 
 /**
- * Keeps the file that names the process of the node agents, or of the simulation, with how often it was started again
- * and why.
+ * Keeps the file that names the process of the node agents, or of the simulation, with how often it was
+ * started again and why.
  */
 export class AgentsFile implements AgentsLife {
   readonly #path: string;

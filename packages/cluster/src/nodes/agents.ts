@@ -13,17 +13,17 @@ export interface NodeFiles {
   readonly capacity?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What the parent says to the process of the node agents, over IPC. */
+/** Message of the parent to the process of the node agents, over IPC. */
 export type AgentsOrder =
   /**
-   * The API server listens, and these are the nodes from now on: new ones are started, the pods of those that are
-   * missing end, and then their agents. Before the first such order the process only loads its code.
+   * The API server listens, and these are the nodes from now on: new ones are started, the pods of those that
+   * are missing end, and then their agents. Before the first such order the process only loads its code.
    */
   | { readonly order: "run"; readonly nodes: readonly NodeFiles[] }
   /** End all pods, then yourself. A process whose parent dies ends alone, and leaves its pods. */
   | { readonly order: "stop" };
 
-/** What it answers to each `run`: */
+/** Its response to each `run`: */
 export type AgentsReport =
   /** Another node is registered. */
   | { readonly registered: string }
@@ -52,7 +52,7 @@ interface Waiting {
   resolve(failed: readonly FailedAgent[]): void;
 }
 
-/** What becomes of the process. */
+/** Observes the life of the process. */
 export interface AgentsLife {
   started(pid: number): void;
   /** All nodes have registered, or failed for the first time. */
@@ -61,7 +61,7 @@ export interface AgentsLife {
   ended(code: number | null, signal: string | null): void;
 }
 
-/** The process of all node agents: started again when it fails, until it is told to stop. */
+/** The process of all node agents: started again when it fails, until it is stopped. */
 export class AgentsProcess {
   readonly #start: () => ChildProcess;
   readonly #log: Log;
@@ -83,8 +83,8 @@ export class AgentsProcess {
   }
 
   /**
-   * Has agents run for these nodes and no others. Resolves when they have registered their nodes, to those that could
-   * not, which are started again; `advance` is called for each that is registered.
+   * Has agents run for these nodes and no others. Resolves when they have registered their nodes, to those
+   * that could not, which are started again; `advance` is called for each that is registered.
    */
   run(nodes: readonly NodeFiles[], advance: () => void = () => {}): Promise<readonly FailedAgent[]> {
     this.#nodes = nodes;
@@ -140,8 +140,8 @@ export class AgentsProcess {
   }
 
   /**
-   * The disk may be full: the agents go on, and end with this process. Only agents whose control plane is killed before
-   * them would not be found.
+   * The disk may be full: the agents go on, and end with this process. Only agents whose control plane is
+   * killed before them would not be found.
    */
   #keep(change: () => void): void {
     try {

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { getHeapStatistics } from "node:v8";
 
-/** What nodes without pods take, measured on 500 and on 2000 of them, with a third more for what comes later. */
+/**
+ * Memory of nodes without pods, measured on 500 and on 2000 of them, with a third more for what comes later.
+ */
 const perNode = {
   /** Bytes, in the control plane and in the process of the agents together. */
   memory: 1.4 * 2 ** 20,
@@ -14,10 +16,10 @@ const perNode = {
 const perSimulatedNode = { memory: 0.15 * 2 ** 20, heap: 0.06 * 2 ** 20 };
 /** Bytes of a driver on a node: a process of its own. */
 const driverMemory = 30 * 2 ** 20;
-/** What a cluster without nodes takes. */
+/** Memory of a cluster without nodes. */
 const base = { memory: 200 * 2 ** 20, heap: 60 * 2 ** 20, files: 100 };
 
-/** What this machine gives to the two processes of a cluster. */
+/** Memory that this machine has for the two processes of a cluster. */
 export interface Capacity {
   /** Bytes of memory that are free. */
   readonly memory: number;
@@ -56,8 +58,8 @@ export interface WantedNodes {
 }
 
 /**
- * Throws an error that says how many nodes fit if the machine has not enough for those that a cluster is to have. An
- * estimate: pods, and drivers that are installed otherwise, come on top of it.
+ * Throws an error that says how many nodes fit if the machine has not enough for those that a cluster is to
+ * have. An estimate: pods, and drivers that are installed otherwise, come on top of it.
  */
 export function checkCapacity(
   { nodes, simulated = 0, running, drivers = 0 }: WantedNodes,

@@ -9,13 +9,13 @@ const retryInterval = 5_000;
 export interface DrainOptions {
   readonly client: Client;
   readonly clock: Clock;
-  /** Hears what happens, a line each. */
+  /** Receives progress messages, a line each. */
   readonly say: (line: string) => void;
   /** Aborted: the drain is given up and rejects; the nodes take pods again. */
   readonly signal: AbortSignal;
 }
 
-/** What a drain has done. */
+/** Result of a drain. */
 export interface Drained {
   /** `namespace/name` of the pods that were evicted. */
   readonly evicted: readonly string[];
@@ -24,9 +24,9 @@ export interface Drained {
 }
 
 /**
- * Takes nodes out of service: no new pods go there, and those that run there are evicted, with their grace period and
- * within their disruption budgets. Pods of DaemonSets and pods that have ended stay: they belong to the node. Resolves
- * when all others have gone.
+ * Takes nodes out of service: no new pods go there, and those that run there are evicted, with their grace
+ * period and within their disruption budgets. Pods of DaemonSets and pods that have ended stay: they belong
+ * to the node. Resolves when all others have gone.
  *
  * Upstream: kubectl, pkg/drain.
  */
@@ -110,7 +110,7 @@ async function evict(pod: Pod, { client, clock, say }: DrainOptions, signal: Abo
     metadata: { namespace, name },
     deleteOptions: { preconditions: { uid } },
   };
-  let told = "";
+  let lastReason = "";
   for (;;) {
     signal.throwIfAborted();
     const late = new AbortController();
@@ -131,8 +131,8 @@ async function evict(pod: Pod, { client, clock, say }: DrainOptions, signal: Abo
       cancel();
     }
     const why = `${nameOf(pod)} cannot be evicted yet: ${reason}`;
-    if (why !== told) say(why);
-    told = why;
+    if (why !== lastReason) say(why);
+    lastReason = why;
     if (!late.signal.aborted) await delay(clock, retryInterval, signal);
   }
 }

@@ -1,11 +1,11 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { StatusError } from "@dray/api";
 import { Node, Pod } from "@dray/api/core/v1";
-import { type Client, type Clock, silentLog } from "@dray/client";
+import { type Client, type Clock, silentLog, sleep } from "@dray/client";
 import { makeFolderSync } from "@dray/files";
 import type { Layout } from "../data-dir/layout.ts";
+import { ProgressDeadline } from "../process/progress-deadline.ts";
 import type { AgentsProcess, FailedAgent, NodeFiles } from "./agents.ts";
 import { drainNodes } from "./drain.ts";
 import { namesText } from "./names.ts";
@@ -29,7 +29,7 @@ export function nodeFiles(layout: Layout, names: readonly string[], capacity: No
   }));
 }
 
-/** What a node has instead of what the machine has; undefined: nothing. */
+/** Capacity of a node that replaces the machine's; undefined: the machine's. */
 export type NodeCapacity = (node: string) => Readonly<Record<string, string>> | undefined;
 
 export interface StartNodesOptions {
@@ -42,13 +42,13 @@ export interface StartNodesOptions {
   /** Rejects when the cluster cannot go on. */
   readonly failed: Promise<never>;
   readonly signal?: AbortSignal | undefined;
-  /** Hears what is being waited for. */
+  /** Receives progress messages. */
   onProgress(text: string): void;
 }
 
 /**
- * Has the agents run for these nodes. Resolves when all of them are ready, to those whose agents could not start; rejects
- * if the next one takes too long.
+ * Has the agents run for these nodes. Resolves when all of them are ready, to those whose agents could not
+ * start; rejects if the next one takes too long.
  */
 export async function startNodes(options: StartNodesOptions): Promise<readonly FailedAgent[]> {
   const { layout, client, agents, nodes, capacity, failed, signal, onProgress } = options;
@@ -58,41 +58,35 @@ export async function startNodes(options: StartNodesOptions): Promise<readonly F
     makeFolderSync(rootDir, 0o755);
     keepVolumes(layout, name, rootDir);
   }
-  let progress = performance.now();
   let registered = 0;
   const all = nodes.length === 1 ? "a node" : `${nodes.length} nodes`;
   onProgress(`Starting ${all}`);
-  const ended = new AbortController();
-  const early = signal === undefined ? ended.signal : AbortSignal.any([signal, ended.signal]);
   const waiting = new Set(nodes);
-  const late = async (): Promise<never> => {
-    for (;;) {
-      const rest = progress + readyTimeout - performance.now();
-      if (rest <= 0) break;
-      await sleep(rest, undefined, { signal: early }).catch(() => signal?.throwIfAborted());
-      if (ended.signal.aborted) break;
-    }
-    throw new Error(
-      `of ${nodes.length} nodes ${namesText([...waiting])} did not become ready within ${readyTimeout / 1000} s: see ${layout.logs}`,
-    );
-  };
+  const deadline = new ProgressDeadline({
+    timeout: readyTimeout,
+    failure: () =>
+      new Error(
+        `of ${nodes.length} nodes ${namesText([...waiting])} did not become ready within ${readyTimeout / 1000} s: see ${layout.logs}`,
+      ),
+    signal,
+  });
   const ready = async (): Promise<readonly FailedAgent[]> => {
     // Nodes of an earlier run still say that they are ready: the agents have the last word.
     const lost = await agents.run(files, () => {
-      progress = performance.now();
+      deadline.advance();
       onProgress(`Starting ${all}: ${++registered} are registered`);
     });
     for (const { node } of lost) waiting.delete(node);
     await nodesReady(client, waiting, () => {
-      progress = performance.now();
+      deadline.advance();
       onProgress(`Waiting for the nodes: ${nodes.length - waiting.size} of ${nodes.length} are ready`);
     });
     return lost;
   };
   try {
-    return await Promise.race([ready(), failed, late()]);
+    return await Promise.race([ready(), failed, deadline.exceeded]);
   } finally {
-    ended.abort();
+    deadline.stop();
   }
 }
 
@@ -131,7 +125,8 @@ export async function removeNodes(
   for (const { name, index } of former) {
     await removeNodeRoot(layout, index);
     await client.resource(Node).delete({ name }).catch(ifMissing);
-    // Nobody is left to say that they have ended. After the node, so that no DaemonSet creates new ones there.
+    // Nobody is left to say that they have ended. After the node, so that no DaemonSet creates new ones
+    // there.
     const { items } = await client.resource(Pod).list({ fieldSelector: `spec.nodeName=${name}` });
     for (const { metadata } of items) {
       const { namespace = "", name, uid } = metadata;
@@ -163,7 +158,7 @@ export interface ChangeNodesOptions extends Omit<StartNodesOptions, "signal" | "
   readonly clock: Clock;
   /** The nodes that the cluster has. */
   readonly before: readonly string[];
-  /** Hears what happens, a line each. */
+  /** Receives progress messages, a line each. */
   readonly say: (line: string) => void;
   readonly signal: AbortSignal;
   /** Writes keys and kubeconfigs of these nodes, where they are missing. */
@@ -173,8 +168,8 @@ export interface ChangeNodesOptions extends Omit<StartNodesOptions, "signal" | "
 }
 
 /**
- * Adds nodes to a running cluster, or removes the last ones once they are drained. Resolves to what was done. Rejects
- * with everything as it was before, if that is possible.
+ * Adds nodes to a running cluster, or removes the last ones once they are drained. Resolves to what was done.
+ * Rejects with everything as it was before, if that is possible.
  */
 export async function changeNodes(options: ChangeNodesOptions): Promise<string> {
   const { before, nodes } = options;
@@ -183,7 +178,7 @@ export async function changeNodes(options: ChangeNodesOptions): Promise<string> 
 }
 
 async function addNodes(options: ChangeNodesOptions): Promise<string> {
-  const { layout, client, agents, before, nodes, capacity, say, prepare, record, signal } = options;
+  const { layout, client, clock, agents, before, nodes, capacity, say, prepare, record, signal } = options;
   const added = nodes.slice(before.length);
   say(`adding ${namesText(added)}`);
   await prepare(nodes);
@@ -197,7 +192,7 @@ async function addNodes(options: ChangeNodesOptions): Promise<string> {
       throw new Error(`${lost[0].node} could not be started: ${lost[0].reason}; see ${layout.logs}`);
   } catch (error) {
     // Agents that cannot start may not be able to end either.
-    await Promise.race([agents.run(nodeFiles(layout, before, capacity)), sleep(rollbackTimeout)]);
+    await Promise.race([agents.run(nodeFiles(layout, before, capacity)), sleep(clock, rollbackTimeout)]);
     await removeNodes(layout, client, formerNodes(added, before.length));
     record(before);
     throw error;

@@ -3,7 +3,7 @@ import type { NodeState } from "@dray/kubelet";
 import type { Layout } from "../data-dir/layout.ts";
 import { runningProcess } from "../process/process-file.ts";
 
-/** What the process of the node agents writes about them. */
+/** States that the process of the node agents records. */
 export interface NodeStates {
   readonly pid: number;
   readonly nodes: readonly NodeState[];
@@ -13,8 +13,8 @@ export interface NodeStates {
 const maxBytes = 64 << 20;
 
 /**
- * How the agents of the cluster's nodes fare, as their process says it, whether or not the API server responds.
- * Undefined if no such process lives, or it has said nothing yet.
+ * How the agents of the cluster's nodes fare, as their process says it, whether or not the API server
+ * responds. Undefined if no such process lives, or it has said nothing yet.
  */
 export function readNodeStates(layout: Layout): readonly NodeState[] | undefined {
   const agents = runningProcess(layout.agentsFile);

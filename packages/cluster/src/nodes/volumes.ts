@@ -9,8 +9,8 @@ import type { Layout } from "../data-dir/layout.ts";
 const onNode = "var/lib/local-path-provisioner";
 
 /**
- * Has a node keep the volumes of the default storage class in the data directory: its root goes when the cluster
- * stops, and the data of a claim must not. Can run again.
+ * Has a node keep the volumes of the default storage class in the data directory: its root goes when the
+ * cluster stops, and the data of a claim must not. Can run again.
  */
 export function keepVolumes(layout: Layout, node: string, rootDir: string): void {
   const link = join(rootDir, onNode);
@@ -21,7 +21,9 @@ export function keepVolumes(layout: Layout, node: string, rootDir: string): void
   if (lstatSync(link, { throwIfNoEntry: false }) === undefined) symlinkSync(folder, link);
 }
 
-/** Removes what belongs to no volume: objects that were only in memory are gone, and so must their data be. */
+/**
+ * Removes what belongs to no volume: objects that were only in memory are gone, and so must their data be.
+ */
 export async function removeLostVolumes(layout: Layout, client: Client): Promise<void> {
   if (!existsSync(layout.volumes)) return;
   const { items } = await client.resource(PersistentVolume).list();

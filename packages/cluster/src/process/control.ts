@@ -2,7 +2,7 @@ import { chmodSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { createInterface, type Interface } from "node:readline";
 
-/** What another process of the same user asks of one that runs a cluster. */
+/** Request of another process of the same user to the one that runs a cluster. */
 export interface ControlRequest {
   /** The number of nodes that the cluster is to have. */
   readonly nodes: number;
@@ -11,7 +11,9 @@ export interface ControlRequest {
 /** Each is one line of JSON. */
 type ControlMessage = { readonly say: string } | { readonly done: string } | { readonly failed: string };
 
-/** Does what a request asks, and returns what was done. The signal ends when nobody waits for it any longer. */
+/**
+ * Does what a request asks, and returns what was done. The signal ends when nobody waits for it any longer.
+ */
 export type ControlHandler = (
   request: ControlRequest,
   say: (line: string) => void,
@@ -58,7 +60,10 @@ async function answer(
   send({ done: await handle(request, (text) => send({ say: text }), signal) });
 }
 
-/** Asks the process that serves the socket; resolves to what was done. Aborting the signal takes the request back. */
+/**
+ * Asks the process that serves the socket; resolves to what was done. Aborting the signal takes the request
+ * back.
+ */
 export async function askControl(
   path: string,
   request: ControlRequest,

@@ -1,7 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-/** Bytes of memory that the process holds (resident set), itself alone; undefined if the system does not tell. */
+/**
+ * Bytes of memory that the process holds (resident set), itself alone; undefined if the system does not tell.
+ */
 export function processMemory(pid: number): number | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");

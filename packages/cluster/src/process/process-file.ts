@@ -2,16 +2,22 @@ import { execFileSync } from "node:child_process";
 import { existsSync, linkSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { writeFileAtomicallySync } from "@dray/files";
 
-/** A process, told apart from a later one that got the same number, on this boot of the machine or a later one. */
+/**
+ * A process, told apart from a later one that got the same number, on this boot of the machine or a later
+ * one.
+ */
 export interface ProcessId {
   readonly pid: number;
-  /** Clock ticks after boot at which it began, or the date that `ps` prints; undefined where the system has neither. */
+  /**
+   * Clock ticks after boot at which it began, or the date that `ps` prints; undefined where the system has
+   * neither.
+   */
   readonly startTime?: number | string;
   /** Ticks begin anew with every boot. Undefined where the system does not name its boots. */
   readonly bootId?: string;
 }
 
-/** What a process file holds. */
+/** Content of a process file. */
 export interface ProcessRecord extends ProcessId {
   /** RFC 3339. */
   readonly startedAt: string;
@@ -84,8 +90,8 @@ export function processRecord(pid: number): ProcessRecord {
 }
 
 /**
- * Whether this very process lives. One whose record lacks what the system could tell of it does not: the record is not
- * ours, and the number may be anybody's.
+ * Whether this very process lives. One whose record lacks what the system could tell of it does not: the
+ * record is not ours, and the number may be anybody's.
  */
 export function isAlive(id: ProcessId): boolean {
   // 0 and negative numbers are groups of processes.
@@ -104,8 +110,8 @@ export function writeProcessFile(path: string, record: ProcessRecord): void {
 }
 
 /**
- * Writes this process into the file unless a living one holds it, and returns that one. Of two that try at the same
- * time one wins.
+ * Writes this process into the file unless a living one holds it, and returns that one. Of two that try at
+ * the same time one wins.
  */
 export function claimProcessFile(path: string): ProcessRecord | undefined {
   const mine = `${path}.${process.pid}`;
@@ -127,14 +133,16 @@ export function claimProcessFile(path: string): ProcessRecord | undefined {
   }
 }
 
-/** Records in the file of this process how far it has come. On a full disk the file tells the former phase. */
+/**
+ * Records in the file of this process how far it has come. On a full disk the file tells the former phase.
+ */
 export function recordPhase(path: string, phase: "ready" | "stopping"): void {
   const file = readProcessFile(path);
   if (file?.record.pid !== process.pid) return;
   try {
     writeProcessFile(path, { ...file.record, phase });
   } catch {
-    // What runs and stops goes before what is told of it.
+    // The cluster goes on without the record.
   }
 }
 
@@ -145,21 +153,24 @@ export function isOfEarlierBoot(id: ProcessId): boolean {
 
 const heartbeatInterval = 2_000;
 
-/** Updates the time of the file until the returned function is called, so that it says when its process last lived. */
+/**
+ * Updates the time of the file until the returned function is called, so that it says when its process last
+ * lived.
+ */
 export function keepFresh(path: string): () => void {
   const timer = setInterval(() => {
     const now = new Date();
     try {
       utimesSync(path, now, now);
     } catch {
-      // Somebody removed it, or the disk is read-only: the time that is told after a crash is older then.
+      // Somebody removed it, or the disk is read-only: the time that is reported after a crash is older then.
     }
   }, heartbeatInterval);
   timer.unref();
   return () => clearInterval(timer);
 }
 
-/** What a process file says, whether the process lives or not; undefined if it is missing or damaged. */
+/** Reads a process file, whether the process lives or not; undefined if it is missing or damaged. */
 export function readProcessFile<T extends ProcessRecord = ProcessRecord>(
   path: string,
 ): { readonly record: T; readonly alive: boolean; readonly lastSeen: Date } | undefined {
@@ -172,7 +183,7 @@ export function readProcessFile<T extends ProcessRecord = ProcessRecord>(
   }
 }
 
-/** The process that the file names, if it is alive. A file that a crash left behind counts as none. */
+/** The process that the file names, if it is alive. Undefined for a file that a crash left behind. */
 export function runningProcess(path: string): ProcessRecord | undefined {
   const file = readProcessFile(path);
   return file?.alive ? file.record : undefined;

@@ -12,7 +12,7 @@ export type ClusterStore =
       readonly type: "etcd";
       /** `http://HOST:PORT` or `https://HOST:PORT` of each member. */
       readonly endpoints: readonly string[];
-      /** What goes before every key: empty, or `/` and more. */
+      /** Prefix of every key: empty, or `/` and more. */
       readonly prefix: string;
       /** PEM files for https, named as kube-apiserver's flags are (`--etcd-cafile` and so on). */
       readonly files: Readonly<Partial<Record<EtcdFile, string>>>;
@@ -22,7 +22,8 @@ const etcdFiles = ["cafile", "certfile", "keyfile"] as const;
 type EtcdFile = (typeof etcdFiles)[number];
 
 /**
- * `sqlite:PATH`, `memory`, or `etcd:URL,..[/PREFIX][?cafile=PATH&certfile=PATH&keyfile=PATH]`; throws on anything else.
+ * `sqlite:PATH`, `memory`, or `etcd:URL,..[/PREFIX][?cafile=PATH&certfile=PATH&keyfile=PATH]`; throws on
+ * anything else.
  */
 export function parseStore(text: string): ClusterStore {
   if (text === "memory") return { type: "memory" };
@@ -68,7 +69,9 @@ export function formatStore(store: ClusterStore): string {
   return `etcd:${store.endpoints.join(",")}${store.prefix}${query}`;
 }
 
-/** Opens the store; one in an etcd connects with its first use. Throws where a file cannot be read or written. */
+/**
+ * Opens the store; one in an etcd connects with its first use. Throws where a file cannot be read or written.
+ */
 export function openStore(store: ClusterStore, clock: Clock): Store {
   if (store.type === "memory") return memoryStore(clock);
   if (store.type === "etcd") {

@@ -1,13 +1,15 @@
 import { minorOf } from "@dray/api";
 import type { Store } from "@dray/store";
 
-/** Under the prefix of all objects, so that what deletes them deletes it too; no object has a key like this. */
+/**
+ * Under the prefix of all objects, so that what deletes them deletes it too; no object has a key like this.
+ */
 const key = "/registry/dray-version";
 
 /** How objects are stored. Counts up when an older Dray would read them wrongly. */
 export const storeFormat = 1;
 
-/** What a store says of itself. */
+/** Version record of a store. */
 interface StoreRecord {
   readonly format: number;
   /** The newest release that has worked on the objects. */
@@ -15,8 +17,8 @@ interface StoreRecord {
 }
 
 /**
- * Throws an error that says what to do if the objects were written by a newer Dray, or as those of a newer release:
- * an older one drops fields that it does not know, and does not find kinds that it does not serve.
+ * Throws an error that says what to do if the objects were written by a newer Dray, or as those of a newer
+ * release: an older one drops fields that it does not know, and does not find kinds that it does not serve.
  */
 export async function checkStoreVersion(store: Store, kubernetesVersion: string): Promise<void> {
   const { record } = await read(store);
@@ -33,7 +35,10 @@ export async function checkStoreVersion(store: Store, kubernetesVersion: string)
   }
 }
 
-/** Records the release that works on the objects from now on. Returns the older one that did so before, if there was one. */
+/**
+ * Records the release that works on the objects from now on. Returns the older one that did so before, if
+ * there was one.
+ */
 export async function recordStoreVersion(
   store: Store,
   kubernetesVersion: string,

@@ -25,14 +25,14 @@ export interface TestClusterOptions {
   readonly runtimeConfig?: Readonly<Record<string, boolean>>;
   /** Commands that stand for images: nodes pull none. */
   readonly images?: readonly ImageMapping[];
-  /** What the components say; nothing by default. */
+  /** Log of the components; silent by default. */
   readonly log?: Log;
 }
 
 /** A node of a test cluster, with the folders that a driver under test works in. */
 export interface TestNode {
   readonly name: string;
-  /** What is `/` for the node's own files. */
+  /** Root of the node's own files. */
   readonly root: string;
   readonly registrarDirectory: string;
   readonly pluginsDirectory: string;
@@ -52,9 +52,9 @@ export interface TestCluster extends AsyncDisposable {
 }
 
 /**
- * Starts API server, scheduler, controllers and nodes in this process, in about half a second, without root. Objects
- * are kept in memory, files below the folder for temporary files; nothing outlives `stop`. Several clusters can run
- * beside each other.
+ * Starts API server, scheduler, controllers and nodes in this process, in about half a second, without root.
+ * Objects are kept in memory, files below the folder for temporary files; nothing outlives `stop`. Several
+ * clusters can run beside each other.
  */
 export async function startCluster(options: TestClusterOptions = {}): Promise<TestCluster> {
   const { nodes = 1, log = silentLog } = options;

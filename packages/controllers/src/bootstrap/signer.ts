@@ -9,8 +9,8 @@ const clusterInfo = { namespace: "kube-public", name: "cluster-info" };
 const signaturePrefix = "jws-kubeconfig-";
 
 /**
- * Signs the kubeconfig in ConfigMap `kube-public/cluster-info` with each bootstrap token, so that a node that knows a
- * token can trust it.
+ * Signs the kubeconfig in ConfigMap `kube-public/cluster-info` with each bootstrap token, so that a node that
+ * knows a token can trust it.
  *
  * Upstream: pkg/controller/bootstrap/bootstrapsigner.go.
  */
@@ -20,7 +20,7 @@ export async function startBootstrapSigner(context: ControllerContext): Promise<
   const maps = informers.of(ConfigMap);
   await synced(context, [secrets, maps]);
   const queues = controllerQueues(context);
-  const queue = queues.queue("bootstrap-signer", reconcile, 1);
+  const queue = queues.queue("bootstrap_signer_queue", reconcile, 1);
   const secretChanged = (secret: Secret): void => {
     if (isBootstrapToken(secret)) queue.add(clusterInfo.name);
   };

@@ -15,7 +15,7 @@ export async function startTokenCleaner(context: ControllerContext): Promise<Con
   const secrets = informers.of(Secret);
   await synced(context, [secrets]);
   const queues = controllerQueues(context);
-  const queue = queues.queue("token-cleaner", reconcile);
+  const queue = queues.queue("token_cleaner", reconcile);
   const changed = (secret: Secret): void => {
     if (isBootstrapToken(secret)) queue.add(keyOf(secret.metadata));
   };

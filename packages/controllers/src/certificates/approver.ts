@@ -9,7 +9,9 @@ import { type Controller, type ControllerContext, controllerQueues, synced } fro
 import type { Informers } from "../shared/informers.ts";
 import { conditionOf, kubeletClientProblem, kubeletServingProblem, nodePrefix, signers } from "./requests.ts";
 
-/** A kind of request that is approved if its user may create this subresource of certificatesigningrequests. */
+/**
+ * A kind of request that is approved if its user may create this subresource of certificatesigningrequests.
+ */
 interface Recognizer {
   readonly subresource: string;
   readonly message: string;
@@ -22,8 +24,8 @@ const isOwn = ({ spec }: CertificateSigningRequest, { commonName }: CertificateR
   spec.username === commonName;
 
 /**
- * Approves the certificates of kubelets: those of clients as upstream does; those of servers, which upstream leaves to
- * people, if a node requests only addresses that its Node has and no other object has.
+ * Approves the certificates of kubelets: those of clients as upstream does; those of servers, which upstream
+ * leaves to people, if a node requests only addresses that its Node has and no other object has.
  *
  * Upstream: pkg/controller/certificates/approver/sarapprove.go.
  */
@@ -117,8 +119,8 @@ export async function startCertificateApprover(context: ControllerContext): Prom
 }
 
 /**
- * Whether a name or address is another node's, a Service's or the API server's: a node writes its own names and
- * addresses, and all clients of the cluster trust the authority. A loopback address has no other owner.
+ * Whether a name or address is another node's, a Service's or the API server's: a node writes its own names
+ * and addresses, and all clients of the cluster trust the authority. A loopback address has no other owner.
  */
 function isForeign(informers: Informers, text: string, own: string): boolean {
   if (/^(localhost|kubernetes|.*\.svc|.*\.svc\..*|kubernetes\..*|.*\.cluster\.local)$/i.test(text))

@@ -8,8 +8,8 @@ import type { ServedResources } from "../shared/served-resources.ts";
 const signerName = "kubernetes.io/kube-apiserver-serving";
 
 /**
- * Publishes the authority of the API server as a ClusterTrustBundle, which pods project into volumes. Does nothing on a
- * server without that kind.
+ * Publishes the authority of the API server as a ClusterTrustBundle, which pods project into volumes. Does
+ * nothing on a server without that kind.
  *
  * Upstream: pkg/controller/certificates/clustertrustbundlepublisher.
  */
@@ -27,7 +27,7 @@ export async function startTrustBundlePublisher(
   await synced(context, [bundles]);
   const hash = createHash("sha256").update(rootCA).digest("hex").slice(0, 24);
   const name = `${signerName.replaceAll("/", ":")}:${hash}`;
-  const queue = queues.queue("clustertrustbundle-publisher", reconcile, 1);
+  const queue = queues.queue("ca_cert_publisher_cluster_trust_bundles", reconcile, 1);
   const changed = ({ spec }: ClusterTrustBundle): void => {
     if (spec.signerName === signerName) queue.add(signerName);
   };

@@ -16,7 +16,7 @@ export async function startRootCertificatePublisher(
   const maps = informers.of(ConfigMap);
   await synced(context, [namespaces, maps]);
   const queues = controllerQueues(context);
-  const queue = queues.queue("root-ca-certificate-publisher", async (namespace) => {
+  const queue = queues.queue("root_ca_cert_publisher", async (namespace) => {
     if (!isActive(namespaces.get({ name: namespace }))) return;
     const data = { "ca.crt": rootCA };
     const metadata = {

@@ -4,8 +4,8 @@ import { ClusterRole, type PolicyRule } from "@dray/api/rbac/v1";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "../shared/context.ts";
 
 /**
- * Gives ClusterRoles with an `aggregationRule` the rules of the roles that it selects. Our API server does so itself;
- * others leave it to this controller.
+ * Gives ClusterRoles with an `aggregationRule` the rules of the roles that it selects. Our API server does so
+ * itself; others leave it to this controller.
  *
  * Upstream: pkg/controller/clusterroleaggregation.
  */
@@ -14,7 +14,7 @@ export async function startClusterRoleAggregation(context: ControllerContext): P
   const roles = informers.of(ClusterRole);
   await synced(context, [roles]);
   const queues = controllerQueues(context);
-  const queue = queues.queue("clusterrole-aggregation", reconcile);
+  const queue = queues.queue("ClusterRoleAggregator", reconcile);
   // Any role may be selected by any other; there are few.
   const changed = (): void => {
     for (const { metadata, aggregationRule } of roles.list())

@@ -43,8 +43,8 @@ const aliases: Readonly<Record<string, string>> = {
 const disabledByDefault: readonly string[] = ["bootstrap-signer-controller", "token-cleaner-controller"];
 
 /**
- * The names that a list selects as `--controllers` does: `*` is all that are on by default, `foo` one, `-foo` all but
- * one; what comes first counts. Throws a TypeError for a name that is not known.
+ * The names that a list selects as `--controllers` does: `*` is all that are on by default, `foo` one, `-foo`
+ * all but one; what comes first counts. Throws a TypeError for a name that is not known.
  */
 export function selectControllers(known: readonly string[], wanted: readonly string[]): string[] {
   const entries = wanted.map((entry) => {

@@ -155,8 +155,9 @@ const controllers: Readonly<Record<string, Start>> = {
 export const controllerNames: readonly string[] = Object.keys(controllers);
 
 /**
- * Starts the controllers and resolves when each of them works. Rejects with `ConnectionError` or `StatusError` if the
- * server cannot say what it serves, and with a TypeError for a controller that is not known.
+ * Starts the controllers and resolves when each of them works. Rejects with `ConnectionError` or
+ * `StatusError` if the server cannot say what it serves, and with a TypeError for a controller that is not
+ * known.
  */
 export async function startControllers(options: ControllersOptions): Promise<Controllers> {
   const { client, clock, log, random, signal, features, controllers: wanted = ["*"], ...given } = options;

@@ -67,7 +67,10 @@ export function dueOf(
   }
 }
 
-/** Milliseconds until the schedule is due again. Upstream: pkg/controller/cronjob/utils.go, nextScheduleTimeDuration. */
+/**
+ * Milliseconds until the schedule is due again. Upstream: pkg/controller/cronjob/utils.go,
+ * nextScheduleTimeDuration.
+ */
 export function untilNext(cronJob: CronJob, { schedule, zone }: Timetable, now: number): number | undefined {
   let from = now;
   try {

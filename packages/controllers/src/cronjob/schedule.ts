@@ -58,7 +58,10 @@ function offsetAt(zone: string, instant: number): number {
   return Date.UTC(year, month - 1, day, hours, minutes) - Math.floor(instant / minute) * minute;
 }
 
-/** The first instant after `instant` at which clocks show this midnight, or the first one that follows if none does. */
+/**
+ * The first instant after `instant` at which clocks show this midnight, or the first one that follows if none
+ * does.
+ */
 function midnight(zone: string, instant: number, year: number, month: number, day: number): number {
   const wanted = Date.UTC(year, month - 1, day);
   const guess = wanted - offsetAt(zone, instant);
@@ -90,9 +93,9 @@ export function isTimeZone(zone: string): boolean {
 }
 
 /**
- * The first time after `after` at which the schedule is due, on the clocks of the zone; undefined if none comes within
- * five years. An hour that clocks skip has no times, one that they repeat has them twice. All in milliseconds since the
- * epoch.
+ * The first time after `after` at which the schedule is due, on the clocks of the zone; undefined if none
+ * comes within five years. An hour that clocks skip has no times, one that they repeat has them twice. All in
+ * milliseconds since the epoch.
  *
  * Upstream: github.com/robfig/cron/v3, SpecSchedule.Next and ConstantDelaySchedule.Next.
  */

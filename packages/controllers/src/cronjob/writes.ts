@@ -61,7 +61,10 @@ export class CronJobWrites {
     }
   }
 
-  /** Creates the Job of one time. Its name contains the time, so that none is created twice. Undefined: it is another's, or counted before. */
+  /**
+   * Creates the Job of one time. Its name contains the time, so that none is created twice. Undefined: it is
+   * another's, or counted before.
+   */
   async startJob(cronJob: CronJob, name: string, time: number): Promise<Job | undefined> {
     const { jobTemplate, timeZone = "UTC" } = cronJob.spec;
     const { namespace } = cronJob.metadata;

@@ -41,8 +41,8 @@ export function shouldRunDaemonPod(set: DaemonSet, node: Node): DaemonNodeDecisi
 }
 
 /**
- * The template for one node: bound to it by a node affinity on `metadata.name`, so that the scheduler, not we,
- * decides when it fits there.
+ * The template for one node: bound to it by a node affinity on `metadata.name`, so that the scheduler, not
+ * we, decides when it fits there.
  */
 export function templateFor(set: DaemonSet, node: string, hash: string): PodTemplateSpec {
   const { template } = set.spec;
@@ -68,7 +68,10 @@ export function templateFor(set: DaemonSet, node: string, hash: string): PodTemp
   };
 }
 
-/** How often the template has changed, as the server counts it in an annotation: for readers of older releases. */
+/**
+ * How often the template has changed, as the server counts it in an annotation: for readers of older
+ * releases.
+ */
 function generationLabel({ metadata }: DaemonSet): Record<string, string> {
   const generation = metadata.annotations?.["deprecated.daemonset.template.generation"] ?? "";
   return /^[+-]?[0-9]+$/.test(generation) ? { "pod-template-generation": String(Number(generation)) } : {};

@@ -61,7 +61,10 @@ export class DaemonPlan {
     return count === 0 && this.#maxSurge === 0 ? 1 : count;
   }
 
-  /** Of several active pods on a node all but the oldest; with surge, an old one stays until its successor is there. */
+  /**
+   * Of several active pods on a node all but the oldest; with surge, an old one stays until its successor is
+   * there.
+   */
   superfluous(activePods: readonly Pod[]): Pod[] {
     const byAge = (list: readonly Pod[]): Pod[] =>
       [...list].sort((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));

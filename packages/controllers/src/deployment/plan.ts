@@ -123,7 +123,9 @@ export function wasScaled(deployment: Deployment, sets: readonly ReplicaSet[]): 
   });
 }
 
-/** New sizes after the Deployment was scaled, also in the middle of a rollout: then every set gets its share. */
+/**
+ * New sizes after the Deployment was scaled, also in the middle of a rollout: then every set gets its share.
+ */
 export function planScaling(
   deployment: Deployment,
   newSet: ReplicaSet | undefined,

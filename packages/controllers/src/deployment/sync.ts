@@ -96,7 +96,10 @@ export class DeploymentSync {
     return { newSet, progress: { reason: "FoundNewReplicaSet", set: found.metadata.name } };
   }
 
-  /** Grows the new set and shrinks the others, as far as the strategy allows. Returns whether any size had to change. */
+  /**
+   * Grows the new set and shrinks the others, as far as the strategy allows. Returns whether any size had to
+   * change.
+   */
   async #rollOut(deployment: Deployment, newSet: ReplicaSet, olds: readonly ReplicaSet[]): Promise<boolean> {
     await this.#writes.recordRevision(deployment, newSet);
     const steps = isRolling(deployment)

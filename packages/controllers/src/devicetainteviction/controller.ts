@@ -19,11 +19,11 @@ import { type Eviction, selects, selectsByExpression } from "./evictions.ts";
 import { type EvictedPods, followRules, statusPeriod } from "./rule-status.ts";
 import { type TaintCaches, TaintState } from "./taint-state.ts";
 
-export const controllerName = "device-taint-eviction-controller";
+const controllerName = "device-taint-eviction-controller";
 
 /**
- * Deletes pods whose devices have NoExecute taints that their claims do not tolerate (any more), and reports in
- * the status of each DeviceTaintRule what it does (KEP-5055).
+ * Deletes pods whose devices have NoExecute taints that their claims do not tolerate (any more), and reports
+ * in the status of each DeviceTaintRule what it does (KEP-5055).
  *
  * Upstream: pkg/controller/devicetainteviction.
  */

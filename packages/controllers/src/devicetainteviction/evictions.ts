@@ -24,8 +24,8 @@ export interface TaintSources {
 }
 
 /**
- * The earliest time at which a taint of a device of the claim is not tolerated any more; undefined if all are tolerated
- * for ever.
+ * The earliest time at which a taint of a device of the claim is not tolerated any more; undefined if all are
+ * tolerated for ever.
  *
  * Upstream: pkg/controller/devicetainteviction/device_taint_eviction.go, claimEvictionTime.
  */
@@ -49,7 +49,10 @@ export function joinEvictions(a: Eviction | undefined, b: Eviction | undefined):
   return { at: Math.min(a.at, b.at), rules: new Map([...a.rules, ...b.rules]) };
 }
 
-/** Rules of 1.34 could choose devices by class and by CEL expressions; these are not evaluated, and select nothing. */
+/**
+ * Rules of 1.34 could choose devices by class and by CEL expressions; these are not evaluated, and select
+ * nothing.
+ */
 export function selectsByExpression({ spec }: DeviceTaintRule): boolean {
   const selector = spec.deviceSelector as AlphaDeviceTaintSelector | undefined;
   return selector?.deviceClassName !== undefined || (selector?.selectors ?? []).length > 0;
@@ -75,12 +78,13 @@ function* taintsOf(
 }
 
 /**
- * Milliseconds since the epoch at which toleration of a NoExecute taint ends; undefined: never. Of several tolerations
- * that match the shortest counts, one without a limit outdoes all.
+ * Milliseconds since the epoch at which toleration of a NoExecute taint ends; undefined: never. Of several
+ * tolerations that match the shortest counts, one without a limit outdoes all.
  */
 function toleratedUntil(taint: DeviceTaint, tolerations: readonly DeviceToleration[]): number | undefined {
   const added = taint.timeAdded === undefined ? 0 : Date.parse(taint.timeAdded);
-  // An empty effect, which stands for every effect when devices are allocated, is not asked here: as upstream.
+  // An empty effect, which stands for every effect when devices are allocated, is not asked here: as
+  // upstream.
   const matching = tolerations.filter(
     (toleration) => toleration.effect === "NoExecute" && toleratesDeviceTaint(toleration, taint),
   );

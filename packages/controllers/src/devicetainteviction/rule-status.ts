@@ -7,7 +7,9 @@ import { selects } from "./evictions.ts";
 import { evictionInProgress, type RuleCounts, ruleCondition } from "./rule-condition.ts";
 import type { TaintState } from "./taint-state.ts";
 
-/** Milliseconds between two changes of a rule's condition while its spec stays. Upstream: ruleStatusPeriod. */
+/**
+ * Milliseconds between two changes of a rule's condition while its spec stays. Upstream: ruleStatusPeriod.
+ */
 export const statusPeriod = 10_000;
 
 /** How many pods have been deleted because of a rule, by the rule's uid. */

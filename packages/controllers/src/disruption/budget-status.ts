@@ -9,7 +9,10 @@ import { selectorText } from "../shared/selector-text.ts";
 import { writeStatus } from "../shared/status.ts";
 import type { WorkloadSizes } from "./workload-sizes.ts";
 
-/** Milliseconds within which a pod whose eviction was allowed is deleted; after that it counts as healthy again. */
+/**
+ * Milliseconds within which a pod whose eviction was allowed is deleted; after that it counts as healthy
+ * again.
+ */
 const deletionTimeout = 120_000;
 
 interface Parts {
@@ -152,7 +155,9 @@ function allowedConditions(
     : conditions.map((each) => (each === old ? condition : each));
 }
 
-/** Pods whose eviction was allowed and that are not being deleted yet; milliseconds until the next is overdue. */
+/**
+ * Pods whose eviction was allowed and that are not being deleted yet; milliseconds until the next is overdue.
+ */
 function stillDisrupted(
   budget: PodDisruptionBudget,
   covered: readonly Pod[],

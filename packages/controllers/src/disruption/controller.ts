@@ -14,8 +14,8 @@ import { clearDisruptionTarget, untilStale } from "./stale-disruptions.ts";
 import { workloadSizes } from "./workload-sizes.ts";
 
 /**
- * Says in the status of each PodDisruptionBudget how many of its pods may be evicted now (policy/v1), and takes back
- * conditions of disruptions that did not come (KEP-3329).
+ * Says in the status of each PodDisruptionBudget how many of its pods may be evicted now (policy/v1), and
+ * takes back conditions of disruptions that did not come (KEP-3329).
  *
  * Upstream: pkg/controller/disruption.
  */
@@ -34,7 +34,7 @@ export async function startDisruptionController(context: ControllerContext): Pro
     const next = budget && (await status.reconcile(budget));
     if (next !== undefined) queue.addAfter(key, next);
   });
-  const stale = queues.queue("stale disruptions", async (key) => {
+  const stale = queues.queue("stale_pod_disruption", async (key) => {
     const pod = pods.get(refOf(key));
     const left = pod && untilStale(pod, clock.now());
     if (pod === undefined || left === undefined) return;

@@ -7,7 +7,9 @@ import { refTo } from "../shared/status.ts";
 /** Milliseconds after which a pod that was to be disrupted, and was not deleted, no longer says so. */
 const staleTimeout = 120_000;
 
-/** Milliseconds until a disruption that was announced counts as called off; undefined if none was, or it came. */
+/**
+ * Milliseconds until a disruption that was announced counts as called off; undefined if none was, or it came.
+ */
 export function untilStale(pod: Pod, now: number): number | undefined {
   if (pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) return undefined;
   const condition = pod.status?.conditions?.find(({ type }) => type === "DisruptionTarget");

@@ -8,7 +8,9 @@ import { scalesOf } from "../shared/scales.ts";
 
 /** How many pods workloads want. */
 export interface WorkloadSizes {
-  /** The sum over the workloads of these pods, and how many of the pods have none. Rejects if one has no size. */
+  /**
+   * The sum over the workloads of these pods, and how many of the pods have none. Rejects if one has no size.
+   */
   total(pods: readonly Pod[]): Promise<{ readonly total: number; readonly unmanaged: number }>;
 }
 

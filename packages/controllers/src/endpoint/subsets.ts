@@ -10,8 +10,8 @@ interface SubsetPorts {
 }
 
 /**
- * Returns the canonical form: one subset for all ports that the same addresses offer, each address once, sorted. An
- * address that is both ready and not ready is not ready.
+ * Returns the canonical form: one subset for all ports that the same addresses offer, each address once,
+ * sorted. An address that is both ready and not ready is not ready.
  *
  * Upstream: pkg/api/v1/endpoints/util.go, RepackSubsets.
  */
@@ -48,8 +48,8 @@ export function repackSubsets(subsets: readonly EndpointSubset[]): EndpointSubse
 }
 
 /**
- * Cuts subsets that have more than 1000 addresses: ready ones go first, and each subset loses in proportion. Returns
- * undefined if there is nothing to cut.
+ * Cuts subsets that have more than 1000 addresses: ready ones go first, and each subset loses in proportion.
+ * Returns undefined if there is nothing to cut.
  *
  * Upstream: pkg/controller/endpoint/endpoints_controller.go, truncateEndpoints.
  */

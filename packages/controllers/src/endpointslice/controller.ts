@@ -40,7 +40,7 @@ export async function startEndpointSliceController(context: ControllerContext): 
   const recorder = recorderOf(context, "endpoint-slice-controller");
   const triggerTimes = new TriggerTimes();
   const queues = controllerQueues(context);
-  const queue = queues.queue("endpointslice", reconcile);
+  const queue = queues.queue("endpoint_slice", reconcile);
 
   const serviceChanged = ({ metadata }: Service): void => queue.add(keyOf(metadata));
   services.handle({

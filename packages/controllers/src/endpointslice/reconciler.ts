@@ -32,8 +32,8 @@ export interface EndpointGroup {
 }
 
 /**
- * Plans the slices of one address type: endpoints stay in the slice that they are in, slices that change anyway are
- * filled up first, and at most one other slice is touched for what is left.
+ * Plans the slices of one address type: endpoints stay in the slice that they are in, slices that change
+ * anyway are filled up first, and at most one other slice is touched for what is left.
  *
  * Upstream: k8s.io/endpointslice/reconciler.go, reconcileByAddressType and finalize.
  */

@@ -24,7 +24,10 @@ export interface SliceChanges {
   delete: EndpointSlice[];
 }
 
-/** Handler that calls `changed` with the key of the Service of each slice that `isMine` accepts, before and after a change. */
+/**
+ * Handler that calls `changed` with the key of the Service of each slice that `isMine` accepts, before and
+ * after a change.
+ */
 export function serviceOfSlice(
   isMine: (slice: EndpointSlice) => boolean,
   changed: (key: string) => void,
@@ -44,7 +47,10 @@ export function serviceOfSlice(
   };
 }
 
-/** Equal for lists of the same ports, whatever their order. Upstream: k8s.io/endpointslice/util, NewPortMapKey. */
+/**
+ * Equal for lists of the same ports, whatever their order. Upstream: k8s.io/endpointslice/util,
+ * NewPortMapKey.
+ */
 export function portsKey(ports: readonly EndpointPort[] | undefined): string {
   return (ports ?? [])
     .map(({ name = "", protocol = "TCP", port = null, appProtocol = null }) =>
@@ -84,7 +90,10 @@ export function isOwnedBy(slice: EndpointSlice, owner: KubeObject): boolean {
   );
 }
 
-/** Gives slices that would be deleted the contents of ones that would be created. An address type never changes. */
+/**
+ * Gives slices that would be deleted the contents of ones that would be created. An address type never
+ * changes.
+ */
 export function recycle(
   { create, update, delete: slicesToDelete }: SliceChanges,
   owner: KubeObject,

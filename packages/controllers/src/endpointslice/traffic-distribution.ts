@@ -6,8 +6,8 @@ import type { Endpoint, EndpointHints } from "@dray/api/discovery/v1";
 const preferences = ["PreferClose", "PreferSameZone", "PreferSameNode"];
 
 /**
- * Returns the endpoint with the hints that the Service's `trafficDistribution` asks for: its own zone, and its own node.
- * Endpoints that are not ready keep theirs.
+ * Returns the endpoint with the hints that the Service's `trafficDistribution` asks for: its own zone, and
+ * its own node. Endpoints that are not ready keep theirs.
  *
  * Upstream: k8s.io/endpointslice/trafficdist/trafficdist.go (KEP-4444, KEP-3015).
  */

@@ -7,8 +7,8 @@ interface Seen {
 }
 
 /**
- * Computes when the change happened that endpoints are written for: the annotation that the latency of programming
- * the network is measured with.
+ * Computes when the change happened that endpoints are written for: the annotation that the latency of
+ * programming the network is measured with.
  *
  * Upstream: k8s.io/endpointslice/util/trigger_time_tracker.go.
  */

@@ -46,7 +46,7 @@ export async function startEndpointSliceMirroringController(context: ControllerC
   await synced(context, [services, all, slices]);
   const recorder = recorderOf(context, "endpoint-slice-mirroring-controller");
   const queues = controllerQueues(context);
-  const queue = queues.queue("endpointslicemirroring", reconcile);
+  const queue = queues.queue("endpoint_slice_mirroring", reconcile);
 
   const changed = ({ metadata }: Service | Endpoints): void => queue.add(keyOf(metadata));
   services.handle({

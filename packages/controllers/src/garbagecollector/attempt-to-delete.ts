@@ -21,7 +21,8 @@ const maxOwnersPerTurn = 50;
 /**
  * Decides about one object of the graph, and writes what follows.
  *
- * Upstream: pkg/controller/garbagecollector/garbagecollector.go, attemptToDeleteItem and attemptToOrphanWorker.
+ * Upstream: pkg/controller/garbagecollector/garbagecollector.go, attemptToDeleteItem and
+ * attemptToOrphanWorker.
  */
 export class GarbageProcessor {
   readonly #client: Client;
@@ -98,7 +99,9 @@ export class GarbageProcessor {
     return isForeground(known) ? "leaving" : "there";
   }
 
-  /** Removes the finalizer of the owner if no dependent blocks it; otherwise deletes the blocking dependents. */
+  /**
+   * Removes the finalizer of the owner if no dependent blocks it; otherwise deletes the blocking dependents.
+   */
   async #finishForeground(vertex: Vertex): Promise<void> {
     const { uid } = vertex.object.metadata;
     const blocking = [...vertex.dependents].filter(({ object }) =>

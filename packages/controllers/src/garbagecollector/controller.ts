@@ -7,8 +7,8 @@ import { OwnerGraph, refOf } from "./graph.ts";
 import { type OwnerStates, ownerStates } from "./owner-states.ts";
 
 /**
- * Deletes objects whose owners are all gone; finishes foreground deletions once the dependents that block them are
- * gone, and orphaning ones once no dependent names the owner any more (metadata.ownerReferences).
+ * Deletes objects whose owners are all gone; finishes foreground deletions once the dependents that block
+ * them are gone, and orphaning ones once no dependent names the owner any more (metadata.ownerReferences).
  */
 export async function startGarbageCollector(
   context: ControllerContext,
@@ -30,7 +30,7 @@ export async function startGarbageCollector(
   );
   const queues = controllerQueues(context);
   const processor = new GarbageProcessor(client, graph, states, () => queue);
-  const queue = queues.queue("garbagecollector", (uid) => processor.reconcile(uid), 10);
+  const queue = queues.queue("garbage_collector_attempt_to_delete", (uid) => processor.reconcile(uid), 10);
   await new FollowedObjects({ graph, states, unmapped, look }).follow(resources);
   loaded = true;
   for (const uid of loading) queue.add(uid);

@@ -3,7 +3,9 @@ import type { OwnerReference } from "@dray/api/meta/v1";
 import type { Client } from "@dray/client";
 import type { ServedResources } from "../shared/served-resources.ts";
 
-/** The finalizer of an object that waits until its dependents are gone (meta/v1 FinalizerDeleteDependents). */
+/**
+ * The finalizer of an object that waits until its dependents are gone (meta/v1 FinalizerDeleteDependents).
+ */
 export const foreground = "foregroundDeletion";
 /** The finalizer of an object whose dependents are to stay (meta/v1 FinalizerOrphanDependents). */
 export const orphan = "orphan";
@@ -12,12 +14,14 @@ export const orphan = "orphan";
 const remembered = 500;
 
 /**
- * `leaving`: it is being deleted in the foreground, and waits for its dependents. `unknown`: it cannot be told now, so
- * nothing may be deleted.
+ * `leaving`: it is being deleted in the foreground, and waits for its dependents. `unknown`: nothing
+ * may be deleted yet.
  */
 export type OwnerState = "there" | "leaving" | "gone" | "unknown";
 
-/** Whether owners are there, by what the server says of the kind, name and namespace that a reference gives. */
+/**
+ * Whether owners are there, by what the server says of the kind, name and namespace that a reference gives.
+ */
 export interface OwnerStates {
   ask(object: KubeObject, reference: OwnerReference): Promise<OwnerState>;
   /** Remembers that an object is gone. */

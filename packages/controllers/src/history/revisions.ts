@@ -25,7 +25,10 @@ export interface RevisionOptions<O extends Revised> {
   readonly hashLabel: string;
 }
 
-/** The revision of the current template, made or renumbered if need be. Undefined: its name is taken, count up. */
+/**
+ * The revision of the current template, made or renumbered if need be. Undefined: its name is taken, count
+ * up.
+ */
 export async function syncRevisions<O extends Revised>(
   { client, informer, kind, hashLabel }: RevisionOptions<O>,
   set: O,
@@ -70,7 +73,8 @@ export async function syncRevisions<O extends Revised>(
 }
 
 /**
- * Returns the patch that `kubectl rollout undo` applies. Clients compare its bytes, so its keys are sorted as Go writes a map.
+ * Returns the patch that `kubectl rollout undo` applies. Clients compare its bytes, so its keys are sorted as
+ * Go writes a map.
  *
  * Upstream: pkg/controller/daemon/update.go, getPatch
  */

@@ -14,7 +14,10 @@ export interface JobFailures {
 
 const noFailures: JobFailures = { count: 0, last: 0 };
 
-/** The failures of a Job when these pods have ended. Upstream: pkg/controller/job/backoff_utils.go, newBackoffRecord. */
+/**
+ * The failures of a Job when these pods have ended. Upstream: pkg/controller/job/backoff_utils.go,
+ * newBackoffRecord.
+ */
 export function failuresAfter(
   before: JobFailures | undefined,
   succeeded: readonly Pod[],

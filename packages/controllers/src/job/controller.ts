@@ -22,8 +22,8 @@ import { JobWrites } from "./writes.ts";
 const selectorOf = ({ spec }: Job): LabelSelection => labelSelectorOf(spec.selector);
 
 /**
- * Runs the pods of Jobs until enough of them have succeeded, or too many have failed (batch/v1). Without `served` they
- * are never scheduled as groups.
+ * Runs the pods of Jobs until enough of them have succeeded, or too many have failed (batch/v1). Without
+ * `served` they are never scheduled as groups.
  */
 export async function startJobController(
   context: ControllerContext,
@@ -39,7 +39,7 @@ export async function startJobController(
   const writes = new JobWrites(client, jobs, pods, recorder);
   const orphans = new OrphanedPods(client, jobs, pods, writes);
   const queues = controllerQueues(context);
-  const orphanQueue = queues.queue("orphaned job pods", (key) => orphans.letGo(refOf(key)));
+  const orphanQueue = queues.queue("job_orphan_pod", (key) => orphans.letGo(refOf(key)));
   const orphan = ({ metadata }: Job): void => {
     for (const pod of pods.byIndex("controller", metadata.uid))
       if (isTracked(pod)) orphanQueue.add(keyOf(pod.metadata));

@@ -26,7 +26,9 @@ export function indexOf({ spec }: Job, pod: Pod): number | undefined {
   return Number(text) < (spec.completions ?? 0) ? Number(text) : undefined;
 }
 
-/** A pod that is deleted counts as failed, unless it is replaced only when it has failed indeed (KEP-3939). */
+/**
+ * A pod that is deleted counts as failed, unless it is replaced only when it has failed indeed (KEP-3939).
+ */
 export function hasFailed({ spec }: Job, { metadata, status }: Pod): boolean {
   if (status?.phase === "Failed") return true;
   if (spec.podReplacementPolicy === "Failed") return false;

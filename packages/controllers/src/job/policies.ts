@@ -49,7 +49,10 @@ export function matchPodFailurePolicy({ spec }: Job, pod: Pod): PodFailurePolicy
   return { counts: true };
 }
 
-/** Why a Job whose indexes have succeeded so far is a success already. Upstream: pkg/controller/job/success_policy.go. */
+/**
+ * Why a Job whose indexes have succeeded so far is a success already. Upstream:
+ * pkg/controller/job/success_policy.go.
+ */
 export function matchSuccessPolicy({ spec }: Job, succeeded: JobIndexes): string | undefined {
   if (succeeded.size === 0) return undefined;
   for (const [index, { succeededIndexes, succeededCount }] of (spec.successPolicy?.rules ?? []).entries()) {

@@ -38,8 +38,8 @@ export function groupCaches(
 }
 
 /**
- * Makes the Workload and the PodGroup of new Jobs, so that their pods are scheduled together and share the claims of
- * their group (KEP-5547, KEP-5729).
+ * Makes the Workload and the PodGroup of new Jobs, so that their pods are scheduled together and share the
+ * claims of their group (KEP-5547, KEP-5729).
  *
  * Upstream: pkg/controller/job/job_scheduling_manager.go.
  */

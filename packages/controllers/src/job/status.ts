@@ -203,7 +203,9 @@ export class JobEvaluation {
     return { count: allFailures(pod) + 1, last: finishedAt(pod) };
   }
 
-  /** Sets `Suspended` as the spec says; true if it has changed. Nothing says that a Job was never suspended. */
+  /**
+   * Sets `Suspended` as the spec says; true if it has changed. Nothing says that a Job was never suspended.
+   */
   setSuspended(): boolean {
     const suspended = this.job.spec.suspend === true;
     const conditions = this.status.conditions ?? [];
@@ -235,8 +237,8 @@ export class JobEvaluation {
   }
 
   /**
-   * Enters the pods that have ended into the status; returns those whose finalizer may go when that is written, and
-   * whether these are all.
+   * Enters the pods that have ended into the status; returns those whose finalizer may go when that is
+   * written, and whether these are all.
    */
   track(verdict: JobCondition | undefined): { readonly released: Pod[]; readonly all: boolean } {
     const uncounted = this.status.uncountedTerminatedPods ?? {};

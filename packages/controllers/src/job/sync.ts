@@ -179,8 +179,8 @@ export class JobSync {
   }
 
   /**
-   * Counts the pods that have ended, each once: first their uids are written, then their finalizers go, then the uids
-   * become counts. After a crash in between, the next sync continues there (KEP-2307).
+   * Counts the pods that have ended, each once: first their uids are written, then their finalizers go, then
+   * the uids become counts. After a crash in between, the next sync continues there (KEP-2307).
    */
   async #track(evaluation: JobEvaluation, verdict: JobCondition | undefined): Promise<void> {
     const { released, all } = evaluation.track(verdict);

@@ -35,7 +35,10 @@ export function isNewJob({ status = {} }: Job, pods: number): boolean {
   );
 }
 
-/** The Workload that the scheduling of a Job comes to. Upstream: k8s.io/component-helpers/scheduling/schedulingv1/workloadbuilder. */
+/**
+ * The Workload that the scheduling of a Job comes to. Upstream:
+ * k8s.io/component-helpers/scheduling/schedulingv1/workloadbuilder.
+ */
 export function workloadOf(job: Job) {
   const { name, namespace, uid } = job.metadata;
   const end = `-${nameHash(uid)}`;
@@ -108,8 +111,8 @@ function groupName(workload: string, template: string): string {
 }
 
 /**
- * The template of a pod of the group. Upstream makes the group an owner of the pod, too: a Job that is deleted would
- * leave pods whose group waits for them, while they wait for their group.
+ * The template of a pod of the group. Upstream makes the group an owner of the pod, too: a Job that is
+ * deleted would leave pods whose group waits for them, while they wait for their group.
  */
 export function groupedTemplate({ metadata, spec }: PodTemplateSpec, group: PodGroup): PodTemplateSpec {
   const schedulingGroup = { podGroupName: group.metadata.name };

@@ -7,7 +7,9 @@ import { withCondition } from "../shared/status.ts";
 export interface NamespaceContents {
   readonly left: ReadonlyMap<ServedResource, readonly KubeObject[]>;
   readonly failures: readonly string[];
-  /** Versions of aggregated API servers that could not be read: their objects in the namespace are unknown. */
+  /**
+   * Versions of aggregated API servers that could not be read: their objects in the namespace are unknown.
+   */
   readonly unread: readonly string[];
 }
 

@@ -8,7 +8,10 @@ import { deletionConditions, type NamespaceContents } from "./conditions.ts";
 
 const finalizer = "kubernetes";
 
-/** Empties namespaces that are being deleted, the pods first (KEP-5080), and lets them go when nothing is left. */
+/**
+ * Empties namespaces that are being deleted, the pods first (KEP-5080), and lets them go when nothing is
+ * left.
+ */
 export async function startNamespaceController(
   context: ControllerContext,
   resources: ServedResources,

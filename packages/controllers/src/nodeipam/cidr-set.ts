@@ -26,7 +26,7 @@ export class CidrSet {
     this.#size = 2 ** extra;
   }
 
-  /** Takes the next free network; undefined if there is none. */
+  /** Takes the next free network; undefined if all are taken. */
   take(): string | undefined {
     for (let tries = 0; tries < this.#size; tries++) {
       const index = (this.#next + tries) % this.#size;

@@ -56,8 +56,8 @@ export function isEvicted({ spec }: Node): boolean {
 }
 
 /**
- * The taints that the node should have, those of others included; undefined if it has them. The pods of a node that is
- * not ready are evicted only if `evicts`.
+ * The taints that the node should have, those of others included; undefined if it has them. The pods of a
+ * node that is not ready are evicted only if `evicts`.
  */
 export function changedTaints(node: Node, now: string, evicts: boolean): Taint[] | undefined {
   const old = node.spec.taints ?? [];
@@ -73,8 +73,8 @@ export function changedTaints(node: Node, now: string, evicts: boolean): Taint[]
   }
   if (node.spec.unschedulable === true) want(unschedulable, "NoSchedule");
   // A node that has said nothing yet keeps the taint that it registered with.
-  const told = readyCondition(node) !== undefined;
-  const kept = old.filter(({ key }) => !ownKeys.has(key) || (!told && key !== unschedulable));
+  const hasReported = readyCondition(node) !== undefined;
+  const kept = old.filter(({ key }) => !ownKeys.has(key) || (!hasReported && key !== unschedulable));
   const taints = [...kept, ...wanted.filter((taint) => !kept.includes(taint))];
   const same = taints.length === old.length && taints.every((taint) => old.includes(taint));
   return same ? undefined : taints;

@@ -15,8 +15,8 @@ const startupGracePeriod = 60_000;
 const countInterval = 1_000;
 
 /**
- * Marks nodes whose kubelet has fallen silent as Unknown, taints nodes by their conditions, and takes Ready from the
- * pods of nodes that are not.
+ * Marks nodes whose kubelet has fallen silent as Unknown, taints nodes by their conditions, and takes Ready
+ * from the pods of nodes that are not.
  *
  * Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go.
  */
@@ -30,7 +30,7 @@ export async function startNodeLifecycleController(context: ControllerContext): 
   const heartbeats = new NodeHeartbeats(clock, leases);
   const writes = new NodeWrites(context, pods);
   const queues = controllerQueues(context);
-  const queue = queues.queue("node-lifecycle", (name) => lifecycle.reconcile(name));
+  const queue = queues.queue("node_lifecycle_controller", (name) => lifecycle.reconcile(name));
   const lifecycle = new NodeLifecycle(context, { nodes, heartbeats, writes, queue });
   nodes.handle({
     add(node) {
@@ -123,7 +123,10 @@ class NodeLifecycle {
     this.#followDisruption();
   }
 
-  /** 0 if the pods of the node are evicted; else milliseconds until the next check, infinite if an event will trigger it. */
+  /**
+   * 0 if the pods of the node are evicted; else milliseconds until the next check, infinite if an event will
+   * trigger it.
+   */
   #untilEviction(node: Node): number {
     if (this.#zones.allDown) return Number.POSITIVE_INFINITY;
     if (isEvicted(node)) return 0;

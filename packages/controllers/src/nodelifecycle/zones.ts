@@ -1,9 +1,15 @@
 import type { Node } from "@dray/api/core/v1";
 
-/** Milliseconds between two nodes of a zone whose pods are evicted. Upstream: --node-eviction-rate, --secondary-node-eviction-rate. */
+/**
+ * Milliseconds between two nodes of a zone whose pods are evicted. Upstream: --node-eviction-rate,
+ * --secondary-node-eviction-rate.
+ */
 const evictionInterval = 10_000;
 const disruptedInterval = 100_000;
-/** Minimum number and share of nodes that are not ready in a disrupted zone. Upstream: --unhealthy-zone-threshold. */
+/**
+ * Minimum number and share of nodes that are not ready in a disrupted zone. Upstream:
+ * --unhealthy-zone-threshold.
+ */
 const disruptedNodes = 3;
 const disruptedShare = 0.55;
 /** Maximum size of a zone whose pods stay while it is disrupted. Upstream: --large-cluster-size-threshold. */
@@ -19,8 +25,8 @@ interface Zone {
 }
 
 /**
- * How many nodes of each zone are ready. Where many are lost at a time the network is more likely to blame than the
- * nodes, so that their pods are evicted slowly, or stay.
+ * How many nodes of each zone are ready. Where many are lost at a time the network is more likely to blame
+ * than the nodes, so that their pods are evicted slowly, or stay.
  *
  * Upstream: pkg/controller/nodelifecycle/node_lifecycle_controller.go, ComputeZoneState and handleDisruption.
  */
@@ -60,8 +66,8 @@ export class Zones {
   }
 
   /**
-   * Returns 0 if the pods of the node may be evicted now, and counts it; else the milliseconds after which to ask
-   * again.
+   * Returns 0 if the pods of the node may be evicted now, and counts it; else the milliseconds after which to
+   * ask again.
    */
   reserveEviction(node: Node, now: number): number {
     const zone = this.#zones.get(zoneOf(node));

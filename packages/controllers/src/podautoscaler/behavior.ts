@@ -51,8 +51,8 @@ const limits = {
 };
 
 /**
- * Recommendations and scalings of one autoscaler, which limit how fast it may scale. Lost at a restart, after which
- * the size that was found counts as recommended.
+ * Recommendations and scalings of one autoscaler, which limit how fast it may scale. Lost at a restart, after
+ * which the size that was found counts as recommended.
  *
  * Upstream: pkg/controller/podautoscaler/horizontal.go, normalizeDesiredReplicas and what it calls.
  */

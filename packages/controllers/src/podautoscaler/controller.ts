@@ -19,8 +19,8 @@ import { AutoscalerSync, Unscalable } from "./sync.ts";
 const interval = 15_000;
 
 /**
- * Gives workloads as many pods as their metrics ask for (autoscaling/v2), from `metrics.k8s.io` and, where a server
- * has them, the custom and external metrics APIs.
+ * Gives workloads as many pods as their metrics ask for (autoscaling/v2), from `metrics.k8s.io` and, where a
+ * server has them, the custom and external metrics APIs.
  *
  * Upstream: pkg/controller/podautoscaler.
  */
@@ -39,7 +39,7 @@ export async function startHorizontalPodAutoscalerController(
   const queue = queues.queue("horizontalpodautoscaler", async (key) => {
     const autoscaler = autoscalers.get(refOf(key));
     if (autoscaler === undefined) return;
-    // Whatever comes of it: the next look is at its time.
+    // The interval holds after errors, too.
     queue.addAfter(key, interval);
     const sync = new AutoscalerSync(autoscaler, clock.now(), features.enabled("HPAScaleToZero"));
     try {

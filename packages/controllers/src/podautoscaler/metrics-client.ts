@@ -17,7 +17,10 @@ export interface PodUsage {
 /** By the name of the pod. */
 export type PodUsages = ReadonlyMap<string, PodUsage>;
 
-/** The three metrics APIs, as autoscalers read them. All values are thousandths; rejects with a text for the user. */
+/**
+ * The three metrics APIs, as autoscalers read them. All values are thousandths; rejects with a text for the
+ * user.
+ */
 export interface Metrics {
   /** Usage of a resource by pods, or by one container of each. Pods without a value are left out. */
   resource(namespace: string, selector: string, resource: string, container?: string): Promise<PodUsages>;

@@ -39,7 +39,9 @@ export interface PodMetricInput {
 const isWithin = (ratio: number, { down, up }: Tolerances): boolean => 1 - down <= ratio && ratio <= 1 + up;
 const upwards = (value: number): number => Math.min(Math.ceil(value), maxInt32);
 
-/** Pods for an average usage that each is to have. Upstream: replica_calculator.go, calcPlainMetricReplicas. */
+/**
+ * Pods for an average usage that each is to have. Upstream: replica_calculator.go, calcPlainMetricReplicas.
+ */
 export function replicasForUsage(input: PodMetricInput, target: number): Proposal {
   const average = (usages: ReadonlyMap<string, number>): { ratio: number; usage: number } => {
     let total = 0;
@@ -109,8 +111,8 @@ export function replicasForShare(
 type Ratio = { readonly ratio: number; readonly usage: number; readonly utilization?: number };
 
 /**
- * Pods without a value count as if they wanted no change in the direction that the others ask for, and those that are
- * not ready as idle when there are to be more.
+ * Pods without a value count as if they wanted no change in the direction that the others ask for, and those
+ * that are not ready as idle when there are to be more.
  */
 function propose(
   input: PodMetricInput,

@@ -54,7 +54,9 @@ export class AutoscalerSync {
     return metrics.some(({ type }) => type === "Object" || type === "External");
   }
 
-  /** The target has no pods because the autoscaler took them away, not because somebody has switched it off. */
+  /**
+   * The target has no pods because the autoscaler took them away, not because somebody has switched it off.
+   */
   get mayLeaveZero(): boolean {
     const condition = this.status.conditions?.find(({ type }) => type === "ScaledToZero");
     if (!this.toZero || condition?.status !== "True") return false;

@@ -5,7 +5,10 @@ import { type Informer, keyOf, refOf } from "@dray/client";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "../shared/context.ts";
 import { failAndDelete } from "../shared/evict.ts";
 
-/** Milliseconds for which a node must have been gone before its pods are taken as lost. Upstream: quarantineTime. */
+/**
+ * Milliseconds for which a node must have been gone before its pods are taken as lost. Upstream:
+ * quarantineTime.
+ */
 const quarantine = 40_000;
 /** Milliseconds between two counts of the pods that have ended. Upstream: gcCheckPeriod. */
 const checkInterval = 20_000;
@@ -19,8 +22,8 @@ export interface PodGarbageOptions {
 }
 
 /**
- * Deletes pods that no kubelet will: those of nodes that are gone, deleted ones that never got a node or whose node is
- * out of service, and the oldest of those that have ended.
+ * Deletes pods that no kubelet will: those of nodes that are gone, deleted ones that never got a node or
+ * whose node is out of service, and the oldest of those that have ended.
  *
  * Upstream: pkg/controller/podgc/gc_controller.go.
  */
@@ -35,7 +38,7 @@ export async function startPodGarbageCollector(
 
   const garbage = new PodGarbage(context, nodes, pods, maxTerminatedPods);
   const queues = controllerQueues(context);
-  const nodeQueue = queues.queue("pod-gc/nodes", async (name) => {
+  const nodeQueue = queues.queue("orphaned_pods_nodes", async (name) => {
     const wait = await garbage.reconcileNode(name);
     if (wait > 0) nodeQueue.addAfter(name, wait);
   });
@@ -80,7 +83,10 @@ class PodGarbage {
     this.#missing.delete(metadata.name);
   }
 
-  /** Deletes the pods of a node that is gone. Returns the milliseconds after which to look again, if it may come back. */
+  /**
+   * Deletes the pods of a node that is gone. Returns the milliseconds after which to look again, if it may
+   * come back.
+   */
   async reconcileNode(name: string): Promise<number> {
     const { client, clock } = this.#context;
     if (this.#nodes.get({ name }) !== undefined || this.#pods.byIndex("node", name).length === 0) {

@@ -28,7 +28,7 @@ export async function startPodGroupProtectionController(
   const pods = informers.of(Pod);
   await synced(context, [groups, pods]);
 
-  const queue = queues.queue("podgroup-protection", async (key) => {
+  const queue = queues.queue("podgroupprotection", async (key) => {
     const group = groups.get(refOf(key));
     if (group === undefined || !waits(group)) return;
     if (pods.byIndex("podGroup", key).some((pod) => !isPodTerminal(pod))) return;

@@ -43,7 +43,9 @@ export function startReplicaSetController(context: ControllerContext): Promise<C
   });
 }
 
-/** Keeps as many pods of each ReplicationController as its spec says. Upstream: pkg/controller/replication. */
+/**
+ * Keeps as many pods of each ReplicationController as its spec says. Upstream: pkg/controller/replication.
+ */
 export function startReplicationController(context: ControllerContext): Promise<Controller> {
   return startReplication<ReplicationController>(context, {
     kind: ReplicationController,
@@ -66,7 +68,7 @@ async function startReplication<O extends Replicated>(
   await synced(context, [sets, pods]);
 
   const queues = controllerQueues(context);
-  const queue = queues.queue(kind.kind.toLowerCase(), reconcile);
+  const queue = queues.queue(kind.kind === "ReplicaSet" ? "replicaset" : "replicationmanager", reconcile);
 
   const setChanged = (set: O): void => queue.add(keyOf(set.metadata));
   sets.handle({

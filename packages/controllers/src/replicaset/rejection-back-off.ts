@@ -23,9 +23,10 @@ export function isRejected({ spec, status }: Pod): boolean {
 }
 
 /**
- * Back-off for the successors of pods that their nodes rejected. A node rejects within milliseconds, and the scheduler
- * may choose it again: without a delay one replica makes a hundred failed pods a second. (kube-controller-manager has
- * no such back-off; there only the limit of its client on requests slows this down.)
+ * Back-off for the successors of pods that their nodes rejected. A node rejects within milliseconds, and the
+ * scheduler may choose it again: without a delay one replica makes a hundred failed pods a second.
+ * (kube-controller-manager has no such back-off; there only the limit of its client on requests slows this
+ * down.)
  */
 export class RejectionBackOff {
   readonly #clock: Clock;

@@ -29,14 +29,15 @@ import { ClaimRelease } from "./release.ts";
 const maxConsumers = 256;
 
 /**
- * Milliseconds that the garbage collector has to delete the generated claims of a deleted owner: that deletion is what
- * the release of their devices begins with. A release at once would conflict with it.
+ * Milliseconds that the garbage collector has to delete the generated claims of a deleted owner: that
+ * deletion is what the release of their devices begins with. A release at once would conflict with it.
  */
 const collectionTime = 500;
 
 /**
- * Creates claims from the templates that pods and PodGroups name, removes reservations of those that are gone,
- * deallocates claims without consumers, and deletes generated claims of finished pods (KEP-4381, KEP-5729).
+ * Creates claims from the templates that pods and PodGroups name, removes reservations of those that are
+ * gone, deallocates claims without consumers, and deletes generated claims of finished pods (KEP-4381,
+ * KEP-5729).
  */
 export async function startResourceClaimController(
   context: ControllerContext,
@@ -52,9 +53,9 @@ export async function startResourceClaimController(
   const sync = new ClaimSync(context, caches, generator);
   const queues = controllerQueues(context);
   follow(caches, release, {
-    pods: queues.queue("resource_claim/pods", (key) => sync.pod(key)),
-    groups: queues.queue("resource_claim/podgroups", (key) => sync.group(key)),
-    claims: queues.queue("resource_claim/claims", (key) => release.reconcile(key)),
+    pods: queues.queue("resource_claim", (key) => sync.pod(key)),
+    groups: queues.queue("resource_claim", (key) => sync.group(key)),
+    claims: queues.queue("resource_claim", (key) => release.reconcile(key)),
   });
   return queues.controller;
 }
@@ -181,7 +182,10 @@ class ClaimSync {
     };
   }
 
-  /** A pod that was bound without the scheduler is added to claims that are allocated already, or its group is. */
+  /**
+   * A pod that was bound without the scheduler is added to claims that are allocated already, or its group
+   * is.
+   */
   async #reserve(
     pod: Pod,
     group: PodGroup | undefined,

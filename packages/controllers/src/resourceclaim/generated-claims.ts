@@ -9,7 +9,7 @@ import { refTo } from "../shared/status.ts";
 import type { ClaimCaches } from "./caches.ts";
 import { claimNameBase, podClaimAnnotation } from "./names.ts";
 
-export const fieldManager = "ResourceClaimController";
+const fieldManager = "ResourceClaimController";
 
 /** A pod, or a group of pods, that claims are made for. */
 export interface ClaimOwner {
@@ -23,7 +23,8 @@ export interface ClaimOwner {
 export type ForeignClaim = (entry: PodResourceClaim) => { readonly name: string | undefined } | undefined;
 
 /**
- * Makes claims from templates for pods and groups of pods, and records their names in the status of their owners.
+ * Makes claims from templates for pods and groups of pods, and records their names in the status of their
+ * owners.
  *
  * Upstream: pkg/controller/resourceclaim/controller.go, handleClaim and handlePodGroupClaim.
  */
@@ -38,7 +39,10 @@ export class ClaimGenerator {
     this.#recorder = recorder;
   }
 
-  /** Resolves to the names of generated claims that the owner may use, by entry; rejects, with an event, if one cannot be made. */
+  /**
+   * Resolves to the names of generated claims that the owner may use, by entry; rejects, with an event, if
+   * one cannot be made.
+   */
   async generate(
     owner: ClaimOwner,
     usable: (claim: ResourceClaim, entry: PodResourceClaim) => boolean,

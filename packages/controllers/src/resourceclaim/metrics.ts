@@ -5,7 +5,10 @@ import { podClaimAnnotation } from "./names.ts";
 /** Marks a claim that the scheduler made for a pod's extended resources. */
 const extendedResourceAnnotation = "resource.kubernetes.io/extended-resource-claim";
 
-/** How many claims there are of each sort. Upstream: pkg/controller/resourceclaim/controller.go, customCollector. */
+/**
+ * How many claims there are of each sort. Upstream: pkg/controller/resourceclaim/controller.go,
+ * customCollector.
+ */
 export function countClaims(claims: Iterable<ResourceClaim>): Sample[] {
   const counts = new Map<string, Sample>();
   for (const { metadata, spec, status } of claims) {

@@ -15,8 +15,8 @@ const deleteProtection = "resource.kubernetes.io/delete-protection";
 const maxDeleted = 500;
 
 /**
- * Removes reservations of consumers that are gone, deallocates claims without consumers, and deletes generated claims of
- * finished pods.
+ * Removes reservations of consumers that are gone, deallocates claims without consumers, and deletes
+ * generated claims of finished pods.
  *
  * Upstream: pkg/controller/resourceclaim/controller.go, syncClaim.
  */
@@ -52,7 +52,10 @@ export class ClaimRelease {
     );
   }
 
-  /** Keeps only these reservations; with the last one the devices go, in the same write, and then the finalizer. */
+  /**
+   * Keeps only these reservations; with the last one the devices go, in the same write, and then the
+   * finalizer.
+   */
   async #release(
     claim: ResourceClaim,
     valid: readonly ResourceClaimConsumerReference[],
@@ -94,7 +97,8 @@ export class ClaimRelease {
       if (this.#deleted.has(consumer.uid)) return false;
       const pod = pods.get(ref);
       if (pod?.metadata.uid === consumer.uid) return !isDone(pod);
-      // The cache may not have it yet, or one before it of the same name; the scheduler may be about to bind it.
+      // The cache may not have it yet, or one before it of the same name; the scheduler may be about to bind
+      // it.
       return isThere(consumer, () => client.resource(Pod).get(ref));
     }
     if (isPodGroup(consumer) && groupsHaveClaims && groups !== undefined && groupKind !== undefined) {
@@ -106,7 +110,10 @@ export class ClaimRelease {
     return true;
   }
 
-  /** Generated for a pod that is finished or was replaced. If the pod is not there, the garbage collector decides. */
+  /**
+   * Generated for a pod that is finished or was replaced. If the pod is not there, the garbage collector
+   * decides.
+   */
   #isLeftOver(claim: ResourceClaim): boolean {
     const owner = controllerOf(claim);
     if (owner?.kind !== "Pod" || owner.apiVersion !== "v1") return false;

@@ -7,15 +7,19 @@ import { servedTaintRules } from "../shared/served-kinds.ts";
 import type { ServedResources } from "../shared/served-resources.ts";
 import { calculatePoolStatus, failedStatus, type PoolInventory } from "./pool-status.ts";
 
-/** Milliseconds until a request with a status, and one without, is deleted. Upstream: completedRequestTTL, pendingRequestTTL. */
+/**
+ * Milliseconds until a request with a status, and one without, is deleted. Upstream: completedRequestTTL,
+ * pendingRequestTTL.
+ */
 const ttl = { completed: 3_600_000, pending: 24 * 3_600_000 };
 
 /**
- * Sets the status of each ResourcePoolStatusRequest once: how many devices the pools of a driver have, and how many of
- * them are available (KEP-5677). Requests for an incomplete pool wait for its slices. Old requests are deleted.
+ * Sets the status of each ResourcePoolStatusRequest once: how many devices the pools of a driver have, and
+ * how many of them are available (KEP-5677). Requests for an incomplete pool wait for its slices. Old
+ * requests are deleted.
  *
- * Upstream: pkg/controller/resourcepoolstatusrequest. There a request whose pool is still incomplete after five retries
- * (0.2 s) never gets a status.
+ * Upstream: pkg/controller/resourcepoolstatusrequest. There a request whose pool is still incomplete after
+ * five retries (0.2 s) never gets a status.
  */
 export async function startResourcePoolStatusController(
   context: ControllerContext,

@@ -4,7 +4,9 @@ import type { QuotaEvaluator } from "@dray/api/quota";
 
 type Change = (evaluator: QuotaEvaluator, object: KubeObject, old: KubeObject) => boolean;
 
-/** By resource: whether an update moves the object to other quotas, or changes the charge of another object. */
+/**
+ * By resource: whether an update moves the object to other quotas, or changes the charge of another object.
+ */
 const otherChanges: Readonly<Record<string, Change>> = {
   // A claim for extended resources is not charged twice once the pod names it (KEP-5004).
   pods: (evaluator, object, old) =>

@@ -10,15 +10,15 @@ import { changesCount, isChangeable } from "./charge-change.ts";
 /** Milliseconds after which everything is counted again, whatever has been seen. */
 const resync = 5 * 60_000;
 /**
- * Milliseconds by which a cache may be behind that of quotas. An object that comes so soon after a count may have been
- * charged by admission already, and missed by the count: then it is counted again.
+ * Milliseconds by which a cache may be behind that of quotas. An object that comes so soon after a count may
+ * have been charged by admission already, and missed by the count: then it is counted again.
  */
 const lateness = 10_000;
 const recountDelay = 1_000;
 
 /**
- * Keeps the status of quotas: their limits, and how much of them is used. Admission charges what is created; here is
- * given back what has been deleted.
+ * Keeps the status of quotas: their limits, and how much of them is used. Admission charges what is created;
+ * here is given back what has been deleted.
  *
  * Upstream: pkg/controller/resourcequota.
  */
@@ -32,7 +32,7 @@ export async function startResourceQuotaController(
 
   const queues = controllerQueues(context);
   const count = new QuotaCount(context, quotas, () => queue);
-  const queue = queues.queue("resourcequota", (namespace) => count.reconcile(namespace));
+  const queue = queues.queue("resourcequota_primary", (namespace) => count.reconcile(namespace));
   await resources.follow((resource, informer) => count.follow(resource, informer));
   count.loaded();
   const quotaChanged = ({ metadata }: ResourceQuota): void => queue.add(metadata.namespace);

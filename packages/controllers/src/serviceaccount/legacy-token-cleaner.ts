@@ -13,8 +13,8 @@ const invalidSinceLabel = "kubernetes.io/legacy-token-invalid-since";
 const tracking = { namespace: "kube-system", name: "kube-apiserver-legacy-service-account-token-tracking" };
 
 /**
- * Marks tokens that older releases made for each service account as invalid after a year without use, and deletes them
- * a year later (KEP-2799). Looks once a day.
+ * Marks tokens that older releases made for each service account as invalid after a year without use, and
+ * deletes them a year later (KEP-2799). Looks once a day.
  *
  * Upstream: pkg/controller/serviceaccount/legacy_serviceaccount_token_cleaner.go.
  */

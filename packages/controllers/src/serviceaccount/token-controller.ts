@@ -17,8 +17,8 @@ export interface TokenSecretOptions {
 }
 
 /**
- * Puts a token into each Secret that a user makes for a service account, and deletes the Secrets of accounts that are
- * gone.
+ * Puts a token into each Secret that a user makes for a service account, and deletes the Secrets of accounts
+ * that are gone.
  *
  * Upstream: pkg/controller/serviceaccount/tokens_controller.go.
  */

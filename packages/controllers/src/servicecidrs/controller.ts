@@ -12,8 +12,8 @@ const managedBy = "ipaddress.kubernetes.io/managed-by";
 const allocator = "ipallocator.k8s.io";
 
 /**
- * Declares ServiceCIDRs ready for Services to have addresses of, and keeps them while any Service has one that no other
- * range has (KEP-1880).
+ * Declares ServiceCIDRs ready for Services to have addresses of, and keeps them while any Service has one
+ * that no other range has (KEP-1880).
  *
  * Upstream: pkg/controller/servicecidrs.
  */
@@ -23,7 +23,7 @@ export async function startServiceCIDRController(context: ControllerContext): Pr
   const addresses = informers.of(IPAddress);
   await synced(context, [ranges, addresses]);
   const queues = controllerQueues(context);
-  const queue = queues.queue("service-cidr", reconcile);
+  const queue = queues.queue("ipaddresses", reconcile);
   // There are few ranges, and any of them may hold another one back.
   const enqueueTerminating = (): void => {
     for (const { metadata } of ranges.list())

@@ -19,7 +19,10 @@ export function isForPod(pod: Pod, claim: ResourceClaim, groupsHaveClaims: boole
   );
 }
 
-/** Whether the claim is reserved for the pod or its group. A pod does not have its group's uid: the name decides. */
+/**
+ * Whether the claim is reserved for the pod or its group. A pod does not have its group's uid: the name
+ * decides.
+ */
 export function isReservedForPod(pod: Pod, claim: ResourceClaim, groupsHaveClaims: boolean): boolean {
   return (claim.status?.reservedFor ?? []).some(
     (consumer) =>
@@ -52,7 +55,10 @@ export function isGroupClaim(group: PodGroup, entry: PodResourceClaim): boolean 
   );
 }
 
-/** The consumer that a claim of the pod is reserved for: the pod or its group. Upstream: k8s.io/dynamic-resource-allocation/resourceclaim, BindTo. */
+/**
+ * The consumer that a claim of the pod is reserved for: the pod or its group. Upstream:
+ * k8s.io/dynamic-resource-allocation/resourceclaim, BindTo.
+ */
 export function consumerOf(
   pod: Pod,
   group: PodGroup | undefined,

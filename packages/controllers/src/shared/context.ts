@@ -32,6 +32,7 @@ export interface Controller {
 
 /** Work queues of one controller; closed when the signal aborts. */
 export interface ControllerQueues {
+  /** `name`: label of its metrics, where upstream has the queue with upstream's name. */
   queue(name: string, reconcile: (key: string) => Promise<void>, concurrency?: number): WorkQueue;
   readonly controller: Controller;
 }
@@ -40,7 +41,7 @@ export interface ControllerQueues {
 const workers = 5;
 
 export function controllerQueues(context: ControllerContext): ControllerQueues {
-  const { clock, log, signal } = context;
+  const { clock, log, metrics, signal } = context;
   const queues: WorkQueue[] = [];
   const stopped = new Promise<void>((resolve) => {
     const stop = (): void => {
@@ -51,7 +52,10 @@ export function controllerQueues(context: ControllerContext): ControllerQueues {
   });
   return {
     queue(name, reconcile, concurrency = workers) {
-      const queue = createWorkQueue({ name, clock, log, reconcile, concurrency });
+      const queue = createWorkQueue({
+        ...{ name, clock, log, reconcile, concurrency },
+        metrics: metrics.workQueues,
+      });
       queues.push(queue);
       return queue;
     },

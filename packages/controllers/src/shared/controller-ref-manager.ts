@@ -6,9 +6,9 @@ import { controllerOf, controllerReference } from "./owners.ts";
 type Namespaced = KubeObject & { metadata: NamespacedMeta };
 
 /**
- * The objects that `owner` manages: those that name it as their controller and match its selector. Ones that match
- * and have no controller are adopted, and get the finalizer; ones that it manages but no longer match are let go
- * (apps/v1).
+ * The objects that `owner` manages: those that name it as their controller and match its selector. Ones that
+ * match and have no controller are adopted, and get the finalizer; ones that it manages but no longer match
+ * are let go (apps/v1).
  */
 export async function claimObjects<T extends Namespaced, O extends Namespaced>(
   client: Client,

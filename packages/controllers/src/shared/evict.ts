@@ -10,7 +10,10 @@ export interface Disruption {
   readonly message: string;
 }
 
-/** Marks the pod as disrupted and deletes it. Returns false if the pod was gone or replaced by then, which is fine. */
+/**
+ * Marks the pod as disrupted and deletes it. Returns false if the pod was gone or replaced by then, which is
+ * fine.
+ */
 export async function evict(
   client: Client,
   clock: Clock,
@@ -28,8 +31,8 @@ export async function evict(
 }
 
 /**
- * Deletes a pod that no kubelet will end: it is marked as failed first, because clients that wait for its end read its
- * phase, and finalizers may keep it. Returns false if the pod was gone or replaced by then.
+ * Deletes a pod that no kubelet will end: it is marked as failed first, because clients that wait for its end
+ * read its phase, and finalizers may keep it. Returns false if the pod was gone or replaced by then.
  *
  * Upstream: pkg/controller/podgc/gc_controller.go, markFailedAndDeletePodWithCondition.
  */

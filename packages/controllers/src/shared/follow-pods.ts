@@ -6,8 +6,9 @@ import { controllerOf, refersTo } from "./owners.ts";
 type Owner = KubeObject & { metadata: NamespacedMeta };
 
 /**
- * Calls `changed` with the key of the owner that manages a pod which has changed; of a pod without a controller, with
- * the keys of those that might adopt it. The cache of the owners needs the index `namespace`.
+ * Calls `changed` with the key of the owner that manages a pod which has changed; of a pod without a
+ * controller, with the keys of those that might adopt it. The cache of the owners needs the index
+ * `namespace`.
  */
 export function followPods<O extends Owner>(
   pods: Informer<Pod>,

@@ -37,11 +37,12 @@ function list(value: string | undefined): readonly string[] {
 }
 
 /**
- * Options by group and resource. Index `controller` finds objects by the uid of the owner that manages them; `node`
- * pods by the name of their node; `claim` and `template` pods and groups by the key of a claim or template that they name;
- * `podGroup` pods by the key of their group; `consumer` claims by the uid of whom they are reserved for; `pool` claims by
- * `driver/pool` of their devices; `namespace` by namespace; `service` EndpointSlices by the key of their Service;
- * `account` Secrets by the key of the service account that they name.
+ * Options by group and resource. Index `controller` finds objects by the uid of the owner that manages them;
+ * `node` pods by the name of their node; `claim` and `template` pods and groups by the key of a claim or
+ * template that they name; `podGroup` pods by the key of their group; `consumer` claims by the uid of whom
+ * they are reserved for; `pool` claims by `driver/pool` of their devices; `namespace` by namespace; `service`
+ * EndpointSlices by the key of their Service; `account` Secrets by the key of the service account that they
+ * name.
  */
 const options: Readonly<Record<string, InformerOptions<never>>> = {
   [key(Pod)]: {

@@ -3,7 +3,10 @@ import type { OwnerReference } from "@dray/api/meta/v1";
 
 export { controllerOf } from "@dray/api";
 
-/** The reference that makes `owner` the controller of an object, and blocks a foreground deletion of the owner. */
+/**
+ * The reference that makes `owner` the controller of an object, and blocks a foreground deletion of the
+ * owner.
+ */
 export function controllerReference(kind: Kind, owner: KubeObject): OwnerReference {
   return {
     apiVersion: apiVersionOf(kind),

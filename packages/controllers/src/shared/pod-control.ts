@@ -14,9 +14,9 @@ type Owner = KubeObject & { metadata: NamespacedMeta };
 /** Creates and deletes the pods of workloads, with events of the owner. */
 export interface PodControl<O extends Owner> {
   /**
-   * Makes a pod from each template, in batches that double, so that a request that is refused once is not refused a
-   * thousand times. Resolves when the cache has seen those that were made; rejects with the first error. Names begin
-   * with the name of the owner, or as `prefixOf` says.
+   * Makes a pod from each template, in batches that double, so that a request that is refused once is not
+   * refused a thousand times. Resolves when the cache has seen those that were made; rejects with the first
+   * error. Names begin with the name of the owner, or as `prefixOf` says.
    */
   create(
     owner: O,

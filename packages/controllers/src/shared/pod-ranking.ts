@@ -16,8 +16,9 @@ export interface PodSiblings {
 type Compare = (a: Pod, b: Pod) => number;
 
 /**
- * The pods in the order in which they can be spared. With siblings also their deletion cost and their neighbours count,
- * and ages are compared by their order of magnitude (KEP-2185, KEP-2255), so that not only the youngest pods go.
+ * The pods in the order in which they can be spared. With siblings also their deletion cost and their
+ * neighbours count, and ages are compared by their order of magnitude (KEP-2185, KEP-2255), so that not only
+ * the youngest pods go.
  *
  * Upstream: pkg/controller/controller_utils.go, ActivePods and ActivePodsWithRanks.
  */

@@ -19,10 +19,16 @@ export interface Scaled {
 
 /** Reads and writes the subresource `scale`. */
 export interface Scales {
-  /** Rejects with a `StatusError` NotFound if there is no such object or it has no size, `NoMatchError` without such a kind. */
+  /**
+   * Rejects with a `StatusError` NotFound if there is no such object or it has no size, `NoMatchError`
+   * without such a kind.
+   */
   get(reference: ScaleReference): Promise<Scaled>;
   set(scaled: Scaled, replicas: number): Promise<void>;
-  /** For an object without a size: the resource that has none, `jobs.batch`; undefined if there is no such object. */
+  /**
+   * For an object without a size: the resource that has none, `jobs.batch`; undefined if there is no such
+   * object.
+   */
   unscalable(reference: ScaleReference): Promise<string | undefined>;
 }
 

@@ -35,7 +35,10 @@ export function servedPodGroups(
   return newestServed(context, served, podGroups, "PodGroups are ignored");
 }
 
-/** The newest version that the server has. A gate whose API is switched off is worth a warning: nothing would happen. */
+/**
+ * The newest version that the server has. A gate whose API is switched off is worth a warning: nothing would
+ * happen.
+ */
 function newestServed<T extends DeviceTaintRule | PodGroup>(
   { log }: ControllerContext,
   served: ServedResources,

@@ -3,7 +3,10 @@ import { apiVersionOf } from "@dray/api";
 import { createRestMapper, type DiscoveredKind, type Informer } from "@dray/client";
 import type { ControllerContext } from "./context.ts";
 
-/** Milliseconds between two reads of discovery, which cannot be watched; upstream's garbage collector has the same. */
+/**
+ * Milliseconds between two reads of discovery, which cannot be watched; upstream's garbage collector has the
+ * same.
+ */
 const resyncInterval = 30_000;
 /** Milliseconds after which controllers begin although a cache is incomplete: its server may be away. */
 const syncTimeout = 30_000;
@@ -20,7 +23,10 @@ export interface ServedResource {
   readonly deleteCollection: boolean;
 }
 
-/** Called with a resource and its complete cache. Returns what to do when the server no longer has the resource. */
+/**
+ * Called with a resource and its complete cache. Returns what to do when the server no longer has the
+ * resource.
+ */
 export type ResourceFollower = (resource: ServedResource, informer: Informer<KubeObject>) => () => void;
 
 /** All kinds whose objects can be deleted, with caches, as they come and go: custom resources among them. */
@@ -34,9 +40,9 @@ export interface ServedResources {
   /** Reads discovery, beginning now or later. Rejects as requests do; then the last state stays. */
   refresh(): Promise<void>;
   /**
-   * Calls the follower for each resource that there is and each that comes. Events are left out: they own nothing, are
-   * owned by nothing, and come in great number. Resolves when it has been called for all that there are now, or after
-   * 30 seconds.
+   * Calls the follower for each resource that there is and each that comes. Events are left out: they own
+   * nothing, are owned by nothing, and come in great number. Resolves when it has been called for all that
+   * there are now, or after 30 seconds.
    */
   follow(follower: ResourceFollower): Promise<void>;
   /** Calls the handler after each change of discovery. */
@@ -52,7 +58,9 @@ interface Followed {
   complete: Promise<void>;
 }
 
-/** Follows discovery until the context ends. Rejects as requests do if the server cannot say what it serves. */
+/**
+ * Follows discovery until the context ends. Rejects as requests do if the server cannot say what it serves.
+ */
 export async function servedResources(context: ControllerContext): Promise<ServedResources> {
   const resources = new DiscoveredResources(context);
   await resources.start();

@@ -3,8 +3,8 @@ import type { Kind, KubeObject } from "@dray/api";
 import type { Client, ObjectRef } from "@dray/client";
 
 /**
- * Writes the status if it differs from what the object has; fails with a conflict if the object has changed since.
- * Returns the object as it is then.
+ * Writes the status if it differs from what the object has; fails with a conflict if the object has changed
+ * since. Returns the object as it is then.
  */
 export async function writeStatus<T extends KubeObject & { status?: object }>(
   client: Client,
@@ -37,8 +37,8 @@ interface Condition {
 }
 
 /**
- * The conditions with this one set: its transition time changes with its status alone, and nothing changes if status
- * and reason are the same.
+ * The conditions with this one set: its transition time changes with its status alone, and nothing changes if
+ * status and reason are the same.
  */
 export function withCondition<C extends Condition>(
   conditions: readonly C[] | undefined,

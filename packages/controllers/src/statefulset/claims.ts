@@ -7,7 +7,9 @@ import { type Client, type EventRecorder, hasReached, type Informer } from "@dra
 import { controllerReference, refersTo } from "../shared/owners.ts";
 import { claimNameOf, claimsFor, ordinalsOf, podNameOf } from "./pods.ts";
 
-/** Volume claims of the pods of StatefulSets: made from the templates, and owned as the retention policy says. */
+/**
+ * Volume claims of the pods of StatefulSets: made from the templates, and owned as the retention policy says.
+ */
 export interface StatefulClaims {
   /** Makes those that are missing. Rejects if one cannot be made, or is being deleted. */
   create(set: StatefulSet, ordinal: number): Promise<void>;
@@ -98,11 +100,12 @@ export function statefulClaims(
 }
 
 /**
- * The owners that a claim should have where they differ from those that it has: the set if its deletion deletes the
- * claim, the pod if scaling down does and the pod is beyond the range. A claim that something else controls, or whose
- * owner of the same name is an earlier one, is left to the garbage collector.
+ * The owners that a claim should have where they differ from those that it has: the set if its deletion
+ * deletes the claim, the pod if scaling down does and the pod is beyond the range. A claim that something
+ * else controls, or whose owner of the same name is an earlier one, is left to the garbage collector.
  *
- * Upstream: pkg/controller/statefulset/stateful_set_utils.go, isClaimOwnerUpToDate and updateClaimOwnerRefForSetAndPod.
+ * Upstream: pkg/controller/statefulset/stateful_set_utils.go, isClaimOwnerUpToDate and
+ * updateClaimOwnerRefForSetAndPod.
  */
 function claimOwners(
   claim: PersistentVolumeClaim,

@@ -42,8 +42,8 @@ export function isRunningAndReady(pod: Pod): boolean {
 }
 
 /**
- * Plans the next step of a set. With `OrderedReady` each step waits until all pods before it are available; with
- * `Parallel` everything is done at once. Scaling goes before updating.
+ * Plans the next step of a set. With `OrderedReady` each step waits until all pods before it are available;
+ * with `Parallel` everything is done at once. Scaling goes before updating.
  *
  * Upstream: pkg/controller/statefulset/stateful_set_control.go, updateStatefulSet.
  */

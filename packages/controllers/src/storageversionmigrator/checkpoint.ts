@@ -9,8 +9,8 @@ import { discoveryTimeout, findResource, type MigrationKind, requiredVerbs } fro
 const missingNamespace = "@fake:svm_ns!";
 
 /**
- * Writes `status.resourceVersion` of a running migration: objects written after it are in the new storage version
- * already. Fails migrations of resources that are missing or lack a verb.
+ * Writes `status.resourceVersion` of a running migration: objects written after it are in the new storage
+ * version already. Fails migrations of resources that are missing or lack a verb.
  *
  * Upstream: pkg/controller/storageversionmigrator/resourceversion.go.
  */

@@ -42,8 +42,8 @@ export interface MigrationProgress {
 }
 
 /**
- * Sets these conditions to True, with one message each, in one write. Rejects as requests do, with a conflict if the
- * migration has changed since it was read.
+ * Sets these conditions to True, with one message each, in one write. Rejects as requests do, with a conflict
+ * if the migration has changed since it was read.
  */
 export async function setConditions(
   { client, clock }: ControllerContext,

@@ -16,9 +16,9 @@ export function resourceKey({ group, resource }: GroupResource): string {
 }
 
 /**
- * Runs one migration of a resource at a time, the oldest first: condition Running says which. While it runs, the
- * CustomResourceDefinition has condition StorageMigrating; afterwards its `status.storedVersions` has the storage
- * version alone.
+ * Runs one migration of a resource at a time, the oldest first: condition Running says which. While it runs,
+ * the CustomResourceDefinition has condition StorageMigrating; afterwards its `status.storedVersions` has the
+ * storage version alone.
  *
  * Upstream: pkg/controller/storageversionmigrator/migrationrunner.go.
  */
@@ -78,8 +78,9 @@ export class MigrationRunner {
   }
 
   /**
-   * Upstream trims the stored versions after a failure too, although objects are left in the old version: then the
-   * version could be removed from the definition, and they could not be read any more. Here they stay.
+   * Upstream trims the stored versions after a failure too, although objects are left in the old version:
+   * then the version could be removed from the definition, and they could not be read any more. Here they
+   * stay.
    */
   async #endMigrating(definition: CustomResourceDefinition, succeeded: boolean): Promise<void> {
     const { metadata, spec, status } = definition;
@@ -102,7 +103,10 @@ export class MigrationRunner {
     );
   }
 
-  /** Rejects with a conflict if the definition has changed since it was read: its generation is part of the condition. */
+  /**
+   * Rejects with a conflict if the definition has changed since it was read: its generation is part of the
+   * condition.
+   */
   async #applyStatus(
     { metadata }: CustomResourceDefinition,
     condition: { readonly status: string; readonly reason: string; readonly message: string },

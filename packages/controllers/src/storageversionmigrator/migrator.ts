@@ -18,11 +18,12 @@ const retriableReasons: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * Migrates the objects of a resource: each that is not newer than `status.resourceVersion` is patched with nothing but
- * its own uid and resource version, and the API server writes it in the storage version.
+ * Migrates the objects of a resource: each that is not newer than `status.resourceVersion` is patched with
+ * nothing but its own uid and resource version, and the API server writes it in the storage version.
  *
- * Unlike upstream, which takes the objects from the cache of the garbage collector, this lists them in pages: it need
- * not wait until that cache has reached the resource version, and resources outside it (events) are migrated too.
+ * Unlike upstream, which takes the objects from the cache of the garbage collector, this lists them in pages:
+ * it need not wait until that cache has reached the resource version, and resources outside it (events) are
+ * migrated too.
  *
  * Upstream: pkg/controller/storageversionmigrator/storageversionmigrator.go.
  */

@@ -12,8 +12,9 @@ export const discoveryTimeout = 60_000;
 export const requiredVerbs: readonly string[] = ["update", "patch", "list"];
 
 /**
- * Returns the resource in the version that the server prefers; undefined if there is no such resource. Reads discovery
- * anew, since a definition that changes its storage version often changes its versions too. Rejects as requests do.
+ * Returns the resource in the version that the server prefers; undefined if there is no such resource. Reads
+ * discovery anew, since a definition that changes its storage version often changes its versions too. Rejects
+ * as requests do.
  */
 export async function findResource(
   client: Client,

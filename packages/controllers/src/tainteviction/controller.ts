@@ -24,7 +24,7 @@ export async function startTaintEvictionController(context: ControllerContext): 
 
   const evictions = new TaintEvictions(context, nodes, pods);
   const queues = controllerQueues(context);
-  const queue = queues.queue("taint-eviction", async (key) => {
+  const queue = queues.queue("noexec_taint_pod", async (key) => {
     const wait = await evictions.reconcile(key);
     if (wait > 0) queue.addAfter(key, wait);
   });
@@ -60,7 +60,10 @@ class TaintEvictions {
     this.#pending.delete(metadata.uid);
   }
 
-  /** Evicts the pod if its time has come. Returns the milliseconds that it still has, 0 if there is nothing to wait for. */
+  /**
+   * Evicts the pod if its time has come. Returns the milliseconds that it still has, 0 if there is nothing to
+   * wait for.
+   */
   async reconcile(key: string): Promise<number> {
     const { client, clock } = this.#context;
     const pod = this.#pods.get(refOf(key));
@@ -93,10 +96,10 @@ function noExecute(node: Node): readonly Taint[] {
 }
 
 /**
- * Milliseconds since the epoch at which the pod has to go; undefined: it may stay. Time runs from when both taint and
- * pod were there, so that it does not restart with the controller.
+ * Milliseconds since the epoch at which the pod has to go; undefined: it may stay. Time runs from when both
+ * taint and pod were there, so that it does not restart with the controller.
  */
-export function evictionTime(pod: Pod, taints: readonly Taint[]): number | undefined {
+function evictionTime(pod: Pod, taints: readonly Taint[]): number | undefined {
   const scheduled = pod.status?.conditions?.find(({ type }) => type === "PodScheduled")?.lastTransitionTime;
   const since = Date.parse(scheduled ?? pod.metadata.creationTimestamp);
   let due: number | undefined;

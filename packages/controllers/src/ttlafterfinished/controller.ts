@@ -22,7 +22,7 @@ export async function startJobExpiryController(context: ControllerContext): Prom
   const jobs = informers.of(Job);
   await synced(context, [jobs]);
   const queues = controllerQueues(context);
-  const queue = queues.queue("ttl-after-finished", reconcile);
+  const queue = queues.queue("ttl_jobs_to_delete", reconcile);
   const jobChanged = (job: Job): void => {
     if (timeLeft(job, clock.now()) !== undefined) queue.add(keyOf(job.metadata));
   };

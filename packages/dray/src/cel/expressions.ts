@@ -2,8 +2,8 @@ import { groupOf, isStored, labelOf } from "../manifests/decode.ts";
 import type { Draft } from "../manifests/documents.ts";
 
 /**
- * What an expression is for. `selector` and `attribute`: of devices; `policy`: of admission policies and conditions of
- * webhooks; `rule`: of a CustomResourceDefinition.
+ * Purpose of an expression. `selector` and `attribute`: of devices; `policy`: of admission policies and
+ * conditions of webhooks; `rule`: of a CustomResourceDefinition.
  */
 export type ExpressionKind = "selector" | "attribute" | "policy" | "rule";
 

@@ -28,7 +28,9 @@ export interface Judged {
   readonly verdict: Accepted | Rejected | AcceptedByServer | Unchecked;
 }
 
-/** Judges expressions; those that are not about devices by asking an API server in memory for their objects. */
+/**
+ * Judges expressions; those that are not about devices by asking an API server in memory for their objects.
+ */
 export async function judgeFound(
   expressions: readonly FoundExpression[],
   features: Features,
@@ -61,7 +63,7 @@ export async function judgeFound(
   return judged;
 }
 
-/** What a server says of an object: by path of the field, and of all else. */
+/** Problems that a server reports: by path of the field, and all others. */
 interface ObjectAnswer {
   readonly byPath: ReadonlyMap<string, string>;
   readonly other: string | undefined;

@@ -1,10 +1,12 @@
 import { byteLength, type Features } from "@dray/api";
 import { costLimit, deviceEnvironment, type Reads, type Selector } from "@dray/cel";
 
-/** Longest expression that the API server takes, in bytes (resource.k8s.io CELSelectorExpressionMaxLength). */
+/**
+ * Longest expression that the API server takes, in bytes (resource.k8s.io CELSelectorExpressionMaxLength).
+ */
 const maxLength = 10 * 1024;
 
-/** What one expression is, or what is wrong with it. */
+/** Result of the check of one expression. */
 export type Verdict = Accepted | Rejected;
 
 export interface Accepted {
@@ -23,12 +25,15 @@ export interface Rejected {
   readonly hints: readonly string[];
 }
 
-/** What can be judged without a server. */
+/** Checks an expression without a server. */
 export type DeviceExpressionKind = "selector" | "attribute";
 
 const rejected = (error: string, hints: readonly string[] = []): Rejected => ({ valid: false, error, hints });
 
-/** Judges a device selector, or the expression of a derived attribute, as the API server does. `fresh`: as a new one. */
+/**
+ * Judges a device selector, or the expression of a derived attribute, as the API server does. `fresh`: as a
+ * new one.
+ */
 export function judge(
   expression: string,
   features: Features,

@@ -2,7 +2,7 @@ import { Command, type ErrorOptions } from "commander";
 import { UsageError } from "../terminal/failure.ts";
 import { didYouMean } from "../text/similar.ts";
 
-/** What commander says of a value that is none of the choices. */
+/** commander's message for a value that is not one of the choices. */
 const optionChoice =
   /^.*?(?<name>-[^ '<]+) ?(?:<.*>)?' argument '(?<value>.*)' is invalid\. Allowed choices are (?<choices>.*)\.$/s;
 const argumentChoice =

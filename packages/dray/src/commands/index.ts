@@ -28,8 +28,8 @@ import { declareUp } from "./up/declare.ts";
 import { declareVersion } from "./version/declare.ts";
 
 /**
- * All commands, in the order of the help. Each has a folder: `declare.ts` holds its options and help, `run.ts` what it
- * does, which is loaded only when the command runs, so that every command starts fast.
+ * All commands, in the order of the help. Each has a folder: `declare.ts` holds its options and help,
+ * `run.ts` what it does, which is loaded only when the command runs, so that every command starts fast.
  */
 const commands: readonly ((program: Command) => void)[] = [
   // A local cluster.
@@ -39,7 +39,7 @@ const commands: readonly ((program: Command) => void)[] = [
   declareLogs,
   declareImage,
   declareDemo,
-  // Answers about clusters and manifests.
+  // Questions about clusters and manifests.
   declarePlan,
   declareExplain,
   declareTop,

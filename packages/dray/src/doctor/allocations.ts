@@ -18,9 +18,9 @@ import { deletePods } from "./devices.ts";
 import { type Finding, finding, type Snapshot } from "./finding.ts";
 
 /**
- * Asks the allocator for each claim whether it would give it just the devices that it has: of its pools it sees these
- * devices only, each marked with the request that has it. What has been made of the gates since is not known, so that
- * all are on; taints count if they were there before the allocation.
+ * Asks the allocator for each claim whether it would give it just the devices that it has: of its pools it
+ * sees these devices only, each marked with the request that has it. The gates since then are unknown, so
+ * that all are on; taints count if they were there before the allocation.
  */
 export function checkAllocations(snapshot: Snapshot): Finding[] {
   const { world } = snapshot;
@@ -36,7 +36,7 @@ export function checkAllocations(snapshot: Snapshot): Finding[] {
   );
   return world.all("ResourceClaim").flatMap(({ object: claim }) => {
     const results = resultsOf(claim);
-    // What is not published any more is another finding.
+    // Devices that are not published any more are another finding.
     if (results.length === 0 || !results.every((result) => published.has(idOf(result)))) return [];
     const wanted = new Set(results.map(({ driver, pool }) => `${driver}/${pool}`));
     const own = [...wanted].flatMap((pool) => pools.get(pool) ?? []);

@@ -6,8 +6,8 @@ import { counted, names } from "../text/words.ts";
 import { type Finding, finding, jsonPatch, kubectl, type Snapshot } from "./finding.ts";
 import { isLongAgo } from "./times.ts";
 
-/** What the scheduler puts on a claim before it allocates it (resourceapi.Finalizer). */
-export const protection = "resource.kubernetes.io/delete-protection";
+/** The finalizer that the scheduler adds to a claim before it allocates it (resourceapi.Finalizer). */
+const protection = "resource.kubernetes.io/delete-protection";
 
 export function checkClaims({ world, now }: Snapshot): Finding[] {
   return world
@@ -56,8 +56,8 @@ function leakedReservations(claim: ResourceClaim, world: World): Finding[] {
     "the resource claim controller of kube-controller-manager removes these within seconds: it does not run, or fails",
   ];
   const path = (index: number): string => `/status/reservedFor/${index}`;
-  // From the last on, so that the others keep their places. Without any consumer the devices are free again, as the
-  // controller would have it; the server refuses that if somebody has reserved the claim meanwhile.
+  // From the last on, so that the others keep their places. Without any consumer the devices are free again,
+  // as the controller would have it; the server refuses that if somebody has reserved the claim meanwhile.
   const patch = [
     ...leaked.toReversed().flatMap(({ index, uid }) => [
       { op: "test", path: `${path(index)}/uid`, value: uid },

@@ -15,7 +15,10 @@ interface Seen {
   readonly node: string | undefined;
 }
 
-/** The devices of a class, as the scheduler asks its selectors: one after the other, and one that fails matches nothing. */
+/**
+ * The devices of a class, as the scheduler asks its selectors: one after the other, and one that fails
+ * matches nothing.
+ */
 function devicesOf({ spec }: DeviceClass, slices: readonly ResourceSlice[]): Seen[] {
   const environment = deviceEnvironment({ stored: true });
   const compiled = (spec.selectors ?? []).flatMap(({ cel }) =>
@@ -83,7 +86,9 @@ export function checkMissingClasses({ world }: Snapshot): Finding[] {
   });
 }
 
-/** Nodes that offer the devices of a class by number, too (KEP-5004: a device plugin comes before DRA there). */
+/**
+ * Nodes that offer the devices of a class by number, too (KEP-5004: a device plugin comes before DRA there).
+ */
 export function checkDevicePlugins({ world }: Snapshot): Finding[] {
   const slices = currentSlices(world);
   return world.all("DeviceClass").flatMap(({ object: deviceClass }) => {

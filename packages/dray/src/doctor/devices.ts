@@ -21,7 +21,7 @@ export interface HeldDevice {
 }
 
 /**
- * Devices that several claims have, one of them for itself. What must hold whatever happens: the chaos test asks the
+ * Devices that several claims have, one of them for itself. An invariant: the chaos test checks the
  * same (KEP-4381; shares: KEP-5075).
  */
 export function devicesGivenTwice(claims: readonly ResourceClaim[]): HeldDevice[] {

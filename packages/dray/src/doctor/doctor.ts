@@ -78,7 +78,10 @@ function isKnown(source: Source, { world, events, server }: Snapshot): boolean {
 const lackText = (source: Source): string =>
   source === "server" ? "there is no server to ask" : `not all objects of kind ${source} can be read`;
 
-/** Returns the findings of both looks: a cluster that changes while it is read shows inconsistencies for a moment. */
+/**
+ * Returns the findings of both looks: a cluster that changes while it is read shows inconsistencies for a
+ * moment.
+ */
 export function confirmed(first: Diagnosis, second: Diagnosis): Diagnosis {
   const key = ({ rule, object }: Finding): string => `${rule} ${labelOfName(object)}`;
   const before = new Set(first.findings.map(key));

@@ -47,7 +47,10 @@ export function checkFields({ world }: Snapshot): Finding[] {
 
 const specOf = (object: KubeObject): unknown => (object as { spec?: unknown }).spec;
 
-/** What kubectl applied last; undefined where it did not, or in another version than the object is read in. */
+/**
+ * The last applied configuration of kubectl; undefined if it does not exist, or in another version than the
+ * object's.
+ */
 function appliedObject(object: KubeObject): Plain | undefined {
   const text = object.metadata.annotations?.[lastApplied];
   if (text === undefined) return undefined;
@@ -95,7 +98,10 @@ const gatedFields: ReadonlyMap<string, string> = new Map(
 const gateOf = (path: string): string | undefined =>
   gatedFields.get(/[^.[\]]+(?=(?:\[\d+\])*$)/.exec(path)?.[0] ?? "");
 
-/** Fields of the spec that managers own by the API server's account (KEP-555), and that the object does not have. */
+/**
+ * Fields of the spec that managers own by the API server's account (KEP-555), and that the object does not
+ * have.
+ */
 function ownedPaths(object: KubeObject): string[] {
   const paths = (object.metadata.managedFields ?? []).flatMap(({ apiVersion, subresource, fieldsV1 }) => {
     if (apiVersion !== object.apiVersion || subresource) return [];

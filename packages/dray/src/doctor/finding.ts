@@ -1,6 +1,5 @@
 import type { Features, KubeObject } from "@dray/api";
 import type { Event } from "@dray/api/core/v1";
-import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 import { type Rule, type RuleId, rules } from "./rules.ts";
 
@@ -35,7 +34,7 @@ export interface Finding {
   readonly severity: Rule["severity"];
   readonly object: ObjectName;
   readonly message: string;
-  /** What shows it: fields and values. */
+  /** Evidence: fields and values. */
   readonly evidence: readonly string[];
   readonly consequence: string;
   /** Commands that fix it, or that lead further, in their order. */
@@ -63,8 +62,6 @@ export function finding(
 /** `Pod default/a` */
 export const labelOfName = ({ kind, namespace, name }: ObjectName): string =>
   `${kind} ${namespace === undefined ? name : `${namespace}/${name}`}`;
-
-export const claimText = (claim: KubeObject): string => `ResourceClaim ${nameOf(claim)}`;
 
 /** A text as a word of a POSIX shell. */
 export const word = (text: string): string =>

@@ -4,15 +4,18 @@ import type { Diagnosis } from "./doctor.ts";
 import { type Finding, labelOfName } from "./finding.ts";
 import { type RuleId, rules } from "./rules.ts";
 
-/** What `-o json` prints; docs/doctor.schema.json describes it. */
+/** Output of `-o json`; docs/doctor.schema.json describes it. */
 export interface DoctorData extends Diagnosis {
-  /** What was examined: `context NAME`, or the files. */
+  /** Examined source: `context NAME`, or the files. */
   readonly source: string;
   readonly kubernetesVersion: string;
   readonly rights: Rights;
 }
 
-/** `error: ResourceClaim default/a: what is wrong [rule]`, with a line for each piece of evidence and each command. */
+/**
+ * `error: ResourceClaim default/a: what is wrong [rule]`, with a line for each piece of evidence and each
+ * command.
+ */
 function findingText({ rule, severity, object, message, evidence, consequence, fix }: Finding): string {
   const lines = [
     ...evidence.map((line) => `evidence: ${line}`),
@@ -48,7 +51,9 @@ export function doctorText({ findings, notJudged, objects, source, kubernetesVer
   return [...shown, ...(findings.length > 0 ? ["\n"] : []), summary, ...silent].join("");
 }
 
-/** A test for each finding, which fails, and for each rule without any; rules that are not judged are skipped. */
+/**
+ * A test for each finding, which fails, and for each rule without any; rules that are not judged are skipped.
+ */
 export function junitText(data: DoctorData, judged: readonly RuleId[]): string {
   const { findings, notJudged } = data;
   const silent = new Map(notJudged.map(({ rule, why }) => [rule, why]));

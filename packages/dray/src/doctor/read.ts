@@ -6,7 +6,7 @@ import { liveVersion, type MissingRight } from "../manifests/live.ts";
 import { type Observed, type ObserveFlags, observe } from "../observe/read.ts";
 import type { ServerVersions, Snapshot } from "./finding.ts";
 
-/** What the doctor lists beside Events. */
+/** Kinds that the doctor lists beside Events. */
 const listed = [
   "Node",
   "Pod",
@@ -58,7 +58,7 @@ async function readMore(connection: Connection, _: Observed): Promise<More> {
   return { events, server: { release: server, served } };
 }
 
-/** What kubelets say of claims that they cannot prepare; undefined without the right to list events. */
+/** Events of kubelets about claims that they cannot prepare; undefined without the right to list events. */
 async function failures({ client }: Connection): Promise<readonly Event[] | undefined> {
   try {
     const selection = { fieldSelector: "reason=FailedPrepareDynamicResources" };

@@ -1,4 +1,4 @@
-/** What a rule has to read. `server`: its release and what it serves, which no manifest says. */
+/** Input of a rule. `server`: its release and what it serves, which no manifest says. */
 export type Source =
   | "Node"
   | "Pod"
@@ -12,7 +12,7 @@ export type Source =
 export interface Rule {
   /** `error`: something does not work, or is not safe; `warning`: it may be meant, or harms later. */
   readonly severity: "error" | "warning";
-  /** What it finds, as docs/doctor.md has it. */
+  /** Description, as in docs/doctor.md. */
   readonly about: string;
   readonly consequence: string;
   /** It is not judged without one of them. */

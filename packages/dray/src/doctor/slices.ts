@@ -14,7 +14,10 @@ export function checkSlices(snapshot: Snapshot): Finding[] {
 
 const poolText = ({ spec }: ResourceSlice): string => `${spec.driver}/${spec.pool.name}`;
 
-/** Slices of nodes that are gone. The kubelet owns those of its node: the garbage collector removes them with it. */
+/**
+ * Slices of nodes that are gone. The kubelet owns those of its node: the garbage collector removes them with
+ * it.
+ */
 function stale({ world }: Snapshot): Finding[] {
   return world.all("ResourceSlice").flatMap(({ object: slice }) => {
     const { nodeName, devices = [] } = slice.spec;
@@ -77,7 +80,7 @@ function pools({ world, features }: Snapshot): Finding[] {
   });
 }
 
-/** What kubelets say of drivers: upstream's pkg/kubelet/cm/dra/plugin words it so. */
+/** Messages of kubelets about drivers. Upstream: pkg/kubelet/cm/dra/plugin. */
 const notRegistered = /DRA driver (\S+) is not registered/;
 
 /** Nodes whose kubelet does not know a driver that publishes devices there. */
@@ -88,7 +91,7 @@ export function checkRegistration({ world, events = [], now }: Snapshot): Findin
     const { namespace, name, uid, kind } = event.involvedObject;
     if (driver === undefined || kind !== "Pod" || !isRecent(lastTime(event), now)) continue;
     const pod = world.find("Pod", `${namespace}/${name}`);
-    // What has started since was helped.
+    // Pods that have started since are not affected.
     if (pod === undefined || pod.metadata.uid !== uid || isDone(pod) || pod.status?.phase === "Running")
       continue;
     const node = pod.spec.nodeName ?? "";
@@ -121,8 +124,9 @@ const lastTime = ({ series, lastTimestamp, eventTime, firstTimestamp }: Event): 
   series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? firstTimestamp ?? "";
 
 /**
- * Nodes with devices of a driver where its pod is not ready. A driver's pods are those that mount what drivers need: the
- * kubelet's registry of plugins, and a folder of CDI specs. Drivers that run without pods are not judged.
+ * Nodes with devices of a driver where its pod is not ready. A driver's pods are those that mount what
+ * drivers need: the kubelet's registry of plugins, and a folder of CDI specs. Drivers that run without pods
+ * are not judged.
  */
 export function checkDriverPods({ world }: Snapshot): Finding[] {
   const plugins = world

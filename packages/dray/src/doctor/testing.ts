@@ -61,7 +61,7 @@ export interface Around {
   readonly server?: ServerVersions;
 }
 
-/** What is found, of all rules. */
+/** Findings of all rules. */
 export const examined = (
   objects: readonly Manifest[],
   { events = [], server = { release: "1.37", served: ["v1"] } }: Around = {},

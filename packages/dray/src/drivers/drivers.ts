@@ -11,14 +11,14 @@ export interface ChosenDriver {
   readonly installation: Installation;
 }
 
-export const drivers: Readonly<Record<string, KnownDriver>> = {
+const drivers: Readonly<Record<string, KnownDriver>> = {
   example: exampleDriver,
   "device-plugin-example": devicePluginExample,
 };
 
 /**
- * Reads `NAME[:key=value,...]` of each `--driver`, for a cluster with `features`. Throws a UsageError that says what is
- * accepted.
+ * Reads `NAME[:key=value,...]` of each `--driver`, for a cluster with `features`. Throws a UsageError that
+ * says what is accepted.
  */
 export function driversOption(texts: readonly string[], features: Features): ChosenDriver[] {
   const chosen = texts.map((text) => driverOption(text, features));

@@ -153,7 +153,7 @@ function install(chosen: Settings): Installation {
   }
 }
 
-/** What shows devices with these settings. */
+/** The command that shows devices with these settings. */
 function exampleOf(profile: Profile, chosen: Settings): Pick<Installation, "example" | "commands"> {
   const scenario = (name: string): Pick<Installation, "example" | "commands"> => ({
     example: ["scenarios", name],

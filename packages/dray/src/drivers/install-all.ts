@@ -31,14 +31,17 @@ export async function installDrivers(
   }
 }
 
-/** Whether somebody has installed a class of devices in a cluster that runs: slices are gone until their drivers are back. */
+/**
+ * Whether somebody has installed a class of devices in a cluster that runs: slices are gone until their
+ * drivers are back.
+ */
 export async function hasDeviceClasses(layout: Layout, clusterName: string): Promise<boolean> {
   const flags = { kubeconfig: layout.kubeconfig, context: contextName(clusterName) };
   const { client } = await connect(flags, "dray-up");
   try {
     return (await client.resource(DeviceClass).list({ limit: 1 })).items.length > 0;
   } catch (error) {
-    // The cluster was told not to serve them.
+    // The cluster does not serve them.
     if (StatusError.is(error, "NotFound")) return false;
     throw error;
   } finally {

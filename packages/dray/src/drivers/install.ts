@@ -1,12 +1,11 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeObject } from "@dray/api";
 import { DaemonSet } from "@dray/api/apps/v1";
 import { Node } from "@dray/api/core/v1";
 import { type Device, ResourceSlice } from "@dray/api/resource/v1";
 import type { Client } from "@dray/client";
-import { namesText } from "@dray/cluster";
+import { namesText, ProgressDeadline } from "@dray/cluster";
 import { simulatedLabel } from "@dray/kubelet/simulated";
 import { parseAllDocuments } from "yaml";
 import { kindByApiVersion } from "../manifests/kinds.ts";
@@ -18,8 +17,9 @@ import type { Installation } from "./known.ts";
 const timeout = 60_000;
 
 /**
- * Applies the manifests of a driver, and waits until every node that is ready has its devices. Applying it again changes
- * what differs. `update` hears what is being waited for; `provideImages` is called before anything needs them.
+ * Applies the manifests of a driver, and waits until every node that is ready has its devices. Applying it
+ * again changes what differs. `update` hears what is being waited for; `provideImages` is called before
+ * anything needs them.
  */
 export async function installDriver(
   client: Client,
@@ -112,23 +112,19 @@ async function published(
       .filter((node) => !isOn(node, currentDevices(slices.byIndex("node", node.metadata.name))))
       .map(({ metadata }) => metadata.name);
   const isDone = (): boolean => sets.list().every(isRolledOut) && waiting().length === 0;
-  let progress = performance.now();
+  const deadline = new ProgressDeadline({
+    timeout,
+    failure: () =>
+      new Error(
+        `${namesText(waiting())} did not get the devices within ${timeout / 1000} s: see \`kubectl get pods -n ${namespace}\``,
+      ),
+  });
   let missing = Number.POSITIVE_INFINITY;
   const look = (): void => {
     const now = waiting().length;
-    if (now < missing) progress = performance.now();
+    if (now < missing) deadline.advance();
     missing = now;
     update(`Waiting for the devices of ${now} nodes`);
-  };
-  const late = async (): Promise<never> => {
-    for (;;) {
-      const rest = progress + timeout - performance.now();
-      if (rest <= 0 || stop.signal.aborted) break;
-      await sleep(rest, undefined, { signal: stop.signal }).catch(() => {});
-    }
-    throw new Error(
-      `${namesText(waiting())} did not get the devices within ${timeout / 1000} s: see \`kubectl get pods -n ${namespace}\``,
-    );
   };
   const all = async (): Promise<void> => {
     await Promise.all([sets, nodes, slices].map((informer) => informer.start(stop.signal)));
@@ -137,8 +133,9 @@ async function published(
     await Promise.race([sets, nodes, slices].map((informer) => informer.until(isDone)));
   };
   try {
-    await Promise.race([all(), late()]);
+    await Promise.race([all(), deadline.exceeded]);
   } finally {
+    deadline.stop();
     stop.abort();
   }
 }

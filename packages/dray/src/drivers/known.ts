@@ -4,16 +4,16 @@ import type { Device } from "@dray/api/resource/v1";
 
 /** A driver that `up --driver` installs. */
 export interface KnownDriver {
-  /** What may be set, by its name in `NAME:key=value`. */
+  /** Settings, by name in `NAME:key=value`. */
   readonly settings: Readonly<Record<string, Setting>>;
-  /** What is to be installed. Throws an Error for settings that do not go together. */
+  /** Objects to install. Throws an Error for settings that do not go together. */
   install(settings: Settings): Installation;
 }
 
 export interface Setting {
   /** A value, to show what one looks like. */
   readonly example: string;
-  /** What is accepted, for people. */
+  /** Accepted values, as text. */
   readonly accepted: string;
   accepts(value: string): boolean;
 }
@@ -35,13 +35,16 @@ export interface Installation {
   /** Number of devices on each node. */
   readonly deviceCount: number;
   /**
-   * Reports whether a node has the devices as the settings want them, and not those of settings before. `devices` are in
-   * the node's ResourceSlices; undefined: these are not complete.
+   * Reports whether a node has the devices as the settings want them, and not those of settings before.
+   * `devices` are in the node's ResourceSlices; undefined: these are not complete.
    */
   isOn(node: Node, devices: readonly Device[] | undefined): boolean;
   /** The settings that need a feature gate: without it the API server drops what they are about. */
   readonly needs: readonly { readonly setting: string; readonly gate: FeatureGate }[];
-  /** Folder of an example, below the examples, and commands that show it; `folder` is its path, quoted for a shell. */
+  /**
+   * Folder of an example, below the examples, and commands that show it; `folder` is its path, quoted for a
+   * shell.
+   */
   readonly example: readonly string[];
   commands(folder: string): readonly string[];
 }

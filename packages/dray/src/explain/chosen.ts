@@ -9,13 +9,13 @@ export interface ChosenDevices {
   readonly ids: ReadonlySet<string>;
   /** Devices that nodes can reach. */
   readonly seen: number;
-  /** What its selectors say of the others, the most frequent first. */
+  /** Results of its selectors for the other devices, the most frequent first. */
   readonly refusals: readonly Fact[];
 }
 
 /** Checks that a device fails because of what it is. */
 const byNature: ReadonlySet<Check> = new Set(["class-selector", "error", "node", "pool", "gate"]);
-/** Maximum number of reasons that are told. */
+/** Maximum number of reported reasons. */
 const maxRefusals = 5;
 
 export function chosenBy(inventory: Inventory, name: string): ChosenDevices {

@@ -15,7 +15,7 @@ import { missingClasses, type Scene, wait } from "./waits.ts";
 
 type Report = Omit<Explained, "version" | "rights">;
 
-/** Who has a claim and what it has; without devices, where a pod that uses it could go. */
+/** Consumers and devices of a claim; without devices, the nodes for a pod that uses it. */
 export async function explainClaim(
   claim: ResourceClaim,
   scene: Scene,

@@ -3,7 +3,7 @@ import type { Rights } from "../observe/rights.ts";
 import type { NodeRefusal } from "../plan/explain.ts";
 import type { Counts, DeviceRow, HeadroomData } from "../top/rows.ts";
 
-/** What `dray explain -o json` prints; its schema is schema/explain.json. */
+/** Output of `dray explain -o json`; its schema is schema/explain.json. */
 export interface Explained {
   readonly version: 1;
   readonly kind: SubjectKind;
@@ -14,7 +14,7 @@ export interface Explained {
   readonly state: string;
   /** The answer in one sentence. */
   readonly summary: string;
-  /** What it waits for, the first thing first. */
+  /** Reasons why it waits, in order. */
   readonly waits: readonly Wait[];
   /** Where it could go; null: that is not a question, or cannot be known. */
   readonly placement: PlacementData | null;
@@ -26,7 +26,7 @@ export interface Explained {
   readonly counts: Counts | null;
   /** How many more devices of a class fit; of a node, by class. */
   readonly headroom: Readonly<Record<string, HeadroomData | null>>;
-  /** What else is known, by name. */
+  /** Further facts, by name. */
   readonly facts: readonly Fact[];
   readonly rights: Rights;
 }
@@ -125,7 +125,7 @@ export interface Change {
   readonly text: string;
   /** Where it lands with it. */
   readonly node: string;
-  /** What the change is about: a claim and request, a taint, pods, a device, a node to copy. */
+  /** Subject of the change: a claim and request, a taint, pods, a device, a node to copy. */
   readonly about: Readonly<Record<string, string | number | readonly string[]>>;
 }
 
@@ -139,7 +139,7 @@ export interface ClaimData {
   readonly reservedFor: readonly string[];
   readonly devices: readonly AllocatedDevice[];
   readonly configuration: readonly ConfigurationData[];
-  /** What the kubelet has given to the containers of a pod, by its CDI ID where it has one (KEP-4680). */
+  /** Device of the containers of a pod by the kubelet's report, by its CDI ID where it has one (KEP-4680). */
   readonly prepared: readonly PreparedData[];
 }
 
@@ -176,7 +176,7 @@ export interface AllocatedDevice {
   }[];
   /** `interface 10.0.0.1/24`; null: the driver reports none. */
   readonly network: string | null;
-  /** What else the driver reports; null: nothing. */
+  /** Further data of the driver's report; null: nothing. */
   readonly data: unknown;
 }
 

@@ -14,7 +14,7 @@ export interface Question {
   readonly kind: SubjectKind;
   readonly name: string;
   readonly namespace: string;
-  /** What is read, for errors. */
+  /** Source of the data, for errors. */
   readonly source: string;
 }
 

@@ -12,7 +12,7 @@ import { type Scene, wait } from "./waits.ts";
 
 type Report = Omit<Explained, "version" | "rights">;
 
-/** What a node has, who has it, and what is wrong with it. */
+/** Devices of a node, their consumers, and problems. */
 export function explainNode(node: Node, scene: Scene, inventory: Inventory): Report {
   const { world } = scene;
   const { name } = node.metadata;

@@ -88,7 +88,10 @@ function withPods(explanation: Explanation | undefined, world: World): NodeData[
   }));
 }
 
-/** The part of the wanted devices that a node cannot give, alternatives counted by the best; then how few come near. */
+/**
+ * The part of the wanted devices that a node cannot give, alternatives counted by the best; then how few come
+ * near.
+ */
 function lackingOf(explanation: Explanation | undefined): number {
   if (explanation === undefined || explanation.outcome === "allocated") return 0;
   return explanation.claims.reduce((sum, { requests }) => {

@@ -10,7 +10,7 @@ import { placementOf } from "./placement.ts";
 import { Trial } from "./trial.ts";
 import { claimsOfPod, type Scene, wait, waitsBeforeScheduling, waitsOnNode, waitsToEnd } from "./waits.ts";
 
-export type PodState = "waiting" | "starting" | "running" | "ending" | "ended";
+type PodState = "waiting" | "starting" | "running" | "ending" | "ended";
 
 const unknown: ReadonlySet<WaitFor> = new Set(["claim-missing", "claim-unusable", "class-missing"]);
 
@@ -62,7 +62,7 @@ function waitsOf(pod: Pod, state: PodState, scene: Scene): Wait[] {
   }
 }
 
-/** What the nodes lack, in the words of the scheduler. */
+/** Reasons of the nodes, in the words of the scheduler. */
 function placementWaits(pod: Pod, placement: PlacementData | null): Wait[] {
   if (placement === null || placement.fits !== null || placement.message === null) return [];
   const condition = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
@@ -99,7 +99,10 @@ function summaryOf(
   }
 }
 
-/** What the pod's claims have, and the claim that a scheduler has made for its extended resources (KEP-5004). */
+/**
+ * Devices of the pod's claims, and of the claim that a scheduler has made for its extended resources
+ * (KEP-5004).
+ */
 function claimsData(pod: Pod, world: World, inventory: Inventory): ClaimData[] {
   const named = claimsOfPod(pod, world).flatMap(({ entry, claim }) =>
     claim === undefined ? [] : [claimData(claim, inventory, { pod, entry })],

@@ -17,7 +17,7 @@ export function explainText(explained: Explained, now: number): string {
     ],
     waitLines(waits, now),
     placement === null ? [] : placementLines(placement, waits),
-    claims.filter(isTold).flatMap(claimLines),
+    claims.filter(isShown).flatMap(claimLines),
     factLines(facts),
     deviceLines(devices, explained.kind === "Device" ? explained.name : ""),
     headroomLines(headroom),
@@ -29,9 +29,9 @@ export function explainText(explained: Explained, now: number): string {
 }
 
 /** Of a pod's claims those that have devices: of the others the nodes say all. */
-const isTold = ({ podClaim, devices }: ClaimData): boolean => podClaim === null || devices.length > 0;
+const isShown = ({ podClaim, devices }: ClaimData): boolean => podClaim === null || devices.length > 0;
 
-/** The first is in the summary; it is told again only beside others. */
+/** The first is in the summary; it is repeated only beside others. */
 function waitLines(waits: readonly Wait[], now: number): string[] {
   if (waits.length < 2) return [];
   const lines = waits.map(({ for: what, message, object, since }) => {

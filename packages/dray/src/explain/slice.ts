@@ -9,7 +9,7 @@ import { wait } from "./waits.ts";
 
 type Report = Omit<Explained, "version" | "rights">;
 
-/** What a slice publishes, and whether the scheduler uses it. */
+/** Content of a slice, and whether the scheduler uses it. */
 export function explainSlice(slice: ResourceSlice, inventory: Inventory): Report {
   const { world, features } = inventory;
   const { name } = slice.metadata;

@@ -7,7 +7,7 @@ import type { Connection } from "../connection/connect.ts";
 import type { MissingRight } from "../manifests/live.ts";
 import { resourceOf } from "../observe/rights.ts";
 
-/** What a cluster says of an object beside what scheduling looks at. Manifests say nothing of it. */
+/** Data of a cluster about an object that scheduling does not read. Manifests have none. */
 export interface Surroundings {
   /** False: of manifests, which nobody has acted on. */
   readonly isLive: boolean;
@@ -26,7 +26,7 @@ export const noSurroundings: Surroundings = {
   missing: [],
 };
 
-/** What to read: the events of that object, and the others only where they matter. */
+/** Reads the events of that object, and the others only where they matter. */
 export interface Wanted {
   readonly kind: string;
   readonly name: string;

@@ -19,11 +19,11 @@ const nowhere: Place = {
   root: "",
 };
 
-export const located = <T extends KubeObject>(object: T): Located<T> => ({ object, place: nowhere });
+const located = <T extends KubeObject>(object: T): Located<T> => ({ object, place: nowhere });
 
 /**
- * A cluster in which one pod waits. Its claims are there, also those that a controller has not created yet. Every
- * question is put to a scheduler of its own: nothing that one changes is seen by the next.
+ * A cluster in which one pod waits. Its claims are there, also those that a controller has not created yet.
+ * Every question is put to a scheduler of its own: nothing that one changes is seen by the next.
  */
 export class Trial {
   readonly world: World;
@@ -36,7 +36,7 @@ export class Trial {
   /** Compiled selectors, which all schedulers of the trial share. */
   readonly environment = deviceEnvironment({ stored: true });
   readonly #options: PlanOptions;
-  /** What a scheduler is told, by label, in the order in which it has to be. */
+  /** Input of a scheduler, by label, in the required order. */
   readonly #objects: ReadonlyMap<string, KubeObject>;
 
   constructor(given: World, pod: Pod, options: PlanOptions) {

@@ -12,7 +12,7 @@ import { requestedClasses } from "../top/rows.ts";
 import type { Wait, WaitFor } from "./data.ts";
 import { type Surroundings, sinceOf } from "./surroundings.ts";
 
-/** What is looked at to say why a pod waits. */
+/** Input for the reasons why a pod waits. */
 export interface Scene {
   readonly world: World;
   readonly features: Features;
@@ -32,7 +32,7 @@ export const wait = (what: WaitFor, message: string, more: Partial<Wait> = {}): 
 const found = (events: readonly Event[], reason: string): Event | undefined =>
   events.find((event) => event.reason === reason);
 
-/** What keeps a pod without a node from being tried, and what a scheduler said when it tried; the first thing first. */
+/** Reasons why a pod without a node is not tried, and the result of the last attempt, in order. */
 export function waitsBeforeScheduling(pod: Pod, scene: Scene): Wait[] {
   const known = [
     ...claimWaits(pod, scene),
@@ -112,7 +112,7 @@ function notCreated(pod: Pod, entry: PodResourceClaim, scene: Scene): Wait[] {
   ];
 }
 
-/** What is used up of a quota. */
+/** Exhausted resources of a quota. */
 function quotaTexts({ metadata, status }: Surroundings["quotas"][number]): string[] {
   return Object.entries(status?.hard ?? {}).flatMap(([resource, hard]) => {
     const used = status?.used?.[resource];
@@ -214,7 +214,7 @@ function bindingWaits(pod: Pod, { world }: Scene): Wait[] {
   });
 }
 
-/** What the driver reports of an allocated device (KEP-4817). */
+/** Report of the driver about an allocated device (KEP-4817). */
 export function conditionsOf(
   claim: ResourceClaim,
   { driver, pool, device, shareID }: ReturnType<typeof resultsOf>[number],
@@ -258,7 +258,7 @@ function schedulerWaits(pod: Pod, { surroundings }: Scene): Wait[] {
   return [wait("scheduler", `scheduler "${scheduler}" has not reported anything about it: is it running?`)];
 }
 
-/** What keeps a pod that has a node from running there. */
+/** Reasons why a pod that has a node does not run there. */
 export function waitsOnNode(pod: Pod, scene: Scene): Wait[] {
   const { world, surroundings } = scene;
   const node = pod.spec.nodeName!;
@@ -305,7 +305,7 @@ function claimOnNode(pod: Pod, claim: ResourceClaim): Wait[] {
   return [wait("claim-unusable", `claim ${nameOf(claim)} is not reserved for the pod`, { object })];
 }
 
-/** What a kubelet says where a driver cannot prepare claims. */
+/** Messages of a kubelet when a driver cannot prepare claims. */
 function prepareWaits(pod: Pod, events: readonly Event[]): Wait[] {
   const failed = found(events, "FailedPrepareDynamicResources");
   if (failed === undefined || pod.status?.phase !== "Pending") return [];
@@ -335,7 +335,7 @@ function containerWaits({ status }: Pod): Wait[] {
   );
 }
 
-/** What keeps a pod that is being deleted. */
+/** Reasons why a pod that is being deleted still exists. */
 export function waitsToEnd(pod: Pod, scene: Scene): Wait[] {
   const { metadata, spec, status } = pod;
   const { world, surroundings, now } = scene;

@@ -14,7 +14,9 @@ export interface FleetFile {
   readonly fleet: Fleet;
 }
 
-/** Reads the file of `--fleet`. Throws a UsageError if it cannot be read, and a FleetError for mistakes in it. */
+/**
+ * Reads the file of `--fleet`. Throws a UsageError if it cannot be read, and a FleetError for mistakes in it.
+ */
 export function readFleetFile(file: string, options: ReadFleetOptions = {}): FleetFile {
   let text: string;
   try {
@@ -41,7 +43,7 @@ export function fleetOf(
   return readFleet([{ file: config.fleet, text: keptText(layout) }], options);
 }
 
-/** What the cluster keeps of its fleet file. */
+/** The cluster's copy of its fleet file. */
 export function keptText(layout: Layout): string {
   return readFileSync(layout.fleetFile, "utf8");
 }

@@ -1,12 +1,13 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { Client, Log } from "@dray/client";
+import type { Client, Clock, Log } from "@dray/client";
 import {
   type ClusterConfig,
   type Layout,
   type NodeFiles,
   type NodeHardware,
   nodesReady,
+  ProgressDeadline,
   type RunningHardware,
 } from "@dray/cluster";
 import type { Fleet } from "@dray/driver-simulated";
@@ -16,10 +17,15 @@ import { SimulationProcess } from "./process.ts";
 import { allowSimulatedNodes, removeFormerNodes, simulatedNodes } from "./simulated-nodes.ts";
 
 /**
- * What is simulated of a cluster: the devices of a fleet file, and whole nodes. Of what was simulated once, and is not any
- * more, it removes the rest.
+ * Simulated parts of a cluster: the devices of a fleet file, and whole nodes. Of what was simulated once, and
+ * is not any more, it removes the rest.
  */
-export function simulatedHardware(layout: Layout, config: ClusterConfig, log: Log): NodeHardware {
+export function simulatedHardware(
+  layout: Layout,
+  config: ClusterConfig,
+  clock: Clock,
+  log: Log,
+): NodeHardware {
   const fleet = fleetOf(layout, config);
   const nodes = simulatedNodes(config, fleet).map(({ name }) => name);
   return {
@@ -34,7 +40,8 @@ export function simulatedHardware(layout: Layout, config: ClusterConfig, log: Lo
           ? undefined
           : new SimulationProcess(layout, orderOf(layout, config, fleet, real, nodes), log);
       return {
-        ready: (onProgress) => ready(layout, admin, nodes, onProgress, stop.signal),
+        ready: (onProgress) =>
+          ready({ layout, client: admin, clock, nodes, signal: stop.signal }, onProgress),
         async stop() {
           stop.abort();
           await simulation?.stop();
@@ -91,42 +98,43 @@ function orderOf(
 
 /** Milliseconds that the next of the nodes may take to become ready. */
 const readyTimeout = 60_000;
-/** Milliseconds between two words to the person who waits. */
+/** Milliseconds between two updates of the progress shown. */
 const progressInterval = 100;
 
+interface WaitOptions {
+  readonly layout: Layout;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly nodes: readonly string[];
+  readonly signal: AbortSignal;
+}
+
 async function ready(
-  layout: Layout,
-  client: Client,
-  nodes: readonly string[],
+  { layout, client, clock, nodes, signal }: WaitOptions,
   onProgress: (text: string) => void,
-  signal: AbortSignal,
 ): ReturnType<RunningHardware["ready"]> {
   if (nodes.length === 0) return;
   const waiting = new Set(nodes);
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const giveUp = (): void =>
-    reject(
+  const deadline = new ProgressDeadline({
+    timeout: readyTimeout,
+    failure: () =>
       new Error(
         `${waiting.size} of ${nodes.length} simulated nodes did not become ready within ${readyTimeout / 1000} s: see ${layout.logs}`,
       ),
-    );
-  let timer = setTimeout(giveUp, readyTimeout);
-  const stopped = (): void => reject(signal.reason);
-  signal.addEventListener("abort", stopped, { once: true });
+    signal,
+  });
   try {
     let lastProgress = Number.NEGATIVE_INFINITY;
     const advance = (): void => {
       // Of thousands of nodes one after the other becomes ready.
-      const now = performance.now();
+      const now = clock.now();
       if (now - lastProgress < progressInterval) return;
       lastProgress = now;
-      clearTimeout(timer);
-      timer = setTimeout(giveUp, readyTimeout);
+      deadline.advance();
       onProgress(`Waiting for simulated nodes: ${nodes.length - waiting.size} of ${nodes.length} are ready`);
     };
-    await Promise.race([nodesReady(client, waiting, advance), late]);
+    await Promise.race([nodesReady(client, waiting, advance), deadline.exceeded]);
   } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", stopped);
+    deadline.stop();
   }
 }

@@ -13,7 +13,10 @@ const fleetLabel = "dray.dev/fleet";
 
 const rbac = "rbac.authorization.k8s.io";
 
-/** The namespace of health records, what the drivers may do, and the classes of the fleet; classes of an earlier one go. */
+/**
+ * The namespace of health records, what the drivers may do, and the classes of the fleet; classes of an
+ * earlier one go.
+ */
 export async function installFleet(client: Client, fleet: Fleet): Promise<void> {
   const apply = <T extends KubeObject>(kind: Kind<T>, object: object): Promise<T> =>
     client.resource(kind).apply(object as never, { fieldManager, force: true });
@@ -109,8 +112,9 @@ const namespaceRules = [
 ];
 
 /**
- * Gives each node of the fleet its labels when it is registered, and again when it was deleted. As the administrator: a
- * node may not give itself all that real ones have. Later changes of labels are left to people.
+ * Gives each node of the fleet its labels when it is registered, and again when it was deleted. As the
+ * administrator: a node may not give itself all that real ones have. Later changes of labels are left to
+ * people.
  */
 export function labelNodes(client: Client, fleet: Fleet, log: Log, signal: AbortSignal): void {
   const label = async ({ metadata }: Node): Promise<void> => {

@@ -4,7 +4,7 @@ import type { Log } from "@dray/client";
 import { AgentsFile, type Layout, type NodeFiles, removeProcessFile } from "@dray/cluster";
 import { ourselves } from "../process/ourselves.ts";
 
-/** What the process of all that is simulated is told, over IPC. */
+/** Order for the process of the simulation, over IPC. */
 export type SimulationOrder =
   | {
       readonly order: "run";
@@ -37,7 +37,9 @@ export type SimulationOrder =
 const restartDelay = 1000;
 const stopTimeout = 25_000;
 
-/** The process of all that is simulated, drivers and nodes: started again when it fails, until it is told to stop. */
+/**
+ * The process of all that is simulated, drivers and nodes: started again when it fails, until it is stopped.
+ */
 export class SimulationProcess {
   readonly #layout: Layout;
   readonly #run: SimulationOrder & { readonly order: "run" };

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { ResourceSlice } from "@dray/api/resource/v1";
-import { contextName, type Layout, namesText } from "@dray/cluster";
+import { contextName, type Layout, namesText, ProgressDeadline } from "@dray/cluster";
 import type { Fleet } from "@dray/driver-simulated";
 import { connect } from "../connection/connect.ts";
 import { commandText } from "../options/target.ts";
@@ -9,7 +8,10 @@ import { withProgress } from "../terminal/progress.ts";
 /** Milliseconds that the next pool may take. */
 const timeout = 60_000;
 
-/** Resolves when the pools of the fleet that these nodes reach are published. Rejects if the next one takes too long. */
+/**
+ * Resolves when the pools of the fleet that these nodes reach are published. Rejects if the next one takes
+ * too long.
+ */
 export async function fleetPublished(
   layout: Layout,
   clusterName: string,
@@ -32,26 +34,22 @@ export async function fleetPublished(
     [...wanted]
       .filter(([pool, devices]) => deviceCount(slices.byIndex("pool", pool)) !== devices)
       .map(([pool]) => pool);
+  const deadline = new ProgressDeadline({
+    timeout,
+    failure: () =>
+      new Error(
+        `of the fleet the pools ${namesText(waiting())} were not published within ${timeout / 1000} s: see ${commandText(layout, "logs", "drivers")}`,
+      ),
+  });
   try {
     await withProgress("Waiting for the devices of the fleet", async ({ update }) => {
-      let progress = performance.now();
       let missing = Number.POSITIVE_INFINITY;
       const look = (): void => {
         const now = waiting().length;
-        if (now < missing) progress = performance.now();
+        if (now < missing) deadline.advance();
         missing = now;
         update(
           `Waiting for the devices of the fleet: ${wanted.size - now} of ${wanted.size} pools are published`,
-        );
-      };
-      const late = async (): Promise<never> => {
-        for (;;) {
-          const rest = progress + timeout - performance.now();
-          if (rest <= 0 || stop.signal.aborted) break;
-          await sleep(rest, undefined, { signal: stop.signal }).catch(() => {});
-        }
-        throw new Error(
-          `of the fleet the pools ${namesText(waiting())} were not published within ${timeout / 1000} s: see ${commandText(layout, "logs", "drivers")}`,
         );
       };
       const all = async (): Promise<void> => {
@@ -59,9 +57,10 @@ export async function fleetPublished(
         slices.handle({ add: look, update: look });
         await slices.until(() => waiting().length === 0);
       };
-      await Promise.race([all(), late()]);
+      await Promise.race([all(), deadline.exceeded]);
     });
   } finally {
+    deadline.stop();
     stop.abort();
     client.close();
   }

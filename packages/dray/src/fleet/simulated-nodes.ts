@@ -7,7 +7,7 @@ import { type ClusterConfig, simulatedNodesUser } from "@dray/cluster";
 import type { Fleet } from "@dray/driver-simulated";
 import { type SimulatedNode, simulatedLabel } from "@dray/kubelet/simulated";
 
-/** What names of nodes and the size of a cluster allow at the very most; the memory allows less. */
+/** Maximum number of simulated nodes by their names and the size of a cluster; the memory allows fewer. */
 export const maxSimulatedNodes = 20_000;
 
 type Chosen = Pick<ClusterConfig, "simulatedNodes">;
@@ -18,7 +18,7 @@ export function countedNodes({ simulatedNodes }: Chosen): string[] {
   return Array.from({ length: count }, (_, i) => `simulated-${i + 1}`);
 }
 
-/** What `readFleet` is to know of them. */
+/** Options of `readFleet` for them. */
 export function simulationOf(config: Chosen): { simulatedNodes: readonly string[]; simulateAll: boolean } {
   return { simulatedNodes: countedNodes(config), simulateAll: config.simulatedNodes === "all" };
 }
@@ -33,9 +33,9 @@ const rbac = "rbac.authorization.k8s.io";
 const leaseNamespace = "kube-node-lease";
 
 /**
- * What simulates nodes may do: what the kubelets of all of them together do through the API server, and no more. It is one
- * user, since thousands of certificates and watches would cost more than the nodes; to impersonate each `system:node:NAME`
- * it would need a right over all users.
+ * Permissions of the simulation of nodes: those that the kubelets of all of them together do through the API
+ * server, and no more. It is one user, since thousands of certificates and watches would cost more than the
+ * nodes; to impersonate each `system:node:NAME` it would need a right over all users.
  */
 const clusterRules = [
   { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list", "watch", "create"] },
@@ -62,7 +62,10 @@ export async function allowSimulatedNodes(client: Client): Promise<void> {
   await apply(RoleBinding, { metadata, subjects, roleRef: roleRef("Role") });
 }
 
-/** Deletes simulated nodes of an earlier start that are not wanted any more, and their pods, which nobody would end. */
+/**
+ * Deletes simulated nodes of an earlier start that are not wanted any more, and their pods, which nobody
+ * would end.
+ */
 export async function removeFormerNodes(client: Client, wanted: ReadonlySet<string>): Promise<void> {
   const { items } = await client.resource(Node).list({ labelSelector: simulatedLabel });
   const gone = new Set(items.map(({ metadata }) => metadata.name).filter((name) => !wanted.has(name)));

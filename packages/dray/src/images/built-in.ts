@@ -32,7 +32,7 @@ const ownImages: readonly OwnImage[] = [
   })),
 ];
 
-/** The built-in image with this name; undefined if there is none. */
+/** The built-in image with this name; undefined if it does not exist. */
 export function ownImageOf(name: string): OwnImage | undefined {
   return ownImages.find(({ pattern }) => imagePattern(pattern).test(name));
 }

@@ -9,7 +9,9 @@ export interface MappedImage {
   readonly command: readonly string[];
 }
 
-/** The rows in the file of a cluster, the latest first. Throws an error that names the file if it is damaged. */
+/**
+ * The rows in the file of a cluster, the latest first. Throws an error that names the file if it is damaged.
+ */
 export function readMappedImages(path: string): readonly MappedImage[] {
   let text: string;
   try {

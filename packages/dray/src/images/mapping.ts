@@ -4,7 +4,10 @@ import { UsageError } from "../terminal/failure.ts";
 /** One word: pieces without blanks, in quotes or not, in any mixture. */
 const word = /(?:"[^"]*"|'[^']*'|[^\s"'])+/g;
 
-/** Splits a command at blanks; single and double quotes hold it together. Undefined for an open quote or no word. */
+/**
+ * Splits a command at blanks; single and double quotes hold it together. Undefined for an open quote or no
+ * word.
+ */
 export function parseCommand(text: string): readonly string[] | undefined {
   const words = (text.match(word) ?? []).map((part) => part.replaceAll(/"([^"]*)"|'([^']*)'/g, "$1$2"));
   return words.length === 0 || text.replaceAll(word, "").trim() !== "" ? undefined : words;

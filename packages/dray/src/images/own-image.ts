@@ -8,8 +8,9 @@ import { ourFiles, ourselves } from "../process/ourselves.ts";
 import { ownImageOf, smallHeap } from "./built-in.ts";
 
 /**
- * Gives the nodes of a cluster that run real containers those of the images that this program stands for: each holds
- * Node, its libraries and the bundle, at the places that they have on this machine. Others are left to be pulled.
+ * Gives the nodes of a cluster that run real containers those of the images that this program stands for:
+ * each holds Node, its libraries and the bundle, at the places that they have on this machine. Others are
+ * left to be pulled.
  */
 export async function provideOwnImages(ociImages: string, names: readonly string[]): Promise<void> {
   const wanted = [...new Set(names)].filter((name) => ownImageOf(name) !== undefined);

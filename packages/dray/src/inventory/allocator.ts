@@ -40,8 +40,8 @@ export function allocatorOf(world: World, features: Features, environment?: Devi
 }
 
 /**
- * The nodes that new pods may go to: those that are neither cordoned nor broken. Taints that say what a node is for
- * are for pods to tolerate.
+ * The nodes that new pods may go to: those that are neither cordoned nor broken. Taints that say what a node
+ * is for are for pods to tolerate.
  */
 export function openNodes(world: World): Node[] {
   return world

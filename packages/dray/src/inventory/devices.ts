@@ -50,7 +50,7 @@ export interface KnownDevice {
   readonly node: string | undefined;
   readonly taints: readonly TaintOfDevice[];
   readonly holders: readonly Holder[];
-  /** What a kubelet or a taint says; undefined: nothing does. */
+  /** Report of a kubelet or a taint; undefined without one. */
   readonly health: DeviceHealth | undefined;
   /** Why the scheduler takes no device of its pool. */
   readonly poolProblem: string | undefined;
@@ -158,8 +158,9 @@ function healthOfTaints(taints: readonly DeviceTaint[]): DeviceHealth | undefine
 }
 
 /**
- * What kubelets report of the devices of running containers (KEP-4680, allocatedResourcesStatus). The kubelet names a
- * device by its CDI ID where it has one: then only a request with one device says which it is.
+ * Reports of kubelets about the devices of running containers (KEP-4680, allocatedResourcesStatus). The
+ * kubelet names a device by its CDI ID where it has one: then only a request with one device says which it
+ * is.
  */
 function healthOf(world: World): Map<string, DeviceHealth> {
   const found = new Map<string, DeviceHealth>();

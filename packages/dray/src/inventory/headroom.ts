@@ -7,7 +7,10 @@ import { claimOf, type Shape, takesNothing } from "./shapes.ts";
 /** How many more claims of a shape fit, all at once. */
 export interface Headroom {
   readonly count: number;
-  /** The search gave up, or nodes share devices in a way that it does not try in every order: there may be room for more. */
+  /**
+   * The search gave up, or nodes share devices in a way that it does not try in every order: there may be
+   * room for more.
+   */
   readonly isLowerBound: boolean;
   /** By node, those with room. Devices that several nodes reach count on the first of them. */
   readonly nodes: ReadonlyMap<string, number>;
@@ -19,9 +22,9 @@ const maxPerNode = 256;
 const maxSteps = 20_000;
 
 /**
- * Places claims of the shape until none fits any more, node by node. Where devices compete for counters, or a claim
- * wants several devices, the first solution may stand in the way of others: then all claims of the node are placed
- * anew together with one more, until no way is left. Undefined: the shape takes nothing.
+ * Places claims of the shape until none fits any more, node by node. Where devices compete for counters, or a
+ * claim wants several devices, the first solution may stand in the way of others: then all claims of the node
+ * are placed anew together with one more, until no way is left. Undefined: the shape takes nothing.
  */
 export function headroomOf(
   allocator: Allocator,

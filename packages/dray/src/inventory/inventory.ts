@@ -8,7 +8,10 @@ import { type Shape, shapesOf } from "./shapes.ts";
 import { type JudgedDevice, judgeDevice, type Unit, unitsOf } from "./units.ts";
 import { Uses } from "./usable.ts";
 
-/** The devices of a cluster, who has them, and what can still be had. Asks the allocator, the most costly last. */
+/**
+ * The devices of a cluster, who has them, and what can still be had. Asks the allocator, the most costly
+ * last.
+ */
 export class Inventory {
   readonly world: World;
   readonly features: Features;
@@ -48,7 +51,10 @@ export class Inventory {
     return this.#units;
   }
 
-  /** How many more claims of the shape fit on the nodes that take pods. Undefined: any number, they take nothing. */
+  /**
+   * How many more claims of the shape fit on the nodes that take pods. Undefined: any number, they take
+   * nothing.
+   */
   headroom(shape: Shape): Headroom | undefined {
     return headroomOf(this.allocator, openNodes(this.world), shape, this.#known);
   }

@@ -2,7 +2,7 @@ import type { DeviceRequest, DeviceSubRequest, ResourceClaim } from "@dray/api/r
 import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 
-/** What people may ask for: one device of a class, or what a template asks for. */
+/** Shape of a request: one device of a class, or the requests of a template. */
 export interface Shape {
   readonly kind: "DeviceClass" | "ResourceClaimTemplate";
   /** `namespace/name` of a template. */
@@ -48,7 +48,10 @@ export function claimOf({ name, requests, constraints }: Shape, index = 0): Reso
   };
 }
 
-/** Its requests and alternatives, each as a claim for one device: what a device has to be to serve any of them. */
+/**
+ * Its requests and alternatives, each as a claim for one device: what a device has to be to serve any of
+ * them.
+ */
 export function singleClaims(shape: Shape): ResourceClaim[] {
   const single = (name: string, body: DeviceSubRequest | NonNullable<DeviceRequest["exactly"]>) =>
     claimOf({
@@ -63,6 +66,6 @@ export function singleClaims(shape: Shape): ResourceClaim[] {
   );
 }
 
-/** What has admin access takes no device: any number of such claims fits. */
+/** Admin access takes no device: any number of such claims fits. */
 export const takesNothing = ({ requests }: Shape): boolean =>
   requests.every(({ exactly }) => exactly?.adminAccess === true);

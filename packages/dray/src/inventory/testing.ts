@@ -35,7 +35,10 @@ export function worldOf(objects: readonly Manifest[]): World {
   return world;
 }
 
-/** A GPU of a node as its partitions: the whole and halves, which share a counter; the counters stand in a slice of their own. */
+/**
+ * A GPU of a node as its partitions: the whole and halves, which share a counter; the counters stand in a
+ * slice of their own.
+ */
 export function partitionedGpu(nodeName: string, gpu: string): Manifest[] {
   const uses = (name: string, memory: string, kind: string): object => ({
     name: `${gpu}-${name}`,

@@ -21,8 +21,8 @@ export interface JudgedDevice extends KnownDevice {
 }
 
 /**
- * What is one thing however many devices it is published as: a device, or all those that share counters
- * (partitions of one GPU are options, of which not all can be had: they are never added up).
+ * One unit of hardware, whatever the number of its published devices: a device, or all those that share
+ * counters (partitions of one GPU are options, of which not all can be had: they are never added up).
  */
 export interface Unit {
   readonly node: string | undefined;
@@ -82,7 +82,7 @@ export function unitsOf(devices: readonly JudgedDevice[]): Unit[] {
   });
 }
 
-export const isUnhealthy = (health: DeviceHealth | undefined): boolean => health?.health === "Unhealthy";
+const isUnhealthy = (health: DeviceHealth | undefined): boolean => health?.health === "Unhealthy";
 
 function stateOfUnit(devices: readonly JudgedDevice[]): State {
   const has = (...states: readonly State[]): boolean => devices.some(({ state }) => states.includes(state));

@@ -6,7 +6,7 @@ import { claimOf, classShape, type Shape, singleClaims } from "./shapes.ts";
 
 export type Refusal = Pick<RefusalGroup, "check" | "cause">;
 
-/** What a device is good for now. */
+/** Current use of a device. */
 export interface Use {
   /** Keys of the shapes of which a claim for one device could get it. */
   readonly shapes: ReadonlySet<string>;
@@ -18,7 +18,7 @@ export interface Use {
 
 export const shapeKey = ({ kind, name }: Shape): string => `${kind} ${name}`;
 
-/** What each device is good for on one of the nodes that reach it, by its id; asks the allocator. */
+/** Use of each device on one of the nodes that reach it, by its id, from the allocator. */
 export class Uses {
   readonly #uses = new Map<string, { shapes: Set<string>; isAvailable: boolean; refusal?: Refusal }>();
 

@@ -11,7 +11,7 @@ import { podSpecsOf } from "./pod-specs.ts";
 import type { RuleId } from "./rules.ts";
 import type { LintContext, Subject } from "./subjects.ts";
 
-/** What others depend on comes first; then the order of the files. */
+/** Dependencies come first; then the order of the files. */
 const first = ["Namespace", "CustomResourceDefinition", "PriorityClass"];
 const rank = ({ draft }: Subject): number => {
   const index = first.indexOf(draft.kind);

@@ -11,7 +11,10 @@ import { type Finding, finding } from "./finding.ts";
 import { claimSpecOf, type PlacedRequest, requestsOf } from "./requests.ts";
 import { type LintContext, objectOf, type Subject } from "./subjects.ts";
 
-/** Classes and claims against the devices of the given slices, as if all were free. Without slices nothing is known. */
+/**
+ * Classes and claims against the devices of the given slices, as if all were free. Without slices nothing is
+ * known.
+ */
 export function checkDevices(context: LintContext): Finding[] {
   const slices = context.world.all("ResourceSlice").map(({ object }) => object);
   if (slices.length === 0) return [];
@@ -51,7 +54,7 @@ function checkClass(subject: Subject, { spec }: DeviceClass, slices: readonly Re
   for (const [i, { cel }] of (spec.selectors ?? []).entries()) {
     const path = `spec.selectors[${i}].cel.expression`;
     const compiled = cel === undefined ? undefined : environment.compile(cel.expression);
-    // What does not compile is reported as such.
+    // Selectors that do not compile are another finding.
     if (!compiled?.ok) return [];
     const passed: typeof left = [];
     for (const each of left) {
@@ -99,7 +102,7 @@ class FreeDevices {
       this.#allocator.update({ kind: "rule", object, deleted: false });
   }
 
-  /** What becomes of a claim with this spec. Claims with one spec share the answer. */
+  /** Result of a claim with this spec. Claims with the same spec share it. */
   serve(spec: ResourceClaim["spec"]): Served {
     const key = jsonText(spec);
     let served = this.#known.get(key);

@@ -15,7 +15,7 @@ export interface Finding extends Position {
   readonly message: string;
   /** Why: what there is instead, and what became of nodes and devices. */
   readonly details: readonly string[];
-  /** What was probably meant, and what to do. */
+  /** Suggestion and advice. */
   readonly hints: readonly string[];
 }
 

@@ -21,7 +21,7 @@ import { type LintContext, type Subject, subjectOf, worldOf } from "./subjects.t
 
 export interface LintInput {
   readonly sources: Sources;
-  /** What the cluster has; undefined: none is known. */
+  /** Objects of the cluster; undefined: no cluster is known. */
   readonly cluster: Existing | undefined;
   readonly served: Served;
   readonly options: DecodeOptions;
@@ -40,7 +40,7 @@ export interface LintResult {
   readonly unchecked: readonly Subject[];
 }
 
-/** What would be refused of the manifests, or would hang. */
+/** Finds manifests that would be rejected, or would hang. */
 export async function lint(input: LintInput): Promise<LintResult> {
   const { sources, cluster, served, options, server, now, onProgress = () => {} } = input;
   const { features } = options;
@@ -84,7 +84,7 @@ export async function lint(input: LintInput): Promise<LintResult> {
       ...suspicions(subject, options),
       ...changes(subject, context, options),
     ]),
-    // What is not served at all is not merely deprecated.
+    // Versions that are not served are another finding.
     ...(await checkAcceptance(context, server, unasked, onProgress)).filter(
       ({ rule, object }) => rule !== "deprecated-version" || !reported.has(object),
     ),
@@ -140,7 +140,7 @@ function suspicions({ draft, ...subject }: Subject, { features, namespace }: Dec
   });
 }
 
-/** What the API server refuses to change of objects that the cluster has. */
+/** Changes of existing objects that the API server rejects. */
 function changes(
   { decoded, draft, stored }: Subject,
   { cluster }: LintContext,

@@ -13,8 +13,9 @@ import { type LintContext, objectOf, type Subject } from "./subjects.ts";
 const anywhere: ReadonlySet<string> = new Set(["Pod", "Deployment", "ReplicaSet", "StatefulSet", "Job"]);
 
 /**
- * Pods that not even an empty cluster takes: the nodes that are given, with all their room and all their devices.
- * `blamed`: objects that are known to keep the pods that use them from every node; of their pods nothing is said.
+ * Pods that not even an empty cluster takes: the nodes that are given, with all their room and all their
+ * devices. `blamed`: objects that are known to keep the pods that use them from every node; of their pods
+ * nothing is said.
  */
 export async function checkPods(
   context: LintContext,
@@ -53,8 +54,8 @@ export async function checkPods(
     seen.add(origin);
     onProgress(`Looking for nodes: ${seen.size} of ${subjects.length}`);
     const placement = await scheduler.preview(pod);
-    // Missing claims, and claims that fail on every node, are reported where they are; those for extended resources
-    // are nowhere else.
+    // Missing claims, and claims that fail on every node, are reported where they are; those for extended
+    // resources are nowhere else.
     if (placement.type !== "refused" && placement.type !== "error") continue;
     if (placement.type === "error" && (pod.spec.resourceClaims ?? []).length > 0) continue;
     if (/does not exist/.test(placement.message)) continue;

@@ -8,7 +8,7 @@ import { type PlacedPodSpec, podSpecsOf } from "./pod-specs.ts";
 import { claimSpecOf, requestsOf } from "./requests.ts";
 import { type LintContext, objectOf, type Subject } from "./subjects.ts";
 
-/** What objects name: claims, templates, classes, requests, namespaces, priority classes, accounts. */
+/** References of objects: claims, templates, classes, requests, namespaces, priority classes, accounts. */
 export function checkReferences(context: LintContext): Finding[] {
   const accounts = accountsOf(context.subjects);
   const ofSubjects = context.subjects.flatMap((subject) => {
@@ -124,7 +124,10 @@ function checkBinding(
   return [finding("bypasses-scheduler", subject, `${path}.nodeName`, message, { hints })];
 }
 
-/** Containers and the requests of their claims: one that names what is not there gets no device, without a word. */
+/**
+ * Containers and the requests of their claims: one that names what is not there gets no device, without a
+ * word.
+ */
 function checkContainers({ world }: LintContext, subject: Subject, { spec, path }: PlacedPodSpec): Finding[] {
   const namespace = subject.namespace ?? "default";
   const entries = spec.resourceClaims ?? [];

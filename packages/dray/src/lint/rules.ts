@@ -3,7 +3,7 @@ export type Severity = "error" | "warning";
 export interface Rule {
   /** `error`: it would be refused, or would hang; `warning`: it may, or does something else than it says. */
   readonly severity: Severity;
-  /** What it finds, as docs/lint.md has it. */
+  /** Description, as in docs/lint.md. */
   readonly about: string;
 }
 

@@ -18,7 +18,7 @@ export interface Served {
   readonly kinds: readonly ServedKind[];
   /** They were asked of a cluster: what is not among them is not there. */
   readonly complete: boolean;
-  /** What the release could serve, if told to. */
+  /** Resources that the release can serve if they are enabled. */
   readonly possible: readonly ServedKind[];
   readonly features: Features;
 }
@@ -62,7 +62,8 @@ const goneGroups: ReadonlySet<string> = new Set(["extensions"]);
 const builtInGroups: ReadonlySet<string> = new Set(kindRows.map(({ group }) => group));
 
 /**
- * Whether the server has the kind of a manifest: `yes`, `unknown` for kinds that are not built in, or why not.
+ * Whether the server has the kind of a manifest: `yes`, `unknown` for kinds that are not built in, or why
+ * not.
  */
 export function checkServed(
   subject: Subject,

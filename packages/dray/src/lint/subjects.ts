@@ -28,7 +28,7 @@ export interface Subject {
   readonly stored: boolean;
   /** As a server would store it; absent where it cannot be read as its kind. */
   readonly decoded?: Decoded;
-  /** What reading it found. */
+  /** Problems found by reading it. */
   readonly problems: readonly Problem[];
 }
 
@@ -47,13 +47,13 @@ export function subjectOf(draft: Draft, options: DecodeOptions): Subject {
   return { ...base, problems, ...(decoded && { decoded }) };
 }
 
-/** What checks know. */
+/** Input of the checks. */
 export interface LintContext {
   readonly features: Features;
   readonly subjects: readonly Subject[];
   /** The manifests, over what the cluster has. */
   readonly world: World;
-  /** What the cluster has; without one it is empty. */
+  /** Objects of the cluster; empty without one. */
   readonly cluster: World;
   /** There is a cluster, so that what is missing there and in the manifests is missing. */
   readonly hasCluster: boolean;
@@ -63,7 +63,7 @@ export interface LintContext {
 
 /** The manifests, and behind them what the cluster has and they do not describe. */
 export function worldOf(subjects: readonly Subject[], cluster: World): World {
-  // What has no name can be named by nobody.
+  // Objects without a name have no references.
   const own = subjects.flatMap(({ decoded, draft }) =>
     decoded?.object.metadata.name && worldKind(draft) !== undefined ? [decoded] : [],
   );

@@ -18,7 +18,7 @@ export interface LintTextOptions {
   readonly found?: readonly ServedKind[];
 }
 
-/** What is found in a text, which is called `in.yaml`. */
+/** Findings for a text, which is called `in.yaml`. */
 export async function lintText(
   text: string,
   { cluster, version, gates = "", runtimeConfig = {}, found }: LintTextOptions = {},

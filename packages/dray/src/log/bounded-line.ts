@@ -1,6 +1,8 @@
-/** Longest line of a log, in characters: a reader can hold it, and one text of a driver does not fill a file. */
+/**
+ * Longest line of a log, in characters: a reader can hold it, and one text of a driver does not fill a file.
+ */
 export const maxLineLength = 32 * 1024;
-/** What is left of a text in a line that is too long: doubled steps down until the line fits. */
+/** Lengths of a text in a line that is too long, tried in order until the line fits. */
 const textLengths = [4096, 1024, 256, 64];
 const maxItems = 100;
 

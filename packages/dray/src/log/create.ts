@@ -10,8 +10,8 @@ type Methods = Omit<Log, "droppedLines">;
 type Level = (typeof levels)[number];
 
 /**
- * JSON lines on `file` (standard error if absent); `DRAY_LOG_LEVEL` is debug, info, warn or error (default: info).
- * Throws if the file cannot be opened. Lines that cannot be written later are dropped and counted.
+ * JSON lines on `file` (standard error if absent); `DRAY_LOG_LEVEL` is debug, info, warn or error (default:
+ * info). Throws if the file cannot be opened. Lines that cannot be written later are dropped and counted.
  */
 export function createLog(component: string, file?: string): Log {
   const wanted = process.env["DRAY_LOG_LEVEL"] ?? "info";
@@ -32,7 +32,7 @@ function open(level: Level, destination: Destination): Methods {
   return pino({ level, base: null, serializers }, { write });
 }
 
-/** What a log says when it can be written again. */
+/** The line that reports dropped lines once the log can be written again. */
 function droppedLine(component: string): DroppedLine {
   return (count, reason) => {
     const msg = `the log could not be written: ${count} lines before this one are missing`;

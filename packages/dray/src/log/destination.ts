@@ -80,8 +80,8 @@ export function errorOutput(droppedLine: DroppedLine): Destination {
 }
 
 /**
- * A file that is always called `path`; when it is full it becomes `path.1`. Throws if it cannot be opened. While the
- * disk is full lines are dropped; when there is room again it says how many.
+ * A file that is always called `path`; when it is full it becomes `path.1`. Throws if it cannot be opened.
+ * While the disk is full lines are dropped; when there is room again it says how many.
  */
 export function logFile(
   path: string,

@@ -1,7 +1,10 @@
 // biome-ignore lint/style/noRestrictedImports: it moves whole files, and writes none.
 import { closeSync, copyFileSync, fstatSync, ftruncateSync, openSync, renameSync, rmSync } from "node:fs";
 
-/** Bounds of one log: as the kubelet's defaults for container logs (containerLogMaxSize 10Mi, containerLogMaxFiles 5). */
+/**
+ * Bounds of one log: as the kubelet's defaults for container logs (containerLogMaxSize 10Mi,
+ * containerLogMaxFiles 5).
+ */
 export interface LogLimits {
   /** Bytes of the file that is being written. */
   readonly maxSize: number;
@@ -11,7 +14,9 @@ export interface LogLimits {
 
 export const defaultLimits: LogLimits = { maxSize: 10 * 2 ** 20, maxOldFiles: 4 };
 
-/** Renames `path` to `path.1`, `path.1` to `path.2` and so on, over the oldest. Missing files are passed over. */
+/**
+ * Renames `path` to `path.1`, `path.1` to `path.2` and so on, over the oldest. Missing files are passed over.
+ */
 export function shiftFiles(path: string, limits: LogLimits): void {
   shiftOldFiles(path, limits);
   renameIfPresent(path, `${path}.1`);
@@ -33,9 +38,10 @@ function renameIfPresent(from: string, to: string): void {
 }
 
 /**
- * As `shiftFiles`, for a file that processes hold open to append to it, such as the standard error of a detached
- * cluster: its content is copied away, and the file begins anew. Does nothing to a file within its limit. Where there
- * is no room for the copy, the content goes: the limit holds. Throws if the file cannot be opened or truncated.
+ * As `shiftFiles`, for a file that processes hold open to append to it, such as the standard error of a
+ * detached cluster: its content is copied away, and the file begins anew. Does nothing to a file within its
+ * limit. Where there is no room for the copy, the content goes: the limit holds. Throws if the file cannot be
+ * opened or truncated.
  */
 export function rotateInPlace(path: string, limits: LogLimits = defaultLimits): void {
   const descriptor = openSync(path, "r+");

@@ -1,7 +1,7 @@
 /** Longest chain of causes that is shown. */
 const maxCauses = 5;
 
-/** What a log shows of an error. pino's own serializer marks what it has seen, and errors of the API are frozen. */
+/** Serializer of errors. pino's own serializer marks what it has seen, and errors of the API are frozen. */
 function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
   const { reason, code, status } = error as {

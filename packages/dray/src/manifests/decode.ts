@@ -42,7 +42,7 @@ export interface DecodeOptions {
 export interface Decoded extends Located {
   /** A server has it stored: it was accepted once, as it is. */
   readonly stored: boolean;
-  /** What is odd about it and was let pass. */
+  /** Warnings about it. */
   readonly notes: readonly string[];
   /** Fields of a new object that the release drops, since their feature gates are off. */
   readonly dropped: readonly DroppedField[];
@@ -80,8 +80,8 @@ export interface DecodeResult {
 }
 
 /**
- * Reads a draft as the API server would: unknown fields are refused, defaults set, the version converted to that of
- * `target`.
+ * Reads a draft as the API server would: unknown fields are refused, defaults set, the version converted to
+ * that of `target`.
  */
 export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptions): DecodeResult {
   const { place, tree, apiVersion, kind } = draft;
@@ -183,7 +183,7 @@ function fieldProblem(
 }
 
 /** A value that cannot become what its field holds. `message`: the server's. */
-export function wrongType(message: string, place: Place, object: string): Problem {
+function wrongType(message: string, place: Place, object: string): Problem {
   const path = /Go struct field \w+\.([\w.]+) of type/.exec(message)?.[1] ?? "";
   // YAML takes more words for true and false than people expect.
   const boolean = /cannot unmarshal bool into .* of type string/.test(message);
@@ -197,7 +197,7 @@ export function uidOf(kind: string, namespace: string | undefined, name: string 
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, "$1-$2-4$3-8$4-$5");
 }
 
-/** What the API server would refuse about the object. `row`: the kind, in the version of the object. */
+/** Reasons why the API server would reject the object. `row`: the kind, in the version of the object. */
 export function problemsOf(
   { object, place, stored }: Decoded,
   row: KindRow,
@@ -232,7 +232,10 @@ export function invalidField(
   return fieldProblem(rule, place, object, error.path, fieldErrorText(error), hints);
 }
 
-/** For a container that names a claim's object where the pod's own name for it belongs. `at`: the path of the spec. */
+/**
+ * For a container that names a claim's object where the pod's own name for it belongs. `at`: the path of the
+ * spec.
+ */
 export function claimNameHints(path: string, spec: PodSpec | undefined, at: string): string[] {
   if (spec === undefined || !path.startsWith(`${at}.`)) return [];
   const match = /^\.(initContainers|containers)\[(\d+)\]\.resources\.claims\[(\d+)\]/.exec(

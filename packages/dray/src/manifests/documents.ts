@@ -21,7 +21,9 @@ export interface Drafts {
   readonly problems: readonly Problem[];
 }
 
-/** The objects of a text, those of lists one by one. After a mistake of the syntax the next document is read. */
+/**
+ * The objects of a text, those of lists one by one. After a mistake of the syntax the next document is read.
+ */
 export function readDrafts(source: Source): Drafts {
   const problems: Problem[] = [];
   const drafts = parse(source, problems).flatMap(({ source, tree: { value, document, duplicates } }) =>
@@ -76,7 +78,7 @@ function parseSeparately({ file, text }: Source, problems: Problem[]): Parsed[] 
   let document = 0;
   let line = 0;
   for (const part of text.split(/^(?=---(?:\s|$))/m)) {
-    // What stands before the first `---` may be comments alone.
+    // Before the first `---` there may be only comments.
     const hasContent = part.startsWith("---") || /^(?!\s*(?:#|$))/m.test(part);
     if (hasContent) {
       document++;
@@ -152,7 +154,7 @@ function draftsOf(
     if (!Array.isArray(items) && items !== null) return report(`items of a ${kind} must be a list`, "items");
     // Which item has them is not known.
     for (const duplicate of duplicates) problems.push(duplicateProblem(duplicate, place));
-    // What the API answers in one list says its kind only once.
+    // A list of the API names the kind of its items only once.
     const itemKind = kind === "List" ? undefined : { apiVersion, kind: kind.slice(0, -"List".length) };
     const root = place.root === "" ? "items" : `${place.root}.items`;
     return (items ?? []).flatMap((item: unknown, index: number) =>

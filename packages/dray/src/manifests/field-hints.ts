@@ -3,7 +3,9 @@ import { decodeBody, type Field, type FieldType, type StructType, structType } f
 import type { KindRow } from "@dray/api/schema";
 import { didYouMean } from "../text/similar.ts";
 
-/** What may be meant by a field that the release does not know: another release's field, or a mistyped one. */
+/**
+ * Suggestion for a field that the release does not know: a field of another release, or the correct spelling.
+ */
 export function fieldHints(
   row: KindRow,
   tree: Readonly<Record<string, unknown>>,

@@ -6,7 +6,7 @@ import type { Problem } from "./problem.ts";
 import { type Source, sourceOf } from "./source.ts";
 
 const manifest = /\.(?:ya?ml|json)$/;
-/** Says how manifests are put together, and is none. */
+/** Configuration of kustomize, not a manifest. */
 const kustomization = /^kustomization\.ya?ml$/i;
 
 export interface Sources {
@@ -16,8 +16,9 @@ export interface Sources {
 }
 
 /**
- * Reads the files that `-f` names: files as they are, of directories those that end in .yaml, .yml or .json, in the
- * order of their names and without kustomization.yaml, `-` once as standard input. A file that is named twice is read once. Throws UsageError.
+ * Reads the files that `-f` names: files as they are, of directories those that end in .yaml, .yml or .json,
+ * in the order of their names and without kustomization.yaml, `-` once as standard input. A file that is
+ * named twice is read once. Throws UsageError.
  */
 export async function readSources(names: readonly string[], recursive = false): Promise<Sources> {
   if (names.filter((name) => name === "-").length > 1)

@@ -27,12 +27,15 @@ export interface MissingRight {
   readonly only?: string;
 }
 
-/** What a cluster shows. */
+/** Objects of a cluster. */
 export interface Live extends Existing {
   readonly missing: readonly MissingRight[];
 }
 
-/** Versions in which a kind is looked for, the first that is served counts: clusters before 1.34 have DRA in beta. */
+/**
+ * Versions in which a kind is looked for, the first that is served counts: clusters before 1.34 have DRA in
+ * beta.
+ */
 const draVersions = ["v1", "v1beta2", "v1beta1"];
 const groupVersions = ["v1beta1", "v1alpha3", "v1alpha2"];
 const taintVersions = ["v1", "v1beta2", "v1alpha3"];
@@ -72,14 +75,14 @@ function resourceName({ group, resource }: KindRow): string {
   return group === "" ? resource : `${resource}.${group}`;
 }
 
-/** What the cluster is called in texts. */
+/** Name of the cluster in texts. */
 export const clusterName = ({ context, server }: Connection): string =>
   context === "" ? server : `context ${context}`;
 
 /**
- * Reads what scheduling looks at, with lists only. Kinds that may not be read are left out and named; of namespaced
- * ones those of `namespace` are read then. `only`: the kinds to read. Rejects with ConnectionError, and with
- * StatusError for other refusals.
+ * Reads what scheduling looks at, with lists only. Kinds that may not be read are left out and named; of
+ * namespaced ones those of `namespace` are read then. `only`: the kinds to read. Rejects with
+ * ConnectionError, and with StatusError for other refusals.
  */
 export async function readLive(
   connection: Connection,

@@ -26,7 +26,10 @@ export interface Position {
   readonly line?: number;
 }
 
-/** The position of a field of the object at `place`, as field errors write paths; of a missing one the nearest above it. */
+/**
+ * The position of a field of the object at `place`, as field errors write paths; of a missing one the nearest
+ * above it.
+ */
 export function positionOf({ source, document, item, root }: Place, path = ""): Position {
   const at = root === "" || path === "" ? `${root}${path}` : `${root}.${path}`;
   const line = document === undefined ? undefined : lineOf(source, document, at);

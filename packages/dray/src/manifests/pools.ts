@@ -16,8 +16,8 @@ export interface PoolProblem {
 }
 
 /**
- * Resource pools that the scheduler takes no devices from (KEP-4381, ResourceSliceSpec.pool): incomplete ones, and
- * invalid ones. Slices of older generations are not a problem: they are on their way out.
+ * Resource pools that the scheduler takes no devices from (KEP-4381, ResourceSliceSpec.pool): incomplete
+ * ones, and invalid ones. Slices of older generations are not a problem: they are on their way out.
  */
 export function checkPools(world: World, features: Features): PoolProblem[] {
   const pools = Map.groupBy(

@@ -1,6 +1,6 @@
 import { type Position, positionText } from "./place.ts";
 
-/** What can be wrong with manifests on their own; the rules of `dray lint` have these among them. */
+/** Rules for manifests on their own; the rules of `dray lint` have these among them. */
 export type ReadingRule =
   | "unreadable"
   | "syntax"
@@ -22,7 +22,7 @@ export interface Problem extends Position {
   readonly path?: string;
   /** In the API server's words where it has any. */
   readonly message: string;
-  /** What was probably meant, and what to do. */
+  /** Suggestion and advice. */
   readonly hints?: readonly string[];
 }
 

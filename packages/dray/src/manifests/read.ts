@@ -32,16 +32,16 @@ export interface Reading {
   readonly problems: readonly Problem[];
   /** The objects with problems of their own: they are not in the world. */
   readonly leftOut: readonly LeftOut[];
-  /** What was left aside or let pass, for people. */
+  /** Notes about skipped or tolerated parts. */
   readonly notes: readonly string[];
-  /** What the release drops of new objects. */
+  /** Fields of new objects that the release drops. */
   readonly warnings: readonly string[];
 }
 
 /** The label of a namespace that may ask for admin access (KEP-5018). */
 const adminLabel = { "resource.kubernetes.io/admin-access": "true" };
 
-/** What a cluster has already, which the manifests would change. */
+/** Objects of a cluster that the manifests would change. */
 export interface Existing {
   readonly objects: readonly Located[];
   /** Kinds of which it may have more objects. */
@@ -51,8 +51,8 @@ export interface Existing {
 const nothing: Existing = { objects: [], unreadable: new Set() };
 
 /**
- * Reads the objects that scheduling looks at. An object with a mistake is left out, and all mistakes are reported.
- * Throws InputError, with all mistakes, if a text cannot be read: what it would add is not known.
+ * Reads the objects that scheduling looks at. An object with a mistake is left out, and all mistakes are
+ * reported. Throws InputError, with all mistakes, if a text cannot be read: what it would add is not known.
  */
 export function readObjects(
   { sources, problems: unreadable }: Sources,
@@ -115,7 +115,7 @@ export function readObjects(
   return { world: new World(all, kinds), problems, leftOut, notes, warnings };
 }
 
-/** What was found, in the order of the files, and from top to bottom. */
+/** Problems in the order of the files, and from top to bottom. */
 export function inOrder<T extends Position>(found: readonly T[], files: readonly string[]): T[] {
   const ranks = new Map(files.map((file, rank) => [file, rank]));
   const rank = ({ file }: T): number => ranks.get(file) ?? files.length;
@@ -129,7 +129,7 @@ export function inOrder<T extends Position>(found: readonly T[], files: readonly
 }
 
 /** Says that a release drops a field. */
-export function droppedText({ path, gates }: DroppedField, version: string): string {
+function droppedText({ path, gates }: DroppedField, version: string): string {
   const what = gates.length === 1 ? `feature gate ${gates[0]} is` : `feature gates ${gates.join(", ")} are`;
   return `${path}: Kubernetes ${version} drops this field: its ${what} off`;
 }
@@ -156,7 +156,7 @@ function withoutRepetitions(objects: readonly Decoded[]): {
   return { kept: [...seen.values()], repeated };
 }
 
-/** What the cluster has once the manifests are applied. */
+/** Objects of the cluster once the manifests are applied. */
 function overlay(
   existing: readonly Located[],
   manifests: readonly Decoded[],

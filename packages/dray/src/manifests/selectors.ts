@@ -4,7 +4,7 @@ import { deviceSelectors } from "@dray/apiserver/objects";
 import { deviceEnvironment } from "@dray/cel";
 import { type Place, placeText } from "./place.ts";
 
-/** What the compiler of selectors may say beside its answer. */
+/** Hints of the compiler of selectors. */
 type Remarks = { readonly warnings?: readonly string[]; readonly hints?: readonly string[] };
 
 export type CompileSelector = (expression: string, derivedAttribute?: boolean) => CompiledSelector & Remarks;
@@ -35,7 +35,7 @@ export class Selectors {
     };
   }
 
-  /** What was probably meant by the expression at that path, which did not compile. */
+  /** Suggestion for the expression at that path, which did not compile. */
   hintsAt(object: KubeObject, path: string): readonly string[] {
     const expression = valueAt(object, path);
     return (typeof expression === "string" ? this.#hints.get(expression) : undefined) ?? [];

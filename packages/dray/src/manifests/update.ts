@@ -28,7 +28,7 @@ export function merged(manifest: KubeObject, live: KubeObject): KubeObject {
   return { ...manifest, metadata, ...("status" in live && { status: live.status }) };
 }
 
-/** What the API server refuses about the change of an object. */
+/** Reasons why the API server rejects the change of an object. */
 export function changeProblems(
   { object, place }: Decoded,
   live: KubeObject,

@@ -35,7 +35,9 @@ interface Kinds {
   StatefulSet: StatefulSet;
 }
 
-/** The kinds that a world is made of, by `group/kind`, in version v1 of their group where no other is named. */
+/**
+ * The kinds that a world is made of, by `group/kind`, in version v1 of their group where no other is named.
+ */
 const worldKinds: ReadonlyMap<string, KindRow> = new Map(
   [
     ["", "Node"],

@@ -11,7 +11,10 @@ const kinds =
 export const isClassic = ({ group, kind, version }: Manifest): boolean =>
   group === "resource.k8s.io" && kinds.test(kind) && /^v1alpha[12]$/.test(version);
 
-/** Objects that scheduler and controllers of classic DRA exchanged. Kubernetes 1.32 removed them in all versions. */
+/**
+ * Objects that scheduler and controllers of classic DRA exchanged. Kubernetes 1.32 removed them in all
+ * versions.
+ */
 export const isNegotiation = ({ group, kind }: Manifest): boolean =>
   group === "resource.k8s.io" && /^(?:PodScheduling|PodSchedulingContext)$/.test(kind);
 
@@ -31,7 +34,8 @@ export function classicObjects(manifests: readonly Manifest[]): ClassicObjects {
     if (manifest.kind === "ResourceClass") drivers.set(manifest.name, driverOf(manifest.map));
     if (!manifest.kind.endsWith("Parameters")) continue;
     parameters.set(manifest.key(manifest.kind, manifest.name), manifest);
-    // A driver's controller made them of objects of the driver's own kinds, which claims and classes go on naming.
+    // A driver's controller made them of objects of the driver's own kinds, which claims and classes go on
+    // naming.
     const from = fieldOf(manifest.map, "generatedFrom");
     const name = textOf(fieldOf(from, "name"));
     if (name !== undefined) parameters.set(manifest.key(textOf(fieldOf(from, "kind")) ?? "", name), manifest);
@@ -71,7 +75,7 @@ export function migrateClassic(manifest: Manifest, objects: ClassicObjects): voi
       );
       break;
     default:
-      // What classes and claims say now.
+      // New form of classes and claims.
       manifest.dropped = true;
   }
 }

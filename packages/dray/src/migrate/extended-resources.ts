@@ -22,11 +22,16 @@ const wholeDevices: ReadonlyMap<string, string> = new Map([
 /** Names of GPUs shared by time-slicing or MPS, which no claim can express. */
 const shared = /\.shared$/;
 
-/** An extended resource: a name with a domain that is not Kubernetes' own (IsExtendedResourceName upstream). */
+/**
+ * An extended resource: a name with a domain that is not Kubernetes' own (IsExtendedResourceName upstream).
+ */
 export const isExtendedResource = (name: string): boolean =>
   /^[^/]+\/[^/]+$/.test(name) && !name.startsWith("requests.") && !/(?:^|\.)kubernetes\.io\//.test(name);
 
-/** The classes for extended resources: those that the user names, those of the input, those that are well known. */
+/**
+ * The classes for extended resources: those that the user names, those of the input, those that are well
+ * known.
+ */
 export class ExtendedResources {
   readonly #classes: Map<string, string>;
 

@@ -11,7 +11,7 @@ import { isJSONText, jsonOf, type Part, partsOf, styleOf, TextError, useBlockSty
 export type { MigrationNote } from "./manifest.ts";
 
 export interface MigrationInput {
-  /** What it is called in notes. */
+  /** Name in notes. */
   readonly file: string;
   readonly text: string;
 }
@@ -23,7 +23,7 @@ export interface MigrationOptions {
 
 export interface MigratedFile {
   readonly file: string;
-  /** What was given where nothing of it had to change. */
+  /** The input if nothing had to change. */
   readonly text: string;
   readonly objects: number;
   /** Objects that were changed or left out. */
@@ -38,8 +38,8 @@ export interface Migration {
 }
 
 /**
- * Writes manifests of older shapes of DRA, and of device plugins, as resource.k8s.io/v1. YAML keeps its comments and
- * what is not concerned stays as it was written. Pure; runs in a browser too.
+ * Writes manifests of older shapes of DRA, and of device plugins, as resource.k8s.io/v1. YAML keeps its
+ * comments and what is not concerned stays as it was written. Pure; runs in a browser too.
  */
 export function migrate(inputs: readonly MigrationInput[], options: MigrationOptions = {}): Migration {
   const notes: MigrationNote[] = [];

@@ -13,7 +13,7 @@ import {
   YAMLSeq,
 } from "yaml";
 
-/** What new nodes are made of: plain data, with nodes in it that are there already. */
+/** Input for new nodes: plain data, with nodes in it that are there already. */
 export type Plain =
   | string
   | number

@@ -3,7 +3,7 @@ import { type ExtendedResources, isExtendedResource } from "./extended-resources
 import type { Manifest } from "./manifest.ts";
 import { fieldOf, itemsOf, keyOf, mapOf, nodeOf, type Plain, pairOf, put, take, textOf } from "./nodes.ts";
 
-/** What pods are migrated with. */
+/** Input for the migration of pods. */
 export interface PodContext {
   readonly resources: ExtendedResources;
   /** Keys of claims and templates that had one class and no requests. */
@@ -106,7 +106,7 @@ function containersOf(spec: YAMLMap, path: string): PlacedContainer[] {
 interface Wanted {
   readonly resource: string;
   readonly count: number;
-  /** What stands behind the limit. */
+  /** The comment on the line of the limit. */
   readonly comment: string | undefined;
 }
 

@@ -4,7 +4,10 @@ import { fieldOf, keyOf, mapOf, setText } from "./nodes.ts";
 
 const prefix = "requests.";
 
-/** Quota of extended resources becomes quota of their classes (`CLASS.deviceclass.resource.k8s.io/devices`, KEP-4381). */
+/**
+ * Quota of extended resources becomes quota of their classes (`CLASS.deviceclass.resource.k8s.io/devices`,
+ * KEP-4381).
+ */
 export function migrateQuota(manifest: Manifest, resources: ExtendedResources): void {
   if (manifest.kind !== "ResourceQuota" || manifest.apiVersion !== "v1") return;
   const hard = mapOf(fieldOf(manifest.map, "spec", "hard"));

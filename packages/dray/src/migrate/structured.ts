@@ -9,7 +9,9 @@ const kinds = /^(?:DeviceClass|DeviceTaintRule|ResourceClaim|ResourceClaimTempla
 export const isStructured = ({ group, kind, version }: Manifest): boolean =>
   group === "resource.k8s.io" && kinds.test(kind) && /^(?:v1|v1beta\d+|v1alpha3)$/.test(version);
 
-/** Converts v1alpha3, v1beta1 and v1beta2 to v1. Flat requests in an object that says v1 are converted too. */
+/**
+ * Converts v1alpha3, v1beta1 and v1beta2 to v1. Flat requests in an object that says v1 are converted too.
+ */
 export function migrateStructured(manifest: Manifest): void {
   const { map, kind } = manifest;
   toV1(manifest);

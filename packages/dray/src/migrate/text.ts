@@ -40,12 +40,15 @@ export class TextError extends Error {
   }
 }
 
-/** Maximum number of nodes that the aliases of one document may expand to: a few bytes must not become gigabytes. */
+/**
+ * Maximum number of nodes that the aliases of one document may expand to: a few bytes must not become
+ * gigabytes.
+ */
 const maxExpanded = 100_000;
 
 /**
- * The documents of a text; of those without content only the source. All scalars are texts, so that what is printed
- * again is what was written. Throws TextError.
+ * The documents of a text; of those without content only the source. All scalars are texts, so that what is
+ * printed again is what was written. Throws TextError.
  */
 export function partsOf(text: string): readonly (Part | string)[] {
   let line = 0;
@@ -74,7 +77,10 @@ export function partsOf(text: string): readonly (Part | string)[] {
   });
 }
 
-/** The yaml package would set them apart by an empty line. A scalar that keeps its line ends owns what follows it. */
+/**
+ * The yaml package would set them apart by an empty line. A scalar that keeps its line ends owns what follows
+ * it.
+ */
 function footerOf(body: string): string {
   if (/[|>]\d?\+/.test(body)) return "";
   const lines = body.split("\n");
@@ -130,7 +136,10 @@ function merge(map: YAMLMap): void {
   map.items.splice(at, 1, ...more);
 }
 
-/** Switches flow collections with block collections inside to block style. Returns whether the node is in block style. */
+/**
+ * Switches flow collections with block collections inside to block style. Returns whether the node is in
+ * block style.
+ */
 export function useBlockStyle(node: unknown): boolean {
   if (isPair(node)) return useBlockStyle(node.value);
   if (!isCollection(node)) return false;

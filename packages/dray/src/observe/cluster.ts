@@ -31,8 +31,8 @@ export interface OpenCluster extends Omit<ReadCluster, "live" | "kinds"> {
 }
 
 /**
- * Reads the cluster that the flags name, with kubectl's precedence of flags, environment and files. `withKinds`: and
- * which kinds it serves.
+ * Reads the cluster that the flags name, with kubectl's precedence of flags, environment and files.
+ * `withKinds`: and which kinds it serves.
  */
 export function readCluster(flags: ClusterFlags, withKinds = false): Promise<ReadCluster> {
   return withCluster(flags, async ({ connection, ...cluster }) => {
@@ -45,7 +45,10 @@ export function readCluster(flags: ClusterFlags, withKinds = false): Promise<Rea
   });
 }
 
-/** Connects to the cluster that the flags name, asks which release it is, and closes the connection after `use`. */
+/**
+ * Connects to the cluster that the flags name, asks which release it is, and closes the connection after
+ * `use`.
+ */
 export async function withCluster<T>(
   flags: ClusterFlags,
   use: (cluster: OpenCluster) => Promise<T>,

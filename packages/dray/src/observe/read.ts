@@ -31,7 +31,7 @@ export interface Observed {
   readonly features: Features;
   /** Where objects live that do not say it. */
   readonly namespace: string;
-  /** What is read, for texts: `context NAME`, or the files. */
+  /** Source of the data in texts: `context NAME`, or the files. */
   readonly source: string;
   readonly isLive: boolean;
   readonly notes: readonly string[];
@@ -40,8 +40,8 @@ export interface Observed {
 }
 
 /**
- * Reads the kinds from the cluster that the flags name, and from the manifests; without a cluster where only manifests
- * are named. `more` reads what else is needed, and is not called offline.
+ * Reads the kinds from the cluster that the flags name, and from the manifests; without a cluster where only
+ * manifests are named. `more` reads what else is needed, and is not called offline.
  */
 export async function observe<T>(
   flags: ObserveFlags,

@@ -31,7 +31,7 @@ const groups: Readonly<Record<string, string>> = {
   PriorityClass: "scheduling.k8s.io",
 };
 
-/** What is not known without the list of a kind. */
+/** Facts that are unknown without the list of a kind. */
 const consequences: Readonly<Record<string, string>> = {
   DeviceClass: "which devices classes choose is not known",
   DeviceTaintRule: "taints that rules set are not known",

@@ -5,9 +5,9 @@ const { onByDefault, notThere, offByDefault } = admissionPluginNames;
 
 /**
  * The plugins to leave out, and those of Dray's own to have, from the flags `--enable-admission-plugins` and
- * `--disable-admission-plugins` of kube-apiserver 1.36: every name that it knows is known here, a plugin in both lists is
- * refused. To turn on one that is off upstream and not there in Dray is refused too, since its checks would silently not
- * be made.
+ * `--disable-admission-plugins` of kube-apiserver 1.36: every name that it knows is known here, a plugin in
+ * both lists is refused. To turn on one that is off upstream and not there in Dray is refused too, since its
+ * checks would silently not be made.
  */
 export function admissionPluginOptions(
   enable: string | undefined,

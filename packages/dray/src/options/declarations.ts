@@ -1,6 +1,9 @@
 import { Option } from "commander";
 
-/** An option that may be given several times. `otherwise` says in the help what counts without it; absent: it is needed. */
+/**
+ * An option that may be given several times. `otherwise` says in the help what counts without it; absent: it
+ * is needed.
+ */
 export const repeated = (flags: string, description: string, otherwise?: string): Option => {
   const option = new Option(flags, description).argParser((value: string, previous: string[] = []) => [
     ...previous,

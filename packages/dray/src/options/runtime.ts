@@ -3,7 +3,9 @@ import { isAbsolute, join, resolve } from "node:path";
 import type { ImageMapping, RuntimeFactory } from "@dray/kubelet";
 import { UsageError } from "../terminal/failure.ts";
 
-/** Where nodes of the runtime oci keep images and networks: not below a node's root, since several share it. */
+/**
+ * Where nodes of the runtime oci keep images and networks: not below a node's root, since several share it.
+ */
 export const defaultOciDir = "/var/lib/dray/oci";
 
 /** Where images lie in it. */
@@ -25,7 +27,10 @@ export function runtimeOption(value: string): string {
   return value;
 }
 
-/** Validates the value of `--registry-hosts` and returns it as an absolute path. `runtime`: what `--runtime` says. */
+/**
+ * Validates the value of `--registry-hosts` and returns it as an absolute path. `runtime`: what `--runtime`
+ * says.
+ */
 export function registryHostsOption(value: string, runtime: string): string {
   if (runtime !== "oci")
     throw new UsageError(
@@ -51,7 +56,9 @@ export interface RuntimeSettings {
   readonly images: () => readonly ImageMapping[];
   /** Where `oci` keeps images and the records of the network; the nodes of the machine may share it. */
   readonly ociDir: string;
-  /** Where `oci` reads which hosts images of a registry are fetched from; undefined: from the registry itself. */
+  /**
+   * Where `oci` reads which hosts images of a registry are fetched from; undefined: from the registry itself.
+   */
   readonly registryHosts: string | undefined;
 }
 

@@ -12,7 +12,9 @@ export interface SchedulerConfigFile {
   readonly configuration: SchedulerConfiguration;
 }
 
-/** Throws a UsageError if the file cannot be read, and an error with the file and all problems if it is wrong. */
+/**
+ * Throws a UsageError if the file cannot be read, and an error with the file and all problems if it is wrong.
+ */
 export async function readSchedulerConfig(
   flag: string,
   file: string,

@@ -27,8 +27,8 @@ export interface Target {
 }
 
 /**
- * The cluster that the flags name: by its data directory, by its name, by $DRAY_DATA_DIR, or the default one. A name
- * for a data directory that has another one is refused.
+ * The cluster that the flags name: by its data directory, by its name, by $DRAY_DATA_DIR, or the default one.
+ * A name for a data directory that has another one is refused.
  */
 export function target(flags: TargetFlags, env: NodeJS.ProcessEnv = process.env): Target {
   const { name } = flags;
@@ -45,8 +45,8 @@ export function target(flags: TargetFlags, env: NodeJS.ProcessEnv = process.env)
 }
 
 /**
- * As `target`, for commands that need no configuration: of a damaged one they warn, and the name is that of the flag or
- * of the folder.
+ * As `target`, for commands that need no configuration: of a damaged one they warn, and the name is that of
+ * the flag or of the folder.
  */
 export function targetDespiteDamage(flags: TargetFlags, env: NodeJS.ProcessEnv = process.env): Target {
   try {
@@ -62,7 +62,9 @@ export function targetDespiteDamage(flags: TargetFlags, env: NodeJS.ProcessEnv =
   }
 }
 
-/** Throws if what is there cannot be the data directory, instead of taking it for one that does not exist yet. */
+/**
+ * Throws if what is there cannot be the data directory, instead of taking it for one that does not exist yet.
+ */
 function checkDataDir(dataDir: string): void {
   const refuse = (why: string): Error =>
     new Error(`the data directory ${dataDir} ${why}: name another with --data-dir`);
@@ -87,7 +89,8 @@ function checkName(name: string): void {
 }
 
 /**
- * Lines that name the user's other clusters, for a command that was told of none by flags or environment; else "".
+ * Lines that name the user's other clusters, for a command without a cluster in flags or environment; else
+ * "".
  */
 export function listOfOthers(flags: TargetFlags, env: NodeJS.ProcessEnv = process.env): string {
   if (flags.name !== undefined || flags.dataDir !== undefined || env["DRAY_DATA_DIR"]) return "";
@@ -102,13 +105,13 @@ export function listOfOthers(flags: TargetFlags, env: NodeJS.ProcessEnv = proces
 }
 
 /** `npx dray` for one who runs it so: npm says that to what it runs. */
-export function programName(env: NodeJS.ProcessEnv = process.env): string {
+function programName(env: NodeJS.ProcessEnv = process.env): string {
   return env["npm_lifecycle_event"] === "npx" ? "npx dray" : "dray";
 }
 
 /**
- * A command as this person has to type it to be about that cluster: `dray down`, `npx dray down --name ci`. `rest` are
- * its other arguments.
+ * A command as this person has to type it to be about that cluster: `dray down`, `npx dray down --name ci`.
+ * `rest` are its other arguments.
  */
 export function commandText(
   layout: Layout,

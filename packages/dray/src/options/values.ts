@@ -55,7 +55,7 @@ function machineAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((one) => one.address));
 }
 
-/** Upstream: an address that means all of the machine's is the same as none (DefaultAdvertiseAddress). */
+/** Upstream: an address that means all of the machine's counts as absent (DefaultAdvertiseAddress). */
 export function advertiseAddressOption(value: string | undefined): string | undefined {
   if (value === undefined || value === "") return undefined;
   const address = addressOption("--advertise-address", value);
@@ -109,8 +109,8 @@ function named<T>(flag: string, parse: () => T): T {
 }
 
 /**
- * `api/all=true,resource.k8s.io/v1beta1=false`: API versions to serve or not, as kube-apiserver reads it; a name alone
- * is true.
+ * `api/all=true,resource.k8s.io/v1beta1=false`: API versions to serve or not, as kube-apiserver reads it; a
+ * name alone is true.
  */
 export function runtimeConfigOption(text: string): Record<string, boolean> {
   return Object.fromEntries(

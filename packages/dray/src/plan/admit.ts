@@ -24,8 +24,8 @@ function priorityClasses(world: World): PriorityClass[] {
 }
 
 /**
- * What defaults and admission do to new pods (priority, tolerations of node outages), in place; those that would be
- * refused say why. Pods that a server has given a priority are left as they are.
+ * Applies defaults and admission to new pods (priority, tolerations of node outages), in place; those that
+ * would be refused say why. Pods that a server has given a priority are left as they are.
  */
 export function admitPods(
   world: World,
@@ -56,7 +56,10 @@ export function admitPods(
   });
 }
 
-/** Gives new groups of pods the priority of their class, in place. A class that is missing counts as 0, as for pods. */
+/**
+ * Gives new groups of pods the priority of their class, in place. A class that is missing counts as 0, as for
+ * pods.
+ */
 export function admitGroups(world: World): void {
   const classes = priorityClasses(world);
   for (const { object } of world.all("PodGroup")) {

@@ -7,7 +7,8 @@ export function claimWarnings(world: World): string[] {
   return world.all("ResourceClaim").flatMap(({ object, place }) =>
     (object.status?.allocation?.devices?.results ?? []).flatMap((result, i) => {
       const { driver, pool, device, adminAccess, shareID } = result;
-      // Access for administration takes no device, and shares of one go to several claims (KEP-5018, KEP-5075).
+      // Access for administration takes no device, and shares of one go to several claims (KEP-5018,
+      // KEP-5075).
       if (adminAccess === true || shareID !== undefined) return [];
       const name = `${driver}/${pool}/${device}`;
       const holder = holders.get(name);

@@ -30,9 +30,9 @@ export interface PodClaims {
 type ClaimOwner = Pod | PodGroup;
 
 /**
- * Does what the claim controller does: makes the claims of pods and of their groups that name templates, and reserves
- * claims with an allocation for the pods that are on a node. Pods that have ended are left out. A pod that names what is missing waits
- * for it, as in a cluster; its hints say what there is.
+ * Does what the claim controller does: makes the claims of pods and of their groups that name templates, and
+ * reserves claims with an allocation for the pods that are on a node. Pods that have ended are left out. A
+ * pod that names what is missing waits for it, as in a cluster; its hints say what there is.
  */
 export function claimsOfPods(world: World, pods: readonly OriginPod[], features: Features): PodClaims {
   const claims = new Map(world.all("ResourceClaim").map(({ object }) => [nameOf(object), object]));
@@ -126,14 +126,23 @@ export function claimsOfPods(world: World, pods: readonly OriginPod[], features:
       return { ...each, object, ...(hints.length > 0 && { hints }) };
     });
 
-  for (const { object: pod } of prepared) {
+  reserveForBound(prepared, claims, groupOf);
+  return { pods: prepared, claims: [...claims.values()] };
+}
+
+/** Reserves the claims of the pods that are on a node. */
+function reserveForBound(
+  pods: readonly OriginPod[],
+  claims: Map<string, ResourceClaim>,
+  groupOf: (pod: Pod) => PodGroup | undefined,
+): void {
+  for (const { object: pod } of pods) {
     if ((pod.spec.nodeName ?? "") === "") continue;
     for (const { claim: name } of claimNames(pod)) {
       const claim = claims.get(`${pod.metadata.namespace}/${name}`);
       if (claim !== undefined) claims.set(nameOf(claim), reserved(claim, pod, groupOf(pod)));
     }
   }
-  return { pods: prepared, claims: [...claims.values()] };
 }
 
 /** The claims of a pod that needs them: the pod's own name for each, and the object's. */

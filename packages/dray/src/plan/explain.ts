@@ -51,7 +51,7 @@ export interface DeviceRefusal extends RefusalGroup {
   readonly nodes: number;
 }
 
-/** What made the whole attempt fail, on the first node where it does. */
+/** The error of the whole attempt, on the first node that has it. */
 export function explainError(
   message: string,
   nodes: readonly string[],
@@ -127,8 +127,9 @@ function mergeRequests(requests: readonly RequestExplanation[]): RequestRefusal 
 }
 
 /**
- * What devices of one group have in common. Those in use are one group, whoever holds them: in a full cluster each has
- * a holder of its own. A selector and what it read say all; the words of an error name each device.
+ * Common properties of the devices of a group. Those in use are one group, whoever holds them: in a full
+ * cluster each has a holder of its own. A selector and what it read say all; the words of an error name each
+ * device.
  */
 function causeOf({ count: _c, devices: _d, cause, ...facts }: RefusalGroup): string {
   if (facts.check === "in-use") return facts.check;

@@ -27,9 +27,10 @@ export interface NotHelped {
 }
 
 /**
- * How many copies of a node let every pod land that more of them can help. A pod that not even an empty copy takes is
- * beyond help. The count is the smallest found with which a whole plan places all others (where none does, as many pods
- * as any), and with one fewer not: plans with the nodes in them from the beginning, because pods spread otherwise there.
+ * How many copies of a node let every pod land that more of them can help. A pod that not even an empty copy
+ * takes is beyond help. The count is the smallest found with which a whole plan places all others (where none
+ * does, as many pods as any), and with one fewer not: plans with the nodes in them from the beginning,
+ * because pods spread otherwise there.
  */
 export async function neededNodes(world: World, like: string, options: PlanOptions): Promise<Growth> {
   const { pods, helped, perNode, notHelped } = await tryCopies(world, like, options);
@@ -56,7 +57,9 @@ export async function neededNodes(world: World, like: string, options: PlanOptio
   return { like, needed: await smallest(1, pods, asGood), notHelped };
 }
 
-/** The smallest number from 1 to `most` that will do, looked for around a guess; `most` where none is found. */
+/**
+ * The smallest number from 1 to `most` that will do, looked for around a guess; `most` where none is found.
+ */
 async function smallest(
   guess: number,
   max: number,
@@ -79,8 +82,8 @@ async function smallest(
 }
 
 /**
- * The kind of node of which the fewest are needed, of those that help the most pods. Nodes that are alike but for
- * their names are one kind. Undefined: there is no node.
+ * The kind of node of which the fewest are needed, of those that help the most pods. Nodes that are alike but
+ * for their names are one kind. Undefined: there is no node.
  */
 export async function cheapestGrowth(world: World, options: PlanOptions): Promise<Growth | undefined> {
   let best: Growth | undefined;
@@ -114,8 +117,8 @@ function kindText(world: World, like: string): string {
 }
 
 /**
- * How many pods wait, which of those without a node an empty copy takes, and how many of them at first. As long as pods
- * take them, new copies come, so that each pod finds an empty one.
+ * How many pods wait, which of those without a node an empty copy takes, and how many of them at first. As
+ * long as pods take them, new copies come, so that each pod finds an empty one.
  */
 async function tryCopies(
   world: World,

@@ -15,7 +15,10 @@ export class Managed {
   readonly #world: World;
   /** By `Kind namespace/name` of the controller. */
   readonly #pods: ReadonlyMap<string, readonly Pod[]>;
-  /** Pods of ReplicaSets that were not given, by `namespace/name` of the Deployment after which these are named. */
+  /**
+   * Pods of ReplicaSets that were not given, by `namespace/name` of the Deployment after which these are
+   * named.
+   */
   readonly #orphans: ReadonlyMap<string, readonly Pod[]>;
   /** By `namespace/name` of the Deployment. */
   readonly #sets: ReadonlyMap<string, readonly ReplicaSet[]>;

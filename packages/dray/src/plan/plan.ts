@@ -23,12 +23,12 @@ export interface PlanOptions {
 }
 
 /**
- * `running`: it is on its node and has its devices; `bound`: it is on its node and does not run there (yet); `pending`:
- * it waits for something before it is tried; `refused`: the API server would not accept it.
+ * `running`: it is on its node and has its devices; `bound`: it is on its node and does not run there (yet);
+ * `pending`: it waits for something before it is tried; `refused`: the API server would not accept it.
  */
 export type PodStatus = "running" | "bound" | "fits" | "does not fit" | "pending" | "refused";
 
-/** What becomes of one pod. */
+/** Result for one pod. */
 export interface PlannedPod {
   readonly pod: Pod;
   readonly place: Place;
@@ -40,7 +40,7 @@ export interface PlannedPod {
   readonly claims: readonly PlannedClaim[];
   /** Why it has no node, in the words of the scheduler or the API server. */
   readonly reason: string | null;
-  /** What it names and nobody has given, with what there is. */
+  /** Missing objects that it names, with those that exist. */
   readonly hints: readonly string[];
   readonly explanation: PodExplanation | null;
 }
@@ -166,7 +166,9 @@ function missingClasses(world: World, scheduler: OfflineScheduler, pod: Pod, rea
 /** A pod without a node. */
 type Unplaced = Exclude<Placement, { type: "placed" }>;
 
-/** Why pods have no node. What holds for one pod holds for the next that is alike, as long as nothing was placed. */
+/**
+ * Why pods have no node. The reason of one pod holds for the next equal one, as long as nothing was placed.
+ */
 class Explanations {
   readonly #cluster: Cluster;
   readonly #known = new Map<string, { readonly pod: Pod; readonly explanation: PodExplanation }>();

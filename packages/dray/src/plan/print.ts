@@ -14,7 +14,7 @@ import { isBound } from "./units.ts";
 const maxPods = 100;
 /** Of many pods, so many of each workload are. */
 const maxAlike = 5;
-/** So many reasons are told in full. */
+/** Maximum number of reasons in full. */
 const maxReasons = 20;
 const everything = "-o json has them all";
 
@@ -96,7 +96,10 @@ const rowOf = (planned: PlannedPod): string[] => [
   planned.claims.flatMap((claim) => deviceNames(claim)).join(", ") || "-",
 ];
 
-/** The first pods of each workload that share their fate, then how many more there are; in the order of the pods. */
+/**
+ * The first pods of each workload that share their fate, then how many more there are; in the order of the
+ * pods.
+ */
 function foldedRows(pods: readonly PlannedPod[]): string[][] {
   const groups = Map.groupBy(pods, (planned) => {
     const { pod, origin, status, place } = planned;

@@ -10,7 +10,7 @@ import {
 
 const wide = "    ";
 
-/** What each check means for a device that fails it. */
+/** Text of each check for a device that fails it. */
 const meanings: Readonly<Record<Check, string>> = {
   pool: "in a pool that cannot be used",
   "in-use": "in use",
@@ -27,7 +27,10 @@ const meanings: Readonly<Record<Check, string>> = {
   error: "in error",
 };
 
-/** Lines for people: what each plugin said of the nodes, and what became of the devices; `said` is not said again. */
+/**
+ * Lines for people: what each plugin said of the nodes, and what became of the devices; `said` is not said
+ * again.
+ */
 export function reasonLines({ refusals }: PodExplanation, said: string): string[] {
   return refusals
     .toSorted((a, b) => b.count - a.count)

@@ -4,7 +4,7 @@ import { podsOf } from "./workloads.ts";
 
 const lacking = "pods that they still lack are not in this plan";
 
-/** What a plan does without a kind that may not be read; kinds that are not here it cannot do without. */
+/** Effect of a kind that may not be read; other kinds are required. */
 const without: Readonly<Record<string, string>> = {
   Namespace: "no namespace has labels in this plan",
   PriorityClass: "pods that name one have priority 0 in this plan",
@@ -22,7 +22,10 @@ const ofDevices: ReadonlySet<string> = new Set(["ResourceSlice", "DeviceClass", 
 /** Kinds that manifests may describe as a whole. */
 const mayBeGiven = ["Node", "ResourceSlice", "DeviceClass"] as const;
 
-/** Throws an Error that names the rights without which a plan would not be true; returns what it does without the rest. */
+/**
+ * Throws an Error that names the rights without which a plan would not be true; returns what it does without
+ * the rest.
+ */
 export function checkRights(cluster: string, missing: readonly MissingRight[], world: World): string[] {
   const needed = missing.filter(({ kind }) => isNeeded(kind, world));
   if (needed.length > 0) {

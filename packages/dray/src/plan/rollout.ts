@@ -13,8 +13,8 @@ import { Managed } from "./managed.ts";
 type Rolling = DaemonSet | Deployment | StatefulSet;
 
 /**
- * Takes away the pods that manifests would replace, with the claims that were made for them: a workload of the cluster
- * whose pod template a manifest changes lacks all of its pods then. `live`: what the cluster has.
+ * Takes away the pods that manifests would replace, with the claims that were made for them: a workload of
+ * the cluster whose pod template a manifest changes lacks all of its pods then. `live`: what the cluster has.
  */
 export function withoutReplacedPods(
   world: World,

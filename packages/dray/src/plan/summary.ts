@@ -27,7 +27,7 @@ export interface Summary {
     readonly count: number;
     readonly notHelped?: Growth["notHelped"];
   };
-  /** What is accepted and cannot have been meant. */
+  /** Accepted settings that are probably mistakes. */
   readonly warnings: readonly string[];
   /** Mistakes in the input: the objects that have them are left out of the plan. */
   readonly errors: readonly Problem[];

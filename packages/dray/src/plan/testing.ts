@@ -66,7 +66,7 @@ export const template = (name: string, exactly: object = {}): Manifest => ({
   spec: { spec: requests(exactly) },
 });
 
-/** What an allocation of those devices of a node looks like. */
+/** An allocation of those devices of a node. */
 export const allocation = (nodeName: string, ...devices: readonly string[]): object => ({
   devices: {
     results: devices.map((device) => ({ request: "gpu", driver: "gpu.example.com", pool: nodeName, device })),
@@ -77,7 +77,7 @@ export const allocation = (nodeName: string, ...devices: readonly string[]): obj
 });
 
 /** A container that uses the claim, which the pod calls `gpu`. */
-export const podSpec = (more: object = {}, resources: object = {}): Record<string, unknown> => ({
+const podSpec = (more: object = {}, resources: object = {}): Record<string, unknown> => ({
   containers: [{ name: "main", image: "main:v1", resources: { claims: [{ name: "gpu" }], ...resources } }],
   ...more,
 });
@@ -100,7 +100,7 @@ export const plain = (more: object = {}, resources: object = {}): object => ({
   ...more,
 });
 
-/** What `-o json` prints. */
+/** Output of `-o json`. */
 export interface PlanData {
   readonly pods: readonly {
     readonly namespace: string;

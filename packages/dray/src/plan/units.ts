@@ -12,8 +12,8 @@ export interface PodUnit {
 }
 
 /**
- * The pods that wait, in the order in which a scheduler takes them: by priority, then as they were given; those of a
- * group with its first one.
+ * The pods that wait, in the order in which a scheduler takes them: by priority, then as they were given;
+ * those of a group with its first one.
  */
 export function waitingUnits(pods: readonly OriginPod[], features: Features): PodUnit[] {
   const hasGroups = hasPodGroups(features);
@@ -30,8 +30,8 @@ export function waitingUnits(pods: readonly OriginPod[], features: Features): Po
 }
 
 /**
- * Decides about the pods of a unit, in their order. `refused` is called for each pod of a group that no node takes, while
- * those before it hold their devices.
+ * Decides about the pods of a unit, in their order. `refused` is called for each pod of a group that no node
+ * takes, while those before it hold their devices.
  */
 export async function scheduleUnit(
   scheduler: OfflineScheduler,

@@ -8,13 +8,13 @@ import { isBound } from "./units.ts";
 
 type FindClaim = (namespace: string, name: string) => ResourceClaim | undefined;
 
-/** What is odd about a field of a pod. */
+/** A suspicious field of a pod. */
 interface FieldRemark {
   readonly path: string;
   readonly text: string;
 }
 
-/** What Kubernetes accepts of the pods and nobody can have meant, each once for all pods of a workload. */
+/** Accepted settings of pods that are probably mistakes, each once for all pods of a workload. */
 export function podWarnings(
   world: World,
   pods: readonly PlannedPod[],
@@ -42,10 +42,7 @@ export function podWarnings(
 }
 
 /** Containers and their claims: who names what is not there gets no device, without a word (KEP-4381). */
-export function containerWarnings(
-  { pod, path }: Pick<PlannedPod, "pod" | "path">,
-  claim: FindClaim,
-): FieldRemark[] {
+function containerWarnings({ pod, path }: Pick<PlannedPod, "pod" | "path">, claim: FindClaim): FieldRemark[] {
   const { namespace } = pod.metadata;
   const used = new Set<string>();
   const warnings: FieldRemark[] = [];
@@ -103,7 +100,7 @@ function boundWarnings(world: World, { pod, hints }: PlannedPod, claim: FindClai
     const text = `the pod is bound to node ${nodeName}, where the devices of its claim ${name} cannot be used`;
     return [{ path, text }];
   });
-  // What it names and is missing; a pod that waits says so in its row.
+  // Missing references; the row of a waiting pod has them already.
   const missing = hints.map((hint) => {
     const [, at = path, text = hint] = /^(\S+): (.*)$/s.exec(hint) ?? [];
     return { path: at, text };
@@ -112,7 +109,7 @@ function boundWarnings(world: World, { pod, hints }: PlannedPod, claim: FindClai
   return [...(node === undefined ? [gone] : []), ...claims, ...missing];
 }
 
-/** What the scheduler of a cluster looks at and this plan does not. */
+/** Input of the scheduler of a cluster that this plan ignores. */
 function leftOut({ pod, path }: PlannedPod): FieldRemark[] {
   const { spec } = pod;
   const volume = (spec.volumes ?? []).find(

@@ -17,11 +17,11 @@ export interface OriginPod extends Located<Pod> {
   readonly path: string;
   /** Why the API server would not accept it, in its words. */
   readonly refusal?: string;
-  /** What it names and nobody has given, with what there is. */
+  /** Missing objects that it names, with those that exist. */
   readonly hints?: readonly string[];
 }
 
-/** What a workload still lacks: a name for each pod, and the template if it is not the workload's own. */
+/** Incomplete part of a workload: a name for each pod, and the template if it is not the workload's own. */
 interface Missing {
   readonly name: string;
   readonly template: PodTemplateSpec;
@@ -32,7 +32,8 @@ interface Missing {
 
 /**
  * The pods that are there or will be: those that were given, and at the place of each workload those that its
- * controller would make beside the ones it has already. Names that a controller would draw at random are numbered.
+ * controller would make beside the ones it has already. Names that a controller would draw at random are
+ * numbered.
  */
 export function podsOf(world: World, nodes: readonly Node[]): OriginPod[] {
   const taken = new Set(world.all("Pod").map(({ object }) => nameOf(object)));

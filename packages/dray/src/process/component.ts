@@ -56,8 +56,8 @@ export async function component(
 }
 
 /**
- * Runs while this process holds the lease. Throws at once when the lease is lost, though what is being done may hang:
- * another process leads by then, and whoever runs this one starts it again.
+ * Runs while this process holds the lease. Throws at once when the lease is lost, though what is being done
+ * may hang: another process leads by then, and whoever runs this one starts it again.
  * Upstream: cmd/kube-scheduler/app/server.go, Run (OnStoppedLeading)
  */
 async function underLease(

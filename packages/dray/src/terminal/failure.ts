@@ -15,8 +15,8 @@ export class UsageError extends Error {
 }
 
 /**
- * Reports on `out` what went wrong, for a person, and returns the exit code: 1 failed, 2 usage. `command` is the one
- * that ran: `dray cel check`.
+ * Reports on `out` what went wrong, for a person, and returns the exit code: 1 failed, 2 usage. `command` is
+ * the one that ran: `dray cel check`.
  */
 export function reportFailure(error: unknown, out: NodeJS.WritableStream, command: string): number {
   // Commander has printed the help, or the version.

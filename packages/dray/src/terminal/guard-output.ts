@@ -1,8 +1,8 @@
 let outlivesReader = false;
 
 /**
- * For commands that run until they are stopped: a reader of the output that has ended (`dray up | tee`, Ctrl-C) does
- * not end the process, which has pods to stop first.
+ * For commands that run until they are stopped: a reader of the output that has ended (`dray up | tee`,
+ * Ctrl-C) does not end the process, which has pods to stop first.
  */
 export function outliveReader(): void {
   outlivesReader = true;

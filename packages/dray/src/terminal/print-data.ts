@@ -7,6 +7,6 @@ export async function printData(data: unknown, format: "json" | "yaml"): Promise
     return;
   }
   const { stringify } = await import("yaml");
-  // What stands in two places is written twice: other programs read it, too.
+  // No anchors and aliases: other programs read it, too.
   process.stdout.write(stringify(data, { aliasDuplicateObjects: false }));
 }

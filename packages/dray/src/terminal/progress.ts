@@ -2,7 +2,7 @@ import { verbosity } from "./verbosity.ts";
 
 /** Shows what a command does that takes a while. */
 export interface Progress {
-  /** What is done now. May be called as often as one likes, also from code that never waits. */
+  /** Current step. May be called as often as one likes, also from code that never waits. */
   update(text: string): void;
   /** The same at once, before work that takes long and never gives others a turn. */
   show(text: string): void;
@@ -10,7 +10,7 @@ export interface Progress {
   stop(): void;
 }
 
-/** What takes less than this shows nothing, in milliseconds. */
+/** Milliseconds before progress is shown. */
 const delay = 400;
 const frameInterval = 100;
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -25,8 +25,9 @@ export interface Screen {
 const screen: Screen = { stream: process.stderr, now: () => performance.now() };
 
 /**
- * Begins a line on standard error that says what is done and for how long, and goes away. Only on a terminal that can
- * erase a line, and not for one who wants data only. With --verbose each step is a line that stays, anywhere.
+ * Begins a line on standard error that says what is done and for how long, and goes away. Only on a terminal
+ * that can erase a line, and not for one who wants data only. With --verbose each step is a line that stays,
+ * anywhere.
  */
 export function startProgress(
   text: string,

@@ -1,4 +1,4 @@
-/** How much the user wants to be told: -1 data and errors, 0 messages too, 1 details, 2 and more stack traces. */
+/** Verbosity: -1 data and errors, 0 messages too, 1 details, 2 and more stack traces. */
 let level = 0;
 
 export interface VerbosityFlags {
@@ -11,8 +11,8 @@ export interface VerbosityFlags {
 const components = ["apiserver", "scheduler", "controller-manager", "kubelet"];
 
 /**
- * Sets what this process and those that it starts print and log. The flags count more than $DRAY_LOG_LEVEL. `--quiet`
- * is about the terminal: what goes to log files stays.
+ * Sets what this process and those that it starts print and log. The flags count more than $DRAY_LOG_LEVEL.
+ * `--quiet` is about the terminal: what goes to log files stays.
  */
 export function applyVerbosity(flags: VerbosityFlags, command: string): void {
   level = flags.quiet ? -1 : flags.verbose;

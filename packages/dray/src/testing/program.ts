@@ -39,7 +39,7 @@ export interface User {
 /** A user to whom files can be closed: the superuser may read and write everything. */
 export const ordinaryUser: User = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
-/** What a process prints until it has ended. */
+/** Output of a process until it has ended. */
 export async function output(child: ChildProcess): Promise<Output> {
   let [stdout, stderr] = ["", ""];
   child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
@@ -75,7 +75,10 @@ export async function eventually(what: string, probe: () => boolean | Promise<bo
   }
 }
 
-/** Processes whose command line or environment mentions `text`; only those of the program `name` if it is given. */
+/**
+ * Processes whose command line or environment mentions `text`; only those of the program `name` if it is
+ * given.
+ */
 export function processesWith(text: string, name?: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)

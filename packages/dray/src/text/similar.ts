@@ -24,7 +24,9 @@ export function didYouMean(word: string, candidates: Iterable<string>): string |
   return `did you mean ${found.length === 0 ? "" : `${found.join(", ")} or `}${last}?`;
 }
 
-/** Edits between two words, where two neighbours that changed places are one edit (optimal string alignment). */
+/**
+ * Edits between two words, where two neighbours that changed places are one edit (optimal string alignment).
+ */
 function distance(a: string, b: string): number {
   // Long words are never slips of each other in a way that a person sees; the table below would be large.
   if (Math.abs(a.length - b.length) > 3 || a.length > 100) return Number.POSITIVE_INFINITY;

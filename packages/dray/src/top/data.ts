@@ -17,7 +17,7 @@ import {
 export const subjects = ["devices", "nodes", "classes", "claims", "namespaces"] as const;
 export type Subject = (typeof subjects)[number];
 
-/** What `-o json` prints; its schema is schema/top.json. */
+/** Output of `-o json`; its schema is schema/top.json. */
 export type TopData = { readonly version: 1 } & (
   | { readonly what: "devices"; readonly devices: readonly DeviceRow[] }
   | { readonly what: "nodes"; readonly nodes: readonly NodeRow[] }

@@ -5,7 +5,7 @@ import { type ApiServer, createServer } from "@dray/apiserver";
 import { sleep, systemClock, type Transport } from "@dray/client";
 import { memoryStore } from "@dray/store";
 
-/** What a server says of a new object. */
+/** Response of a server to a new object. */
 export interface Answer {
   /** Absent: it would be accepted. */
   readonly error?: StatusError;
@@ -19,8 +19,8 @@ export interface ServerRules {
 }
 
 /**
- * Admission that depends on what manifests do not show: accounts, quota, webhooks. Policies are off too: those of the
- * manifests would judge some manifests and not others.
+ * Admission that depends on what manifests do not show: accounts, quota, webhooks. Policies are off too:
+ * those of the manifests would judge some manifests and not others.
  */
 const disabledAdmissionPlugins = [
   "NamespaceLifecycle",
@@ -51,7 +51,7 @@ export class TrialServer {
       store: memoryStore(systemClock),
       kubernetesVersion,
       featureGates,
-      // What is served by default is another question.
+      // Served resources are checked elsewhere.
       runtimeConfig: { "api/all": true },
       disabledAdmissionPlugins,
     });

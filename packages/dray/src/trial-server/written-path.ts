@@ -2,8 +2,9 @@
 const hoisted = /^spec\.(?=(?:validation|subresources|additionalPrinterColumns)(?:[.[]|$))/;
 
 /**
- * The path of a field as it was written: where all versions of a CustomResourceDefinition have one schema, the API server
- * reports it as `spec.validation`. `like`: the path in the version that is meant, else the first.
+ * The path of a field as it was written: where all versions of a CustomResourceDefinition have one schema,
+ * the API server reports it as `spec.validation`. `like`: the path in the version that is meant, else the
+ * first.
  */
 export function writtenPath(path: string, like?: string): string {
   if (!hoisted.test(path)) return path;

@@ -6,7 +6,7 @@ export function baseRequest(request: string): string {
   return request.split("/")[0]!;
 }
 
-/** What of a claim's allocation concerns `driver`. The claim must be allocated. */
+/** The part of a claim's allocation for `driver`. The claim must be allocated. */
 export function allocatedClaim(claim: ResourceClaim, driver: string): AllocatedClaim {
   const { results = [], config = [] } = claim.status?.allocation?.devices ?? {};
   const { uid, namespace, name } = claim.metadata;
@@ -21,7 +21,9 @@ export function allocatedClaim(claim: ResourceClaim, driver: string): AllocatedC
   };
 }
 
-/** The class's before the claim's, each in the order of the allocation (KEP-4381, allocation.devices.config). */
+/**
+ * The class's before the claim's, each in the order of the allocation (KEP-4381, allocation.devices.config).
+ */
 function configsOf(
   all: readonly DeviceAllocationConfiguration[],
   driver: string,

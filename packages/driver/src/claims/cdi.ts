@@ -5,7 +5,7 @@ import type { PreparedDevice } from "./checkpoint.ts";
 const commonDevice = "common";
 
 /** The kind of a driver's CDI specs. */
-export function cdiKind(driver: Driver): string {
+function cdiKind(driver: Driver): string {
   return driver.cdi?.kind ?? `k8s.${driver.name}/claim`;
 }
 
@@ -52,8 +52,8 @@ export class ClaimSpecs {
 }
 
 /**
- * In the order of `prepared`. Names of devices are unique in their pool only, and requests for admin access may get one
- * device twice: the second of a name has a suffix that no device's name has.
+ * In the order of `prepared`. Names of devices are unique in their pool only, and requests for admin access
+ * may get one device twice: the second of a name has a suffix that no device's name has.
  */
 function cdiNames(uid: string, prepared: readonly PreparedDevice[]): string[] {
   const counts = new Map<string, number>();

@@ -13,9 +13,9 @@ export interface PreparedDevice {
 }
 
 /**
- * What is known of a claim. `Started`: the driver's prepare may have run, wholly or in part. Written before it runs,
- * so that whatever it does is undone. Files of other versions of this program stay readable: unknown fields are
- * passed over, and none may become required.
+ * State of a claim. `Started`: the driver's prepare may have run, wholly or in part. Written before it runs,
+ * so that whatever it does is undone. Files of other versions of this program stay readable: unknown fields
+ * are passed over, and none may become required.
  */
 export interface Checkpoint extends PreparedClaim {
   readonly version: 1;
@@ -26,7 +26,10 @@ export interface Checkpoint extends PreparedClaim {
   readonly prepared?: readonly PreparedDevice[];
 }
 
-/** One file for each claim; nothing is kept in memory, so that two instances of a driver can follow each other. */
+/**
+ * One file for each claim; nothing is kept in memory, so that two instances of a driver can follow each
+ * other.
+ */
 export interface Checkpoints {
   read(uid: string): Promise<Checkpoint | undefined>;
   all(): Promise<Checkpoint[]>;

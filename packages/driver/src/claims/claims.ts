@@ -42,13 +42,14 @@ export interface Claims {
   prepare(ref: ClaimRef, signal: AbortSignal): Promise<AnsweredDevice[]>;
   unprepare(ref: ClaimRef): Promise<void>;
   /**
-   * Unprepares claims that the API server no longer has. One that is missing for the first time is spared until the
-   * next call: the kubelet of a node may be about to unprepare it, after its containers have stopped.
+   * Unprepares claims that the API server no longer has. One that is missing for the first time is spared
+   * until the next call: the kubelet of a node may be about to unprepare it, after its containers have
+   * stopped.
    */
   removeVanished(): Promise<void>;
   /** Number of claims that have something to undo. */
   prepared(): Promise<number>;
-  /** What is prepared, or has begun to be. */
+  /** Claims that are prepared, or whose prepare has begun. */
   preparedDevices(): Promise<{ readonly claims: number; readonly devices: number }>;
   /** When a claim was last being unprepared, for the kubelet. */
   readonly unpreparedAt: number | undefined;
@@ -69,7 +70,10 @@ class NodeClaims implements Claims {
   readonly #byClaim = createKeyedMutex();
   /** Around calls of the driver. */
   readonly #callDriver: Run;
-  /** Around "if the device is free, record that it is in use", where that is not inside of `#callDriver` already. */
+  /**
+   * Around "if the device is free, record that it is in use", where that is not inside of `#callDriver`
+   * already.
+   */
   readonly #reserve: Run;
   /** UIDs of claims that the last `removeVanished` has missed for the first time. */
   readonly #missing = new Set<string>();
@@ -173,8 +177,8 @@ class NodeClaims implements Claims {
   }
 
   /**
-   * A device whose pod was force-deleted can be allocated again while the old container still runs; it is free when
-   * the kubelet has unprepared it. Only admin access and shares go together.
+   * A device whose pod was force-deleted can be allocated again while the old container still runs; it is
+   * free when the kubelet has unprepared it. Only admin access and shares go together.
    */
   async #refuseInUse(claim: AllocatedClaim): Promise<void> {
     const wanted = claim.devices.filter(isExclusive);

@@ -11,8 +11,8 @@ export function sameDevices(one: readonly AllocatedDevice[], other: readonly All
 }
 
 /**
- * What the driver's `prepare` returned, each device the one of the claim. Throws if a device of the claim is left out, or
- * if something has a wrong shape.
+ * Result of the driver's `prepare`, each device the one of the claim. Throws if a device of the claim is left
+ * out, or if something has a wrong shape.
  */
 export function checkedEdits(claim: AllocatedClaim, returned: unknown): PreparedDevice[] {
   if (!Array.isArray(returned)) {

@@ -13,10 +13,10 @@ export interface EndingOptions {
 }
 
 /**
- * Resolves when a driver that was told to end may stop serving. When it is deleted together with the pods that use its
- * devices, their containers end after it was told, and only it can unprepare their claims: without it the pods would
- * stay. So: at once where no claim is prepared; else when for 3 seconds no claim was unprepared, since those that
- * remain belong to pods that go on running; after 20 seconds in any case.
+ * Resolves when a driver that has been stopped may stop serving. When it is deleted together with the pods
+ * that use its devices, their containers end after its signal, and only it can unprepare their claims:
+ * without it the pods would stay. So: at once where no claim is prepared; else when for 3 seconds no claim
+ * was unprepared, since those that remain belong to pods that go on running; after 20 seconds in any case.
  */
 export async function claimsAreLeft({ claims, clock, log, signal }: EndingOptions): Promise<void> {
   const begun = clock.now();

@@ -6,8 +6,8 @@ import type { AllocatedClaim } from "../driver.ts";
 import { allocatedClaim } from "./allocated.ts";
 
 /**
- * Milliseconds. The kubelet gives a call 45 s, and after an error a minute and more may pass before the next: an API
- * server that restarts is waited for.
+ * Milliseconds. The kubelet gives a call 45 s, and after an error a minute and more may pass before the next:
+ * an API server that restarts is waited for.
  */
 const fetchTimeout = 25_000;
 const retryDelays = { first: 100, last: 2000 } as const;
@@ -28,8 +28,8 @@ export class ClaimFetcher {
   }
 
   /**
-   * Gets the claim that the kubelet means. Rejects if it is not allocated, if it was created anew under the same name,
-   * and once `cancel` is called for it.
+   * Gets the claim that the kubelet means. Rejects if it is not allocated, if it was created anew under the
+   * same name, and once `cancel` is called for it.
    */
   async fetch(ref: ClaimRef, signal: AbortSignal): Promise<AllocatedClaim> {
     const canceled = new AbortController();

@@ -7,8 +7,8 @@ import type { Clock } from "@dray/client";
 /** Excludes the other instances of a driver on a node, whatever containers and name spaces they run in. */
 export interface InstanceLock {
   /**
-   * Waits until no other instance holds the lock and returns the function that releases it. Rejects when `end` was
-   * called, or when the file cannot be locked.
+   * Waits until no other instance holds the lock and returns the function that releases it. Rejects when
+   * `end` was called, or when the file cannot be locked.
    */
   acquire(): Promise<() => Promise<void>>;
   /** Ends all waiting. A lock that is held stays until it is released. */
@@ -28,7 +28,10 @@ interface Locker {
   close(): Promise<void>;
 }
 
-/** Answers each line, options of flock, with its exit code. It ends with its input: when this process does. */
+/**
+ * Responds to each line, options of flock, with its exit code. It ends with its input: when this process
+ * does.
+ */
 const shellScript = 'while read -r how; do flock "$how" 3; echo "$?"; done';
 
 /** Exit code of a shell for a program that is missing. */
@@ -83,12 +86,13 @@ async function openLocker(path: string): Promise<Locker> {
 }
 
 /**
- * flock(2) on `path`, the lock that the Go helper takes as well (k8s.io/dynamic-resource-allocation/kubeletplugin,
- * `serialize.lock` in the folder of the driver): an instance written in Go and one of ours exclude each other during a
- * rolling update. Node has no call for it. The lock belongs to the open file description, which this process shares with a
- * shell that runs the program `flock` on it: so this process holds the lock itself, whatever becomes of the shell, and a
- * crash releases it, without a process or a stale file that stays. The shell is there once for all: to start a process
- * from a large one takes long.
+ * flock(2) on `path`, the lock that the Go helper takes as well
+ * (k8s.io/dynamic-resource-allocation/kubeletplugin, `serialize.lock` in the folder of the driver): an
+ * instance written in Go and one of ours exclude each other during a rolling update. Node has no call for it.
+ * The lock belongs to the open file description, which this process shares with a shell that runs the program
+ * `flock` on it: so this process holds the lock itself, whatever becomes of the shell, and a crash releases
+ * it, without a process or a stale file that stays. The shell is there once for all: to start a process from
+ * a large one takes long.
  *
  * Rejects where the program `flock` is missing. The folder of `path` must exist.
  */

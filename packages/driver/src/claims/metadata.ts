@@ -69,10 +69,10 @@ function part(name: string): string {
 /** Changes metadata of claims that are prepared. */
 export interface DeviceMetadataUpdater {
   /**
-   * Replaces the metadata of these devices of one request, for what becomes known after `prepare` only, such as the
-   * addresses of an interface. Other devices of the request keep theirs. Containers that run see the change: the file
-   * keeps its identity and gets the next generation, which is returned. Rejects where the claim is not prepared, or one of
-   * the devices is not of the request.
+   * Replaces the metadata of these devices of one request, for what becomes known after `prepare` only, such
+   * as the addresses of an interface. Other devices of the request keep theirs. Containers that run see the
+   * change: the file keeps its identity and gets the next generation, which is returned. Rejects where the
+   * claim is not prepared, or one of the devices is not of the request.
    */
   update(claim: ClaimRef, request: string, devices: readonly DescribedDevice[]): Promise<number>;
 }
@@ -131,8 +131,8 @@ const oneAtATime = createKeyedMutex();
 /** Writes and removes the files of claims, for `runDriver`. */
 export interface MetadataFiles {
   /**
-   * Writes what is missing for the requests of `devices` and returns the CDI device of each base request. Files that
-   * are there and are this claim's stay as they are: they may have been updated since.
+   * Writes what is missing for the requests of `devices` and returns the CDI device of each base request.
+   * Files that are there and are this claim's stay as they are: they may have been updated since.
    */
   write(claim: AllocatedClaim, devices: readonly PreparedDescription[]): Promise<ReadonlyMap<string, string>>;
   remove(claim: ClaimRef): Promise<void>;
@@ -222,7 +222,7 @@ export function metadataFiles(options: {
   };
 }
 
-/** What of a file does not change while a claim is prepared. */
+/** The part of a file that does not change while a claim is prepared. */
 function identityOf({ metadata, podClaimName, requests }: Omit<MetadataObject, "apiVersion">): string {
   const devices = requests.map(({ name, devices }) => [name, devices.map((one) => [one.pool, one.name])]);
   return canonicalJSON([metadata.uid, podClaimName ?? null, devices]);
@@ -262,8 +262,9 @@ async function readObjects(path: string): Promise<MetadataObject[]> {
 }
 
 /**
- * Writes into the file that is there: containers have it by a bind mount, and would go on seeing an old file that another
- * took the place of. One call writes it all, over the old length, so that a reader does not meet a part.
+ * Writes into the file that is there: containers have it by a bind mount, and would go on seeing an old file
+ * that another took the place of. One call writes it all, over the old length, so that a reader does not meet
+ * a part.
  */
 async function overwrite(path: string, text: string): Promise<void> {
   const file = await open(path, "r+");

@@ -7,8 +7,9 @@ export class ParametersError extends Error {
 }
 
 /**
- * The claim with the parameters of its devices as `schema` decodes them, each configuration once. Rejects with a
- * ParametersError that names the claim, the place of the configuration in its allocation, and each field that is wrong.
+ * The claim with the parameters of its devices as `schema` decodes them, each configuration once. Rejects
+ * with a ParametersError that names the claim, the place of the configuration in its allocation, and each
+ * field that is wrong.
  */
 export async function decodeParameters<P>(
   claim: AllocatedClaim,

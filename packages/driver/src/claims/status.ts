@@ -28,7 +28,7 @@ export interface DeviceCondition {
   readonly observedGeneration?: number;
 }
 
-/** What is to be known of a device from now on; a field that is absent stays as it is. */
+/** New status of a device; a field that is absent stays as it is. */
 export interface DeviceStatus {
   readonly device: DeviceRef;
   /** Each replaces the condition of its type; the others stay. Maximum: 8 types. */
@@ -42,10 +42,10 @@ export interface DeviceStatus {
 /** Writes what a driver knows of the devices of claims into their status. */
 export interface ClaimStatusWriter {
   /**
-   * Merges `devices` into `claim.status.devices`: entries of other drivers and of other devices stay as they are. Tries
-   * again when somebody else has written the claim meanwhile; writes nothing where nothing changes. Rejects where the claim
-   * was created anew, or a device is not allocated to it (any more); otherwise as the API server says, such as with
-   * Forbidden where a right is missing.
+   * Merges `devices` into `claim.status.devices`: entries of other drivers and of other devices stay as they
+   * are. Tries again when somebody else has written the claim meanwhile; writes nothing where nothing
+   * changes. Rejects where the claim was created anew, or a device is not allocated to it (any more);
+   * otherwise as the API server says, such as with Forbidden where a right is missing.
    */
   write(claim: ClaimRef, devices: readonly DeviceStatus[]): Promise<ResourceClaim>;
 }
@@ -58,10 +58,10 @@ export interface ClaimStatusOptions {
 }
 
 /**
- * A writer of `ResourceClaim.status.devices` (KEP-4817, AllocatedDeviceStatus). It needs these rights: `resourceclaims`
- * get; `resourceclaims/status` update; and where DRAResourceClaimGranularStatusAuthorization is on (1.36),
- * `resourceclaims/driver` with the driver as resource name and the verb `associated-node:update` for the claims of its own
- * node, or `arbitrary-node:update` for a controller.
+ * A writer of `ResourceClaim.status.devices` (KEP-4817, AllocatedDeviceStatus). It needs these rights:
+ * `resourceclaims` get; `resourceclaims/status` update; and where DRAResourceClaimGranularStatusAuthorization
+ * is on (1.36), `resourceclaims/driver` with the driver as resource name and the verb
+ * `associated-node:update` for the claims of its own node, or `arbitrary-node:update` for a controller.
  */
 export function claimStatusWriter({ client, driver, clock }: ClaimStatusOptions): ClaimStatusWriter {
   const resource = withResourceVersions(client, clock).resource(ResourceClaim);
@@ -75,8 +75,8 @@ export function claimStatusWriter({ client, driver, clock }: ClaimStatusOptions)
 const maxConflicts = 20;
 
 /**
- * Writes `change(claim)` into the status of the claim, and again with the claim as it is then when somebody else was
- * faster. Undefined: nothing is to be written.
+ * Writes `change(claim)` into the status of the claim, and again with the claim as it is then when somebody
+ * else was faster. Undefined: nothing is to be written.
  */
 export async function writeClaimStatus(
   resource: ResourceClient<ResourceClaim>,
@@ -104,7 +104,10 @@ export async function writeClaimStatus(
   }
 }
 
-/** `status.devices` with `changes` in it; undefined if it has them already. `now`: milliseconds since the epoch. */
+/**
+ * `status.devices` with `changes` in it; undefined if it has them already. `now`: milliseconds since the
+ * epoch.
+ */
 export function mergeStatus(
   claim: ResourceClaim,
   driver: string,

@@ -13,7 +13,7 @@ import { checkDriverName } from "../shared/names.ts";
 import { withResourceVersions } from "../versions/client.ts";
 import { type Election, whileLeading } from "./election.ts";
 
-/** What is known of a device whose binding conditions are waited for. */
+/** State of a device whose binding conditions are pending. */
 export type BindingDecision =
   /** All its binding conditions become True: the pod can be bound. */
   | { readonly state: "Ready"; readonly reason?: string; readonly message?: string }
@@ -25,7 +25,9 @@ export type BindingDecision =
       readonly reason?: string;
       readonly message?: string;
     }
-  /** Nothing yet: asked again when the claim changes, and after `retryAfter` milliseconds (5000 by default). */
+  /**
+   * Nothing yet: asked again when the claim changes, and after `retryAfter` milliseconds (5000 by default).
+   */
   | { readonly state: "Pending"; readonly retryAfter?: number };
 
 export interface BindingConditionsOptions {
@@ -38,9 +40,10 @@ export interface BindingConditionsOptions {
   /** Where more than one instance runs, the leader alone decides. */
   readonly election?: Election;
   /**
-   * Decides about one device that is allocated to a claim and has binding conditions of which not all are True and none
-   * has failed. Called for different claims side by side (10), for one claim one device after the other, and again after a
-   * restart or an error: it must bear that. What it throws is logged and tried again with back-off (1 s to 1 min).
+   * Decides about one device that is allocated to a claim and has binding conditions of which not all are
+   * True and none has failed. Called for different claims side by side (10), for one claim one device after
+   * the other, and again after a restart or an error: it must be idempotent. Its errors are logged, and it is
+   * tried again with back-off (1 s to 1 min).
    */
   decide(
     claim: ResourceClaim,
@@ -55,13 +58,13 @@ const concurrency = 10;
 const errorDelays = { baseDelay: 1000, maxDelay: 60_000 } as const;
 
 /**
- * The controller half of a driver whose devices have binding conditions (KEP-5007): the scheduler has allocated a device
- * and waits, up to 10 minutes by default, until all conditions that the device's slice names are True in the claim's
- * status before it binds the pod. This watches claims, asks `decide`, and sets the conditions. Runs until the signal
- * aborts.
+ * The controller half of a driver whose devices have binding conditions (KEP-5007): the scheduler has
+ * allocated a device and waits, up to 10 minutes by default, until all conditions that the device's slice
+ * names are True in the claim's status before it binds the pod. This watches claims, asks `decide`, and sets
+ * the conditions. Runs until the signal aborts.
  *
- * It needs `resourceclaims` get, list, watch, the rights of `claimStatusWriter` with `arbitrary-node:update`, and for an
- * election `leases` (coordination.k8s.io) get, create, update.
+ * It needs `resourceclaims` get, list, watch, the rights of `claimStatusWriter` with `arbitrary-node:update`,
+ * and for an election `leases` (coordination.k8s.io) get, create, update.
  */
 export async function setBindingConditions(options: BindingConditionsOptions): Promise<void> {
   checkDriverName(options.name);
@@ -111,7 +114,7 @@ async function decideUntil(options: BindingConditionsOptions, signal: AbortSigna
     if (signal.aborted) return;
     if (statuses.length > 0) {
       const written = await writeClaimStatus(resource, claim.metadata, (fresh) =>
-        // What was decided for one allocation says nothing about the next one.
+        // A decision for one allocation does not hold for the next one.
         allocationKey(fresh) === allocationKey(claim)
           ? mergeStatus(fresh, name, statuses, clock.now())
           : undefined,

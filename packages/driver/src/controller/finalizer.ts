@@ -25,16 +25,17 @@ export interface FinalizeClaimsOptions {
   /** The finalizer on claims; `<name>/clean-up` by default. */
   readonly finalizer?: string;
   /**
-   * Which devices of the driver this instance cleans up after, where several share the work; all by default. One
-   * instance has to own all devices of an allocation.
+   * Which devices of the driver this instance cleans up after, where several share the work; all by default.
+   * One instance has to own all devices of an allocation.
    */
   readonly owns?: (device: DeviceRequestAllocationResult) => boolean;
   /** Where more than one instance owns a device, the leader alone cleans up. */
   readonly election?: Election;
   /**
-   * Cleans up after a claim that is no longer allocated: no pod uses it, and its devices are unprepared. Until it resolves
-   * the claim stays. Called for different claims side by side (10), and again after a restart or an error: it must bear
-   * that. What it throws is logged and tried again with back-off (1 s to 1 min).
+   * Cleans up after a claim that is no longer allocated: no pod uses it, and its devices are unprepared.
+   * Until it resolves the claim stays. Called for different claims side by side (10), and again after a
+   * restart or an error: it must bear that. Its errors are logged, and it is tried again with back-off (1 s
+   * to 1 min).
    */
   cleanUp(claim: ReleasedClaim, signal: AbortSignal): Promise<void>;
 }
@@ -45,16 +46,17 @@ const errorDelays = { baseDelay: 1000, maxDelay: 60_000 } as const;
 const maxConflicts = 20;
 
 /**
- * Keeps the claims that get devices of a driver, by a finalizer, until the driver has cleaned up after them: what
- * `unprepare` on the node does not do, such as releasing what a central service has for the claim. The devices of a
- * claim are written into an annotation of it, since the allocation is gone by the time of the clean-up. Runs until the
- * signal aborts.
+ * Keeps the claims that get devices of a driver, by a finalizer, until the driver has cleaned up after them:
+ * what `unprepare` on the node does not do, such as releasing what a central service has for the claim. The
+ * devices of a claim are written into an annotation of it, since the allocation is gone by the time of the
+ * clean-up. Runs until the signal aborts.
  *
- * A claim that is allocated and deleted before the finalizer is on it goes without a clean-up: where that matters,
- * `prepare` can refuse a claim whose `metadata.finalizers` lack it, which the kubelet asks for again.
+ * A claim that is allocated and deleted before the finalizer is on it goes without a clean-up: where that
+ * matters, `prepare` can refuse a claim whose `metadata.finalizers` lack it, which the kubelet asks for
+ * again.
  *
- * It needs `resourceclaims` get, list, watch, update, and for an election `leases` (coordination.k8s.io) get, create,
- * update.
+ * It needs `resourceclaims` get, list, watch, update, and for an election `leases` (coordination.k8s.io) get,
+ * create, update.
  */
 export async function finalizeClaims(options: FinalizeClaimsOptions): Promise<void> {
   checkDriverName(options.name);
@@ -87,7 +89,7 @@ async function finalizeUntil(options: FinalizeClaimsOptions, signal: AbortSignal
     await queue.close();
   }
 
-  /** What the claim has of the driver's devices; undefined: nothing. */
+  /** Devices of the driver in the claim; undefined: none. */
   function allocatedTo({ status }: ResourceClaim): Allocation | undefined {
     const { devices, allocationTimestamp } = status?.allocation ?? {};
     const own = (devices?.results ?? []).filter((result) => result.driver === name && owns(result));
@@ -95,7 +97,7 @@ async function finalizeUntil(options: FinalizeClaimsOptions, signal: AbortSignal
     return { ...(allocationTimestamp !== undefined && { since: allocationTimestamp }), devices: own };
   }
 
-  /** What the claim had when the annotation was written. Throws if the annotation is damaged. */
+  /** Devices of the claim when the annotation was written. Throws if the annotation is damaged. */
   function recordedIn({ metadata }: ResourceClaim): Allocation | undefined {
     const text = metadata.annotations?.[annotation];
     if (text === undefined) return undefined;
@@ -113,7 +115,8 @@ async function finalizeUntil(options: FinalizeClaimsOptions, signal: AbortSignal
     const deleted = claim.metadata.deletionTimestamp !== undefined;
     if (!claim.metadata.finalizers?.includes(finalizer))
       return current === undefined || deleted ? undefined : "record";
-    // One that had the finalizer from the start, and no device, may go; with `owns` it may be another instance's.
+    // One that had the finalizer from the start, and no device, may go; with `owns` it may be another
+    // instance's.
     if (text === undefined)
       return current !== undefined || (deleted && options.owns === undefined) ? "record" : undefined;
     if (current !== undefined && text === canonicalJSON(current)) return undefined;
@@ -133,25 +136,12 @@ async function finalizeUntil(options: FinalizeClaimsOptions, signal: AbortSignal
     }
     const recorded = claim.metadata.annotations?.[annotation];
     const written = await write(claim, (fresh) =>
-      // What was cleaned up for one allocation says nothing about the next one.
+      // The clean-up of one allocation does not count for the next one.
       fresh.metadata.annotations?.[annotation] === recorded && stepOf(fresh) === step
-        ? withRecord(fresh, allocatedTo(fresh))
+        ? withRecord(fresh, allocatedTo(fresh), { finalizer, annotation })
         : undefined,
     );
     if (written !== undefined) await informer.until(() => hasReached(informer, written));
-  }
-
-  /** The claim with the finalizer and what it has; without both where it has nothing, or is being deleted. */
-  function withRecord(claim: ResourceClaim, current: Allocation | undefined): ResourceClaim {
-    const { finalizers = [], annotations = {}, ...metadata } = claim.metadata;
-    const { [annotation]: _, ...others } = annotations;
-    if (current === undefined) {
-      const rest = finalizers.filter((one) => one !== finalizer);
-      return { ...claim, metadata: { ...metadata, finalizers: rest, annotations: others } };
-    }
-    const all = finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer];
-    const record = { ...others, [annotation]: canonicalJSON(current) };
-    return { ...claim, metadata: { ...metadata, finalizers: all, annotations: record } };
   }
 
   /** Undefined if the claim is gone, or nothing is to be written any more. */
@@ -172,8 +162,31 @@ async function finalizeUntil(options: FinalizeClaimsOptions, signal: AbortSignal
   }
 }
 
+/** Names of the finalizer and of the annotation that a driver puts on its claims. */
+interface Marks {
+  readonly finalizer: string;
+  readonly annotation: string;
+}
+
+/** The claim with the marks for its devices; without them where it has none, or is being deleted. */
+function withRecord(
+  claim: ResourceClaim,
+  current: Allocation | undefined,
+  { finalizer, annotation }: Marks,
+): ResourceClaim {
+  const { finalizers = [], annotations = {}, ...metadata } = claim.metadata;
+  const { [annotation]: _, ...others } = annotations;
+  if (current === undefined) {
+    const rest = finalizers.filter((one) => one !== finalizer);
+    return { ...claim, metadata: { ...metadata, finalizers: rest, annotations: others } };
+  }
+  const all = finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer];
+  const record = { ...others, [annotation]: canonicalJSON(current) };
+  return { ...claim, metadata: { ...metadata, finalizers: all, annotations: record } };
+}
+
 interface Allocation {
-  /** Tells apart two allocations of one device, where the server writes when each was made. */
+  /** Distinguishes two allocations of one device, where the server writes when each was made. */
   readonly since?: string;
   readonly devices: readonly DeviceRequestAllocationResult[];
 }

@@ -36,8 +36,9 @@ const concurrency = 32;
 const keyOf = (driver: string, node: string): string => `${driver}/${node}`;
 
 /**
- * Publishes the pools of many nodes from one process, where no plugin runs on them: with one watch and one queue for all
- * of them, where `runDriver` has those of its node. Slices of others are left alone, be they of the same driver.
+ * Publishes the pools of many nodes from one process, where no plugin runs on them: with one watch and one
+ * queue for all of them, where `runDriver` has those of its node. Slices of others are left alone, be they of
+ * the same driver.
  */
 export class NodePools {
   readonly #options: NodePoolsOptions;
@@ -66,7 +67,7 @@ export class NodePools {
     });
   }
 
-  /** What is to be published for a driver on a node from now on. Throws a PoolError for what cannot be. */
+  /** Replaces the pools of a driver on a node. Throws a PoolError if they cannot be published. */
   publish(driver: string, node: string, pools: readonly Pool[]): void {
     checkPools(pools);
     const wanted = pools.map((pool): WantedPool => {

@@ -15,21 +15,24 @@ export interface PublishPoolsOptions extends Pick<Driver, "name" | "discover" | 
   /** Ends the publishing; the slices stay. */
   readonly signal: AbortSignal;
   /**
-   * What the slices are deleted with: an object without a namespace, such as a ClusterRole or a custom resource of the
+   * Owner of the slices: an object without a namespace, such as a ClusterRole or a custom resource of the
    * driver. Without one they stay until somebody deletes them.
    */
   readonly owner?: SliceOwner;
-  /** Needed where more than one instance runs: only the leader publishes, or they would undo each other's slices. */
+  /**
+   * Needed where more than one instance runs: only the leader publishes, or they would undo each other's
+   * slices.
+   */
   readonly election?: Election;
   /** Called whenever all pools are published as `discover` yielded them last. */
   readonly onPublished?: (statistics: SliceStatistics) => void;
 }
 
 /**
- * Publishes devices that are not part of one node: the controller half of a driver of network-attached devices. All
- * ResourceSlices of the driver that have no nodeName are its own: others are updated or deleted. Each pool needs a name
- * and says which nodes reach it (see `Pool`). Resolves when the signal aborts; rejects when `discover` fails and `onError`
- * does not ask for another try.
+ * Publishes devices that are not part of one node: the controller half of a driver of network-attached
+ * devices. All ResourceSlices of the driver that have no nodeName are its own: others are updated or deleted.
+ * Each pool needs a name and says which nodes reach it (see `Pool`). Resolves when the signal aborts; rejects
+ * when `discover` fails and `onError` does not ask for another try.
  */
 export async function publishPools(options: PublishPoolsOptions): Promise<void> {
   checkDriverName(options.name);

@@ -24,7 +24,7 @@ export function checkName(name: unknown): asserts name is string {
     );
 }
 
-/** What a plugin in JavaScript yielded, in the kubelet's form. Throws with the path and the value that is wrong. */
+/** Value that a plugin yielded, in the kubelet's form. Throws with the path and the value that is wrong. */
 export function checkDevices(value: unknown): Device[] {
   const seen = new Set<string>();
   return list("devices", value).map((one, index) => {
@@ -44,7 +44,7 @@ export function checkDevices(value: unknown): Device[] {
   });
 }
 
-/** What `allocate` returned, in the kubelet's form. Throws with the path and the value that is wrong. */
+/** Result of `allocate`, in the kubelet's form. Throws with the path and the value that is wrong. */
 export function checkAllocated(value: unknown): ContainerAllocateResponse {
   const {
     env = {},
@@ -85,7 +85,7 @@ export function checkAllocated(value: unknown): ContainerAllocateResponse {
   };
 }
 
-/** What `preferred` returned. */
+/** Result of `preferred`. */
 export function checkPreferred(value: unknown): string[] {
   return list("preferred", value).map((one, index) => text(`preferred[${index}]`, one));
 }

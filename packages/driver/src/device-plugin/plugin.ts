@@ -1,18 +1,19 @@
 /**
- * What the author of a device plugin writes: devices that pods ask for by number, as an extended resource (device plugin
- * API v1beta1). The socket, registration and restarts of the kubelet are the business of `runDevicePlugin`.
+ * Interface for the author of a device plugin: devices that pods ask for by number, as an extended resource
+ * (device plugin API v1beta1). The socket, registration and restarts of the kubelet are the business of
+ * `runDevicePlugin`.
  */
 export interface DevicePlugin {
   /** The resource that pods ask for, as `example.com/lamp`: a domain, and a name of at most 63 characters. */
   readonly name: string;
   /**
-   * Yields all devices of this node now and again whenever something about them changed. An error ends the plugin; when
-   * it ends by itself, what it yielded last stays.
+   * Yields all devices of this node now and again whenever something about them changed. An error ends the
+   * plugin; when it ends by itself, what it yielded last stays.
    */
   discover(signal: AbortSignal): AsyncIterable<readonly PluginDevice[]>;
   /**
-   * What a container needs that got these devices. Called once for each container that is admitted; again for the same
-   * devices after a reboot, or when another container gets them. An error refuses the pod for good
+   * Edits of a container that got these devices. Called once for each container that is admitted; again for
+   * the same devices after a reboot, or when another container gets them. An error refuses the pod for good
    * (UnexpectedAdmissionError).
    */
   allocate(ids: readonly string[], signal: AbortSignal): Promise<AllocatedDevices> | AllocatedDevices;
@@ -39,7 +40,7 @@ export interface PreferenceRequest {
   readonly size: number;
 }
 
-/** What a container gets. Names that two plugins use in one container have the value of one of them. */
+/** Edits of a container. Names that two plugins use in one container have the value of one of them. */
 export interface AllocatedDevices {
   readonly env?: Readonly<Record<string, string>>;
   readonly mounts?: readonly AllocatedMount[];

@@ -12,7 +12,9 @@ import { DeviceList, devicePluginService } from "./service.ts";
 export interface DevicePluginOptions {
   /** The kubelet's folder of device plugins: `/var/lib/kubelet/device-plugins`. */
   readonly directory: string;
-  /** The plugin's socket in that folder; by default the name of the resource, as in `example.com_lamp.sock`. */
+  /**
+   * The plugin's socket in that folder; by default the name of the resource, as in `example.com_lamp.sock`.
+   */
   readonly socketName?: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -27,9 +29,9 @@ const registerTimeout = 30_000;
 const lookInterval = 10_000;
 
 /**
- * Runs a device plugin on a node until the signal aborts: serves its socket, registers with the kubelet, and does both
- * again when the kubelet was restarted, when it refused, or when it no longer follows the devices. At the end the socket
- * is taken away, and pods that run keep their devices.
+ * Runs a device plugin on a node until the signal aborts: serves its socket, registers with the kubelet, and
+ * does both again when the kubelet was restarted, when it refused, or when it no longer follows the devices.
+ * At the end the socket is taken away, and pods that run keep their devices.
  *
  * Rejects if the plugin cannot serve, if its `discover` fails, or if another process takes its socket over.
  */
@@ -69,7 +71,7 @@ async function discover(
         devices.replace(checkDevices(found));
         presence.look();
       } catch (error) {
-        // What was reported before stays; asking again would bring the same.
+        // The last report stays; another call would have the same result.
         log.error(
           { resource: plugin.name, error: (error as Error).message },
           "The devices cannot be reported",
@@ -162,7 +164,7 @@ class Presence {
     await this.#watch();
     if (this.#server !== undefined) {
       if (await this.#isServed()) return;
-      // Whoever takes the path over removes it first: look once more.
+      // Another process that takes the path over removes it first: check again.
       await sleep(clock, 100);
       if (await this.#isServed()) return;
       const now = await identity(this.#socket);
@@ -207,7 +209,7 @@ class Presence {
     this.#watcher?.close();
     this.#watched = folder;
     const watcher = watch(directory, { persistent: false }, (event, name) => {
-      // What the kubelet and other plugins write there is none of our business.
+      // Files of the kubelet and other plugins are ignored.
       if (event === "rename" && (name === null || name === this.#socketName || name === "kubelet.sock"))
         this.look();
     });
@@ -290,7 +292,10 @@ class Presence {
   }
 }
 
-/** What tells a file from another one that is made at the same path; undefined if there is none. */
+/**
+ * Identity of a file, which differs from that of a later one at the same path; undefined if it does not
+ * exist.
+ */
 async function identity(path: string): Promise<string | undefined> {
   try {
     const { ino, birthtimeNs } = await lstat(path, { bigint: true });

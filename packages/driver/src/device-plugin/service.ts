@@ -60,11 +60,11 @@ export interface ServiceOptions {
   closed(): void;
 }
 
-/** What the kubelet calls. */
+/** Methods that the kubelet calls. */
 export function devicePluginService(options: ServiceOptions): Service {
   const { plugin, devices, log } = options;
   /** With the text of whatever the author's code threw, so that the pod's status has it. */
-  const told = async <T>(what: string, ids: readonly string[], run: () => Promise<T>): Promise<T> => {
+  const reportErrors = async <T>(what: string, ids: readonly string[], run: () => Promise<T>): Promise<T> => {
     try {
       const unknown = ids.find((id) => !devices.has(id));
       if (unknown !== undefined)
@@ -100,7 +100,7 @@ export function devicePluginService(options: ServiceOptions): Service {
         mustIncludeDeviceIDs: mustInclude,
         allocationSize,
       } of containerRequests)
-        await told("preferred", [], async () => {
+        await reportErrors("preferred", [], async () => {
           const answer = await plugin.preferred?.({ available, mustInclude, size: allocationSize });
           containerResponses.push({ deviceIDs: checkPreferred(answer ?? []) });
         });
@@ -109,13 +109,13 @@ export function devicePluginService(options: ServiceOptions): Service {
     async allocate({ containerRequests }, { signal }) {
       const containerResponses: ReturnType<typeof checkAllocated>[] = [];
       for (const { devicesIds } of containerRequests)
-        await told("allocate", devicesIds, async () => {
+        await reportErrors("allocate", devicesIds, async () => {
           containerResponses.push(checkAllocated(await plugin.allocate(devicesIds, signal)));
         });
       return { containerResponses };
     },
     async preStartContainer({ devicesIds }, { signal }) {
-      await told("preStart", devicesIds, async () => plugin.preStart?.(devicesIds, signal));
+      await reportErrors("preStart", devicesIds, async () => plugin.preStart?.(devicesIds, signal));
       return {};
     },
   });

@@ -12,7 +12,7 @@ const statuses = {
   Unknown: HealthStatus.UNKNOWN,
 } as const;
 
-/** What a driver says of its devices' health, as the kubelet wants to hear it. */
+/** Health report of a driver, in the kubelet's form. */
 export async function* healthStream(
   health: (signal: AbortSignal) => AsyncIterable<readonly DeviceHealth[]>,
   clock: Clock,

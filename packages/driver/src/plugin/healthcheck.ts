@@ -18,8 +18,8 @@ export interface HealthcheckOptions {
 const timeout = 2000;
 
 /**
- * gRPC's health check for the kubelet's liveness probes, for the services "" and `liveness`. It is no flag that says
- * "I run": each check calls the driver through both of its sockets, as the kubelet does.
+ * gRPC's health check for the kubelet's liveness probes, for the services "" and `liveness`. It is no flag
+ * that says "I run": each check calls the driver through both of its sockets, as the kubelet does.
  */
 export async function serveHealthcheck(
   { host, port, onListening }: HealthcheckOptions,

@@ -25,7 +25,7 @@ export interface ClaimOperation {
 
 export type Operation = "prepare" | "unprepare";
 
-/** What a driver counts. */
+/** Metrics of a driver. */
 export interface Metrics {
   /** Runs what the kubelet asks for one claim, and counts it. */
   count<T>(operation: Operation, run: () => Promise<T>): Promise<T>;
@@ -34,6 +34,11 @@ export interface Metrics {
   registered: boolean;
   /** In the text format of Prometheus. */
   text(): Promise<string>;
+}
+
+export interface ElapsedTime {
+  /** Milliseconds from any point on, with fractions; never goes back. */
+  elapsed(): number;
 }
 
 /** Upper bounds in seconds: a prepare may take up to the 45 s that the kubelet gives it. */
@@ -56,14 +61,14 @@ const emptyCounts = (): Counts => ({
 });
 
 /**
- * The Go helper has no metrics of its own. The names are those of kubernetes-sigs/dra-driver-nvidia-gpu without its
- * prefix: `dra_requests_total` for `nvidia_dra_requests_total`.
+ * The Go helper has no metrics of its own. The names are those of kubernetes-sigs/dra-driver-nvidia-gpu
+ * without its prefix: `dra_requests_total` for `nvidia_dra_requests_total`.
  */
 export function createMetrics(
   driver: string,
   node: string,
   claims: Pick<Claims, "preparedDevices">,
-  { onClaim, more }: Pick<MetricsOptions, "onClaim" | "more"> = {},
+  { onClaim, more, elapsed }: Pick<MetricsOptions, "onClaim" | "more"> & ElapsedTime,
 ): Metrics {
   const operations: Record<Operation, Counts> = { prepare: emptyCounts(), unprepare: emptyCounts() };
   const all = Object.entries(operations);
@@ -72,7 +77,7 @@ export function createMetrics(
     registered: false,
     async count(operation, run) {
       const counts = operations[operation];
-      const begun = performance.now();
+      const begun = elapsed();
       counts.inFlight++;
       let failure: { readonly error?: unknown } = {};
       try {
@@ -82,7 +87,7 @@ export function createMetrics(
         failure = { error };
         throw error;
       } finally {
-        const seconds = (performance.now() - begun) / 1000;
+        const seconds = (elapsed() - begun) / 1000;
         onClaim?.({ operation, ...failure, seconds });
         counts.inFlight--;
         counts.total++;

@@ -49,16 +49,16 @@ export interface SocketPaths {
   readonly registration: string;
 }
 
-/** What the kubelet sees of a driver: two sockets. */
+/** The sockets of a driver for the kubelet. */
 export interface Plugin {
   readonly paths: SocketPaths;
   close(): Promise<void>;
 }
 
 /**
- * `dra.sock` and `<driver>-reg.sock`; with the UID of a pod in the name, so that two instances can overlap during a
- * rolling update (KEP-4381). A name that would be too long has a hash in place of the UID. Throws if even the
- * folders are too long.
+ * `dra.sock` and `<driver>-reg.sock`; with the UID of a pod in the name, so that two instances can overlap
+ * during a rolling update (KEP-4381). A name that would be too long has a hash in place of the UID. Throws if
+ * even the folders are too long.
  */
 export function socketPaths(
   driver: string,
@@ -157,7 +157,7 @@ export async function servePlugin(options: PluginOptions): Promise<Plugin> {
 
   async function check(socket: Socket): Promise<void> {
     if (closed || (await inodeOf(socket.path)) === socket.inode) return;
-    // Whoever takes the path over removes it first: look once more.
+    // Another process that takes the path over removes it first: check again.
     await sleep(clock, 100);
     const inode = await inodeOf(socket.path);
     if (inode === undefined) await replace(socket);
@@ -293,7 +293,9 @@ function draServices({ driver, claims, nodeAPIs, metrics, clock, log }: PluginOp
   return [...services, service(HealthV1, watchHealth), service(HealthV1alpha1, watchHealth)];
 }
 
-/** Maximum length of an error's text, in characters: an answer of over 4 MiB would say nothing to the kubelet. */
+/**
+ * Maximum length of an error's text, in characters: an answer of over 4 MiB would say nothing to the kubelet.
+ */
 const maxErrorText = 4096;
 
 /** The message of whatever a driver threw: an Error or any other value. */

@@ -1,8 +1,8 @@
 import { PoolError } from "../errors.ts";
 
 /**
- * Checks of what a driver's author returns: TypeScript has seen the types of a driver, JavaScript has not, and what
- * `discover` reads from a file or a device is often a cast. The API server checks the rest.
+ * Checks of what a driver's author returns: TypeScript has seen the types of a driver, JavaScript has not,
+ * and what `discover` reads from a file or a device is often a cast. The API server checks the rest.
  */
 function shown(value: unknown): string {
   if (typeof value === "function") return "a function";

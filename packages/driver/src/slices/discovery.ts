@@ -50,7 +50,7 @@ export async function followDiscovery(options: DiscoveryOptions): Promise<void> 
         delay = discoverDelays.first;
       } catch (error) {
         if (!(error instanceof PoolError)) throw error;
-        // What was published before stays; asking again would bring the same.
+        // The last published pools stay; another call would have the same result.
         log.error({ error: error.message }, "The driver's pools cannot be published");
         if (decide(error, { during: "discover", fatal: false }) === "end") {
           ending = error;

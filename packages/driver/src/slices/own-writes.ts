@@ -1,8 +1,8 @@
 import type { ResourceSlice } from "@dray/api/resource/v1";
 
 /**
- * Our own writes, until the informer has seen them: without this a second look right after a create would create
- * again.
+ * Our own writes, until the informer has seen them: without this a second look right after a create would
+ * create again.
  */
 export function createOwnWrites() {
   const written = new Map<string, ResourceSlice>();

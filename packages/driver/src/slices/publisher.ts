@@ -28,9 +28,11 @@ export interface SliceStatistics {
 
 /** Keeps the ResourceSlices of one driver on one node, or those without a node, as they should be. */
 export interface Publisher {
-  /** What is to be published from now on. Throws a PoolError, and changes nothing, for what cannot be. */
+  /** Replaces the pools. Throws a PoolError, and changes nothing, if they cannot be published. */
   publish(pools: readonly Pool[]): void;
-  /** Works until the signal aborts; slices stay then, the kubelet removes them 30 s after the driver has gone. */
+  /**
+   * Works until the signal aborts; slices stay then, the kubelet removes them 30 s after the driver has gone.
+   */
   run(signal: AbortSignal): Promise<void>;
   readonly statistics: SliceStatistics;
 }
@@ -84,7 +86,7 @@ export function createPublisher(options: PublisherOptions): Publisher {
         next.set(name, { contents: divide(pool, scope), generation: pool.generation });
       }
       wanted = next;
-      // What the server refused may be corrected now.
+      // The reason of a rejection may be gone now.
       alarm.resume();
       alarm.ring(0);
     },

@@ -4,9 +4,9 @@ import type { Pool } from "../driver.ts";
 import { PoolError } from "../errors.ts";
 
 /** Limits of ResourceSlice.spec (resource.k8s.io/v1). */
-export const sliceLimits = { devices: 128, devicesWithMore: 64, counterSets: 8 } as const;
+const sliceLimits = { devices: 128, devicesWithMore: 64, counterSets: 8 } as const;
 
-/** What one slice of a pool is to say; generation and count are added when it is written. */
+/** Content of one slice of a pool; generation and count are added when it is written. */
 export type SliceContent = Omit<ResourceSliceSpec, "driver" | "nodeName" | "pool">;
 
 /** Whose slices they are: a node's, or those of devices that several nodes reach. */
@@ -26,8 +26,9 @@ export interface SliceOwner {
 }
 
 /**
- * The slices of a pool. Counter sets and devices are never in the same one (exclusive since 1.35); devices keep their
- * order. A pool without devices is one empty slice. Throws a PoolError for what no server would accept together.
+ * The slices of a pool. Counter sets and devices are never in the same one (exclusive since 1.35); devices
+ * keep their order. A pool without devices is one empty slice. Throws a PoolError for what no server would
+ * accept together.
  */
 export function divide(pool: Pool, scope: SliceScope): SliceContent[] {
   check(pool);
@@ -130,7 +131,7 @@ function check(pool: Pool): void {
   }
 }
 
-/** What is to be done so that a pool is published as wanted, in this order. */
+/** Writes that publish a pool as wanted, in order. */
 export interface PoolPlan {
   readonly deletes: readonly ResourceSlice[];
   readonly updates: readonly { readonly slice: ResourceSlice; readonly spec: ResourceSliceSpec }[];
@@ -151,8 +152,9 @@ export interface PlanInput {
 }
 
 /**
- * Compares. Readers of a pool take its highest generation, and that only when it has as many slices as each of them
- * says: so a change that touches one existing slice keeps the generation, any other raises it in all slices.
+ * Compares. Readers of a pool take its highest generation, and that only when it has as many slices as each
+ * of them says: so a change that touches one existing slice keeps the generation, any other raises it in all
+ * slices.
  */
 export function planPool(input: PlanInput): PoolPlan {
   const { driver, scope, pool, existing, wanted, same } = input;
@@ -195,8 +197,8 @@ function countOf(slice: ResourceSlice): number {
 }
 
 /**
- * Slices are allocated from in the order of their names, so they begin with an index. The only slice of a node's
- * pool has the name that people know from the tutorials.
+ * Slices are allocated from in the order of their names, so they begin with an index. The only slice of a
+ * node's pool has the name that people know from the tutorials.
  * Upstream: k8s.io/dynamic-resource-allocation/resourceslice, 0.36, and until 0.35
  */
 function namePrefix(driver: string, scope: SliceScope, index: number, count: number): string {
@@ -207,7 +209,10 @@ function namePrefix(driver: string, scope: SliceScope, index: number, count: num
   return `${parts.join("-")}-`;
 }
 
-/** For each wanted slice the existing one that is to become it: the one with the same names, else any left over. */
+/**
+ * For each wanted slice the existing one that is to become it: the one with the same names, else any left
+ * over.
+ */
 function match(
   wanted: readonly SliceContent[],
   prefixes: readonly string[],

@@ -4,7 +4,7 @@ import { contentKey, droppedBy, keepTimes, type SliceContent } from "./slices.ts
 /** Forgetting one costs an update that changes nothing. */
 const maxAdopted = 1000;
 
-/** What the server made of slices that it did not store as they were sent: dropped fields, other spellings. */
+/** Slices as the server has stored them, where it changed them: dropped fields, other spellings. */
 export class StoredSlices {
   readonly #adopted = new Map<string, string>();
 
@@ -15,7 +15,9 @@ export class StoredSlices {
     return found === key || found === this.#adopted.get(key);
   }
 
-  /** Remembers what became of a slice; returns the feature gates that are off where fields were dropped, once. */
+  /**
+   * Remembers what became of a slice; returns the feature gates that are off where fields were dropped, once.
+   */
   adopt(sent: SliceContent, stored: ResourceSlice): readonly string[] {
     const key = contentKey(keepTimes(sent, stored.spec));
     const found = contentKey(stored.spec);

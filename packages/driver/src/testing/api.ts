@@ -3,9 +3,9 @@ import type { ApiRequest, ApiResponse, Clock, Transport } from "@dray/client";
 import { MemoryObjects, type Path } from "./objects.ts";
 
 /**
- * An API server in memory, as far as drivers need one: get, list, watch, create, update and delete of any kind, status
- * subresources, field selectors, conflicts and preconditions. It has neither validation nor defaults nor rights: a test of
- * these needs a real one (`@dray/cluster/testing`).
+ * An API server in memory, as far as drivers need one: get, list, watch, create, update and delete of any
+ * kind, status subresources, field selectors, conflicts and preconditions. It has neither validation nor
+ * defaults nor rights: a test of these needs a real one (`@dray/cluster/testing`).
  */
 export interface MemoryApi {
   readonly transport: Transport;

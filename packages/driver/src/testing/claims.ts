@@ -16,9 +16,14 @@ export interface ClaimOptions {
   /** `default` if absent. */
   readonly namespace?: string;
   readonly annotations?: Readonly<Record<string, string>>;
-  /** Their `request` is `devices`, their pool the node's, unless they say otherwise. They must be published. */
+  /**
+   * Their `request` is `devices`, their pool the node's, unless they say otherwise. They must be published.
+   */
   readonly devices: readonly AllocateDevice[];
-  /** Parameters for the driver, in the order of the allocation; from the claim and for all requests by default. */
+  /**
+   * Parameters for the driver, in the order of the allocation; from the claim and for all requests by
+   * default.
+   */
   readonly config?: readonly {
     readonly parameters: unknown;
     readonly source?: "FromClass" | "FromClaim";
@@ -29,7 +34,10 @@ export interface ClaimOptions {
 /** A claim, and what the kubelet does with it. */
 export interface TestClaim {
   readonly claim: ResourceClaim;
-  /** As before the first container of a pod, and again after a restart of the kubelet. Rejects with the driver's error. */
+  /**
+   * As before the first container of a pod, and again after a restart of the kubelet. Rejects with the
+   * driver's error.
+   */
   prepare(): Promise<PreparedView>;
   /** As after the last container. Rejects with the driver's error. */
   unprepare(): Promise<void>;
@@ -40,7 +48,7 @@ export interface TestClaim {
 export interface PreparedView {
   /** As the driver answered. */
   readonly devices: readonly Device[];
-  /** What a container gets that asks for the claim, or for one request of it. */
+  /** Result for a container that uses the claim, or one request of it. */
   container(request?: string): Promise<ContainerView>;
 }
 

@@ -1,7 +1,7 @@
 import { type ContainerEdits, cdiRegistry, type Mount } from "@dray/cdi";
 import type { Device } from "@dray/rpc/dra/v1";
 
-/** What a container gets of a claim, as the runtime would give it. */
+/** Edits of a container for a claim, as a runtime would apply them. */
 export interface ContainerView {
   /** Names of the CDI devices that the runtime was asked for. */
   readonly cdiDevices: readonly string[];
@@ -15,8 +15,8 @@ export interface ContainerView {
 }
 
 /**
- * The view of a container that names the claim in `resources.claims`; with `request` only that request of it. Rejects as a
- * runtime would where a CDI device cannot be resolved.
+ * The view of a container that names the claim in `resources.claims`; with `request` only that request of it.
+ * Rejects as a runtime would where a CDI device cannot be resolved.
  */
 export async function viewContainer(
   cdiDirectory: string,

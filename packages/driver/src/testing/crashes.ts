@@ -5,13 +5,14 @@ import type { ClaimOptions } from "./claims.ts";
 import { type DriverNodeOptions, startDriverNode } from "./node.ts";
 
 /**
- * Lets a driver die at each step of preparing and unpreparing a claim, one after the other, each on a node of its own, and
- * checks what must hold: started again, it prepares the claim with the same answer and the same container as if nothing
- * had happened, prepares no other claim with the same devices meanwhile, unprepares it, also twice, and leaves no file; the
- * devices can be prepared for another claim then. Rejects with an AssertionError that names the step.
+ * Lets a driver die at each step of preparing and unpreparing a claim, one after the other, each on a node of
+ * its own, and checks what must hold: started again, it prepares the claim with the same answer and the same
+ * container as if nothing had happened, prepares no other claim with the same devices meanwhile, unprepares
+ * it, also twice, and leaves no file; the devices can be prepared for another claim then. Rejects with an
+ * AssertionError that names the step.
  *
- * What the driver does outside of its process (partitions, processes) is the author's to check: in `afterCrash`, which is
- * called at the end of each step with nothing prepared.
+ * Effects of the driver outside of its process (partitions, processes) are checked by the author: in
+ * `afterCrash`, which is called at the end of each step with nothing prepared.
  */
 export async function checkCrashes<P>(
   make: () => Driver<P>,
@@ -48,7 +49,10 @@ async function undisturbed<P>(make: () => Driver<P>, claim: ClaimOptions, option
   }
 }
 
-/** What the kubelet and a container see, without what differs between nodes: the UID of the claim and the folder. */
+/**
+ * Results for the kubelet and a container, without the parts that differ between nodes: the UID of the claim
+ * and the folder.
+ */
 async function observe(
   folder: string,
   prepared: { devices: readonly object[]; container(): Promise<object> },

@@ -11,7 +11,9 @@ import { type RunOptions, runDriverInSteps } from "../run.ts";
 export const callTimeout = 45_000;
 const startTimeout = 30_000;
 
-/** Milliseconds by which the clock leaps when a driver ends: nobody waits here for claims that stay prepared. */
+/**
+ * Milliseconds by which the clock leaps when a driver ends: nobody waits here for claims that stay prepared.
+ */
 const endLeap = 60_000;
 
 /** The error with which a driver "dies". */
@@ -55,7 +57,7 @@ export class DriverProcess<P> {
   readonly #make: () => Driver<P>;
   readonly #settings: Settings;
   readonly #clock: LeapingClock;
-  /** What the driver logged, for errors. */
+  /** Log of the driver, for errors. */
   readonly #lines: readonly string[];
   readonly #crashes = new Set<CrashStep>();
   readonly #publicationHandlers = new Set<() => void>();
@@ -74,7 +76,7 @@ export class DriverProcess<P> {
     return this.#settings.client;
   }
 
-  /** The driver that runs. Throws if there is none. */
+  /** The running driver. Throws if there is not one. */
   get running(): RunningDriver {
     if (this.#running === undefined) throw new Error("the driver does not run: call start()");
     return this.#running;

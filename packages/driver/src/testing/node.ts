@@ -27,7 +27,7 @@ export interface DriverNode {
   readonly client: Client;
   /** The folders of the driver: `plugins`, `plugins_registry`, `cdi`. */
   readonly folder: string;
-  /** What the driver logged: `message {"fields":"..."}`. */
+  /** Log of the driver: `message {"fields":"..."}`. */
   readonly log: readonly string[];
   /** The slices in the order of their names, once all that the driver yielded last is published. */
   slices(): Promise<readonly ResourceSlice[]>;
@@ -50,8 +50,9 @@ export interface DriverNode {
 }
 
 /**
- * Runs the driver that `make` returns, a new one for each start, on a node of its own: in this process, with real sockets
- * and files in a temporary folder. Resolves when the kubelet's side has registered it and its devices are published.
+ * Runs the driver that `make` returns, a new one for each start, on a node of its own: in this process, with
+ * real sockets and files in a temporary folder. Resolves when the kubelet's side has registered it and its
+ * devices are published.
  */
 export async function startDriverNode<P>(
   make: () => Driver<P>,

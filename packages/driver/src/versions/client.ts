@@ -8,9 +8,10 @@ import { ServedVersion } from "./served.ts";
 const wrapped = new WeakMap<Client, Client>();
 
 /**
- * `client`, whose ResourceSlices and ResourceClaims are those of resource.k8s.io/v1 whatever the server has: 1.34 and newer
- * v1, 1.33 v1beta2, 1.32 v1beta1 (and a cluster may have switched any of them off). v1beta2 has the fields of v1;
- * v1beta1 has those of devices under `basic`, and no `exactly` in requests. Other kinds are left alone.
+ * `client`, whose ResourceSlices and ResourceClaims are those of resource.k8s.io/v1 whatever the server has:
+ * 1.34 and newer v1, 1.33 v1beta2, 1.32 v1beta1 (and a cluster may have switched any of them off). v1beta2
+ * has the fields of v1; v1beta1 has those of devices under `basic`, and no `exactly` in requests. Other kinds
+ * are left alone.
  * Upstream: k8s.io/dynamic-resource-allocation/client
  */
 export function withResourceVersions(client: Client, clock: Clock): Client {

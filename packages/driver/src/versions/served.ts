@@ -8,7 +8,7 @@ const versions = ["v1", "v1beta2", "v1beta1"] as const;
 export type Version = (typeof versions)[number];
 
 /** The server has no version of the API that a driver can work with. */
-export class NoResourceApiError extends Error {
+class NoResourceApiError extends Error {
   override readonly name = "NoResourceApiError";
 }
 
@@ -21,7 +21,7 @@ async function findVersion(client: Client): Promise<Version> {
     };
     found = (answer.versions ?? []).map(({ version }) => version);
   } catch (error) {
-    // Who may not ask gets by as long as the server is new enough.
+    // Without permission to ask, a server that is new enough is assumed.
     if (StatusError.is(error, "Forbidden")) return "v1";
     if (!StatusError.is(error, "NotFound")) throw error;
     found = [];
@@ -59,7 +59,9 @@ export class ServedVersion {
     this.#version = undefined;
   }
 
-  /** Retries until the server responds; undefined once the signal aborts. Rejects with a NoResourceApiError. */
+  /**
+   * Retries until the server responds; undefined once the signal aborts. Rejects with a NoResourceApiError.
+   */
   async wait(signal: AbortSignal): Promise<Version | undefined> {
     while (!signal.aborted) {
       try {

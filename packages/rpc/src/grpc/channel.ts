@@ -32,7 +32,8 @@ const options = {
   "grpc.max_reconnect_backoff_ms": 3000,
   // Never idle: the kubelet takes a lost connection for a driver that has gone (kubernetes#133335).
   "grpc.client_idle_timeout_ms": 0x7fffffff,
-  // No keepalive pings: a unix socket cannot break unnoticed, and servers in Go close on more than one in 5 minutes.
+  // No keepalive pings: a unix socket cannot break unnoticed, and servers in Go close on more than one in 5
+  // minutes.
 };
 
 export interface ChannelOptions {
@@ -69,7 +70,7 @@ function channel(
     ...options,
     "grpc.max_receive_message_length": maxReceiveBytes,
   });
-  /** What has to end before the client is closed: a closed client that is asked for its state connects again. */
+  /** Waits to end before the client is closed: a closed client that is asked for its state connects again. */
   const onClose = new Set<() => void>();
 
   const watchConnected: Channel["watchConnected"] = (listener) => {

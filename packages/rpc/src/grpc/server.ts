@@ -15,18 +15,23 @@ import { checkSocketPath, removeStaleSocket } from "./socket-path.ts";
 export interface RpcServer {
   /** The path of the socket, or `host:port`. */
   readonly address: string;
-  /** Takes no new calls, gives those that run `grace` milliseconds (1000), then ends them; removes the socket. */
+  /**
+   * Takes no new calls, gives those that run `grace` milliseconds (1000), then ends them; removes the socket.
+   */
   close(grace?: number): Promise<void>;
 }
 
 export interface ServerOptions {
-  /** Maximum size of an answer in bytes; 4 MiB if absent, which is what clients take unless they say otherwise. */
+  /**
+   * Maximum size of an answer in bytes; 4 MiB if absent, which is what clients take unless they say
+   * otherwise.
+   */
   readonly maxSendBytes?: number;
 }
 
 /**
- * Serves on a unix socket; a socket that a killed server left there is replaced. grpc-js is loaded by the first client:
- * a node serves sockets to which many never connect.
+ * Serves on a unix socket; a socket that a killed server left there is replaced. grpc-js is loaded by the
+ * first client: a node serves sockets to which many never connect.
  */
 export async function unixServer(
   path: string,
@@ -83,8 +88,8 @@ function makeServer(services: readonly Service[], { maxSendBytes = maxMessageByt
   const server = new Server({
     "grpc.enable_channelz": 0,
     "grpc.max_receive_message_length": maxMessageBytes,
-    // No client takes more; what it does not read of an answer counts against the memory of the connection for ever, and
-    // every later call is refused.
+    // No client takes more; what it does not read of an answer counts against the memory of the connection
+    // for ever, and every later call is refused.
     "grpc.max_send_message_length": maxSendBytes,
     "grpc-node.max_session_memory": (4 * maxSendBytes) >> 20,
   });

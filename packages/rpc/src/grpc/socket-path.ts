@@ -18,7 +18,10 @@ export function checkSocketPath(path: string): void {
 /** Maximum length of `/proc/self/fd/N/`, in bytes. */
 const folderLinkBytes = 24;
 
-/** Where to divide a path that is too long, so that the rest is short enough behind the link of an open folder. */
+/**
+ * Where to divide a path that is too long, so that the rest is short enough behind the link of an open
+ * folder.
+ */
 function divided(path: string): { readonly folder: string; readonly rest: string } | undefined {
   if (process.platform !== "linux" || !path.startsWith("/")) return undefined;
   for (let slash = path.indexOf("/", 1); slash > 0; slash = path.indexOf("/", slash + 1)) {
@@ -29,15 +32,17 @@ function divided(path: string): { readonly folder: string; readonly rest: string
   return undefined;
 }
 
-/** Throws if no client can connect to this path; on Linux they reach longer ones than a server can listen on. */
+/**
+ * Throws if no client can connect to this path; on Linux they reach longer ones than a server can listen on.
+ */
 export function checkReachableSocketPath(path: string): void {
   if (divided(path) === undefined) checkSocketPath(path);
 }
 
 /**
- * A path to connect to the same socket that the system accepts. A server in a mount name space listens on paths that are
- * longer outside: such a one is reached through a folder above it, which stays open until `close`. Throws for a path
- * that cannot be reached, or whose folder is missing.
+ * A path to connect to the same socket that the system accepts. A server in a mount name space listens on
+ * paths that are longer outside: such a one is reached through a folder above it, which stays open until
+ * `close`. Throws for a path that cannot be reached, or whose folder is missing.
  */
 export function openSocketPath(path: string): { readonly path: string; close(): void } {
   const parts = Buffer.byteLength(path) > maxSocketPathBytes ? divided(path) : undefined;

@@ -33,7 +33,7 @@ const names = new Map<number, RpcCode>(
 export class RpcError extends Error {
   override readonly name = "RpcError";
   readonly code: RpcCode;
-  /** What the other side said. */
+  /** Message of the other side. */
   readonly detail: string;
 
   constructor(code: RpcCode, detail: string, options?: ErrorOptions) {
@@ -53,7 +53,7 @@ export function rpcCodeOf(code: number): RpcCode {
   return names.get(code) ?? "Unknown";
 }
 
-/** What the library threw, as ours. */
+/** Converts an error of the library to ours. */
 export function fromServiceError(error: unknown): RpcError {
   const { code, details, message } = error as { code?: number; details?: string; message?: string };
   const detail = details || message || String(error);
@@ -66,7 +66,7 @@ export function fromServiceError(error: unknown): RpcError {
   return new RpcError(rpcCodeOf(code ?? 2), detail, { cause: error });
 }
 
-/** What a handler threw, as the library wants it. */
+/** Converts an error of a handler to the library's. */
 export function toServiceError(error: unknown): { code: number; details: string } {
   if (error instanceof RpcError) return { code: rpcCodes[error.code], details: error.detail };
   return { code: rpcCodes.Unknown, details: error instanceof Error ? error.message : String(error) };

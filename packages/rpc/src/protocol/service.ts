@@ -31,7 +31,7 @@ export interface CallContext {
   readonly signal: AbortSignal;
 }
 
-/** What a server implements: a promise for each call, an async iterable for each stream. */
+/** Methods of a server: a promise for each call, an async iterable for each stream. */
 export type Handlers<D extends ServiceDefinition> = {
   readonly [M in keyof D["methods"]]: D["methods"][M]["responseStream"] extends true
     ? (
@@ -47,7 +47,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** What a client calls. Everything rejects with `RpcError`. */
+/** Methods of a client. Everything rejects with `RpcError`. */
 export type Caller<D extends ServiceDefinition> = {
   readonly [M in keyof D["methods"]]: D["methods"][M]["responseStream"] extends true
     ? (

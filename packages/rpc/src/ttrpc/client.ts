@@ -15,14 +15,21 @@ export interface TtrpcClient {
   readonly closed: Promise<void>;
 }
 
+type Send = (
+  service: string,
+  method: MethodDefinition,
+  request: unknown,
+  options?: CallOptions,
+) => Promise<unknown>;
+
 interface Pending {
   answer(response: Uint8Array): void;
   fail(error: RpcError): void;
 }
 
 /**
- * Takes over a connection to a ttrpc server (github.com/containerd/ttrpc, PROTOCOL.md). Each message is one write.
- * A request that is longer than 4 MiB fails with ResourceExhausted and is not sent.
+ * Takes over a connection to a ttrpc server (github.com/containerd/ttrpc, PROTOCOL.md). Each message is one
+ * write. A request that is longer than 4 MiB fails with ResourceExhausted and is not sent.
  */
 export function ttrpcClient(connection: Duplex): TtrpcClient {
   const pending = new Map<number, Pending>();
@@ -53,12 +60,7 @@ export function ttrpcClient(connection: Duplex): TtrpcClient {
   connection.once("end", () => connection.destroy());
   connection.once("close", end);
 
-  const send = (
-    service: string,
-    method: MethodDefinition,
-    request: unknown,
-    { timeout, signal }: CallOptions = {},
-  ): Promise<unknown> =>
+  const send: Send = (service, method, request, { timeout, signal } = {}) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(new RpcError("Canceled", "cancelled by the caller"));
       if (over) return reject(new RpcError("Unavailable", "ttrpc: closed"));
@@ -114,17 +116,18 @@ export function ttrpcClient(connection: Duplex): TtrpcClient {
     });
 
   return {
-    caller<D extends ServiceDefinition>(definition: D) {
-      const caller: Record<string, unknown> = {};
-      for (const [key, method] of Object.entries(definition.methods)) {
-        if (!method.responseStream) {
-          caller[key] = (request: unknown, options?: CallOptions) =>
-            send(definition.fullName, method, request, options);
-        }
-      }
-      return caller as Caller<D>;
-    },
+    caller: (definition) => callerOf(definition, send),
     close: () => connection.destroy(),
     closed: whenClosed,
   };
+}
+
+function callerOf<D extends ServiceDefinition>({ fullName, methods }: D, send: Send): Caller<D> {
+  const caller: Record<string, unknown> = {};
+  for (const [key, method] of Object.entries(methods)) {
+    if (!method.responseStream) {
+      caller[key] = (request: unknown, options?: CallOptions) => send(fullName, method, request, options);
+    }
+  }
+  return caller as Caller<D>;
 }

@@ -1,4 +1,4 @@
-/** What a message of ttrpc is. */
+/** Message types of ttrpc. */
 export const messageType = { request: 1, response: 2, data: 3 } as const;
 
 /** Maximum length of a message's data, in bytes (ttrpc's `messageLengthMax`). */

@@ -13,8 +13,8 @@ interface Method {
 }
 
 /**
- * Serves one connection as ttrpc does (github.com/containerd/ttrpc, PROTOCOL.md), for methods without streams. Whatever
- * the client sends, nothing is thrown; one that breaks the protocol loses its connection.
+ * Serves one connection as ttrpc does (github.com/containerd/ttrpc, PROTOCOL.md), for methods without
+ * streams. No input makes it throw; a client that breaks the protocol loses its connection.
  */
 export function serveTtrpc(connection: Duplex, services: readonly Service[]): void {
   const methods = new Map<string, Method>();

@@ -10,7 +10,7 @@ export function takesRoom(pod: Pod): boolean {
 }
 
 /**
- * What the scheduler knows of nodes and the pods on them, kept up to date by single changes. Pods that have been
+ * The scheduler's state of nodes and the pods on them, kept up to date by single changes. Pods that have been
  * given a node but are not bound yet are assumed to be there.
  */
 export class SchedulerCache {

@@ -3,7 +3,10 @@ import type { Node } from "@dray/api/core/v1";
 const zoneLabels = ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"];
 const regionLabels = ["topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"];
 
-/** The same for nodes of one zone, "" for those of none. Upstream: component-helpers/node/topology, GetZoneKey. */
+/**
+ * The same for nodes of one zone, "" for those of none. Upstream: component-helpers/node/topology,
+ * GetZoneKey.
+ */
 export function zoneOf({ metadata: { labels = {} } }: Node): string {
   const first = (names: readonly string[]): string => names.map((name) => labels[name]).find(Boolean) ?? "";
   const [region, zone] = [first(regionLabels), first(zoneLabels)];

@@ -68,7 +68,10 @@ const ruleKinds = [
 ] as unknown as readonly Kind<DeviceTaintRule>[];
 const groupKinds = [PodGroup, PodGroupV1alpha3, PodGroupV1alpha2] as unknown as readonly Kind<PodGroup>[];
 
-/** Before a kind is stable its version has to be switched on (`--runtime-config`); where it is not, a warning says so. */
+/**
+ * Before a kind is stable its version has to be switched on (`--runtime-config`); where it is not, a warning
+ * says so.
+ */
 export async function servedKinds(client: Client, features: Features, log: Log): Promise<ServedKinds> {
   const rules = features.enabled("DRADeviceTaintRules")
     ? await newestServed(client, ruleKinds, "taint rules have no effect", log)

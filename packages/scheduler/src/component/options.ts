@@ -25,9 +25,14 @@ export interface SchedulerOptions {
   readonly features: Features;
   /** Profiles, plugins and their arguments; the defaults if absent. */
   readonly configuration?: SchedulerConfiguration;
-  /** Which pods are ours, by `spec.schedulerName`, where no configuration says so; `default-scheduler` if absent. */
+  /**
+   * Which pods are ours, by `spec.schedulerName`, where no configuration says so; `default-scheduler` if
+   * absent.
+   */
   readonly name?: string;
-  /** Plugins besides the default ones. Without a configuration they come after those at each extension point. */
+  /**
+   * Plugins besides the default ones. Without a configuration they come after those at each extension point.
+   */
   readonly plugins?: (handle: PluginHandle) => readonly Plugin[];
   /** Milliseconds from any point on, for metrics; those of this process if absent. */
   readonly elapsed?: () => number;

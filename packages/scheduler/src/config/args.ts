@@ -8,7 +8,9 @@ type Readers = {
   readonly [Name in keyof PluginArgs]: (fields: Fields, features: Features) => PluginArgs[Name];
 };
 
-/** The arguments of each plugin, checked as upstream does: apis/config/validation/validation_pluginargs.go. */
+/**
+ * The arguments of each plugin, checked as upstream does: apis/config/validation/validation_pluginargs.go.
+ */
 const readers: Readers = {
   DefaultPreemption(fields) {
     const defaults = defaultPluginArgs.DefaultPreemption;
@@ -213,12 +215,6 @@ function readShape(fields: Fields): readonly ShapePoint[] {
   return shape;
 }
 
-export function checkRange(
-  errors: FieldErrors,
-  path: string,
-  value: number,
-  low: number,
-  high: number,
-): void {
+function checkRange(errors: FieldErrors, path: string, value: number, low: number, high: number): void {
   if (value < low || value > high) errors.invalid(path, value, `not in valid range [${low}, ${high}]`);
 }

@@ -1,8 +1,9 @@
 import type { EnabledPlugin, PluginSet } from "./types.ts";
 
 /**
- * The plugins of a profile without `plugins`. DynamicResources comes before DefaultPreemption: an idle claim is
- * freed before pods are evicted. Upstream: pkg/scheduler/apis/config/v1/default_plugins.go, getDefaultPlugins.
+ * The plugins of a profile without `plugins`. DynamicResources comes before DefaultPreemption: an idle claim
+ * is freed before pods are evicted. Upstream: pkg/scheduler/apis/config/v1/default_plugins.go,
+ * getDefaultPlugins.
  */
 const defaultPlugins: readonly EnabledPlugin[] = [
   { name: "SchedulingGates" },

@@ -6,8 +6,8 @@ const minInt32 = -(2 ** 31);
 const maxInt32 = 2 ** 31 - 1;
 
 /**
- * One object of a configuration file. Each field that is asked for is a known one; `end` reports the others. A field of
- * a wrong type is reported and read as absent.
+ * One object of a configuration file. Each field that is asked for is a known one; `end` reports the others.
+ * A field of a wrong type is reported and read as absent.
  */
 export class Fields {
   readonly path: string;

@@ -33,7 +33,8 @@ export function parseSchedulerConfiguration(text: string, features: Features): S
 }
 
 /**
- * Reads a KubeSchedulerConfiguration (v1), the tree of its YAML or JSON. Throws ConfigurationError with all problems.
+ * Reads a KubeSchedulerConfiguration (v1), the tree of its YAML or JSON. Throws ConfigurationError with all
+ * problems.
  * Upstream: apis/config/v1/defaults.go, apis/config/validation/validation.go.
  */
 export function readSchedulerConfiguration(document: unknown, features: Features): SchedulerConfiguration {

@@ -199,7 +199,7 @@ export class BindingCycle {
         now = await status.newest(pod);
         break;
       } catch (unknown) {
-        // What it holds may be in use: nothing is released until that is known.
+        // Its devices may be in use: nothing is released until that is known.
         if (signal.aborted) return false;
         log.warn({ err: unknown }, "cannot read a pod whose binding failed");
         await sleep(clock, readAgain, signal);

@@ -3,14 +3,17 @@ import type { PostFilterResult } from "../framework/framework.ts";
 
 /** Milliseconds for which the cause of an equal message is cached. */
 const maxAge = 5 * 60_000;
-/** Where a cause takes long to find (thousands of shared devices), the pause before the next is this multiple of it. */
+/**
+ * Where a cause takes long to find (thousands of shared devices), the pause before the next is this multiple
+ * of it.
+ */
 const pause = 20;
 /** Milliseconds of such pauses that are allowed at once: the replicas of a workload are rejected together. */
 const credit = 5_000;
 
 /**
- * Caches the causes in FailedScheduling events. Equal events are counted as one, others are new: a cause is kept
- * as long as the standard words are the same.
+ * Caches the causes in FailedScheduling events. Equal events are counted as one, others are new: a cause is
+ * kept as long as the standard words are the same.
  */
 export class CauseCache {
   readonly #clock: Pick<Clock, "now">;
@@ -22,7 +25,9 @@ export class CauseCache {
     this.#clock = clock;
   }
 
-  /** The cause for this pod; "" if there is none, or searches took too long lately. `entry`: the pod in the queue. */
+  /**
+   * The cause for this pod; "" if unknown, or searches took too long lately. `entry`: the pod in the queue.
+   */
   of(entry: object, message: string, results: readonly PostFilterResult[]): string {
     const now = this.#clock.now();
     const known = this.#known.get(entry);

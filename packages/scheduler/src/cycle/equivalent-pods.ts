@@ -24,7 +24,9 @@ export interface EquivalentPodsOptions {
 export class EquivalentPods {
   readonly #options: EquivalentPodsOptions;
   readonly #results = new ResultCache();
-  /** The slices of each pool by name, with the node that alone reaches their devices; undefined: several do. */
+  /**
+   * The slices of each pool by name, with the node that alone reaches their devices; undefined: several do.
+   */
   readonly #pools = new Map<string, Map<string, string | undefined>>();
   /** Pools whose devices several nodes reach. */
   readonly #sharedPools = new Set<string>();

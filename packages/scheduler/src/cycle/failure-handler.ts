@@ -31,7 +31,10 @@ export class FailureHandler {
     this.#causes = new CauseCache(options.clock);
   }
 
-  /** No node is feasible. Code before the first `await` sees the nodes as they were when they rejected the pod. */
+  /**
+   * No node is feasible. Code before the first `await` sees the nodes as they were when they rejected the
+   * pod.
+   */
   async refuse(profile: Profile, entry: QueuedPod, decision: Decision & { type: "refused" }): Promise<void> {
     const { diagnosis, state, plugins } = decision;
     const { metrics } = this.#options;

@@ -20,7 +20,8 @@ const maxSignatures = 32;
 
 /**
  * Equivalent pods have the same result on a node on which nothing has changed (the idea of KEP-5598). Only
- * for callers that clear the cache when anything but a pod on the node, or the node itself, changes its result.
+ * for callers that clear the cache when anything but a pod on the node, or the node itself, changes its
+ * result.
  */
 export class ResultCache {
   readonly #kinds = new Map<string, NodeResults>();

@@ -46,8 +46,8 @@ export class PodStatusWriter {
       const known = now.status?.conditions?.find((condition) => condition.type === "PodScheduled");
       const nominates =
         nominatedNode !== undefined && nominatedNode !== (now.status?.nominatedNodeName ?? "");
-      const told = known?.status === "False" && known.reason === reason && known.message === message;
-      if (told && !nominates) return;
+      const isReported = known?.status === "False" && known.reason === reason && known.message === message;
+      if (isReported && !nominates) return;
       const time = timeText(clock.now());
       const condition = {
         type: "PodScheduled",

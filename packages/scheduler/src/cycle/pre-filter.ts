@@ -20,7 +20,8 @@ export interface Measurement {
 }
 
 /**
- * A rejection that other pods could lift does not end PreFilter: a trial with fewer pods needs what every plugin has found.
+ * A rejection that other pods could lift does not end PreFilter: a trial with fewer pods needs what every
+ * plugin has found.
  * Upstream: pkg/scheduler/framework/runtime/framework.go, RunPreFilterPlugins.
  */
 export function runPreFilter(
@@ -68,7 +69,7 @@ export function runPreFilter(
   };
 }
 
-/** How metrics name a rejection, or that there was none. */
+/** Label of a rejection in metrics, or of success. */
 export function statusOf(rejection: Rejection | undefined): Status {
   if (rejection === undefined) return "Success";
   return rejection.resolvable ? "Unschedulable" : "UnschedulableAndUnresolvable";

@@ -64,8 +64,8 @@ export interface Search {
 }
 
 /**
- * Finds the best node for a pod: PreFilter, Filter, Score. Synchronous: what plugins know cannot change in between.
- * An exception of a plugin fails the whole attempt.
+ * Finds the best node for a pod: PreFilter, Filter, Score. Synchronous: what plugins know cannot change in
+ * between. An exception of a plugin fails the whole attempt.
  */
 export class SchedulingCycle {
   readonly #points: ExtensionPoints;
@@ -80,8 +80,8 @@ export class SchedulingCycle {
   /** Where the last search stopped: the next one begins there, so that all nodes get their turn. */
   #start = 0;
   /**
-   * Number of searches: results of plugins from another search are not in the state of this one. The time of each
-   * plugin is measured in some of them only.
+   * Number of searches: results of plugins from another search are not in the state of this one. The time of
+   * each plugin is measured in some of them only.
    */
   #searches = 0;
 
@@ -169,7 +169,9 @@ export class SchedulingCycle {
     return found(feasible, results);
   }
 
-  /** The node for which others were preempted is most likely the only one that fits: it is asked first, alone. */
+  /**
+   * The node for which others were preempted is most likely the only one that fits: it is asked first, alone.
+   */
   #nominatedNode(
     state: CycleState,
     pod: Pod,
@@ -214,8 +216,8 @@ export class SchedulingCycle {
   }
 
   /**
-   * Whether the node takes the pod, with and without the pods of at least its priority that are nominated to it: what
-   * keeps pods away may depend on them, and so may what attracts the pod.
+   * Whether the node takes the pod, with and without the pods of at least its priority that are nominated to
+   * it: what keeps pods away may depend on them, and so may what attracts the pod.
    * Upstream: pkg/scheduler/framework/runtime/framework.go, RunFilterPluginsWithNominatedPods.
    */
   firstRejection(state: CycleState, pod: Pod, node: NodeInfo): Rejection | undefined {

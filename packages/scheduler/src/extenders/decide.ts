@@ -6,8 +6,8 @@ import { extenderName } from "./extender.ts";
 import type { Extenders } from "./extenders.ts";
 
 /**
- * Of the nodes that the plugins accept, the best that the extenders accept, too. While they were asked nodes may have
- * changed: the plugins are asked once more, about the nodes that are left.
+ * Of the nodes that the plugins accept, the best that the extenders accept, too. While they were asked nodes
+ * may have changed: the plugins are asked once more, about the nodes that are left.
  */
 export async function decideWithExtenders(
   extenders: Extenders,

@@ -15,8 +15,8 @@ export const extenderName = "Extender";
 type Answer = Readonly<Record<string, unknown>>;
 
 /**
- * A service that has a say where pods go. Upstream: pkg/scheduler/extender.go; kube-scheduler/extender/v1/types.go has the
- * bodies, whose fields Go reads in any case.
+ * A service that has a say where pods go. Upstream: pkg/scheduler/extender.go;
+ * kube-scheduler/extender/v1/types.go has the bodies, whose fields Go reads in any case.
  */
 export class Extender {
   readonly #configuration: ExtenderConfiguration;

@@ -5,7 +5,10 @@ import type { NodeInfo } from "../framework/node-info.ts";
 import type { Candidate } from "../preemption/victims.ts";
 import type { Extender } from "./extender.ts";
 
-/** All extenders of a scheduler. Upstream: pkg/scheduler/schedule_one.go, findNodesThatPassExtenders and prioritizeNodes. */
+/**
+ * All extenders of a scheduler. Upstream: pkg/scheduler/schedule_one.go, findNodesThatPassExtenders and
+ * prioritizeNodes.
+ */
 export class Extenders {
   readonly #extenders: readonly Extender[];
   readonly #log: Log;

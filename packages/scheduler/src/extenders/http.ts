@@ -6,7 +6,10 @@ import type { ExtenderConfiguration, TLSPart } from "../config/types.ts";
 /** Posts JSON to a verb of an extender, and returns the answer's text. Rejects unless the status is 200. */
 export type PostToExtender = (verb: string, body: string) => Promise<string>;
 
-/** Upstream: pkg/scheduler/extender.go, makeTransport and send. Throws if a file of the TLS settings cannot be read. */
+/**
+ * Upstream: pkg/scheduler/extender.go, makeTransport and send. Throws if a file of the TLS settings cannot be
+ * read.
+ */
 export function httpExtender(configuration: ExtenderConfiguration): PostToExtender {
   const { urlPrefix, httpTimeout } = configuration;
   const tls = tlsOptions(configuration);

@@ -8,7 +8,10 @@ export interface Diagnosis {
   readonly upfront?: Rejection;
 }
 
-/** `0/2 nodes are available: 2 cannot allocate all claims.` and what was tried afterwards, as kube-scheduler words it. */
+/**
+ * `0/2 nodes are available: 2 cannot allocate all claims.` and what was tried afterwards, as kube-scheduler
+ * words it.
+ */
 export function diagnosisText(
   { nodes, rejections, upfront }: Diagnosis,
   afterwards: readonly string[],

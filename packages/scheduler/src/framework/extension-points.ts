@@ -33,7 +33,9 @@ export interface ExtensionPoints {
   readonly postBind: readonly With<"postBind">[];
 }
 
-/** Which plugins a profile has at a point, with the weights of their scores; undefined: all that implement it. */
+/**
+ * Which plugins a profile has at a point, with the weights of their scores; undefined: all that implement it.
+ */
 export type PluginChoice = (
   point: keyof Omit<ExtensionPoints, "all" | "byName">,
 ) => readonly { readonly name: string; readonly weight?: number }[] | undefined;

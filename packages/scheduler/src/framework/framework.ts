@@ -17,8 +17,9 @@ export interface Rejection {
 }
 
 /**
- * Result of PreFilter: nothing to do for this pod, a rejection of every node, or the only nodes that may be feasible. `first`: Filter
- * rejects all other nodes, which are asked for their reasons if none of these takes the pod.
+ * Result of PreFilter: nothing to do for this pod, a rejection of every node, or the only nodes that may be
+ * feasible. `first`: Filter rejects all other nodes, which are asked for their reasons if none of these takes
+ * the pod.
  */
 export type PreFilterResult =
   | { readonly type: "continue"; readonly nodes?: ReadonlySet<string>; readonly first?: ReadonlySet<string> }
@@ -26,7 +27,8 @@ export type PreFilterResult =
   | { readonly type: "reject"; readonly rejection: Rejection };
 
 /**
- * Something happened in the cluster that may let a waiting pod be scheduled. `old` is the object before an update.
+ * Something happened in the cluster that may let a waiting pod be scheduled. `old` is the object before an
+ * update.
  * Upstream: kube-scheduler/framework/types.go, EventResource and ActionType.
  */
 export type ClusterEvent =
@@ -80,7 +82,10 @@ export type CycleState = Map<string, unknown>;
 
 const groupKey = "pod group";
 
-/** A state for one pod of a group; `group` holds what plugins share between the pods while they are scheduled together. */
+/**
+ * A state for one pod of a group; `group` holds what plugins share between the pods while they are scheduled
+ * together.
+ */
 export function stateInGroup(group: CycleState): CycleState {
   return new Map<string, unknown>([[groupKey, group]]);
 }
@@ -173,8 +178,8 @@ export type PermitResult =
   | { readonly type: "reject"; readonly rejection: Rejection };
 
 /**
- * A plugin of the scheduling framework (KEP-624): each method is one extension point. Methods up to `permit` are
- * synchronous, so that nothing can change between them; what they throw fails the whole attempt.
+ * A plugin of the scheduling framework (KEP-624): each method is one extension point. Methods up to `permit`
+ * are synchronous, so that nothing can change between them; what they throw fails the whole attempt.
  */
 export interface Plugin {
   readonly name: string;
@@ -182,19 +187,25 @@ export interface Plugin {
   readonly dependsOnOtherNodes?: true;
   /** Weight of its score where the configuration gives none. */
   readonly weight?: number;
-  /** A message: the pod is not worth trying yet. Asked again when an event of the pod or of the plugin may change that. */
+  /**
+   * A message: the pod is not worth trying yet. Asked again when an event of the pod or of the plugin may
+   * change that.
+   */
   preEnqueue?(pod: Pod): string | undefined;
   /** QueueSort: whether `a` is tried before `b`. One plugin of a profile has it. */
   less?(a: WaitingPodInfo, b: WaitingPodInfo): boolean;
   preFilter?(state: CycleState, pod: Pod, nodes: readonly NodeInfo[]): PreFilterResult;
-  /** Counts another pod that a trial puts on the node, in what `preFilter` has kept in `state`. The node has it already. */
+  /**
+   * Counts another pod that a trial puts on the node, in what `preFilter` has kept in `state`. The node has
+   * it already.
+   */
   addPod?(state: CycleState, pod: Pod, added: Pod, node: NodeInfo): void;
   /** Discounts a pod that a trial takes from the node. The node is without it already. */
   removePod?(state: CycleState, pod: Pod, removed: Pod, node: NodeInfo): void;
   filter?(state: CycleState, pod: Pod, node: NodeInfo): Rejection | undefined;
   /**
-   * After all nodes were rejected: may change something so that a later attempt succeeds. `rejections` has every node.
-   * What runs before the first `await` sees the nodes as the filters saw them.
+   * After all nodes were rejected: may change something so that a later attempt succeeds. `rejections` has
+   * every node. Code before the first `await` sees the nodes as the filters saw them.
    */
   postFilter?(
     state: CycleState,
@@ -202,16 +213,20 @@ export interface Plugin {
     rejections: ReadonlyMap<string, Rejection>,
   ): PostFilterResult | Promise<PostFilterResult>;
   /**
-   * In the place of `postFilter` for pods that were scheduled as a group, of which too few can be placed. Nothing of what
-   * was reserved for them is held any more. What runs before the first `await` sees the nodes as the filters saw them.
+   * In the place of `postFilter` for pods that were scheduled as a group, of which too few can be placed.
+   * Nothing of what was reserved for them is held any more. Code before the first `await` sees the nodes as
+   * the filters saw them.
    */
   postFilterGroup?(refused: RefusedGroup): GroupPostFilterResult | Promise<GroupPostFilterResult>;
   /**
-   * PlacementGenerate: the placements among which one is chosen for the group, within that of the group around it. One
-   * plugin of a profile has it. What it throws fails the attempt of the group.
+   * PlacementGenerate: the placements among which one is chosen for the group, within that of the group
+   * around it. One plugin of a profile has it. An exception fails the attempt of the group.
    */
   placements?(group: GroupNode, parent: GroupPlacement): readonly GroupPlacement[];
-  /** PlacementScore: higher is better; from 0 to 100 unless `normalizePlacements` makes it so. `pods` would run there. */
+  /**
+   * PlacementScore: higher is better; from 0 to 100 unless `normalizePlacements` makes it so. `pods` would
+   * run there.
+   */
   scorePlacement?(group: GroupNode, placement: GroupPlacement, pods: readonly Pod[]): number;
   normalizePlacements?(scores: Map<GroupPlacement, number>): void;
   /** Before the nodes that passed the filters are scored. "skip": all of them are the same to the plugin. */
@@ -224,13 +239,14 @@ export interface Plugin {
   /** Takes in memory what the pod needs on the node. */
   reserve?(state: CycleState, pod: Pod, node: NodeInfo): Rejection | undefined;
   /**
-   * Takes back in memory what `reserve` took, so that the same can be reserved again. Called for every plugin, in reverse
-   * order, also when `reserve` was not reached or has thrown. A plugin without it does so in `unreserve`.
+   * Takes back in memory what `reserve` took, so that the same can be reserved again. Called for every
+   * plugin, in reverse order, also when `reserve` was not reached or has thrown. A plugin without it does so
+   * in `unreserve`.
    */
   undo?(state: CycleState, pod: Pod, node: NodeInfo): void;
   /**
-   * After `undo`: takes back what `preBind` wrote. Called for every plugin, in reverse order, also when `preBind` was not
-   * reached or has thrown. The pod has a node if another scheduler has bound it.
+   * After `undo`: takes back what `preBind` wrote. Called for every plugin, in reverse order, also when
+   * `preBind` was not reached or has thrown. The pod has a node if another scheduler has bound it.
    */
   unreserve?(state: CycleState, pod: Pod, node: NodeInfo): Promise<void>;
   /** Lets the pod go to its node, holds it back or rejects it. */
@@ -240,7 +256,10 @@ export interface Plugin {
   /** Binds the pod; false leaves it to the next plugin. */
   bind?(state: CycleState, pod: Pod, node: NodeInfo): Promise<boolean>;
   postBind?(state: CycleState, pod: Pod, node: NodeInfo): void;
-  /** Whether the event may let a pod through that this plugin has rejected or gated (KEP-4247, queueing hints). */
+  /**
+   * Whether the event may let a pod through that this plugin has rejected or gated (KEP-4247, queueing
+   * hints).
+   */
   mayHelp(pod: Pod, event: ClusterEvent): boolean;
 }
 

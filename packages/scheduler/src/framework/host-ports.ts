@@ -13,7 +13,10 @@ const anyAddress = "0.0.0.0";
 const none: readonly HostPort[] = [];
 const known = new WeakMap<Pod, readonly HostPort[]>();
 
-/** The ports of the node that containers and sidecars of a pod take. Upstream: scheduler/util/utils.go, GetHostPorts */
+/**
+ * The ports of the node that containers and sidecars of a pod take. Upstream: scheduler/util/utils.go,
+ * GetHostPorts
+ */
 export function hostPortsOf(pod: Pod): readonly HostPort[] {
   let ports = known.get(pod);
   if (ports === undefined) {

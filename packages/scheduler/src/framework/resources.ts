@@ -21,7 +21,10 @@ function rounded(amounts: Iterable<readonly [string, Quantity]>): Amounts {
   return all;
 }
 
-/** Neither cpu, memory, local storage nor pods: extended resources, huge pages, volumes. Upstream: v1helper.IsScalarResourceName */
+/**
+ * Neither cpu, memory, local storage nor pods: extended resources, huge pages, volumes. Upstream:
+ * v1helper.IsScalarResourceName
+ */
 export function isScalarResource(name: string): boolean {
   return !basic.has(name);
 }

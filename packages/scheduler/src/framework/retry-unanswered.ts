@@ -8,9 +8,9 @@ const maxDelay = 10_000;
 export type RetryUnanswered = <T>(request: () => Promise<T>) => Promise<T>;
 
 /**
- * A write whose answer was lost has an unknown outcome, and its devices must not be allocated to others meanwhile.
- * Therefore a request without an answer, or that the server could not handle (503, 504), is repeated, at intervals
- * from 100 ms to 10 s; every other outcome is passed through.
+ * A write whose answer was lost has an unknown outcome, and its devices must not be allocated to others
+ * meanwhile. Therefore a request without an answer, or that the server could not handle (503, 504), is
+ * repeated, at intervals from 100 ms to 10 s; every other outcome is passed through.
  */
 export function retryUnanswered(clock: Clock, signal: AbortSignal): RetryUnanswered {
   return async (request) => {

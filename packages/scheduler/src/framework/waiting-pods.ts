@@ -26,7 +26,9 @@ export class WaitingPods {
     return this.#pods.has(uid);
   }
 
-  /** Resolves when all plugins have allowed the pod, or with the rejection by one; `timeouts` in milliseconds. */
+  /**
+   * Resolves when all plugins have allowed the pod, or with the rejection by one; `timeouts` in milliseconds.
+   */
   wait(pod: Pod, timeouts: ReadonlyMap<string, number>): Promise<Rejection | undefined> {
     const { uid } = pod.metadata;
     const { promise, resolve } = Promise.withResolvers<Rejection | undefined>();

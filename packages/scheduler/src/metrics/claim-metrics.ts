@@ -1,12 +1,16 @@
 import type { Features } from "@dray/api";
+import { exponentialBuckets, type MetricsRegistry } from "@dray/client";
 import type { ClaimMetrics } from "../plugins/dynamic-resources/claim-binding.ts";
-import { exponentialBounds, type Registry } from "./registry.ts";
 
 /**
- * What DynamicResources counts, by profile. Claims that are made for extended resources have another name until 1.36.
+ * Counters of DynamicResources, by profile. Claims that are made for extended resources have another name
+ * until 1.36.
  * Upstream: pkg/scheduler/metrics/metrics.go, dynamic-resource-allocation/resourceclaim/metrics.
  */
-export function claimMetrics(registry: Registry, { version }: Features): (profile: string) => ClaimMetrics {
+export function claimMetrics(
+  registry: MetricsRegistry,
+  { version }: Features,
+): (profile: string) => ClaimMetrics {
   const allocations = registry.counter(
     "scheduler_dra_bindingconditions_allocations_total",
     "Number of allocations using devices with BindingConditions, counted per driver per scheduling attempt",
@@ -15,7 +19,7 @@ export function claimMetrics(registry: Registry, { version }: Features): (profil
   const wait = registry.histogram(
     "scheduler_dra_bindingconditions_wait_duration_seconds",
     "Time in seconds spent waiting for BindingConditions to be satisfied during PreBind.",
-    exponentialBounds(0.1, 2, 14),
+    exponentialBuckets(0.1, 2, 14),
     ["profile", "driver", "status"],
   );
   const isShared = version >= "1.37";

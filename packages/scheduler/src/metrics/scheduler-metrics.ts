@@ -1,7 +1,7 @@
+import { exponentialBuckets, MetricsRegistry } from "@dray/client";
 import type { SchedulerCache } from "../cache/cache.ts";
 import type { SchedulingQueue } from "../queue/queue.ts";
 import type { QueuedPod } from "../queue/queued-pod.ts";
-import { exponentialBounds, Registry } from "./registry.ts";
 
 export type ExtensionPoint =
   | "PreFilter"
@@ -29,15 +29,15 @@ export type PreemptorType = "pod" | "podgroup" | "compositepodgroup";
 
 /** More attempts count together. */
 const maxAttemptsLabel = 15;
-const attemptSeconds = exponentialBounds(0.001, 2, 15);
-const pointSeconds = exponentialBounds(0.0001, 2, 12);
-const pluginSeconds = exponentialBounds(0.00001, 1.5, 20);
+const attemptSeconds = exponentialBuckets(0.001, 2, 15);
+const pointSeconds = exponentialBuckets(0.0001, 2, 12);
+const pluginSeconds = exponentialBuckets(0.00001, 1.5, 20);
 
 /**
  * Metrics under kube-scheduler's names; times in seconds. Upstream: pkg/scheduler/metrics/metrics.go.
  */
 export class SchedulerMetrics {
-  readonly registry = new Registry();
+  readonly registry = new MetricsRegistry();
   /** Milliseconds from any point on, with fractions. */
   readonly now: () => number;
   readonly #attempts = this.registry.counter(
@@ -59,13 +59,13 @@ export class SchedulerMetrics {
   readonly #sli = this.registry.histogram(
     "scheduler_pod_scheduling_sli_duration_seconds",
     "E2e latency for a pod being scheduled, from the time the pod enters the scheduling queue and might involve multiple scheduling attempts.",
-    exponentialBounds(0.01, 2, 20),
+    exponentialBuckets(0.01, 2, 20),
     ["attempts"],
   );
   readonly #podAttempts = this.registry.histogram(
     "scheduler_pod_scheduling_attempts",
     "Number of attempts to successfully schedule a pod.",
-    exponentialBounds(1, 2, 5),
+    exponentialBuckets(1, 2, 5),
   );
   readonly #afterFlush = this.registry.counter(
     "scheduler_pod_scheduled_after_flush_total",
@@ -106,7 +106,7 @@ export class SchedulerMetrics {
   readonly #victims = this.registry.histogram(
     "scheduler_preemption_victims",
     "Number of selected preemption victims for preemption initiated by a single pod",
-    exponentialBounds(1, 2, 7),
+    exponentialBuckets(1, 2, 7),
   );
   readonly #groupPreemptionAttempts = this.registry.counter(
     "scheduler_workload_preemption_attempts_total",
@@ -116,12 +116,12 @@ export class SchedulerMetrics {
   readonly #groupVictims = this.registry.histogram(
     "scheduler_workload_preemption_victims",
     "Number of pod preemption victims caused by workload preemption.",
-    exponentialBounds(1, 2, 11),
+    exponentialBuckets(1, 2, 11),
   );
   readonly #disruptedGroups = this.registry.histogram(
     "scheduler_preemption_workload_disruptions",
     "Number of workload preemption units being preempted. A single preemption unit can be all pods in a pod group (in case of DisruptionMode=all), or a single pod (in case of DisruptionMode=single).",
-    exponentialBounds(1, 2, 11),
+    exponentialBuckets(1, 2, 11),
     ["preemptor"],
   );
   readonly #groupAttempts = this.registry.counter(
@@ -132,13 +132,13 @@ export class SchedulerMetrics {
   readonly #groupAttemptDuration = this.registry.histogram(
     "scheduler_podgroup_scheduling_attempt_duration_seconds",
     "Pod group scheduling attempt latency in seconds",
-    exponentialBounds(0.001, 2, 15),
+    exponentialBuckets(0.001, 2, 15),
     ["result", "profile"],
   );
   readonly #groupAlgorithm = this.registry.histogram(
     "scheduler_podgroup_scheduling_algorithm_duration_seconds",
     "Pod group scheduling algorithm latency in seconds",
-    exponentialBounds(0.001, 2, 15),
+    exponentialBuckets(0.001, 2, 15),
   );
   readonly #violations = this.registry.counter(
     "scheduler_preemption_pdb_violations_total",
@@ -148,13 +148,13 @@ export class SchedulerMetrics {
   readonly #evaluation = this.registry.histogram(
     "scheduler_preemption_evaluation_duration_seconds",
     "Duration in seconds for identifying the target preemption victims.",
-    exponentialBounds(0.001, 2, 16),
+    exponentialBuckets(0.001, 2, 16),
     ["preemptor", "result"],
   );
   readonly #execution = this.registry.histogram(
     "scheduler_preemption_execution_duration_seconds",
     "Duration in seconds for preempting the target preemption victims. With async preemption enabled, preemption execution does not block the scheduling of other pods.",
-    exponentialBounds(0.001, 2, 16),
+    exponentialBuckets(0.001, 2, 16),
     ["preemptor", "result"],
   );
 

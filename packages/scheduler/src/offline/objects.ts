@@ -106,8 +106,8 @@ export class OfflineObjects {
 }
 
 /**
- * A planned node need not have a number of pods. In a cluster, where the kubelet reports it, a node without that number
- * takes no pods.
+ * A planned node need not have a number of pods. In a cluster, where the kubelet reports it, a node without
+ * that number takes no pods.
  */
 function withPods(node: Node): Node {
   const allocatable = node.status?.allocatable;

@@ -61,7 +61,9 @@ export function offlineGroups(options: OfflineGroupsOptions): OfflineScheduler["
     }
   }
 
-  /** Calls `refused` for each pod that no node takes, while the pods before it hold their nodes and devices. */
+  /**
+   * Calls `refused` for each pod that no node takes, while the pods before it hold their nodes and devices.
+   */
   function explain(outcomes: readonly LeafOutcome[], refused: (pod: Pod, placement: Refused) => void): void {
     const taken: (MemberResult & { type: "placed" })[] = [];
     try {

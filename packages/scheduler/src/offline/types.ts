@@ -26,7 +26,10 @@ export type Placement =
       readonly rejections: ReadonlyMap<string, Rejection>;
       readonly upfront?: Rejection;
     }
-  /** The attempt failed, whatever the nodes have (a selector in error): kube-scheduler would try again and again. */
+  /**
+   * The attempt failed, whatever the nodes have (a selector in error): kube-scheduler would try again and
+   * again.
+   */
   | { readonly type: "error"; readonly message: string }
   /** Too few pods of its group can be placed, whether or not a node takes this one. */
   | { readonly type: "held"; readonly message: string }
@@ -54,8 +57,9 @@ export interface OfflineScheduler {
   /** Decides about a pod; where it fits, it and the devices of its claims count from then on. */
   schedule(pod: Pod): Promise<Placement>;
   /**
-   * Decides about the pods of one group together, in their order: where fewer than its minimum can be placed, none is.
-   * `refused` is called for each pod that no node takes, while those before it hold their nodes and devices.
+   * Decides about the pods of one group together, in their order: where fewer than its minimum can be placed,
+   * none is. `refused` is called for each pod that no node takes, while those before it hold their nodes and
+   * devices.
    */
   scheduleGroup(
     pods: readonly Pod[],
@@ -65,6 +69,9 @@ export interface OfflineScheduler {
   preview(pod: Pod): Promise<Placement>;
   /** The newest state of a claim. */
   claim(namespace: string, name: string): ResourceClaim | undefined;
-  /** Why the node can or cannot serve the claims of the pod that have no devices yet; undefined: it has none such. */
+  /**
+   * Why the node can or cannot serve the claims of the pod that have no devices yet; undefined: it has none
+   * such.
+   */
   explain(pod: Pod, node: string): Explanation | undefined;
 }

@@ -8,8 +8,8 @@ import { groupNameOf, type PodGroups } from "../podgroup/pod-groups.ts";
 const waitsForPods = "waiting for minCount pods from a gang to appear in scheduling queue";
 
 /**
- * Holds pods of a group back until the group exists and has enough pods (KEP-4671). `group-cycle.ts` places them
- * together.
+ * Holds pods of a group back until the group exists and has enough pods (KEP-4671). `group-cycle.ts` places
+ * them together.
  * Upstream: pkg/scheduler/framework/plugins/gangscheduling.
  */
 export class GangScheduling implements Plugin {

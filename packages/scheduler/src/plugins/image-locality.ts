@@ -16,11 +16,11 @@ interface State {
 }
 
 /**
- * Prefers nodes that have the pod's images, by their size; an image that few nodes have counts little, so that its pods
- * do not all go there.
+ * Prefers nodes that have the pod's images, by their size; an image that few nodes have counts little, so
+ * that its pods do not all go there.
  *
- * Upstream: plugins/imagelocality/image_locality.go. Not as upstream: the size of an image is that which the node itself
- * reports, not that of the node that has reported the image first.
+ * Upstream: plugins/imagelocality/image_locality.go. Not as upstream: the size of an image is that which the
+ * node itself reports, not that of the node that has reported the image first.
  */
 export function imageLocality(): Plugin {
   let known = new Map<string, number>();

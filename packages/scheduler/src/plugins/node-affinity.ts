@@ -12,7 +12,8 @@ const conflict = rejection("pod affinity terms conflict");
 const scoreKey = `${name}/score`;
 
 /**
- * Node selector, required and preferred node affinity of the pod, and the affinity that the arguments add for all pods.
+ * Node selector, required and preferred node affinity of the pod, and the affinity that the arguments add for
+ * all pods.
  * Upstream: plugins/nodeaffinity/node_affinity.go
  */
 export function nodeAffinity({ addedAffinity }: PluginArgs["NodeAffinity"]): Plugin {
@@ -60,8 +61,8 @@ export function nodeAffinity({ addedAffinity }: PluginArgs["NodeAffinity"]): Plu
 }
 
 /**
- * Node names that the pod's affinity allows by `metadata.name`, when every term names some: all of its requirements
- * hold together.
+ * Node names that the pod's affinity allows by `metadata.name`, when every term names some: all of its
+ * requirements hold together.
  */
 function namedNodes(pod: Pod): Set<string> | undefined {
   const terms =

@@ -14,7 +14,9 @@ const unschedulable: Rejection = {
 
 const tolerates = ({ spec }: Pod): boolean => untolerated(taints, spec.tolerations, effects).length === 0;
 
-/** Cordoned nodes take only pods that tolerate it. Upstream: plugins/nodeunschedulable/node_unschedulable.go */
+/**
+ * Cordoned nodes take only pods that tolerate it. Upstream: plugins/nodeunschedulable/node_unschedulable.go
+ */
 export const nodeUnschedulable: Plugin = {
   name,
   filter(_state, pod, { node }) {

@@ -11,11 +11,11 @@ const name = "NodeVolumeLimits";
 type Volumes = Map<string, string>;
 
 /**
- * A node attaches no more volumes of a CSI driver than its CSINode says; and from 1.37 on a pod goes only where the
- * driver of its volumes is installed, if the driver demands that (KEP-5030).
+ * A node attaches no more volumes of a CSI driver than its CSINode says; and from 1.37 on a pod goes only
+ * where the driver of its volumes is installed, if the driver demands that (KEP-5030).
  *
- * Upstream: plugins/nodevolumelimits/csi.go. Not as upstream: volumes of drivers that were once part of Kubernetes, and are
- * CSI drivers today, do not count.
+ * Upstream: plugins/nodevolumelimits/csi.go. Not as upstream: volumes of drivers that were once part of
+ * Kubernetes, and are CSI drivers today, do not count.
  */
 export function nodeVolumeLimits(lookup: VolumeLookup, features: Features): Plugin {
   const needsDriver = features.version >= "1.37";
@@ -51,7 +51,10 @@ export function nodeVolumeLimits(lookup: VolumeLookup, features: Features): Plug
     return undefined;
   }
 
-  /** How many volumes of each driver are on the node, or are being detached; `wanted` loses those that are there. */
+  /**
+   * How many volumes of each driver are on the node, or are being detached; `wanted` loses those that are
+   * there.
+   */
   function attached({ name: node, pods }: NodeInfo, wanted: Volumes): ReadonlyMap<string, number> {
     const volumes: Volumes = new Map();
     for (const pod of pods.values()) volumesOf(pod, volumes);

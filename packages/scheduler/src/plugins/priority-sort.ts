@@ -1,7 +1,9 @@
 import type { Plugin } from "../framework/framework.ts";
 import { priorityOf } from "../framework/priority.ts";
 
-/** The highest priority first, then the pod that waits longest. Upstream: plugins/queuesort/priority_sort.go. */
+/**
+ * The highest priority first, then the pod that waits longest. Upstream: plugins/queuesort/priority_sort.go.
+ */
 export const prioritySort: Plugin = {
   name: "PrioritySort",
   less(a, b) {

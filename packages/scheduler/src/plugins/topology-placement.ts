@@ -5,8 +5,8 @@ import type { NodeInfo } from "../framework/node-info.ts";
 import type { PodGroups } from "../podgroup/pod-groups.ts";
 
 /**
- * Where a group says that all its pods have to be in one domain of a topology (a rack, a zone), each domain is a
- * placement; where some of them are on nodes already, only theirs.
+ * Where a group says that all its pods have to be in one domain of a topology (a rack, a zone), each domain
+ * is a placement; where some of them are on nodes already, only theirs.
  * Upstream: plugins/topologyaware/topology_placement.go
  */
 export function topologyPlacement(groups: PodGroups): Plugin {
@@ -33,7 +33,9 @@ export function scheduledPods(groups: PodGroups, group: GroupNode): readonly Pod
   return leavesOf(group).flatMap(({ object }) => groups.placed(object));
 }
 
-/** The domain in which all these pods are; undefined: there are none. Upstream: getScheduledPodsTopologyDomain. */
+/**
+ * The domain in which all these pods are; undefined without pods. Upstream: getScheduledPodsTopologyDomain.
+ */
 function domainOf(key: string, pods: readonly Pod[], groups: PodGroups): string | undefined {
   const fail = (text: string): never => {
     throw new Error(`cannot determine domain for already scheduled pods: ${text}`);

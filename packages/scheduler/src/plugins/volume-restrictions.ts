@@ -24,7 +24,8 @@ class State {
 }
 
 /**
- * Claims that one pod at a time may use (ReadWriteOncePod, KEP-2485), and disks that a node attaches for one pod only.
+ * Claims that one pod at a time may use (ReadWriteOncePod, KEP-2485), and disks that a node attaches for one
+ * pod only.
  * Upstream: plugins/volumerestrictions/volume_restrictions.go
  */
 export function volumeRestrictions(lookup: VolumeLookup): Plugin {

@@ -56,8 +56,8 @@ interface Attempt {
 }
 
 /**
- * Schedules the waiting pods of a group together, against the same nodes: where fewer than its minimum can be placed,
- * none is. Upstream: pkg/scheduler/schedule_one_podgroup.go
+ * Schedules the waiting pods of a group together, against the same nodes: where fewer than its minimum can be
+ * placed, none is. Upstream: pkg/scheduler/schedule_one_podgroup.go
  */
 export class GroupCycle {
   readonly #options: GroupCycleOptions;
@@ -67,8 +67,8 @@ export class GroupCycle {
   }
 
   /**
-   * The group of the pod with the group around it, and all pods of it that wait, the given one first; none: they wait for
-   * one that is turned away. Undefined: the pod is on its own.
+   * The group of the pod with the group around it, and all pods of it that wait, the given one first; none:
+   * they wait for one that is turned away. Undefined: the pod is on its own.
    */
   take(entry: QueuedPod): PoppedGroup | undefined {
     const { groups, queue } = this.#options;
@@ -85,8 +85,8 @@ export class GroupCycle {
   }
 
   /**
-   * Places what can be placed, at once; resolves when the pods are bound or told why not. Throws BudgetExceeded when the turn
-   * is over, and everything is as it was.
+   * Places what can be placed, at once; resolves when the pods are bound or told why not. Throws
+   * BudgetExceeded when the turn is over, and everything is as it was.
    */
   schedule(profile: Profile, taken: GroupNode, waiting: readonly QueuedPod[]): Promise<void> {
     const { groups, placer, cache, equivalentPods, metrics, hasPolicies } = this.#options;
@@ -130,8 +130,8 @@ export class GroupCycle {
       return this.#fail(attempt, (error as Error).message);
     }
     const decisive = results.find(({ verdict }) => verdict !== undefined);
-    const told = decisive === undefined ? results : [decisive];
-    const reasons = told.flatMap(({ message }) => (message ? [message] : []));
+    const reported = decisive === undefined ? results : [decisive];
+    const reasons = reported.flatMap(({ message }) => (message ? [message] : []));
     const isWaiting = decisive?.verdict === "done";
     const nominated = isWaiting ? (decisive.nominatedNodes ?? new Map<string, string>()) : undefined;
     metrics.point("PodGroupPostFilter", profile.name, isWaiting ? "Success" : "Unschedulable", begun);
@@ -165,7 +165,8 @@ export class GroupCycle {
   }
 
   /**
-   * Of groups that have their minimum what has a node is bound; the others wait. Upstream: submitPodGroupAlgorithmResult.
+   * Of groups that have their minimum what has a node is bound; the others wait. Upstream:
+   * submitPodGroupAlgorithmResult.
    */
   async #submit(
     attempt: Attempt,

@@ -57,7 +57,9 @@ export function treeOf(
 export const isLeaf = (object: PodGroup | CompositePodGroup): object is PodGroup =>
   object.kind === "PodGroup";
 
-/** Whether the minimum number of its groups are ready, down to the pods. Upstream: isCPGTreeReady, isPGReady. */
+/**
+ * Whether the minimum number of its groups are ready, down to the pods. Upstream: isCPGTreeReady, isPGReady.
+ */
 export function isReady(
   node: GroupNode,
   count: (group: PodGroup) => number,

@@ -71,13 +71,16 @@ export function refusalOf(
   if (member?.type === "refused")
     return { message: diagnosisText(member.diagnosis, []), nominatedNode: node ?? member.nominatedNode };
   if (member === undefined) return { message: reason, nominatedNode: node };
-  const told = [reason, ...reasons].join(", ");
+  const text = [reason, ...reasons].join(", ");
   return nominated === undefined
-    ? { message: `${groupIsUnschedulable}, ${told}`, nominatedNode: "" }
-    : { message: told, nominatedNode: node };
+    ? { message: `${groupIsUnschedulable}, ${text}`, nominatedNode: "" }
+    : { message: text, nominatedNode: node };
 }
 
-/** Plugins whose events wake a group: those that rejected one of its pods, or all if a pod was not rejected itself. */
+/**
+ * Plugins whose events wake a group: those that rejected one of its pods, or all if a pod was not rejected
+ * itself.
+ */
 export function rejectedBy(root: GroupNode, outcomes: readonly LeafOutcome[]): readonly string[] {
   const plugins = new Set<string>();
   let refused = 0;

@@ -17,7 +17,10 @@ import type { Nominator } from "../queue/nominator.ts";
 import type { QueuedPod } from "../queue/queued-pod.ts";
 import type { PodGroups } from "./pod-groups.ts";
 
-/** First words of every rejection by a group itself. Upstream: schedule_one_podgroup.go, errPodGroupUnschedulable. */
+/**
+ * First words of every rejection by a group itself. Upstream: schedule_one_podgroup.go,
+ * errPodGroupUnschedulable.
+ */
 export const groupIsUnschedulable = "pod group is unschedulable";
 
 export interface GroupPlacerOptions {
@@ -84,8 +87,9 @@ export interface GroupResult {
 }
 
 /**
- * Finds nodes for all pods of a group, against the same state of the cluster, and reserves them; where the minimum is not
- * met nothing stays reserved. Synchronous. Throws BudgetExceeded when the turn is over, and everything is as it was.
+ * Finds nodes for all pods of a group, against the same state of the cluster, and reserves them; where the
+ * minimum is not met nothing stays reserved. Synchronous. Throws BudgetExceeded when the turn is over, and
+ * everything is as it was.
  * Upstream: pkg/scheduler/schedule_one_podgroup.go
  */
 export class GroupPlacer {

@@ -29,7 +29,9 @@ export class PodGroups {
   readonly #composites: CompositeLookup | undefined;
   readonly #members = new Map<string, Map<string, Pod>>();
 
-  /** `hasGangs`: whether groups can have a minimum. `composites`: absent where there are no groups of groups. */
+  /**
+   * `hasGangs`: whether groups can have a minimum. `composites`: absent where there are no groups of groups.
+   */
   constructor(
     find: (namespace: string, name: string) => PodGroup | undefined,
     places: Places,
@@ -60,8 +62,8 @@ export class PodGroups {
   }
 
   /**
-   * The outermost group around the pod, with all that is in it; without the pods. Undefined: the pod belongs to no group,
-   * or one of them does not exist.
+   * The outermost group around the pod, with all that is in it; without the pods. Undefined: the pod belongs
+   * to no group, or one of them does not exist.
    */
   rootOf(pod: Pod): GroupNode | undefined {
     const ancestry = this.ancestryOf(pod);
@@ -78,7 +80,10 @@ export class PodGroups {
     }
   }
 
-  /** The uid of the outermost group around a group of pods or of groups; undefined: one of them does not exist. */
+  /**
+   * The uid of the outermost group around a group of pods or of groups; undefined: one of them does not
+   * exist.
+   */
   rootUid(type: GroupNode["type"], namespace: string, name: string): string | undefined {
     const find = type === "podgroup" ? this.#find : this.#composites?.composite;
     const group = find?.(namespace, name);

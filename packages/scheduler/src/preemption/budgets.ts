@@ -10,7 +10,8 @@ export interface ViolatingUnit {
 }
 
 /**
- * The units with a pod of which a budget would be overdrawn if it and those before it were evicted, and the others.
+ * The units with a pod of which a budget would be overdrawn if it and those before it were evicted, and the
+ * others.
  * Upstream: framework/preemption/util.go, FilterVictimsWithPDBViolation.
  */
 export function byBudgets(

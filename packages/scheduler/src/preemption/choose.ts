@@ -3,12 +3,14 @@ import { priorityOf } from "../framework/priority.ts";
 import { startTime } from "./units.ts";
 import type { Candidate } from "./victims.ts";
 
-/** Added to priorities before they are summed: many pods of a negative priority must not count less than few. */
+/**
+ * Added to priorities before they are summed: many pods of a negative priority must not count less than few.
+ */
 const priorityOffset = 2 ** 31;
 
 /**
- * The candidate that disturbs least: fewest violated budgets, lowest highest priority, lowest sum of priorities, fewest
- * victims, latest start of the most important victims; then the first.
+ * The candidate that disturbs least: fewest violated budgets, lowest highest priority, lowest sum of
+ * priorities, fewest victims, latest start of the most important victims; then the first.
  * Upstream: framework/preemption/preemption.go, pickOneNodeForPreemption.
  */
 export function leastDisruptive(candidates: readonly Candidate[], now: number): Candidate | undefined {

@@ -21,8 +21,8 @@ import { type Candidate, selectVictims } from "./victims.ts";
 const name = "DefaultPreemption";
 
 /**
- * Makes room for a pod that fits nowhere by evicting pods of lower priority. Devices are not preempted: their plugin
- * rejects nodes as unresolvable. Upstream: plugins/defaultpreemption/default_preemption.go.
+ * Makes room for a pod that fits nowhere by evicting pods of lower priority. Devices are not preempted: their
+ * plugin rejects nodes as unresolvable. Upstream: plugins/defaultpreemption/default_preemption.go.
  */
 export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
   const { args, executor, budget, metrics, now, cache, groups } = options;

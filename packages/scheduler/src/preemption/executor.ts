@@ -48,7 +48,8 @@ export interface Eviction {
 }
 
 /**
- * Evicts victims behind the scheduling loop's back; the pod that they make room for is gated until that is done.
+ * Evicts victims behind the scheduling loop's back; the pod that they make room for is gated until that is
+ * done.
  * Upstream: framework/preemption/executor.go (KEP-4832).
  */
 export class PreemptionExecutor {

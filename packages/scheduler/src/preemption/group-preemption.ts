@@ -23,8 +23,9 @@ interface Selection {
 }
 
 /**
- * Makes room for a group of which too few pods fit by evicting pods of lower priority anywhere in the cluster. Devices
- * are not preempted: the claims of the victims stay allocated in the trial, as upstream's do.
+ * Makes room for a group of which too few pods fit by evicting pods of lower priority anywhere in the
+ * cluster. Devices are not preempted: the claims of the victims stay allocated in the trial, as upstream's
+ * do.
  * Upstream: framework/preemption/podgrouppreemption.go, PodGroupEvaluator.Preempt.
  */
 export function preemptForGroup(
@@ -110,8 +111,8 @@ function isOngoing(
 }
 
 /**
- * The fewest and least important units of lower priority without which the group fits; a text: why it does not even
- * without all of them; undefined: there are none. The nodes are left as they were found.
+ * The fewest and least important units of lower priority without which the group fits; a text: why it does
+ * not even without all of them; undefined without any. The nodes are left as they were found.
  * Upstream: selectVictimsOnDomain.
  */
 function select(

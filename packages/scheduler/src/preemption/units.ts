@@ -77,8 +77,8 @@ export function startTime(pod: Pod, now: number): number {
 }
 
 /**
- * The higher priority first; then a group before a pod, a group of groups before both, the larger one, the one that
- * started first.
+ * The higher priority first; then a group before a pod, a group of groups before both, the larger one, the
+ * one that started first.
  * Upstream: framework/preemption/util.go, MoreImportantVictim.
  */
 export function byImportance(a: VictimUnit, b: VictimUnit, now: number): number {

@@ -22,9 +22,9 @@ export type Trials = Pick<
 >;
 
 /**
- * The fewest and least important pods of lower priority without which the pod fits on the node. The node is left as it
- * was found. `units`: what pods of the node belong to. A pod of a unit on another node leaves only what plugins have
- * counted: that node is not asked.
+ * The fewest and least important pods of lower priority without which the pod fits on the node. The node is
+ * left as it was found. `units`: what pods of the node belong to. A pod of a unit on another node leaves only
+ * what plugins have counted: that node is not asked.
  * Upstream: plugins/defaultpreemption/default_preemption.go, SelectVictimsOnNode.
  */
 export function selectVictims(

@@ -26,8 +26,8 @@ export interface QueueOptions {
 }
 
 /**
- * Pods that wait for a node, in the order of QueueSort. A rejected pod comes back with an event that a plugin which
- * rejected it finds helpful, when its back-off is over; sooner if the scheduler has nothing else to do.
+ * Pods that wait for a node, in the order of QueueSort. A rejected pod comes back with an event that a plugin
+ * which rejected it finds helpful, when its back-off is over; sooner if the scheduler has nothing else to do.
  *
  * Upstream: pkg/scheduler/backend/queue/scheduling_queue.go.
  */
@@ -139,8 +139,8 @@ export class SchedulingQueue {
   }
 
   /**
-   * Takes the other waiting pods of a group, whose back-offs count as over. Undefined: PreEnqueue turns one of them away,
-   * or the one that was taken before; then all of them wait for that.
+   * Takes the other waiting pods of a group, whose back-offs count as over. Undefined: PreEnqueue turns one
+   * of them away, or the one that was taken before; then all of them wait for that.
    * Upstream: scheduling_queue.go, runPreEnqueuePlugins.
    */
   takeWith(entry: QueuedPod, uids: readonly string[]): readonly QueuedPod[] | undefined {
@@ -172,8 +172,8 @@ export class SchedulingQueue {
   }
 
   /**
-   * The attempt failed: by these plugins, or (none) by an error, which is tried again after a while. False: the pod
-   * does not wait any more.
+   * The attempt failed: by these plugins, or (none) by an error, which is tried again after a while. False:
+   * the pod does not wait any more.
    */
   failed(entry: QueuedPod, rejectedBy: readonly string[]): boolean {
     if (!this.has(entry)) return false;

@@ -3,7 +3,7 @@ import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 /** How the values of a field lie on the wire. */
 export interface Kind<T> {
   readonly wire: WireType;
-  /** What a message has that does not name the field. */
+  /** Default of an absent field. */
   readonly absent: T;
   write(writer: BinaryWriter, value: T): void;
   read(reader: BinaryReader): T;
@@ -19,7 +19,7 @@ export interface Field<T> {
 
 type Values<F> = { [K in keyof F]: F[K] extends Field<infer T> ? T : never };
 
-/** What is encoded: a message without the fields that are absent. */
+/** Input of the encoder: a message without the fields that are absent. */
 export type Given<T> = T extends readonly (infer Item)[]
   ? readonly Given<Item>[]
   : T extends object
@@ -33,7 +33,7 @@ export interface Message<T> extends Kind<T | undefined> {
   decode(bytes: Uint8Array): T;
 }
 
-/** What a message holds. */
+/** Fields of a message. */
 export type Of<M> = M extends Message<infer T> ? T : never;
 
 export const text: Kind<string> = {

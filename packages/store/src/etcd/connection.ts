@@ -32,7 +32,9 @@ const options = {
   "grpc.max_send_message_length": -1,
 };
 
-/** Milliseconds that a call may take, waiting for a connection included (kube-apiserver's limit for a write). */
+/**
+ * Milliseconds that a call may take, waiting for a connection included (kube-apiserver's limit for a write).
+ */
 const callTimeout = 34_000;
 /** The same before there was a first connection: then a mistake in the address is likely. */
 const firstCallTimeout = 10_000;
@@ -54,7 +56,7 @@ export class Connection {
   #reached = false;
   #closed = false;
 
-  /** Connects with the first call. Throws if a URL is none, or a certificate cannot be read. */
+  /** Connects with the first call. Throws if a URL is invalid, or a certificate cannot be read. */
   constructor(endpoints: Endpoints) {
     // Loaded here, because it is large and most clusters have no etcd.
     const require = createRequire(import.meta.url);
@@ -70,7 +72,7 @@ export class Connection {
       if (isIP(address) === 0) {
         return new Client(target, credentials.createSsl(authority, key, certificate), options);
       }
-      // TLS has no server names that are addresses: it is told another, and the address is checked here.
+      // TLS has no server names that are addresses: another name is sent, and the address is checked here.
       const { checkServerIdentity } = require("node:tls") as typeof import("node:tls");
       const verify = {
         checkServerIdentity: (_: string, peer: PeerCertificate) => checkServerIdentity(address, peer),
@@ -87,8 +89,8 @@ export class Connection {
   }
 
   /**
-   * Calls a method. With `again` it is called again after a failure of the connection: only for what may be done
-   * twice. Rejects with `StoreTimeoutError` if no member answers in time.
+   * Calls a method. With `again` it is called again after a failure of the connection: only for what may be
+   * done twice. Rejects with `StoreTimeoutError` if no member answers in time.
    */
   async call<Q, R>(method: Method<Q, R>, request: Given<Q>, again: boolean): Promise<R> {
     const deadline = performance.now() + (this.#reached ? callTimeout : firstCallTimeout);
@@ -105,7 +107,10 @@ export class Connection {
     }
   }
 
-  /** Opens a stream of requests and answers; it is ended with `cancel`. Undefined if the signal has aborted by then. */
+  /**
+   * Opens a stream of requests and answers; it is ended with `cancel`. Undefined if the signal has aborted by
+   * then.
+   */
   async stream<Q, R>(
     method: Method<Q, R>,
     first: Given<Q>,
@@ -198,7 +203,7 @@ export class Connection {
   }
 }
 
-/** What a call failed with, in the terms of a store. */
+/** Converts the error of a call to one of a store. */
 export function errorOf(error: unknown): Error {
   const { code, details, message } = error as Partial<ServiceError>;
   if (code === deadlineExceeded)

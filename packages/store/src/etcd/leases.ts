@@ -16,8 +16,8 @@ const reusePart = 0.05;
 const maxEntries = 1000;
 
 /**
- * Leases for entries with a time to live. Those that are written soon after each other share one, as kube-apiserver
- * has it: an entry stays a little longer than asked, and never shorter.
+ * Leases for entries with a time to live. Those that are written soon after each other share one, as
+ * kube-apiserver has it: an entry stays a little longer than asked, and never shorter.
  */
 export class Leases {
   readonly #connection: Connection;

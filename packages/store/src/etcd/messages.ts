@@ -1,8 +1,8 @@
 import { flag, identity, integer, type Message, many, message, one, text } from "./codec.ts";
 
 /**
- * The part of etcd's API (v3, package `etcdserverpb`) that a store needs: names and numbers of fields are etcd's.
- * Keys and values are bytes there; ours are text, which lies on the wire as the same bytes.
+ * The part of etcd's API (v3, package `etcdserverpb`) that a store needs: names and numbers of fields are
+ * etcd's. Keys and values are bytes there; ours are text, which lies on the wire as the same bytes.
  */
 export interface Method<Q, R> {
   readonly path: string;

@@ -23,9 +23,9 @@ export interface EtcdOptions extends Endpoints {
 }
 
 /**
- * A store in an etcd cluster (v3, 3.4 or newer). Revisions are etcd's own, so other users of the same etcd make gaps in
- * ours. Connects with the first call, and again whenever a connection breaks. The time to live of an entry is measured
- * by etcd. Throws if a URL or a certificate is none.
+ * A store in an etcd cluster (v3, 3.4 or newer). Revisions are etcd's own, so other users of the same etcd
+ * make gaps in ours. Connects with the first call, and again whenever a connection breaks. The time to live
+ * of an entry is measured by etcd. Throws if a URL or a certificate is invalid.
  */
 export function etcdStore(options: EtcdOptions, clock: StoreClock): Store {
   return new EtcdStore(options, clock);
@@ -132,7 +132,7 @@ class EtcdStore implements Store {
         const entry = this.#entry(kv!);
         const before = previous && this.#entry(previous);
         const { key, modRevision: revision } = entry;
-        // What a deletion deleted is not known where that has been compacted since.
+        // The deleted value is unknown if its revision has been compacted since.
         const last = type === deletion ? before : entry;
         return {
           type: type === deletion ? "delete" : "put",

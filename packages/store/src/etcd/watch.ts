@@ -6,9 +6,9 @@ import { range, watch } from "./messages.ts";
 type Event = Of<(typeof watch)["response"]>["events"][number];
 
 /**
- * Events of keys that begin with `prefix`, later than `from`; ends when the signal aborts. A response of etcd has the
- * events of whole revisions: it splits them only for clients that ask for fragments. Reading slowly slows down etcd's
- * sending, which then reads from its history.
+ * Events of keys that begin with `prefix`, later than `from`; ends when the signal aborts. A response of etcd
+ * has the events of whole revisions: it splits them only for clients that ask for fragments. Reading slowly
+ * slows down etcd's sending, which then reads from its history.
  */
 export async function* watchEvents(
   connection: Connection,
@@ -49,7 +49,7 @@ async function checkHistory(connection: Connection, key: string, revision: numbe
   }
 }
 
-/** What `work` gives, or undefined as soon as the signal aborts. */
+/** Result of `work`, or undefined as soon as the signal aborts. */
 async function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   const aborted = (): void => resolve(undefined);

@@ -54,7 +54,7 @@ const problems: ReadonlyMap<number, FileProblem> = new Map([
   [26, "damaged"],
 ]);
 
-/** What SQLite says about the file; every other error is as it was. */
+/** Converts SQLite's errors about the file; passes others through unchanged. */
 export function fileError(path: string, error: unknown): Error {
   if (error instanceof StoreFileError || !(error instanceof Error)) return error as Error;
   const { errcode } = error as { errcode?: number };

@@ -9,9 +9,9 @@ const applicationId = 0x44524159;
 const format = 1;
 
 /**
- * One row for each change of a key. Its id is the place in the history: the revision, and the position within the txn.
- * A deletion has no value. `previous` is the id of the change before, or 0. The value is last, so that the rest of a
- * large row is read without it.
+ * One row for each change of a key. Its id is the place in the history: the revision, and the position within
+ * the txn. A deletion has no value. `previous` is the id of the change before, or 0. The value is last, so
+ * that the rest of a large row is read without it.
  */
 const schema = `
   CREATE TABLE IF NOT EXISTS changes (
@@ -27,7 +27,9 @@ const schema = `
   CREATE TABLE IF NOT EXISTS state (name TEXT PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
 `;
 
-/** Opens a file with node:sqlite. That is loaded here only: other stores do without it, and Node 20 lacks it. */
+/**
+ * Opens a file with node:sqlite. That is loaded here only: other stores do without it, and Node 20 lacks it.
+ */
 export function openDatabase(path: string, options: DatabaseSyncOptions = {}): DatabaseSync {
   const { DatabaseSync } = process.getBuiltinModule("node:sqlite");
   return new DatabaseSync(path, options);
@@ -44,7 +46,10 @@ export function revisionOf(id: number): number {
   return Math.floor(id / positions);
 }
 
-/** SQLite's own lock on a file beside the store: it goes with the process, however that ends. Throws StoreFileError. */
+/**
+ * SQLite's own lock on a file beside the store: it goes with the process, however that ends. Throws
+ * StoreFileError.
+ */
 export function takeLock(path: string): DatabaseSync {
   const file = `${path}.lock`;
   const lock = onFile(file, () => openDatabase(file));
@@ -95,8 +100,8 @@ function prepare(database: DatabaseSync, path: string): void {
 }
 
 /**
- * Returns a check that throws StoreFileError if another file, or none, has since taken the place of the one at `path`:
- * SQLite would go on with a file that nobody finds again.
+ * Returns a check that throws StoreFileError if another file, or none, has since taken the place of the one
+ * at `path`: SQLite would go on with a file that nobody finds again.
  */
 export function placeCheck(path: string): () => void {
   const opened = statSync(path);

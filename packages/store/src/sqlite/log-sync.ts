@@ -5,8 +5,8 @@ import { placeCheck } from "./file.ts";
 export type Sync = (descriptor: number, done: (error: Error | null) => void) => void;
 
 /**
- * Puts what SQLite has written to its log (WAL) on the disk, beside the event loop: a commit that does so itself would
- * stop everything for a millisecond or more. Any descriptor of the file will do.
+ * Puts what SQLite has written to its log (WAL) on the disk, beside the event loop: a commit that does so
+ * itself would stop everything for a millisecond or more. Any descriptor of the file will do.
  */
 export class LogSync {
   readonly #path: string;

@@ -11,8 +11,8 @@ export interface Due {
 }
 
 /**
- * Reads the file on a connection of its own, which sees only what is committed while the writer has a transaction open.
- * All methods throw StoreFileError where the file cannot be read.
+ * Reads the file on a connection of its own, which sees only what is committed while the writer has a
+ * transaction open. All methods throw StoreFileError where the file cannot be read.
  */
 export class Reader {
   readonly #path: string;
@@ -63,7 +63,7 @@ export class Reader {
     });
   }
 
-  /** What expires at `now` or earlier. */
+  /** Keys that expire at `now` or earlier. */
   due(now: number): readonly Due[] {
     return this.#read(({ due }) => due.all(now) as unknown as Due[]);
   }

@@ -10,7 +10,9 @@ export interface Row {
   readonly previous: number;
 }
 
-/** The keys of a range, each once: from one key to the next by the index, however long their histories are. */
+/**
+ * The keys of a range, each once: from one key to the next by the index, however long their histories are.
+ */
 const keys = `WITH RECURSIVE keys(key) AS (
     SELECT min(key) FROM changes WHERE key > :after AND key >= :prefix AND key < :end
     UNION ALL
@@ -20,7 +22,7 @@ const keys = `WITH RECURSIVE keys(key) AS (
 const entries = `keys CROSS JOIN changes c
   ON c.id = (SELECT max(id) FROM changes WHERE key = keys.key AND id < :before) WHERE c.value IS NOT NULL`;
 
-/** What is read, and how. */
+/** Columns and their decoders. */
 export const reads = {
   get: "SELECT * FROM changes WHERE key = ? AND id < ? ORDER BY id DESC LIMIT 1",
   at: "SELECT * FROM changes WHERE id = ?",

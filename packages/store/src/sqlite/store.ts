@@ -21,8 +21,9 @@ import { Reader } from "./reader.ts";
 import { entryOf, eventOf, type Row, reads } from "./rows.ts";
 
 /**
- * A durable store in one SQLite file (WAL). All writes of one turn of the event loop, and those that come while the
- * ones before are put on the disk, share one commit; they are acknowledged when it is on the disk. Throws if the file is not a store of ours, or is open in another process.
+ * A durable store in one SQLite file (WAL). All writes of one turn of the event loop, and those that come
+ * while the ones before are put on the disk, share one commit; they are acknowledged when it is on the disk.
+ * Throws if the file is not a store of ours, or is open in another process.
  */
 export function sqliteStore(path: string, clock: StoreClock): Store {
   return new SqliteStore(path, clock);
@@ -56,7 +57,7 @@ export class SqliteStore implements Store, History {
   #applied: number;
   compacted: number;
   #compaction: Promise<void> = Promise.resolve();
-  /** What the open transaction has, and what is committed and not yet on the disk. */
+  /** Writes of the open transaction, and those that are committed and not yet on the disk. */
   #pending: Pending[] = [];
   #events: StoreEvent[] = [];
   #unsynced: { readonly pending: Pending[]; readonly events: StoreEvent[] } = { pending: [], events: [] };
@@ -132,7 +133,7 @@ export class SqliteStore implements Store, History {
       return new Promise((resolve, reject) => this.#pending.push({ result, resolve, reject }));
     } catch (error) {
       const failure = fileError(this.name, error);
-      // What this turn wrote so far may depend on the failed write: none of it is acknowledged.
+      // Earlier writes of this turn may depend on the failed one: none is acknowledged.
       this.#abandon(failure);
       return Promise.reject(failure);
     }
@@ -234,8 +235,8 @@ export class SqliteStore implements Store, History {
   }
 
   /**
-   * After a sync that failed, the system may take for written what never came to the disk (fsync(2), Linux 4.16 and
-   * later: an error is reported once). What is in the log then counts only when it is in the file itself.
+   * After a sync that failed, the system may take for written what never came to the disk (fsync(2), Linux
+   * 4.16 and later: an error is reported once). The log then counts only when it is in the file itself.
    */
   #moveLog(): Error | null {
     if (!this.#logIsLost) return null;
@@ -280,7 +281,7 @@ export class SqliteStore implements Store, History {
       // After some errors SQLite has done so by itself.
       if (this.#writer.isTransaction) this.#writer.exec("ROLLBACK");
     } catch {
-      // The error that led here is told; the next write, which cannot begin, comes back here.
+      // The error that led here is reported; the next write, which cannot begin, comes back here.
     }
   }
 
@@ -338,7 +339,7 @@ export class SqliteStore implements Store, History {
       }
       return this.#reader.nextDue(now);
     } catch {
-      // The file cannot be read: writes say so. What is due stays until it can.
+      // The file cannot be read: writes report that. Expired keys stay until it can.
       return now;
     }
   }

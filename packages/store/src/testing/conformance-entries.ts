@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { CompactedError, maxOperations } from "../store.ts";
 import { type Check, put, remove, take, write } from "./conformance-tools.ts";
 
-/** What every store promises of entries and txns. */
+/** Contract of every store for entries and txns. */
 export function entryConformance(check: Check): void {
   writeConformance(check);
   listConformance(check);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { CompactedError, maxOperations, type StoreEvent } from "../store.ts";
 import { type Check, put, remove, take, write } from "./conformance-tools.ts";
 
-/** What every store promises of watches. A slow watcher is let fall `lag` events behind. */
+/** Contract of every store for watches. A slow watcher falls `lag` events behind. */
 export function watchConformance(check: Check, lag: number): void {
   eventConformance(check, lag);
   writeVisibility(check);
@@ -89,7 +89,7 @@ function eventConformance(check: Check, lag: number): void {
   });
 }
 
-/** What watchers see of writes that fail, overlap or end. */
+/** Events of writes that fail, overlap or end. */
 function writeVisibility(check: Check): void {
   check("shows readers and watchers nothing that is not acknowledged", async (store) => {
     const seen: string[] = [];

@@ -33,8 +33,8 @@ export class TestClock implements StoreClock {
 }
 
 /**
- * What every store promises; `open` gives an empty one. With `ownTime` the store measures times to live itself, so that
- * the suite waits for them.
+ * Contract of every store; `open` returns an empty one. With `ownTime` the store measures times to live
+ * itself, so that the suite waits for them.
  */
 export function storeConformance(
   name: string,

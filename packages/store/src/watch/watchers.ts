@@ -5,11 +5,14 @@ const maxQueued = 10_000;
 /** Most events read from history at once. */
 const historyPage = 1_000;
 
-/** What a store offers its watchers: events after a revision, whole revisions, oldest first. */
+/** Source of events for watchers: events after a revision, whole revisions, oldest first. */
 export interface History {
   /** Revisions up to this one are forgotten. */
   readonly compacted: number;
-  /** Events with a revision above `from`; at least `limit` of them where there are so many, never half a revision. */
+  /**
+   * Events with a revision above `from`; at least `limit` of them where there are so many, never half a
+   * revision.
+   */
   eventsAfter(prefix: string, from: number, limit: number): readonly StoreEvent[];
 }
 
@@ -23,8 +26,9 @@ interface Watcher {
 }
 
 /**
- * Hands events to watchers in order. A watcher reads history until it has caught up, then gets events as they are
- * published; one that falls far behind goes back to history, so that its memory stays bounded and nothing is missed.
+ * Hands events to watchers in order. A watcher reads history until it has caught up, then gets events as they
+ * are published; one that falls far behind goes back to history, so that its memory stays bounded and nothing
+ * is missed.
  */
 export class Watchers {
   readonly #watchers = new Set<Watcher>();

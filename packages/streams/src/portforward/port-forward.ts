@@ -9,14 +9,14 @@ export interface ForwardedConnection {
   readonly requestId: string;
   /** Both ways, what goes over the connection. */
   readonly data: Duplex;
-  /** What went wrong, in words; nothing if all is well. */
+  /** The error message; empty on success. */
   readonly error: Writable;
 }
 
 /**
- * Takes over a connection that was upgraded to SPDY/3.1 for port-forward (`portforward.k8s.io`). Each connection of the
- * client is a stream for its data and one for an error, brought together by their header `requestID`, whichever comes
- * first. Streams that say nothing of use are refused.
+ * Takes over a connection that was upgraded to SPDY/3.1 for port-forward (`portforward.k8s.io`). Each
+ * connection of the client is a stream for its data and one for an error, brought together by their header
+ * `requestID`, whichever comes first. Streams that say nothing of use are refused.
  */
 export function portForwardOverSpdy(
   socket: Duplex,
@@ -50,7 +50,10 @@ export function portForwardOverSpdy(
   });
 }
 
-/** A client of long ago names no request: it opens the stream for the error, and right after it the one for the data. */
+/**
+ * A client of long ago names no request: it opens the stream for the error, and right after it the one for
+ * the data.
+ */
 function oldRequestId(stream: SpdyStream, type: string): string {
   return String(type === "error" ? stream.id : stream.id - 2);
 }

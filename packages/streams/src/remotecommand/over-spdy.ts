@@ -10,9 +10,9 @@ import { statusBytes } from "./status.ts";
 type Kind = "error" | "stdin" | "stdout" | "stderr" | "resize";
 
 /**
- * Takes over a connection that was upgraded to SPDY/3.1 for exec or attach, and resolves when the client has opened all
- * streams that it has asked for. Rejects, and ends the connection, when that has not come to pass before `signal` is
- * aborted or the client goes away.
+ * Takes over a connection that was upgraded to SPDY/3.1 for exec or attach, and resolves when the client has
+ * opened all streams that it has asked for. Rejects, and ends the connection, when that has not come to pass
+ * before `signal` is aborted or the client goes away.
  */
 export async function remoteCommandOverSpdy(
   socket: Duplex,

@@ -10,7 +10,10 @@ import type { RemoteCommand, RemoteCommandOptions } from "./remote-command.ts";
 import { terminalSizes } from "./resize.ts";
 import { statusBytes } from "./status.ts";
 
-/** Protocols of exec and attach over WebSocket that a kubelet speaks. Who names none means the binary one of old. */
+/**
+ * Protocols of exec and attach over WebSocket that a kubelet speaks. Without one the client means the first,
+ * binary one.
+ */
 export const webSocketRemoteCommandProtocols = [
   "",
   "channel.k8s.io",
@@ -22,9 +25,9 @@ export const webSocketRemoteCommandProtocols = [
 const [stdinChannel, stdoutChannel, stderrChannel, errorChannel, resizeChannel] = [0, 1, 2, 3, 4] as const;
 
 /**
- * Answers a request to upgrade to WebSocket for exec or attach, and takes over its connection. The first of the
- * client's protocols that is in `supported` is spoken (v5, with channels that can be closed, is KEP-4006). Undefined if
- * the request was refused: it has been answered then.
+ * Accepts a request to upgrade to WebSocket for exec or attach, and takes over its connection. The first of
+ * the client's protocols that is in `supported` is spoken (v5, with channels that can be closed, is
+ * KEP-4006). Undefined if the request was refused: it has been answered then.
  */
 export async function remoteCommandOverWebSocket(
   request: WebSocketRequest,
@@ -50,7 +53,7 @@ export async function remoteCommandOverWebSocket(
   const stdin = channels.channel(stdinChannel);
   const stdout = channels.channel(stdoutChannel);
   const stderr = channels.channel(stderrChannel);
-  // Tells the client that the connection stands.
+  // Reports to the client that it is connected.
   const lowest = stdout ? stdoutChannel : stderr ? stderrChannel : errorChannel;
   channels.send(lowest, Buffer.alloc(0), () => {});
   return {

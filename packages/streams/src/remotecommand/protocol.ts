@@ -1,4 +1,7 @@
-/** Header of a request that names the protocols its sender speaks, and of the answer that names the chosen one. */
+/**
+ * Header of a request that names the protocols its sender speaks, and of the answer that names the chosen
+ * one.
+ */
 export const protocolHeader = "x-stream-protocol-version";
 /** Header of a refusal: the protocols that would have been accepted. */
 export const acceptedProtocolsHeader = "x-accepted-stream-protocol-versions";
@@ -28,8 +31,9 @@ export type Handshake =
     };
 
 /**
- * Chooses the protocol of a stream: the first of the client's that the server speaks. `requested` is the value of
- * `X-Stream-Protocol-Version` (several are joined by commas). The refusals are those of `httpstream.Handshake`.
+ * Chooses the protocol of a stream: the first of the client's that the server speaks. `requested` is the
+ * value of `X-Stream-Protocol-Version` (several are joined by commas). The refusals are those of
+ * `httpstream.Handshake`.
  */
 export function handshake(requested: string | undefined, supported: readonly string[]): Handshake {
   const refuse = (status: 400 | 403, why: string): Handshake => ({

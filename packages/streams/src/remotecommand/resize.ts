@@ -7,7 +7,10 @@ export interface TerminalSize {
 /** Longest beginning of a message that is kept, in characters. */
 const maxMessageLength = 4096;
 
-/** The sizes that a resize stream tells: JSON objects `{"Width":80,"Height":24}` one after the other. Ends at others. */
+/**
+ * The sizes that a resize stream tells: JSON objects `{"Width":80,"Height":24}` one after the other. Ends at
+ * others.
+ */
 export async function* terminalSizes(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<TerminalSize, void, undefined> {

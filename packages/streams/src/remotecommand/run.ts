@@ -21,8 +21,9 @@ export interface LocalStreams {
 const maxErrorBytes = 1024 * 1024;
 
 /**
- * The client's side of exec or attach over SPDY (client-go's `remotecommand`): opens the streams, copies until stdout
- * and stderr have ended, and resolves with what the error stream said. Rejects if a stream was refused.
+ * The client's side of exec or attach over SPDY (client-go's `remotecommand`): opens the streams, copies
+ * until stdout and stderr have ended, and resolves with what the error stream said. Rejects if a stream was
+ * refused.
  */
 export async function runRemoteCommand(
   session: SpdySession,
@@ -43,7 +44,7 @@ export async function runRemoteCommand(
   return outcomeOf(await said, protocol);
 }
 
-/** Copies until either side ends; the end of the input is told to the command. */
+/** Copies until either side ends; the end of the input is passed on to the command. */
 function copyInput(from: Readable, to: SpdyStream): void {
   // Nothing is said on it the other way but that the command reads no more.
   to.once("end", () => to.end());
@@ -51,7 +52,7 @@ function copyInput(from: Readable, to: SpdyStream): void {
   from.once("error", () => to.end());
   to.once("close", () => {
     from.unpipe(to);
-    // Who still types types into the void, as long as the output lasts.
+    // Further input is discarded, as long as the output lasts.
     from.resume();
   });
   from.pipe(to);

@@ -1,4 +1,4 @@
-/** What becomes of a command, as the error stream tells it: the part of meta/v1 Status that exec and attach use. */
+/** Result of a command on the error stream: the part of meta/v1 Status that exec and attach use. */
 export interface RemoteStatus {
   /** Always empty. kube-apiserver writes it, kubelets do not. */
   readonly metadata?: Readonly<Record<string, never>>;
@@ -40,7 +40,7 @@ export function statusBytes(status: RemoteStatus, protocol: string): Buffer {
   return Buffer.from(status.status === "Success" ? "" : (status.message ?? ""));
 }
 
-/** What the error stream of a command said, as client-go's decoders of each protocol read it. */
+/** Decodes the error stream of a command, as client-go's decoders of each protocol do. */
 export type Outcome =
   | { readonly type: "success" }
   | { readonly type: "exited"; readonly code: number }

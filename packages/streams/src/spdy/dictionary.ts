@@ -11,7 +11,7 @@ const words = [
   .flatMap((line) => line.split(" "))
   .map((word) => word.replace("_", " "));
 
-/** What follows without lengths. */
+/** Entries without lengths. */
 const rest =
   "100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505" +
   "203 Non-Authoritative Information204 No Content301 Moved Permanently400 Bad Request401 Unauthorized" +

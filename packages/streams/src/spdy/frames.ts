@@ -166,7 +166,7 @@ export class FrameWriter {
     return control(types.goAway, numbers(lastStream, 0));
   }
 
-  /** What stands in front of `length` bytes of a stream. */
+  /** Header of `length` bytes of a stream. */
   dataHead(stream: number, length: number, fin: boolean): Buffer {
     const head = Buffer.alloc(headLength);
     head.writeUInt32BE(stream);

@@ -18,8 +18,8 @@ const zlibHead = Buffer.from([0x78, 0x01]);
 const flush = Buffer.from([0, 0, 0, 0xff, 0xff]);
 
 /**
- * Writes the header blocks of one session: one zlib stream of stored blocks, which every reader takes. Headers here are
- * so few and so short that to compress them would cost more than it saves.
+ * Writes the header blocks of one session: one zlib stream of stored blocks, which every reader takes.
+ * Headers here are so few and so short that to compress them would cost more than it saves.
  */
 export class HeaderWriter {
   #begun = false;
@@ -57,8 +57,8 @@ function number(value: number): Buffer {
 }
 
 /**
- * Reads the header blocks of one session. They are one zlib stream, flushed to a whole byte after each block (as zlib
- * does at Z_SYNC_FLUSH): what one block needs of those before it are their last bytes alone.
+ * Reads the header blocks of one session. They are one zlib stream, flushed to a whole byte after each block
+ * (as zlib does at Z_SYNC_FLUSH): what one block needs of those before it are their last bytes alone.
  */
 export class HeaderReader {
   #window = headerDictionary;

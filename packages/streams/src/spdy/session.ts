@@ -7,13 +7,16 @@ import { type Carrier, type SpdyStream, Stream } from "./stream.ts";
 /** Many streams over one connection, as Go's spdystream speaks SPDY/3.1: without flow control of its own. */
 export interface SpdySession {
   /**
-   * Opens a stream; resolves when the other side has accepted it. Rejects where it has refused it, or the session has
-   * ended. Header names are sent in lower case.
+   * Opens a stream; resolves when the other side has accepted it. Rejects where it has refused it, or the
+   * session has ended. Header names are sent in lower case.
    */
   createStream(headers: Headers): Promise<SpdyStream>;
   /** Resolves when the other side has answered, or the session has ended. */
   ping(): Promise<void>;
-  /** Resets the streams that are still open, and ends the connection when everything written before has been sent. */
+  /**
+   * Resets the streams that are still open, and ends the connection when everything written before has been
+   * sent.
+   */
   close(): void;
   /** Resolves when the connection has ended, whoever ended it, and why. Never rejects. */
   readonly closed: Promise<void>;
@@ -27,16 +30,18 @@ export interface SpdyOptions {
   readonly log?: { debug(fields: object, message: string): void };
 }
 
-/** Bytes that may wait for their readers, all streams of a session together. Above it nothing more is read. */
+/**
+ * Bytes that may wait for their readers, all streams of a session together. Above it nothing more is read.
+ */
 const maxWaitingBytes = 1024 * 1024;
 /** Streams that may be open at the same time. */
 const maxStreams = 4096;
 const lastId = 0x7fffffff;
 
 /**
- * Takes over a connection after its upgrade to SPDY/3.1 (moby/spdystream, as kubectl, kubelets and kube-apiserver speak
- * it). `role` is the side that this is. Whatever the other side sends, nothing is thrown: a session that cannot go on
- * ends its connection.
+ * Takes over a connection after its upgrade to SPDY/3.1 (moby/spdystream, as kubectl, kubelets and
+ * kube-apiserver speak it). `role` is this side. No input makes it throw: a session that cannot go on ends
+ * its connection.
  */
 export function spdySession(
   socket: Duplex,
@@ -125,7 +130,7 @@ class Session implements SpdySession, Carrier {
     if (this.#socket.writable) this.#socket.write(this.#writer.goAway(this.#lastReceived));
     this.#end();
     this.#socket.end();
-    // What still comes is for nobody; it is read so that the end of the other side is seen.
+    // Remaining input is discarded; it is read so that the end of the other side is seen.
     this.#socket.resume();
   }
 

@@ -2,9 +2,9 @@ import { Duplex } from "node:stream";
 import type { Headers } from "./header-block.ts";
 
 /**
- * One SPDY/3.1 stream. `end()` half-closes it (FIN), `destroy()` resets it (RST_STREAM CANCEL). A reset by the other
- * side, or the end of the session, reads as the end after all that came before, as in Go's spdystream; then `close`
- * follows. What is written after it fails; a stream nobody listens to for errors never throws.
+ * One SPDY/3.1 stream. `end()` half-closes it (FIN), `destroy()` resets it (RST_STREAM CANCEL). A reset by
+ * the other side, or the end of the session, reads as the end after all that came before, as in Go's
+ * spdystream; then `close` follows. Later writes fail; a stream nobody listens to for errors never throws.
  */
 export interface SpdyStream extends Duplex {
   readonly id: number;
@@ -12,7 +12,7 @@ export interface SpdyStream extends Duplex {
   readonly headers: Headers;
 }
 
-/** What a stream needs of its session. */
+/** Methods of a session for its streams. */
 export interface Carrier {
   /** Sends data; `done` is called when more may be sent, or with why not. */
   send(stream: number, bytes: Buffer, fin: boolean, done: (error?: Error) => void): void;
@@ -29,7 +29,7 @@ export class Stream extends Duplex implements SpdyStream {
   readonly id: number;
   readonly headers: Headers;
   readonly #carrier: Carrier;
-  /** What came while nobody asked for it; null is the end. */
+  /** Buffered input; null is the end. */
   readonly #pending: (Buffer | null)[] = [];
   #wanted = false;
   #ended = false;
@@ -41,7 +41,7 @@ export class Stream extends Duplex implements SpdyStream {
     this.id = id;
     this.headers = headers;
     this.#carrier = carrier;
-    // Who cares listens too; without this a stream that fails would end the process.
+    // Default handler: without it a stream that fails would end the process.
     this.on("error", () => {});
   }
 

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import type { WebSocket } from "ws";
 
-/** What of a request decides how its connection becomes a WebSocket. Names in lower case. */
+/** Headers of an upgrade to WebSocket. Names in lower case. */
 export interface WebSocketRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -20,8 +20,9 @@ export function offeredProtocols({ headers }: WebSocketRequest): readonly string
 }
 
 /**
- * Answers a request to upgrade to WebSocket (RFC 6455), with a subprotocol if one was chosen, and takes over its
- * connection. Undefined if the request is no good: it has been answered with 400 or 405 then, and the connection ends.
+ * Accepts a request to upgrade to WebSocket (RFC 6455), with a subprotocol if one was chosen, and takes over
+ * its connection. Undefined if the request is no good: it has been answered with 400 or 405 then, and the
+ * connection ends.
  */
 export async function acceptWebSocket(
   request: WebSocketRequest,
@@ -37,7 +38,8 @@ export async function acceptWebSocket(
     perMessageDeflate: false,
     maxPayload: maxMessageBytes,
   });
-  // The library takes no protocol with a slash in its name, as the one of port-forward has: it is kept out of its sight.
+  // The library takes no protocol with a slash in its name, as the one of port-forward has: it is kept out of
+  // its sight.
   const { "sec-websocket-protocol": _, ...headers } = request.headers;
   if (protocol !== "") server.on("headers", (lines) => lines.push(`Sec-WebSocket-Protocol: ${protocol}`));
   const accepted = Promise.withResolvers<WebSocket | undefined>();
@@ -50,14 +52,14 @@ export async function acceptWebSocket(
     accepted.resolve,
   );
   const ws = await accepted.promise;
-  // What is wrong with a connection also ends it.
+  // An error of a connection also ends it.
   ws?.on("error", () => {});
   return ws;
 }
 
 /**
- * Takes over a connection as `acceptWebSocket` does, for a protocol whose messages are nothing but parts of one stream
- * of bytes. Undefined if the request was no good.
+ * Takes over a connection as `acceptWebSocket` does, for a protocol whose messages are nothing but parts of
+ * one stream of bytes. Undefined if the request was no good.
  */
 export async function webSocketStream(
   request: WebSocketRequest,
@@ -80,7 +82,7 @@ export interface WebSocketMessages {
   readonly closed: Promise<void>;
 }
 
-/** Takes over a connection as `acceptWebSocket` does, to send messages. What the client sends is passed over. */
+/** Takes over a connection as `acceptWebSocket` does, to send messages. Input of the client is ignored. */
 export async function webSocketMessages(
   request: WebSocketRequest,
   socket: Duplex,

@@ -9,8 +9,8 @@ export type ChannelUse = "in" | "out" | "both";
 const closeSignal = 255;
 
 /**
- * Streams over one WebSocket: the first byte of a message is its channel (`wsstream` of Kubernetes), a digit where the
- * protocol is one in base64. Channels that nobody uses are passed over.
+ * Streams over one WebSocket: the first byte of a message is its channel (`wsstream` of Kubernetes), a digit
+ * where the protocol is one in base64. Channels that nobody uses are passed over.
  */
 export class WebSocketChannels {
   /** Resolves when the connection has ended, whoever ended it. */
@@ -67,7 +67,7 @@ export class WebSocketChannels {
     if (last !== undefined && last.bytes.length > 0 && this.#ws.readyState === this.#ws.OPEN) {
       this.send(last.channel, last.bytes, () => {});
     }
-    // Who says nothing more reads on: the other side's farewell is to be seen.
+    // Reads on after the last message: to see the close of the other side.
     this.#ws.resume();
     this.#ws.close(1000);
     await this.closed;
@@ -92,7 +92,7 @@ class Channel extends Duplex {
     this.#number = number;
     this.#all = all;
     this.#finished = use === "out";
-    // Who cares listens too; without this a client that goes away would end the process.
+    // Default handler: without it a client that goes away would end the process.
     this.on("error", () => {});
   }
 
@@ -104,13 +104,15 @@ class Channel extends Duplex {
     this.#all.send(this.#number, chunk, done);
   }
 
-  /** No channel is half closed: once the server has said its last, what the client still says is for nobody. */
+  /**
+   * No channel is half closed: once the server has said its last, what the client still says is for nobody.
+   */
   override _final(done: (error?: Error | null) => void): void {
     this.finish();
     done();
   }
 
-  /** What the client sends. False: the reader has enough for now. */
+  /** Passes input of the client on. False: the reader is full for now. */
   receive(bytes: Buffer): boolean {
     return this.#finished || this.destroyed || bytes.length === 0 || this.push(bytes);
   }

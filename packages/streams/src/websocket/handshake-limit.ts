@@ -1,14 +1,14 @@
 import type { Server, Socket } from "node:net";
 
-/** What this needs of time. The `Clock` of @dray/client fits. */
+/** Clock of the limit. The `Clock` of @dray/client fits. */
 interface Timer {
   /** Calls `run` once after `milliseconds`; the answer cancels. */
   after(milliseconds: number, run: () => void): () => void;
 }
 
 /**
- * Ends connections whose TLS handshake takes too long. Node's own `handshakeTimeout` does not end those that send
- * nothing at all.
+ * Ends connections whose TLS handshake takes too long. Node's own `handshakeTimeout` does not end those that
+ * send nothing at all.
  */
 export function limitHandshakes(server: Server, clock: Timer, milliseconds: number): void {
   const handshakes = new Map<string, () => void>();

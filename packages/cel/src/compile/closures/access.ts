@@ -25,7 +25,10 @@ export function chain(node: Chain, plan: Plan): Step {
 /** Continues with the result of a chain: undefined if an optional qualifier found nothing. */
 type Continuation = (frame: Frame, value: Value | undefined, optional: boolean) => Value;
 
-/** Follows the qualifiers of a chain. After an optional qualifier, or an optional base, all qualifiers are optional. */
+/**
+ * Follows the qualifiers of a chain. After an optional qualifier, or an optional base, all qualifiers are
+ * optional.
+ */
 function walk({ base, qualifiers }: Chain, plan: Plan, then: Continuation): Step {
   const start = plan(base);
   const keys = qualifiers.map(({ key, optional, declared }) => ({

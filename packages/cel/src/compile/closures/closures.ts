@@ -8,8 +8,8 @@ import { append, insert, list, loop, map, message } from "./collections.ts";
 import type { Plan, Step } from "./step.ts";
 
 /**
- * The back end for platforms that forbid generated code. It is also the exact one: it stops at the step that exceeds the
- * cost limit.
+ * The back end for platforms that forbid generated code. It is also the exact one: it stops at the step that
+ * exceeds the cost limit.
  */
 export function closures(root: Node): Step {
   // A bound variable is planned once, however often it is used: else the steps could grow exponentially.

@@ -10,8 +10,8 @@ const maxSourceLength = 60_000;
 export class SourceTooLong extends Error {}
 
 /**
- * The source of the generated function. Its variables: `F` the frame, `L` the cost limit, `D` the device, `c` the cost,
- * `k…` constants, `s…` variables of loops and bindings, `t…` temporaries.
+ * The source of the generated function. Its variables: `F` the frame, `L` the cost limit, `D` the device, `c`
+ * the cost, `k…` constants, `s…` variables of loops and bindings, `t…` temporaries.
  */
 export class Code {
   /** Writes the statements of a node and returns its value. */

@@ -21,9 +21,9 @@ const scope = {
 };
 
 /**
- * The back end that generates JavaScript: one function of plain statements, in which constant costs are summed up.
- * Returns undefined if the source is too long. The function leaves its cost in the frame; its result is meaningless if
- * the cost exceeds the limit.
+ * The back end that generates JavaScript: one function of plain statements, in which constant costs are
+ * summed up. Returns undefined if the source is too long. The function leaves its cost in the frame; its
+ * result is meaningless if the cost exceeds the limit.
  */
 export function generate(root: Node): ((frame: Frame) => Value) | undefined {
   try {

@@ -19,8 +19,9 @@ export class FormatError {
 }
 
 /**
- * Formats `count` arguments; `write` formats the argument at an index. Returns the text and the number of arguments used.
- * With `isCheck` an incomplete format is reported before a missing argument, as upstream's validator does.
+ * Formats `count` arguments; `write` formats the argument at an index. Returns the text and the number of
+ * arguments used. With `isCheck` an incomplete format is reported before a missing argument, as upstream's
+ * validator does.
  */
 export function formatClauses(
   format: string,

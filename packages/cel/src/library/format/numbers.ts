@@ -38,7 +38,8 @@ const infinite = (value: number): string => (Number.isNaN(value) ? "NaN" : `${si
 /** Formats with commas between thousands and a number of digits behind the point: `1,234.50`. */
 export function fixedText(value: number, digits: number): string {
   if (!Number.isFinite(value)) return infinite(value);
-  // Upstream pads to a number of 8 bits, and rounds to one of 16 bits; the upper half of those means "do not round".
+  // Upstream pads to a number of 8 bits, and rounds to one of 16 bits; the upper half of those means "do not
+  // round".
   const minDigits = digits % 256;
   const maxDigits = digits % 65_536;
   const [whole = "", fraction = ""] = maxDigits < 32_768 ? rounded(value, maxDigits) : shortest(value);

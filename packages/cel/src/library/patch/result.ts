@@ -26,8 +26,8 @@ export class PatchValueError extends Error {
 type JsonObject = { readonly [key: string]: unknown };
 
 /**
- * Converts the result of an ApplyConfiguration expression to JSON, with a ForeignValue for each value that JSON lacks.
- * Throws PatchValueError.
+ * Converts the result of an ApplyConfiguration expression to JSON, with a ForeignValue for each value that
+ * JSON lacks. Throws PatchValueError.
  * Upstream: pkg/admission/plugin/policy/mutating/patch/smd.go, applyConfigPatcher.Patch
  */
 export function appliedObject(value: Value): JsonObject {
@@ -64,7 +64,10 @@ export function patchOperations(value: Value): JsonObject[] {
   });
 }
 
-/** Bounds the conversion of a value that contains the same list or map many times: sharing costs nothing in CEL. */
+/**
+ * Bounds the conversion of a value that contains the same list or map many times: sharing costs nothing in
+ * CEL.
+ */
 function bounded<T>(convert: (budget: ElementBudget) => T): T {
   try {
     return convert(new ElementBudget());
@@ -101,8 +104,8 @@ function record(entries: readonly (readonly [string, unknown])[]): JsonObject {
 }
 
 /**
- * Converts a value as upstream does. A map literal within a list or map stays foreign: it must be an `Object.…`. Null
- * stays foreign, too: `?field: optional.none()` leaves a field out.
+ * Converts a value as upstream does. A map literal within a list or map stays foreign: it must be an
+ * `Object.…`. Null stays foreign, too: `?field: optional.none()` leaves a field out.
  * Upstream: pkg/cel/mutation/dynamic/objects.go, convertField
  */
 function native(value: Value, isNested: boolean, budget: ElementBudget): unknown {

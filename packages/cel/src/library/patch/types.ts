@@ -8,7 +8,8 @@ import { CelError, MapValue, typeName, type Value } from "../../values/value.ts"
 import { declare, type FunctionDeclaration, overload } from "../declarations.ts";
 
 /**
- * A value of type `Object`, `Object.spec` and so on, with any fields: expressions are compiled without a schema.
+ * A value of type `Object`, `Object.spec` and so on, with any fields: expressions are compiled without a
+ * schema.
  * Upstream: pkg/cel/mutation/dynamic/objects.go, ObjectVal
  */
 export class ObjectValue extends MessageValue {

@@ -27,8 +27,8 @@ const find: Implementation = (input, pattern, _c, _d, { patterns }) => {
 };
 
 /**
- * Maximum number of characters that one call may look at, besides twice the text: for each match a pattern like
- * `a*b|a` looks at the rest of the text. Upstream is bounded only by its timeout.
+ * Maximum number of characters that one call may look at, besides twice the text: for each match a pattern
+ * like `a*b|a` looks at the rest of the text. Upstream is bounded only by its timeout.
  */
 const maxLookahead = 1_000_000;
 const tooMuchLookahead = new CelError(

@@ -13,7 +13,10 @@ const match = 6;
 const nothing = 7;
 const firstCharacter = 8;
 
-/** RE2's bits for the empty-width assertions that hold between two characters; -1 is the start or end of the text. */
+/**
+ * RE2's bits for the empty-width assertions that hold between two characters; -1 is the start or end of the
+ * text.
+ */
 function assertions(before: number, after: number): number {
   const line = 10;
   const word = isWord(before) !== isWord(after) ? 0x10 : 0x20;
@@ -79,8 +82,8 @@ export interface Match {
 }
 
 /**
- * Finds the first match from an index on, in linear time, with a Pike VM: `@bufbuild/re2` reports only whether there is
- * a match. Of several matches with the same start it returns the one that Perl would find.
+ * Finds the first match from an index on, in linear time, with a Pike VM: `@bufbuild/re2` reports only
+ * whether there is a match. Of several matches with the same start it returns the one that Perl would find.
  */
 export function search(pattern: RE2JS, text: string, from: number): Match | undefined {
   // RE2 rejects most texts without a match much sooner.

@@ -198,7 +198,10 @@ export const escapedPath = (url: Url): string => escapedAsWritten(url.path, "pat
 /** Maximum number of settings in a query. */
 const maxQuerySettings = 10_000;
 
-/** The values of the query by name. Invalid settings are left out; a query with too many settings has no values. */
+/**
+ * The values of the query by name. Invalid settings are left out; a query with too many settings has no
+ * values.
+ */
 export function queryValues(url: Url): ReadonlyMap<string, readonly string[]> {
   const values = new Map<string, string[]>();
   const settings = url.query.split("&");

@@ -24,7 +24,10 @@ export function uniqueNameOf({ spec }: PersistentVolume): string {
   return `kubernetes.io/csi/${spec?.csi?.driver}^${spec?.csi?.volumeHandle}`;
 }
 
-/** Attachments that the pods of a node need, by the name of the volume. An unknown driver is assumed to need them. */
+/**
+ * Attachments that the pods of a node need, by the name of the volume. An unknown driver is assumed to need
+ * them.
+ */
 export function wantedAttachments(informers: Informers, node: string): Map<string, WantedAttachment> {
   const wanted = new Map<string, WantedAttachment>();
   for (const pod of informers.of(Pod).byIndex("node", node)) {

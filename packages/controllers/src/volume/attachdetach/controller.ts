@@ -24,8 +24,8 @@ const unmountTimeout = 6 * 60_000;
 const outOfServiceTaint = "node.kubernetes.io/out-of-service";
 
 /**
- * Asks the drivers of CSI volumes to attach them to the nodes of their pods, and to detach them when no pod needs them
- * and the kubelet has unmounted them; says to kubelets what is attached.
+ * Asks the drivers of CSI volumes to attach them to the nodes of their pods, and to detach them when no pod
+ * needs them and the kubelet has unmounted them; says to kubelets what is attached.
  *
  * Upstream: pkg/controller/volume/attachdetach.
  */

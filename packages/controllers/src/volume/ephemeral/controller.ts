@@ -23,7 +23,7 @@ export async function startEphemeralVolumeController(context: ControllerContext)
   await synced(context, [pods, claims]);
   const recorder = recorderOf(context, "ephemeral_volume");
   const queues = controllerQueues(context);
-  const queue = queues.queue("ephemeral volumes", async (key) => {
+  const queue = queues.queue("ephemeral_volume", async (key) => {
     const [namespace = "", name = ""] = key.split("/");
     const pod = pods.get({ namespace, name });
     if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isPodTerminal(pod)) return;

@@ -13,7 +13,8 @@ import { isProvisioned } from "../persistentvolume/local-path.ts";
 /**
  * Records an event on claims that request more than they have: which driver could expand the volume, or none.
  *
- * Upstream: pkg/controller/volume/expand. The volumes that upstream's controller expands itself do not exist here.
+ * Upstream: pkg/controller/volume/expand. The volumes that upstream's controller expands itself do not exist
+ * here.
  */
 export async function startVolumeExpander(context: ControllerContext): Promise<Controller> {
   const { informers } = context;
@@ -22,7 +23,7 @@ export async function startVolumeExpander(context: ControllerContext): Promise<C
   await synced(context, [claims, volumes]);
   const recorder = recorderOf(context, "volume_expand");
   const queues = controllerQueues(context);
-  const queue = queues.queue("persistentvolume-expander", reconcile);
+  const queue = queues.queue("volume_expand", reconcile);
   claims.handle({
     // Earlier requests have had their event.
     update(claim, old) {

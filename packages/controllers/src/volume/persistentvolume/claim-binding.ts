@@ -153,7 +153,10 @@ function provisioningProblem(
   return undefined;
 }
 
-/** The newest default class, then the first by name. Upstream: pkg/volume/util/storageclass.go, GetDefaultClass. */
+/**
+ * The newest default class, then the first by name. Upstream: pkg/volume/util/storageclass.go,
+ * GetDefaultClass.
+ */
 function defaultClass(classes: readonly StorageClass[]): StorageClass | undefined {
   const marked = classes.filter(({ metadata }) =>
     defaultMarks.some((mark) => metadata.annotations?.[mark] === "true"),

@@ -16,8 +16,9 @@ import { VolumeReclaim } from "./reclaim.ts";
 import { VolumeWrites } from "./writes.ts";
 
 /**
- * Binds volume claims to volumes that fit, provides volumes of the class `local-path` on the node of the first pod that
- * uses the claim, and removes them with their data when the claim is gone. Volumes of other provisioners are theirs.
+ * Binds volume claims to volumes that fit, provides volumes of the class `local-path` on the node of the
+ * first pod that uses the claim, and removes them with their data when the claim is gone. Volumes of other
+ * provisioners are theirs.
  *
  * Upstream: pkg/controller/volume/persistentvolume/pv_controller.go; rancher/local-path-provisioner.
  */
@@ -36,7 +37,7 @@ export async function startPersistentVolumeController(context: ControllerContext
   const binding = new ClaimBinding(caches, writes, recorder);
   const queues = controllerQueues(context);
   // One at a time: two claims must not choose one volume.
-  const claims = queues.queue("volume claims", (key) => quietly(() => binding.reconcile(key)), 1);
+  const claims = queues.queue("claims", (key) => quietly(() => binding.reconcile(key)), 1);
   const reclaim = new VolumeReclaim(client, caches, writes, recorder, claims);
   const volumes = queues.queue("volumes", (name) =>
     quietly(async () => {

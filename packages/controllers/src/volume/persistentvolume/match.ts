@@ -25,7 +25,7 @@ function capacityOf({ spec }: PersistentVolume): Quantity {
 }
 
 /**
- * The smallest volume that the claim may have on the node; undefined if there is none.
+ * The smallest volume that the claim may have on the node; undefined if no volume fits.
  *
  * Upstream: k8s.io/component-helpers/storage/volume/pv_helpers.go, FindMatchingVolume.
  */

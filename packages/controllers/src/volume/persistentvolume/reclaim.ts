@@ -57,7 +57,8 @@ export class VolumeReclaim {
   async #remove(volume: PersistentVolume): Promise<number> {
     const { name, uid } = volume.metadata;
     const resource = this.#client.resource(PersistentVolume);
-    // Its data has been removed, and the pod that did it: nothing would remove another one. The cache may not know yet.
+    // Its data has been removed, and the pod that did it: nothing would remove another one. The cache may not
+    // know yet.
     const current = await resource.get({ name });
     if (current.metadata.uid !== uid || current.metadata.deletionTimestamp !== undefined) return 0;
     const { nodes, pods } = this.#caches;

@@ -5,8 +5,8 @@ import { VolumeAttributesClass } from "@dray/api/storage/v1";
 import { type Controller, type ControllerContext, controllerQueues, synced } from "../../shared/context.ts";
 
 /**
- * Lets go of volume claims that are being deleted once no pod uses them any more (the finalizer of the admission plugin
- * StorageObjectInUseProtection).
+ * Lets go of volume claims that are being deleted once no pod uses them any more (the finalizer of the
+ * admission plugin StorageObjectInUseProtection).
  */
 export async function startClaimProtection(context: ControllerContext): Promise<Controller> {
   const { informers } = context;
@@ -33,7 +33,10 @@ export async function startVolumeProtection(context: ControllerContext): Promise
   return controller;
 }
 
-/** Lets go of volume attributes classes that are being deleted once neither claims nor volumes name them any more. */
+/**
+ * Lets go of volume attributes classes that are being deleted once neither claims nor volumes name them any
+ * more.
+ */
 export async function startAttributesClassProtection(context: ControllerContext): Promise<Controller> {
   const { informers } = context;
   const claims = informers.of(PersistentVolumeClaim);
@@ -53,6 +56,13 @@ export async function startAttributesClassProtection(context: ControllerContext)
   return controller;
 }
 
+/** Names of the queues, by kind. */
+const queueNames: Readonly<Record<string, string>> = {
+  PersistentVolumeClaim: "pvcprotection",
+  PersistentVolume: "pvprotection",
+  VolumeAttributesClass: "vacprotection",
+};
+
 /** Looks at every object of the kind that waits for this finalizer, when it changes or somebody says so. */
 async function protect<T extends KubeObject>(
   context: ControllerContext,
@@ -64,7 +74,7 @@ async function protect<T extends KubeObject>(
   const cache = informers.of(kind);
   await synced(context, [cache]);
   const queues = controllerQueues(context);
-  const queue = queues.queue(finalizer, async (uid) => {
+  const queue = queues.queue(queueNames[kind.kind] ?? finalizer, async (uid) => {
     const object = cache.list().find(({ metadata }) => metadata.uid === uid);
     if (object === undefined || !waits(object) || inUse(object)) return;
     const finalizers = object.metadata.finalizers?.filter((other) => other !== finalizer) ?? [];
@@ -87,7 +97,10 @@ async function protect<T extends KubeObject>(
   return { controller: queues.controller, enqueueAll };
 }
 
-/** Whether a pod that has not ended has the claim among its volumes; the claim of an ephemeral volume is named after both. */
+/**
+ * Whether a pod that has not ended has the claim among its volumes; the claim of an ephemeral volume is named
+ * after both.
+ */
 function uses(pod: Pod, claim: string): boolean {
   if (isPodTerminal(pod)) return false;
   const { metadata, spec } = pod;

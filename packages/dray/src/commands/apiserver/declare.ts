@@ -12,7 +12,7 @@ import {
 
 /** `dray apiserver` */
 export function declareApiserver(program: Command): void {
-  program
+  const command = program
     .command("apiserver")
     .description("run the API server alone")
     .addOption(clusterName())
@@ -25,7 +25,35 @@ export function declareApiserver(program: Command): void {
     )
     .option("--store <store>", "sqlite:PATH, etcd:URL or memory (default: sqlite in the data directory)")
     .addOption(enableAdmissionPlugins())
-    .option("--disable-admission-plugins <names>", "comma-separated names of admission plugins to leave out")
+    .option("--disable-admission-plugins <names>", "comma-separated names of admission plugins to leave out");
+  addAuthenticationFlags(command);
+  addAddressFlags(command);
+  addPeerFlags(command);
+  command
+    .option("--kubelet-timeout <duration>", "accepted, and without effect, as in kube-apiserver")
+    .option("--request-timeout <duration>", "what a request may take: 1m0s, 90s, ... (default: 1m0s)")
+    .option(
+      "--enable-priority-and-fairness [boolean]",
+      "limit requests by FlowSchemas and priority levels (default: true)",
+    )
+    .option(
+      "--max-requests-inflight <count>",
+      "with --max-mutating-requests-inflight: the seats that priority levels share; without priority and fairness: reads worked on at a time, 0: any number (default: 400)",
+    )
+    .option(
+      "--max-mutating-requests-inflight <count>",
+      "see --max-requests-inflight; without priority and fairness: other requests worked on at a time (default: 200)",
+    )
+    .addOption(runtimeConfig())
+    .addOption(kubernetesVersion())
+    .addOption(featureGates())
+    .addHelpText("after", example("dray apiserver --data-dir ./state --port 6443"))
+    .action(async (options) => (await import("./run.ts")).apiserver(options));
+}
+
+/** Credentials that the server accepts and serves with. */
+function addAuthenticationFlags(command: Command): void {
+  command
     .option(
       "--enable-bootstrap-token-auth [boolean]",
       "believe the bootstrap tokens in Secrets of kube-system (default: false)",
@@ -50,7 +78,12 @@ export function declareApiserver(program: Command): void {
         "keys whose service-account tokens are believed; may be repeated",
         "the one that signs",
       ),
-    )
+    );
+}
+
+/** Addresses of services, and of the server itself. */
+function addAddressFlags(command: Command): void {
+  command
     .option(
       "--service-cluster-ip-range <cidrs>",
       "CIDR of the services' addresses, or one of each family (default: 10.0.0.0/24)",
@@ -62,7 +95,12 @@ export function declareApiserver(program: Command): void {
     .option(
       "--advertise-address <address>",
       "where the service kubernetes finds the server (default: the bind address, or that of this machine)",
-    )
+    );
+}
+
+/** Kubelets, API servers behind this one, and proxies before it. */
+function addPeerFlags(command: Command): void {
+  command
     .option(
       "--kubelet-certificate-authority <file>",
       "authorities of the kubelets' serving certificates (default: these are not verified)",
@@ -92,24 +130,5 @@ export function declareApiserver(program: Command): void {
     .option(
       "--requestheader-extra-headers-prefix <prefixes>",
       "beginning of headers of more about it (default: X-Remote-Extra-)",
-    )
-    .option("--kubelet-timeout <duration>", "accepted, and without effect, as in kube-apiserver")
-    .option("--request-timeout <duration>", "what a request may take: 1m0s, 90s, ... (default: 1m0s)")
-    .option(
-      "--enable-priority-and-fairness [boolean]",
-      "limit requests by FlowSchemas and priority levels (default: true)",
-    )
-    .option(
-      "--max-requests-inflight <count>",
-      "with --max-mutating-requests-inflight: the seats that priority levels share; without priority and fairness: reads worked on at a time, 0: any number (default: 400)",
-    )
-    .option(
-      "--max-mutating-requests-inflight <count>",
-      "see --max-requests-inflight; without priority and fairness: other requests worked on at a time (default: 200)",
-    )
-    .addOption(runtimeConfig())
-    .addOption(kubernetesVersion())
-    .addOption(featureGates())
-    .addHelpText("after", example("dray apiserver --data-dir ./state --port 6443"))
-    .action(async (options) => (await import("./run.ts")).apiserver(options));
+    );
 }

@@ -15,9 +15,9 @@ export interface FrontProxyFlags {
   readonly requestheaderExtraHeadersPrefix?: string;
 }
 
-/** What the flags say, the contents of their files in the place of the names. PEM texts. */
+/** Options of the flags, with the contents of files in place of their names. PEM texts. */
 export interface FrontProxyOptions {
-  /** What the server shows API servers behind it. */
+  /** Client certificate for the API servers behind it. */
   readonly client?: { readonly certificate: string; readonly key: string };
   /** Signs the certificates of other front proxies. */
   readonly authority?: string;
@@ -56,7 +56,9 @@ const listOf = (text: string): string[] =>
     .map((each) => each.trim())
     .filter((each) => each !== "");
 
-/** With the flags' own in the place of, or beside, what the cluster has: its own certificate stays believed. */
+/**
+ * With the flags' own in the place of, or beside, what the cluster has: its own certificate stays believed.
+ */
 export function frontProxy(
   { client, authority, names }: FrontProxyOptions,
   credentials: Pick<Credentials, "frontProxyAuthority" | "frontProxyClient">,

@@ -36,7 +36,7 @@ export interface UpstreamFlags extends FrontProxyFlags {
   readonly enablePriorityAndFairness?: string | true;
 }
 
-/** What the flags say, the contents of their files in the place of the names. PEM texts. */
+/** Options of the flags, with the contents of files in place of their names. PEM texts. */
 export interface UpstreamOptions {
   readonly server: Pick<
     ServerOptions,

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { parseFeatureGates } from "@dray/api";
 import { systemClock } from "@dray/client";
 import {
@@ -80,7 +81,7 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
     featureGates: parseFeatureGates(options.featureGates ?? ""),
     runtimeConfig,
     ...upstream.server,
-    deviceUsage: await deviceUsage(features, upstream.server.enabledAdmissionPlugins),
+    deviceUsage: await deviceUsage(features, randomUUID, upstream.server.enabledAdmissionPlugins),
     clock: systemClock,
     log,
     serving: {

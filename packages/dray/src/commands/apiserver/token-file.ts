@@ -2,9 +2,9 @@ import type { TokenEntry } from "@dray/apiserver";
 import { UsageError } from "../../terminal/failure.ts";
 
 /**
- * The file of `--token-auth-file`: lines of token, user name, user uid and, where there are any, the groups as one
- * quoted field (`t,ann,1,"dev,ops"`). Of lines with the same token the last counts, lines without a token do not.
- * Throws a UsageError that names the file and the line.
+ * The file of `--token-auth-file`: lines of token, user name, user uid and, where there are any, the groups
+ * as one quoted field (`t,ann,1,"dev,ops"`). Of lines with the same token the last counts, lines without a
+ * token do not. Throws a UsageError that names the file and the line.
  */
 export function parseTokenFile(file: string, text: string): TokenEntry[] {
   const tokens = new Map<string, TokenEntry>();

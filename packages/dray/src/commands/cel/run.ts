@@ -50,7 +50,9 @@ async function refuse(
   for (const hint of hints) process.stderr.write(`hint: ${hint}\n`);
 }
 
-/** Checks a device selector, or all expressions in manifests, as the API server does; tells types and costs. */
+/**
+ * Checks a device selector, or all expressions in manifests, as the API server does; tells types and costs.
+ */
 export async function celCheck(expression: string | undefined, flags: CelCheckFlags): Promise<void> {
   const features = featuresOption(flags);
   if (flags.filename.length > 0) {
@@ -155,7 +157,7 @@ function readsText({ driver, allowMultipleAllocations, attributes, capacity }: R
   return parts.length === 0 ? "nothing" : parts.join(", ");
 }
 
-/** What a selector says of a device. */
+/** Result of a selector for a device. */
 interface Answer {
   readonly driver: string;
   readonly pool: string;
@@ -185,7 +187,10 @@ function rowsOf(devices: readonly Answer[]): string[][] {
   });
 }
 
-/** Asks a device selector about the devices of ResourceSlices. The exit code is 1 if one of them makes it fail. */
+/**
+ * Asks a device selector about the devices of ResourceSlices. The exit code is 1 if one of them makes it
+ * fail.
+ */
 export function celEval(expression: string, flags: CelEvalFlags): Promise<void> {
   return withProgress("Reading the ResourceSlices", (progress) => evaluate(expression, flags, progress));
 }

@@ -4,7 +4,7 @@ import { ruleIds } from "../../doctor/rules.ts";
 import { kindWords } from "../../explain/kinds.ts";
 import { components } from "../logs/select.ts";
 
-/** What may stand where a value is wanted. */
+/** Candidates for a value. */
 export type Values =
   | { readonly kind: "words"; readonly words: readonly string[] }
   | { readonly kind: "files" | "folders" | "clusters" | "any" };

@@ -29,7 +29,7 @@ type FromFlags = Pick<
   readonly rootCA?: string;
 };
 
-/** What the flags say, the contents of their files in the place of the names. Throws a UsageError. */
+/** Options of the flags, with the contents of files in place of their names. Throws a UsageError. */
 export async function controllerOptions(flags: ControllerFlags): Promise<FromFlags> {
   const { controllerNames, nodePools, selectControllers } = await import("@dray/controllers");
   const wanted = (flags.controllers ?? "*").split(",").map((name) => name.trim());
@@ -89,7 +89,7 @@ function nodeIpamOf(flags: ControllerFlags): NodeIpamOptions | undefined {
   };
 }
 
-/** What the library refuses is a mistake of the caller's here. */
+/** Reports errors of the library as UsageErrors. */
 function asUsage(flag: string, value: string, run: () => unknown): void {
   try {
     run();

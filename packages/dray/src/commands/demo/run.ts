@@ -21,7 +21,9 @@ const stepTimeout = 60_000;
 /** kubectl before this minor version lacks things that the tutorial uses. */
 const minKubectlMinor = 27;
 
-/** Runs the tutorial on a cluster of its own, shows commands and their real output, and leaves nothing behind. */
+/**
+ * Runs the tutorial on a cluster of its own, shows commands and their real output, and leaves nothing behind.
+ */
 export async function demo(options: { pause?: boolean }): Promise<void> {
   const started = performance.now();
   const interruption = new Interruption();

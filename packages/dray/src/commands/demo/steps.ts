@@ -3,7 +3,9 @@ import { Namespace, Pod } from "@dray/api/core/v1";
 import { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import type { Client } from "@dray/client";
 
-/** One step of the tutorial: what it is for, what a person types, and what has to be true before the next one. */
+/**
+ * One step of the tutorial: what it is for, what a person types, and what has to be true before the next one.
+ */
 export interface Step {
   readonly heading?: string;
   readonly words: string;
@@ -42,7 +44,10 @@ async function gone(client: Client): Promise<boolean> {
   }
 }
 
-/** The tutorial "Install Drivers and Allocate Devices with DRA" of the Kubernetes documentation, on `nodes` nodes. */
+/**
+ * The tutorial "Install Drivers and Allocate Devices with DRA" of the Kubernetes documentation, on `nodes`
+ * nodes.
+ */
 export function tutorial(files: string, nodes: number): Step[] {
   const apply = (file: string): string => `kubectl apply --server-side -f ${files}/${file}`;
   return [

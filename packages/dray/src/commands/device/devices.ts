@@ -69,8 +69,14 @@ export function devicesOf(
           taints.some((taint) => taint.startsWith(`${driver}/unhealthy`)) ||
           (record?.health === "Unhealthy" && taints.length > 0);
         const health = unhealthy ? "Unhealthy" : record?.health === "Unknown" ? "Unknown" : "Healthy";
-        const told = record?.health === health ? record.message : undefined;
-        return { node: nodeName ?? device.nodeName ?? null, ...ref, health, message: told ?? null, taints };
+        const message = record?.health === health ? record.message : undefined;
+        return {
+          node: nodeName ?? device.nodeName ?? null,
+          ...ref,
+          health,
+          message: message ?? null,
+          taints,
+        };
       }),
     );
 }
@@ -95,7 +101,10 @@ export function namesOf({ node, driver, pool, device }: ListedDevice): string[] 
   ];
 }
 
-/** The device that `NODE/[DRIVER/][POOL/]DEVICE` names. Throws a UsageError if there is none, or more than one. */
+/**
+ * The device that `NODE/[DRIVER/][POOL/]DEVICE` names. Throws a UsageError if it does not exist, or more than
+ * one.
+ */
 export function findDevice(devices: readonly ListedDevice[], text: string): ListedDevice {
   const found = devices.filter((device) => namesOf(device).includes(text));
   const [one] = found;

@@ -15,8 +15,8 @@ import { devicesOf, type ListedDevice, namesOf } from "./devices.ts";
 const uptakeTimeout = 10_000;
 
 /**
- * Says how a device is, and waits until its driver has changed its slice. Rejects, and takes the word back, if none does:
- * only simulated drivers listen.
+ * Says how a device is, and waits until its driver has changed its slice. Rejects, and takes the word back,
+ * if none does: only simulated drivers listen.
  */
 export async function setHealth(client: Client, device: ListedDevice, record: HealthRecord): Promise<void> {
   const stop = new AbortController();

@@ -5,10 +5,15 @@ import { listOfOthers, type TargetFlags, targetDespiteDamage } from "../../optio
 import { withProgress } from "../../terminal/progress.ts";
 import { remark, say } from "../../terminal/verbosity.ts";
 
-/** How long a cluster may take to end its pods before it is killed; pods have 30 seconds unless they say otherwise. */
+/**
+ * How long a cluster may take to end its pods before it is killed; pods have 30 seconds unless they say
+ * otherwise.
+ */
 const stopTimeout = 60_000;
 
-/** Stops the cluster if it runs, and removes what a crashed one left: processes, sockets, mounts, CDI files. */
+/**
+ * Stops the cluster if it runs, and removes what a crashed one left: processes, sockets, mounts, CDI files.
+ */
 export async function down(options: TargetFlags & { deleteData?: boolean }): Promise<void> {
   const { name, layout } = targetDespiteDamage(options);
   const crashed = existsSync(layout.processFile);

@@ -11,7 +11,7 @@ export function declareDriver(program: Command): void {
     .command("example")
     .description("simulated GPUs, network cards or CPUs; flags and environment configure it (--help)")
     .argument("[flags...]")
-    // What follows is the program's own, as where it runs alone.
+    // The remaining arguments belong to the program.
     .helpOption(false)
     .allowUnknownOption()
     .addHelpText("after", example("NODE_NAME=n1 dray driver example"))

@@ -20,13 +20,15 @@ const types: Readonly<Record<string, string>> = {
 
 const server = "dray";
 
-/** What `/` shows where no folder is mounted. */
+/** Content of `/` without a mounted folder. */
 const welcome = `<!DOCTYPE html>
 <html><head><title>Welcome</title></head>
 <body><h1>Welcome</h1><p>This pod serves the folder that is mounted at /usr/share/nginx/html.</p></body></html>
 `;
 
-/** Serves the files below `root` on port 80 of the pod's address until a signal ends it, in place of nginx. */
+/**
+ * Serves the files below `root` on port 80 of the pod's address until a signal ends it, in place of nginx.
+ */
 export async function serveFiles(root: string, env: NodeJS.ProcessEnv = process.env): Promise<void> {
   const [host, port] = [env["DRAY_POD_IP"] || "127.0.0.1", 80];
   const listener = createServer((request, response) => {
@@ -47,7 +49,7 @@ export async function serveFiles(root: string, env: NodeJS.ProcessEnv = process.
   listener.closeAllConnections();
 }
 
-/** Sends the file that a request names, or says why there is none. */
+/** Sends the file that a request names, or responds with an error. */
 export async function answer(
   root: string,
   request: IncomingMessage,
@@ -86,7 +88,7 @@ export async function answer(
     "Content-Length": found.size,
     "Last-Modified": found.mtime.toUTCString(),
   });
-  // What is added meanwhile is beyond the length that was told.
+  // Bytes appended meanwhile are beyond the announced length.
   if (method === "HEAD" || found.size === 0) {
     source.destroy();
     response.end();

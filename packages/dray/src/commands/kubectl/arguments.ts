@@ -1,6 +1,6 @@
 import { UsageError } from "../../terminal/failure.ts";
 
-/** What the command line of `kubectl` said, as far as we know its flags. */
+/** Known flags of a `kubectl` command line. */
 export interface Arguments {
   readonly verb: string;
   readonly positional: readonly string[];

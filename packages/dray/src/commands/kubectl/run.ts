@@ -12,8 +12,8 @@ import { printTable } from "./print-table.ts";
 const tableForm = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 
 /**
- * `dray kubectl`: get, apply --server-side, create namespace, delete and logs, with the output of the real one.
- * For machines without kubectl; whoever needs more installs that.
+ * `dray kubectl`: get, apply --server-side, create namespace, delete and logs, with the output of the real
+ * one. For machines without kubectl; whoever needs more installs that.
  */
 export async function kubectl(args: readonly string[]): Promise<void> {
   const parsed = parseArguments(args);

@@ -89,7 +89,7 @@ function addNodeOptions(command: Command): void {
     .addOption(image());
 }
 
-/** What a node reserves, evicts and cleans up, and what its pods see. */
+/** Flags for reservations, eviction, clean-up and the view of pods. */
 function addLimitOptions(command: Command): void {
   command
     .option(

@@ -30,7 +30,7 @@ export interface AgentOptions {
   readonly capacity?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What all agents of a process have in common. */
+/** Options that all agents of a process share. */
 export interface SharedOptions {
   readonly features: Features;
   readonly runtime: OpenRuntime;
@@ -41,13 +41,13 @@ export interface SharedOptions {
   /** Of `system:kube-proxy`; undefined where the runtime does not make the network of pods. */
   readonly proxyKubeconfig: string | undefined;
   readonly log: Log;
-  /** What flags say of every node. */
+  /** Options of the flags, for every node. */
   readonly settings?: NodeSettings;
   /** Where the states of the agents are written. */
   readonly states: StatesFile | undefined;
 }
 
-/** What the agent of a node is started with, a connection of its own among it. */
+/** Options of the agent of a node, with a connection of its own. */
 export async function agentOptions(node: AgentOptions, shared: SharedOptions): Promise<KubeletOptions> {
   const { log } = shared;
   const { client, server, ca } = await connect({ kubeconfig: node.kubeconfig }, "kubelet/dray", log);

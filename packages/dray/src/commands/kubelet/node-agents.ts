@@ -3,7 +3,10 @@ import type { AgentsOutcome } from "@dray/cluster";
 import { type NodeState, type SupervisedNode, superviseNode } from "@dray/kubelet";
 import { type AgentOptions, agentOptions, type SharedOptions } from "./node-agent.ts";
 
-/** Maximum number of agents that start at a time: of many all would take long, instead of some after the others. */
+/**
+ * Maximum number of agents that start at a time: of many all would take long, instead of some after the
+ * others.
+ */
 const maxStarting = 32;
 
 /** The agents of this process, one for each node; one that fails is started again and disturbs no other. */
@@ -20,9 +23,9 @@ export class NodeAgents {
   }
 
   /**
-   * Has agents run for these nodes and no others: starts those that are missing, ends the pods and then the agents of
-   * those that are not wanted. Changes happen one after the other. Resolves when each of the nodes is registered or
-   * has failed once.
+   * Has agents run for these nodes and no others: starts those that are missing, ends the pods and then the
+   * agents of those that are not wanted. Changes happen one after the other. Resolves when each of the nodes
+   * is registered or has failed once.
    */
   run(nodes: readonly AgentOptions[]): Promise<AgentsOutcome> {
     const change = this.#change.then(async () => {
@@ -36,7 +39,7 @@ export class NodeAgents {
           .filter((name) => !wanted.has(name))
           .map((name) => this.#stop(name, false)),
       ]);
-      // Who is told that they run may look how.
+      // Written before `run` resolves: the caller may read the states then.
       this.#shared.states?.flush();
       return this.#report();
     });

@@ -56,8 +56,8 @@ export interface KubeletOptions extends CommonOptions, NodeFlags {
 const leaveTimeout = 500;
 
 /**
- * Runs the agents of the nodes that the flags name until a signal comes. Their pods go on, unless the signal is SIGTERM
- * and a graceful shutdown of the node is configured.
+ * Runs the agents of the nodes that the flags name until a signal comes. Their pods go on, unless the signal
+ * is SIGTERM and a graceful shutdown of the node is configured.
  */
 export async function kubelet(options: KubeletOptions): Promise<void> {
   const nodes = nodesOf(options);
@@ -78,7 +78,8 @@ export async function kubelet(options: KubeletOptions): Promise<void> {
     );
   }
   keepYoungHeapSmall();
-  // SIGINT is for another agent in place of this one: pods go on, whatever is configured for the end of the machine.
+  // SIGINT is for another agent in place of this one: pods go on, whatever is configured for the end of the
+  // machine.
   if ((await end) === "SIGTERM") await agents.shutDown();
   await leave(agents);
 }
@@ -110,8 +111,8 @@ async function bootstrap(
 }
 
 /**
- * Ends this process and lets the pods go on. What is under way is not waited for: it may hang on an API server that is
- * gone, and the next agent does it again, as after a kill.
+ * Ends this process and lets the pods go on. Does not wait for running work: it may hang on an API server
+ * that is gone, and the next agent does it again, as after a kill.
  */
 async function leave(agents: NodeAgents): Promise<never> {
   await Promise.race([agents.stop(true), sleep(leaveTimeout)]);
@@ -172,7 +173,10 @@ function imagesOf({ image, imagesFile }: CommonOptions, log: Log): () => readonl
   return () => [...mapped(), ...fixed];
 }
 
-/** An error that nobody has caught restarts the node whose code threw it; of unknown origin, it ends the process. */
+/**
+ * An error that nobody has caught restarts the node whose code threw it; of unknown origin, it ends the
+ * process.
+ */
 async function isolateNodes(log: Log): Promise<void> {
   const { failNodeOf } = await import("@dray/kubelet");
   const handle = (error: unknown): void => {
@@ -187,7 +191,9 @@ async function isolateNodes(log: Log): Promise<void> {
   process.on("unhandledRejection", handle);
 }
 
-/** Throws for files that cannot be used: an agent that fails for them would only be started again and again. */
+/**
+ * Throws for files that cannot be used: an agent that fails for them would only be started again and again.
+ */
 async function checkFiles(options: KubeletOptions): Promise<void> {
   for (const [flag, files] of [
     ["--tls-cert-file", options.tlsCertFile],
@@ -265,7 +271,7 @@ function nodesOf(options: KubeletOptions): AgentOptions[] {
   }));
 }
 
-/** Undefined where nothing is said. 0 is none, as upstream; the node's HTTPS port is any free one then. */
+/** Undefined if absent. 0 disables it, as upstream; the node's HTTPS port is any free one then. */
 function portOption(flag: string, value: string | undefined): number | undefined {
   const port = value === undefined ? 0 : wholeNumber(flag, value, 0, 65535);
   return port === 0 ? undefined : port;

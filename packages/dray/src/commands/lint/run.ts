@@ -36,7 +36,7 @@ export interface LintFlags {
   readonly output?: "json" | "yaml" | "github";
 }
 
-/** What nothing names. */
+/** Files that no argument names. */
 const workloads: ReadonlySet<string> = new Set([
   "deployments.apps",
   "replicasets.apps",
@@ -149,7 +149,7 @@ function ruleOption(name: string): RuleId {
   throw new UsageError(`--ignore ${name}: no such rule: ${meant}`);
 }
 
-/** What is there beside the manifests: of the cluster, and of the files that describe one. */
+/** Objects beside the manifests: of the cluster, and of files that describe one. */
 async function existingObjects(
   { cluster, recursive }: LintFlags,
   options: DecodeOptions,

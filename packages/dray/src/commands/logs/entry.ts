@@ -13,7 +13,7 @@ export interface Entry {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** What is printed outside of the logs: a crash, mostly. */
+/** Output outside of the logs: mostly of a crash. */
 export const outputComponent = "output";
 
 /** `kubelet/worker-1`, or the component alone. */
@@ -21,8 +21,8 @@ export const nameOf = ({ component, node }: Pick<Entry, "component" | "node">): 
   node === undefined ? component : `${component}/${node}`;
 
 /**
- * Reads a line that pino wrote. Any other text, such as a stack that Node printed at a crash, is a line of `output`, of
- * the time `otherwise`.
+ * Reads a line that pino wrote. Any other text, such as a stack that Node printed at a crash, is a line of
+ * `output`, of the time `otherwise`.
  */
 export function parseEntry(line: string, otherwise: number): Entry {
   const parsed = parseObject(line);

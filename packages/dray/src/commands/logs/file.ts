@@ -60,7 +60,7 @@ class OpenFile {
     }
   }
 
-  /** What stands behind the last line end, which will never be completed. */
+  /** The rest behind the last line end, which will never be completed. */
   remainder(): string {
     return this.#take(Buffer.alloc(0));
   }
@@ -89,9 +89,9 @@ interface Found {
 }
 
 /**
- * A log that rotates: `path` is renamed to `path.1`, `path.1` to `path.2` and so on, or copied to `path.1` and cut to
- * nothing (`../log/rotate.ts`). Every line is read once. From each file the reader goes to its successor, which stands
- * one number lower: numbers may change at any moment, a file stays the same.
+ * A log that rotates: `path` is renamed to `path.1`, `path.1` to `path.2` and so on, or copied to `path.1`
+ * and cut to nothing (`../log/rotate.ts`). Every line is read once. From each file the reader goes to its
+ * successor, which stands one number lower: numbers may change at any moment, a file stays the same.
  */
 export class LogFile {
   readonly #path: string;
@@ -101,7 +101,10 @@ export class LogFile {
     this.#path = path;
   }
 
-  /** All lines that are there, those of older files first. Files that were last written before `since` are passed over. */
+  /**
+   * All lines that are there, those of older files first. Files that were last written before `since` are
+   * passed over.
+   */
   async *history(since: number): AsyncGenerator<FileLine> {
     this.#current = await this.#oldest();
     yield* this.#toNewest(since);
@@ -148,7 +151,10 @@ export class LogFile {
     this.#current = (await OpenFile.at(this.#path)) ?? cut;
   }
 
-  /** The file that was begun after this one; the oldest if this one has been deleted; undefined if there is none yet. */
+  /**
+   * The file that was begun after this one; the oldest if this one has been deleted; undefined without
+   * a successor.
+   */
   async #successor(file: OpenFile): Promise<OpenFile | undefined> {
     return this.#find((found) => {
       const index = found.findIndex(({ inode }) => inode === file.inode);
@@ -160,7 +166,10 @@ export class LogFile {
     return this.#find((found) => found.at(-1));
   }
 
-  /** Opens one of the files; undefined if none is chosen. Looks again if a rotation has given its name to another. */
+  /**
+   * Opens one of the files; undefined if none is chosen. Looks again if a rotation has given its name to
+   * another.
+   */
   async #find(choose: (found: readonly Found[]) => Found | undefined): Promise<OpenFile | undefined> {
     for (let tries = 0; tries < maxTries; tries++) {
       const chosen = choose(await this.#list());
@@ -173,8 +182,8 @@ export class LogFile {
   }
 
   /**
-   * From the newest on. In a rotation files move away from it, the oldest first: a file may be met twice, and none is
-   * missed; a number may be free for a moment, but not two.
+   * From the newest on. In a rotation files move away from it, the oldest first: a file may be met twice, and
+   * none is missed; a number may be free for a moment, but not two.
    */
   async #list(): Promise<Found[]> {
     const found: Found[] = [];

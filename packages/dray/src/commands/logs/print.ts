@@ -79,8 +79,11 @@ function valueText(value: unknown): string {
       : printable(text);
 }
 
-/** Text of a driver or a client must not move the cursor of the terminal: control characters are shown as `\x1b`. */
-export function printable(text: string): string {
+/**
+ * Text of a driver or a client must not move the cursor of the terminal: control characters are shown as
+ * `\x1b`.
+ */
+function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must be escaped.
   return text.replace(/[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u2028\u2029]/g, (character) => {
     const code = character.charCodeAt(0);

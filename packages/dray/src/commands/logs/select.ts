@@ -13,7 +13,10 @@ export const components: ReadonlyMap<string, string> = new Map([
   [outputComponent, "what a detached cluster printed outside of its logs, such as a crash"],
 ]);
 
-/** Which lines the names mean; all, if there are none. Throws a UsageError with what is accepted for an unknown name. */
+/**
+ * Which lines the names mean; all without names. Throws a UsageError with what is accepted for an unknown
+ * name.
+ */
 export function selectEntries(names: readonly string[], nodes: readonly string[]): (entry: Entry) => boolean {
   const agents = nodes.map((node) => `kubelet/${node}`);
   const known = [...components.keys(), ...nodes, ...agents];

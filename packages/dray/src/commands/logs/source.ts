@@ -11,7 +11,7 @@ export class LogSource {
     this.#wanted = wanted;
   }
 
-  /** What is there, from `since` on (milliseconds since the epoch), in the order of time. */
+  /** Existing entries from `since` on (milliseconds since the epoch), in the order of time. */
   async *history(since: number): AsyncGenerator<Entry> {
     const heads: { entry: Entry; rest: AsyncGenerator<Entry> }[] = [];
     const advance = async (rest: AsyncGenerator<Entry>): Promise<void> => {
@@ -27,7 +27,7 @@ export class LogSource {
     }
   }
 
-  /** What has come since the last call, in the order of time. */
+  /** New entries since the last call, in the order of time. */
   async added(): Promise<Entry[]> {
     const entries: Entry[] = [];
     for (const file of this.#files)

@@ -39,7 +39,7 @@ export interface PlanFlags {
 
 /** Most nodes that can be added. */
 const maxNodes = 10_000;
-/** Most notes and warnings that people are told. */
+/** Maximum number of notes and warnings. */
 const maxRemarks = 20;
 
 /** Says where every pod would land. Its exit code is 1 if one does not fit. */

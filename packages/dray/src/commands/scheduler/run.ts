@@ -77,7 +77,7 @@ export async function scheduler(flags: SchedulerFlags): Promise<void> {
   }
 }
 
-/** What the flags say of the lease, over the configuration; undefined: run without one. */
+/** Options of the flags for the lease, over the configuration; undefined: run without one. */
 function electionOf(
   flags: SchedulerFlags,
   configuration: SchedulerConfiguration | undefined,

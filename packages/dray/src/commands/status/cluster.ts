@@ -16,8 +16,9 @@ import {
 import { agentsStatus, controlPlaneStatus, type ProcessStatus, simulationStatus } from "./processes.ts";
 
 /**
- * none: there is no cluster. stopped: `dray down` or Ctrl-C stopped it. dead: its control plane ended in another way.
- * unresponsive: its API server does not respond. degraded: it responds, but an agent or a node is not well.
+ * none: there is no cluster. stopped: `dray down` or Ctrl-C stopped it. dead: its control plane ended in
+ * another way. unresponsive: its API server does not respond. degraded: it responds, but an agent or a node
+ * is not well.
  */
 export type ClusterState =
   | "none"
@@ -34,7 +35,7 @@ export interface ClusterStatus {
   readonly state: ClusterState;
   /** The control plane lives and responds. */
   readonly running: boolean;
-  /** What is not well, one sentence each. */
+  /** Problems, one sentence each. */
   readonly problems: readonly string[];
   readonly dataDir: string;
   readonly kubeconfig?: string;
@@ -156,7 +157,7 @@ async function allSlices(client: Client, signal: AbortSignal): Promise<readonly 
   try {
     return (await client.resource(ResourceSlice).list({}, { signal })).items;
   } catch (error) {
-    // The cluster was told not to serve them.
+    // The cluster does not serve them.
     if (StatusError.is(error, "NotFound")) return [];
     throw error;
   }

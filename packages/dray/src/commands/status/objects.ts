@@ -15,8 +15,8 @@ export interface NodeStatus {
 }
 
 /**
- * What each node says of itself, or the process of the agents about one whose agent fails. Nodes of `expected` that
- * have not registered are among them.
+ * State of each node by its own report, or by that of the process of the agents about one whose agent fails.
+ * Nodes of `expected` that have not registered are among them.
  */
 export function nodeStatuses(
   nodes: readonly Node[],
@@ -66,7 +66,7 @@ const byName = (a: NodeStatus, b: NodeStatus): number =>
   a.name.localeCompare(b.name, "en", { numeric: true });
 
 /**
- * What is known of the nodes while the API server does not respond: how their agents are. `agents` is undefined where
+ * State of the nodes while the API server does not respond: that of their agents. `agents` is undefined where
  * no process of theirs lives that has said something; `process` is the state of that process.
  */
 export function nodesWithoutServer(

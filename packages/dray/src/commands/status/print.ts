@@ -101,7 +101,7 @@ function restartsText(processes: readonly ProcessStatus[], now: number): string 
     .join("");
 }
 
-/** What to do about it. */
+/** Advice. */
 function nextText({ state, kubeconfig }: ClusterStatus, layout: Layout): string {
   const [up, down] = ["up", "down"].map((command) => commandText(layout, command));
   if (state === "dead")

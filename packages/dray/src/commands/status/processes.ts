@@ -10,7 +10,7 @@ import {
   readProcessFile,
 } from "@dray/cluster";
 
-/** What a process of a cluster is, as far as the system and its file tell. */
+/** A process of a cluster, by the system and its file. */
 export interface ProcessStatus {
   readonly name: "control-plane" | "agents" | "simulation";
   readonly components: readonly string[];

@@ -18,7 +18,7 @@ export interface TopFlags extends ObserveFlags {
   readonly output?: "json" | "yaml";
 }
 
-/** What `top` lists; DeviceTaintRules only where the release has them. */
+/** Kinds that `top` lists; DeviceTaintRules only where the release has them. */
 const topKinds: ReadonlySet<string> = new Set([
   "Node",
   "Pod",
@@ -40,7 +40,7 @@ export async function top(what: Subject, flags: TopFlags): Promise<void> {
   let before = "";
   for (;;) {
     const { data, notes } = await withProgress("Reading the objects", () => read(what, flags));
-    // What is the same each time is said once.
+    // Repeated messages are printed once.
     const text = notes.map((note) => `warning: ${note}\n`).join("");
     if (text !== before) remark(text);
     before = text;

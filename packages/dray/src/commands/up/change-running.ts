@@ -19,7 +19,7 @@ import type { UpOptions } from "./options.ts";
 import { printCluster } from "./print.ts";
 import { driverLines } from "./summary.ts";
 
-/** What a cluster has that does not change while it runs, by flag. */
+/** Settings that do not change while a cluster runs, by flag. */
 const fixed = {
   "--port": "port",
   "--bind-address": "bindAddress",
@@ -37,7 +37,10 @@ const fixed = {
   "--scheduler-config": "schedulerConfig",
 } as const satisfies Readonly<Record<string, keyof ClusterConfig>>;
 
-/** Does what `up` asks of a cluster that runs already: other nodes, another kubeconfig. Refuses everything else. */
+/**
+ * Does what `up` asks of a cluster that runs already: other nodes, another kubeconfig. Refuses everything
+ * else.
+ */
 export async function changeRunning(
   chosen: Target,
   config: ClusterConfig,

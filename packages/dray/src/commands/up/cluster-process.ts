@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Log } from "@dray/client";
+import { type Log, systemClock } from "@dray/client";
 import {
   type ClusterConfig,
   claimProcessFile,
@@ -22,7 +22,10 @@ import { interrupted, type Started } from "./detached.ts";
 /** Milliseconds between two checks of the size of that file. */
 const outputCheckInterval = 10_000;
 
-/** Name of the file with what a detached cluster and its agents print outside of their logs: why a process failed. */
+/**
+ * Name of the file with what a detached cluster and its agents print outside of their logs: why a process
+ * failed.
+ */
 export const outputLog = "up.log";
 
 /** Receives how a start goes. */
@@ -32,7 +35,10 @@ export interface Listener {
   stopping(): void;
 }
 
-/** Runs the cluster in this process until a signal comes. `outputFile` is where this process prints, if that is a file. */
+/**
+ * Runs the cluster in this process until a signal comes. `outputFile` is where this process prints, if that
+ * is a file.
+ */
 export async function runCluster(
   layout: Layout,
   config: ClusterConfig,
@@ -44,7 +50,8 @@ export async function runCluster(
   const stopHeartbeat = keepFresh(layout.processFile);
   outliveReader();
   const stop = new AbortController();
-  // A terminal, npm and the launcher may each pass the same Ctrl-C on: the first one stops, the others are ignored.
+  // A terminal, npm and the launcher may each pass the same Ctrl-C on: the first one stops, the others are
+  // ignored.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.on(signal, () => stop.abort(interrupted));
   if (outputFile !== undefined) boundOutput(outputFile, log);
@@ -54,7 +61,7 @@ export async function runCluster(
       config,
       log,
       startAgents: () => agentsCommand(layout, config),
-      hardware: simulatedHardware(layout, config, log),
+      hardware: simulatedHardware(layout, config, systemClock, log),
       signal: stop.signal,
       onProgress: (text) => listener.progress(text),
     });

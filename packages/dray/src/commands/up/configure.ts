@@ -1,38 +1,39 @@
 import type { Features } from "@dray/api";
-import {
-  type ClusterConfig,
-  formatStore,
-  type KeptFile,
-  type Layout,
-  namesText,
-  nodeNames,
-  readConfig,
-} from "@dray/cluster";
+import type { ClusterConfig } from "@dray/cluster";
+import { formatStore } from "@dray/cluster";
+import type { KeptFile } from "@dray/cluster";
+import type { Layout } from "@dray/cluster";
+import { namesText } from "@dray/cluster";
+import { nodeNames } from "@dray/cluster";
+import { readConfig } from "@dray/cluster";
 import type { ChosenDriver } from "../../drivers/drivers.ts";
-import { type FleetFile, fleetOf, keptText, readFleetFile } from "../../fleet/file.ts";
+import type { FleetFile } from "../../fleet/file.ts";
+import { fleetOf } from "../../fleet/file.ts";
+import { keptText } from "../../fleet/file.ts";
+import { readFleetFile } from "../../fleet/file.ts";
 import { simulationOf } from "../../fleet/simulated-nodes.ts";
 import { parseImageMapping } from "../../images/mapping.ts";
-import { registryHostsOption, runtimeOption } from "../../options/runtime.ts";
-import { checkSchedulerConfig, readSchedulerConfig } from "../../options/scheduler-config.ts";
+import { registryHostsOption } from "../../options/runtime.ts";
+import { runtimeOption } from "../../options/runtime.ts";
+import { checkSchedulerConfig } from "../../options/scheduler-config.ts";
+import { readSchedulerConfig } from "../../options/scheduler-config.ts";
 import { unsafeSysctlsOption } from "../../options/sysctls.ts";
 import type { Target } from "../../options/target.ts";
-import {
-  advertiseAddressOption,
-  bindAddressOption,
-  checkNeededApis,
-  clusterApis,
-  featuresOption,
-  runtimeConfigOption,
-  storeOption,
-  wholeNumber,
-} from "../../options/values.ts";
+import { advertiseAddressOption } from "../../options/values.ts";
+import { bindAddressOption } from "../../options/values.ts";
+import { checkNeededApis } from "../../options/values.ts";
+import { clusterApis } from "../../options/values.ts";
+import { featuresOption } from "../../options/values.ts";
+import { runtimeConfigOption } from "../../options/values.ts";
+import { storeOption } from "../../options/values.ts";
+import { wholeNumber } from "../../options/values.ts";
 import { UsageError } from "../../terminal/failure.ts";
 import type { UpOptions } from "./options.ts";
 
-/** What the names of nodes and the ports of this machine allow at the very most; the memory allows less. */
+/** Maximum number of nodes by names and ports of this machine; the memory allows fewer. */
 const maxNodes = 20_000;
 
-/** What the flags ask for, on top of what the cluster already is. */
+/** Configuration of the flags over that of the existing cluster. */
 export async function configure({ name, layout }: Target, options: UpOptions): Promise<Configured> {
   const before = readConfig(layout);
   const featureGates = options.featureGates ?? before?.featureGates ?? "";
@@ -94,7 +95,7 @@ export interface Configured {
   readonly fleet?: FleetFile;
 }
 
-/** The fleet that the flag names, or the one that the cluster has; undefined if there is none. */
+/** The fleet that the flag names, or that of the cluster; undefined if neither exists. */
 function chooseFleet(
   layout: Layout,
   before: ClusterConfig | undefined,
@@ -109,7 +110,10 @@ function chooseFleet(
   return fleet && { path: before.fleet, text: keptText(layout), fleet };
 }
 
-/** What the flag names, or what the cluster has; undefined if there is none. Throws if it is no configuration of the release. */
+/**
+ * The configuration that the flag names, or that of the cluster; undefined if neither exists. Throws if it is
+ * invalid for the release.
+ */
 async function chooseSchedulerConfig(
   before: ClusterConfig | undefined,
   flag: string | undefined,
@@ -190,7 +194,7 @@ function hasSimulatedNodes(chosen: FleetFile | undefined): boolean {
   return chosen?.fleet.nodes.some(({ simulated }) => simulated) === true;
 }
 
-/** What the flag says, or the cluster has. */
+/** The value of the flag, or that of the cluster. */
 function simulatedNodesOption(
   flag: string | undefined,
   before: ClusterConfig | undefined,

@@ -11,19 +11,19 @@ export interface Started {
   readonly failed: readonly FailedAgent[];
 }
 
-/** What a detached cluster reports to the process that started it. */
+/** Report of a detached cluster to the process that started it. */
 type Report =
   | { readonly ready: Started }
   | { readonly failed: string }
-  /** What it does now. */
+  /** Current step. */
   | { readonly progress: string };
 
 /** Why a start was given up: the person asked for it. */
 export const interrupted = new Error("the start was interrupted");
 
 /**
- * Starts the cluster in a process of its own, which prints into the open file `output`, and resolves once it is ready.
- * Rejects once a process that failed has ended; `logFile` is what the error then names.
+ * Starts the cluster in a process of its own, which prints into the open file `output`, and resolves once it
+ * is ready. Rejects once a process that failed has ended; `logFile` is what the error then names.
  */
 export async function startDetached(
   layout: Layout,

@@ -17,8 +17,8 @@ import { commandText } from "../../options/target.ts";
 import { shellWord } from "../../text/shell.ts";
 
 /**
- * What a person needs to use a cluster that runs; `added` is the kubeconfig that they have asked for, `drivers` what was
- * installed, `hasDeviceClasses` says that it has some already.
+ * Summary for the user of a running cluster; `added` is the kubeconfig that they have asked for, `drivers`
+ * what was installed, `hasDeviceClasses` says that it has some already.
  */
 export function clusterSummary(
   layout: Layout,
@@ -71,7 +71,7 @@ function urlForOthers({ bindAddress, advertiseAddress, port }: ClusterConfig): s
   return isLoopback(advertised) ? undefined : `https://${urlHost(advertised)}:${port}`;
 }
 
-/** What drivers have brought, and the commands that show it. */
+/** Objects that drivers have added, and the commands that show them. */
 export function driverLines(drivers: readonly ChosenDriver[]): string[] {
   return drivers.flatMap(({ name, installation }) => {
     const { offers, deviceCount, example } = installation;

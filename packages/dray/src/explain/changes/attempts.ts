@@ -1,6 +1,5 @@
 import type { KubeObject } from "@dray/api";
-import type { Change, NodeData } from "../data.ts";
-import type { Trial } from "../trial.ts";
+import type { Change } from "../data.ts";
 /** A change of one object that may help. */
 export interface Candidate extends Omit<Change, "node"> {
   readonly object: KubeObject;
@@ -28,5 +27,3 @@ export class Attempts {
     return land();
   }
 }
-
-export type Search = (trial: Trial, nodes: readonly NodeData[], attempts: Attempts) => Promise<Change[]>;

@@ -14,7 +14,7 @@ import {
   withoutSelector,
   withToleration,
 } from "./claim-edits.ts";
-/** What another wording of the claims may do. */
+/** Changes of the claims that would help. */
 export function claimChanges(trial: Trial, nodes: readonly NodeData[]): Candidate[] {
   const found = new Map<string, Candidate>();
   for (const { claim, request, group } of groupsOf(trial, nodes)) {

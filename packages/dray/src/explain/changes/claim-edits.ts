@@ -1,6 +1,6 @@
 import type { DeviceRequest, DeviceSubRequest, DeviceToleration, ResourceClaim } from "@dray/api/resource/v1";
 
-/** What a request of one alternative says, whether it is the only one or not. */
+/** The fields of a request of one alternative, or of the only one. */
 export type RequestBody = NonNullable<DeviceRequest["exactly"]> | DeviceSubRequest;
 
 /** The body of `request`, or of `request/subrequest`. */

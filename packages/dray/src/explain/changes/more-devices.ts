@@ -123,7 +123,9 @@ function deviceOf(trial: Trial, id: string): Like | undefined {
   return undefined;
 }
 
-/** A slice of its own, of a pool of its own, with copies of the device that nothing holds and no taint is on. */
+/**
+ * A slice of its own, of a pool of its own, with copies of the device that nothing holds and no taint is on.
+ */
 function sliceOf({ device, slice }: Like, node: string, count: number): ResourceSlice {
   const { taints: _t, consumesCounters: _c, nodeName: _n, nodeSelector: _s, allNodes: _a, ...copy } = device;
   const name = `${node}-${pool}`;

@@ -4,7 +4,7 @@ import type { NodeRefusal } from "../../plan/explain.ts";
 import type { Trial } from "../trial.ts";
 import type { Candidate } from "./attempts.ts";
 
-/** What to do about nodes that were ruled out before their devices were looked at. */
+/** Changes for nodes that were rejected before their devices were examined. */
 export function nodeChanges(trial: Trial, refusals: readonly NodeRefusal[]): Candidate[] {
   const plugins = new Set(refusals.map(({ plugin }) => plugin));
   const nodes = trial.world.all("Node").map(({ object }) => object);

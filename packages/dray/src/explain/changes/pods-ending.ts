@@ -14,12 +14,12 @@ import { withoutConsumer } from "./claim-edits.ts";
 /** Maximum number of nodes, and of pods on each, whose ending is tried. */
 const maxNodes = 2;
 const maxPods = 16;
-/** Maximum number of changes that are told. */
+/** Maximum number of reported changes. */
 const maxChanges = 2;
 
 /**
- * The fewest pods whose ending makes room, of those with the least priority, for each of the nodes that lack least:
- * all of them end, then one after the other is kept if it can be.
+ * The fewest pods whose ending makes room, of those with the least priority, for each of the nodes that lack
+ * least: all of them end, then one after the other is kept if it can be.
  */
 export async function podsEnding(
   trial: Trial,
@@ -88,7 +88,7 @@ function inTheWay(trial: Trial, node: string): Pod[] {
   );
 }
 
-/** What the world is like when these pods have ended: their claims go with them, or lose a consumer. */
+/** State after the end of these pods: their claims are deleted, or lose a consumer. */
 function without(trial: Trial, pods: readonly Pod[]): [KubeObject[], Set<string>] {
   const gone = new Set(pods.map(labelOfObject));
   const changed = new Map<string, KubeObject>();

@@ -14,7 +14,7 @@ const maxAttempts = 80;
 /** Nodes whose devices say what to try. */
 const maxNodes = 20;
 
-/** What was tried, in the order of how much it takes: of the claim, of the nodes, of other pods, of the hardware. */
+/** Tried changes in the order of their effort: of the claim, of the nodes, of other pods, of the hardware. */
 export async function changesFor(
   trial: Trial,
   promising: readonly NodeData[],
@@ -35,7 +35,7 @@ export async function changesFor(
   return { changes: found, tried: attempts.tried };
 }
 
-/** Maximum number of pairs that are told. */
+/** Maximum number of reported pairs. */
 const maxPairs = 2;
 
 /** Where nothing helps alone, two changes together: a selector and a taint may both stand in the way. */

@@ -44,8 +44,8 @@ export function bindingState(claim: ResourceClaim): BindingState {
 }
 
 /**
- * Until when the devices of a claim may take, in milliseconds since the epoch. The time runs from the allocation, also
- * for a scheduler that was started later.
+ * Until when the devices of a claim may take, in milliseconds since the epoch. The time runs from the
+ * allocation, also for a scheduler that was started later.
  */
 export function bindingDeadline(claim: ResourceClaim, timeout: number): number | undefined {
   const since = claim.status?.allocation?.allocationTimestamp;

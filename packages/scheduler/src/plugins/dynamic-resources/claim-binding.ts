@@ -11,7 +11,7 @@ import { type Consumer, podConsumer } from "./pod-claims.ts";
 /** How the wait for devices ended, in kube-scheduler's words. */
 export type WaitStatus = "success" | "failure" | "timeout" | "error";
 
-/** What is counted of claims. Upstream: pkg/scheduler/metrics/metrics.go. */
+/** Counters of claims. Upstream: pkg/scheduler/metrics/metrics.go. */
 export interface ClaimMetrics {
   /** The scheduler made a claim for extended resources, or failed to. */
   created(status: "success" | "failure"): void;
@@ -39,7 +39,7 @@ class WaitError extends Error {
   }
 }
 
-/** What PreBind does: stores what Reserve has taken, and waits until the devices are ready. */
+/** PreBind: stores the allocations of Reserve, and waits until the devices are ready. */
 export class ClaimBinding {
   readonly #options: ClaimBindingOptions;
   /** Claims that are being stored for a group, by uid. */
@@ -88,8 +88,8 @@ export class ClaimBinding {
   }
 
   /**
-   * Stores the claim for extended resources. It has another uid than the one in memory, which keeps the devices until the
-   * stored one is in the cache.
+   * Stores the claim for extended resources. It has another uid than the one in memory, which keeps the
+   * devices until the stored one is in the cache.
    */
   async #storeExtended(own: ClaimState, taken: NonNullable<ClaimState["taken"]>, pod: Pod): Promise<Claim> {
     const { claims, pending, metrics } = this.#options;
@@ -110,7 +110,9 @@ export class ClaimBinding {
     return claim;
   }
 
-  /** Waits until the devices of all claims are ready for the node. Fails where one cannot be, or had its time. */
+  /**
+   * Waits until the devices of all claims are ready for the node. Fails where one cannot be, or had its time.
+   */
   async #awaitDevices(stored: readonly Claim[], pod: Pod, node: NodeInfo): Promise<void> {
     const { claims, bindingTimeout, event, metrics, now } = this.#options;
     if (bindingTimeout === undefined || claims.settled === undefined) return;

@@ -12,8 +12,8 @@ export interface FreeingOptions {
 }
 
 /**
- * Frees one claim that some node cannot use, if nobody but the consumer uses it; else deletes what an earlier attempt has
- * left for extended resources. Upstream: deallocateOrDeletePodClaims.
+ * Frees one claim that some node cannot use, if nobody but the consumer uses it; else deletes what an earlier
+ * attempt has left for extended resources. Upstream: deallocateOrDeletePodClaims.
  */
 export async function freeIdleClaim(
   { unavailable, leftover }: ClaimState,
@@ -32,8 +32,8 @@ export async function freeIdleClaim(
 }
 
 /**
- * For a group of which no pod has a node: frees one claim that only the group may use; else takes back that one of its
- * claims is reserved for it, so that a later attempt can free that. Returns what was done.
+ * For a group of which no pod has a node: frees one claim that only the group may use; else takes back that
+ * one of its claims is reserved for it, so that a later attempt can free that. Returns what was done.
  * Upstream: deallocatePodGroupClaims.
  */
 export async function freeGroupClaim(

@@ -98,7 +98,9 @@ export function groupClaims(state: CycleState): GroupClaimState | undefined {
   return shared;
 }
 
-/** The node, if any, that alone can use the devices that claims have; undefined if that is not known of any. */
+/**
+ * The node, if any, that alone can use the devices that claims have; undefined if that is not known of any.
+ */
 export function nodesOfDevices(claims: readonly PodClaim[]): ReadonlySet<string> | undefined {
   let nodes: ReadonlySet<string> | undefined;
   for (const entry of claims) {

@@ -38,8 +38,8 @@ export interface ClaimStore {
   /** The newest state that is known. */
   get(namespace: string, name: string): ResourceClaim | undefined;
   /**
-   * Reserves a claim, with an allocation if it has none, and the finalizer before that. Returns the stored claim. Fails
-   * if the claim is not any more what the choice was made for.
+   * Reserves a claim, with an allocation if it has none, and the finalizer before that. Returns the stored
+   * claim. Fails if the claim is not any more what the choice was made for.
    */
   store(known: ResourceClaim, reservation: ClaimReservation): Promise<ResourceClaim>;
   /** The claim that the scheduler made for the pod's extended resources, if it is stored. */
@@ -54,11 +54,15 @@ export interface ClaimStore {
   setTaken(pod: Pod, taken: readonly NodeAllocatableResourceClaimStatus[]): Promise<void>;
   /** Waits until the cache has the claim as it was stored, or newer. */
   cached(stored: ResourceClaim): Promise<void>;
-  /** Fails, and gives the devices up, if other claims turn out to have them, or the counters or capacity that they take. */
+  /**
+   * Fails, and gives the devices up, if other claims turn out to have them, or the counters or capacity that
+   * they take.
+   */
   confirm(stored: ResourceClaim, consumer: Consumer): Promise<void>;
   /**
-   * Waits until a later state of the claim is decided, or until the deadline (milliseconds since the epoch). Returns the
-   * newest state; undefined: the claim is gone. Absent where nobody prepares devices: they count as ready.
+   * Waits until a later state of the claim is decided, or until the deadline (milliseconds since the epoch).
+   * Returns the newest state; undefined: the claim is gone. Absent where nobody prepares devices: they count
+   * as ready.
    */
   settled?(
     stored: ResourceClaim,

@@ -24,7 +24,7 @@ export interface ClaimWriterOptions {
   readonly clock: Clock;
   /** Told of each state of a claim that the server answered before the watch brings it. */
   readonly learned: (claim: Claim) => void;
-  /** What the cache's claims take too much of, of the devices of this one. */
+  /** Overcommitted resources of this claim's devices, by the claims of the cache. */
   readonly overdrawn: (claim: Claim) => Overdrawn | undefined;
 }
 
@@ -34,7 +34,7 @@ export const claimsByDevice = (claim: Claim): readonly string[] => exclusiveDevi
 const isNewer = (a: Claim, b: Claim): boolean =>
   BigInt(a.metadata.resourceVersion) > BigInt(b.metadata.resourceVersion);
 
-/** The claims of an API server. What another writer does in between is never overwritten. */
+/** The claims of an API server. Concurrent writes are never overwritten. */
 export class ClaimWriter implements ClaimStore {
   readonly #options: ClaimWriterOptions;
   /** Claims as the server answered them to us, by uid, until the cache has them. */
@@ -76,7 +76,8 @@ export class ClaimWriter implements ClaimStore {
     let claim = newest?.metadata.uid === uid ? newest : known;
     for (let attempt = 0; ; attempt++) {
       if (claim.metadata.uid !== uid) throw new Error(`${title} is a new one with the same name`);
-      // Left by a scheduler before us; or our own write, whose answer was lost; or that of another pod of the group.
+      // Left by a scheduler before us; or our own write, whose answer was lost; or that of another pod of the
+      // group.
       if (isStored(claim, reservation)) return claim;
       if (claim.metadata.deletionTimestamp !== undefined)
         throw new Error(`${title} got deleted in the meantime`);
@@ -170,11 +171,11 @@ export class ClaimWriter implements ClaimStore {
   }
 
   /**
-   * A second scheduler (one that has lost its lease and does not know it yet) may give a device away in the same
-   * moment, and the API server does not compare claims. So an allocation counts only after the cache has reached it
-   * and no other claim there has one of its devices: of two that were written, the later one sees the other. The same
-   * holds for the counters and the capacity that an allocation takes. Otherwise the devices are given up, and the error
-   * says why.
+   * A second scheduler (one that has lost its lease and does not know it yet) may give a device away in the
+   * same moment, and the API server does not compare claims. So an allocation counts only after the cache has
+   * reached it and no other claim there has one of its devices: of two that were written, the later one sees
+   * the other. The same holds for the counters and the capacity that an allocation takes. Otherwise the
+   * devices are given up, and the error says why.
    */
   async confirm(stored: Claim, consumer: Consumer): Promise<void> {
     await this.cached(stored);
@@ -194,7 +195,7 @@ export class ClaimWriter implements ClaimStore {
     throw new Error(conflict);
   }
 
-  /** Why the claim cannot have what it has. Whoever allocated it may not have confirmed that. */
+  /** Why the claim cannot keep its allocation. The allocation may be unconfirmed. */
   #conflict(claim: Claim): string | undefined {
     const { claims, overdrawn } = this.#options;
     const { namespace, name, uid } = claim.metadata;

@@ -1,6 +1,6 @@
 /**
- * Extended resources that devices serve (KEP-5004): a container asks for `example.com/gpu: 2`, and a DeviceClass says that
- * its devices are that resource. The scheduler makes one claim for all of a pod.
+ * Extended resources that devices serve (KEP-5004): a container asks for `example.com/gpu: 2`, and a
+ * DeviceClass says that its devices are that resource. The scheduler makes one claim for all of a pod.
  */
 import { controllerOf } from "@dray/api";
 import type { Container, ContainerExtendedResourceRequest, Pod } from "@dray/api/core/v1";
@@ -10,7 +10,7 @@ import { isExtendedResourceName } from "@dray/api/validation";
 import { amountsOf, requestsOf } from "../../framework/resources.ts";
 import type { ExtendedResult } from "./claim-state.ts";
 
-/** The class whose devices are an extended resource; undefined if there is none. */
+/** The class whose devices are an extended resource; undefined if no class has it. */
 export type ExtendedClass = (resource: string) => DeviceClass | undefined;
 
 /** Annotation of the claims that the scheduler makes for extended resources. */
@@ -35,11 +35,14 @@ export function preferredClass(classes: readonly DeviceClass[]): DeviceClass | u
 }
 
 /** Whether devices may serve the resource: neither cpu nor memory nor another of Kubernetes' own. */
-export function isExtended(resource: string): boolean {
+function isExtended(resource: string): boolean {
   return resource.startsWith(implicit) || isExtendedResourceName(resource);
 }
 
-/** Whether devices serve the resource where a node has none of its own: what a device plugin offers comes first. */
+/**
+ * Whether devices serve the resource where a node has none of its own: what a device plugin offers comes
+ * first.
+ */
 export function isServedByDevices(
   resource: string,
   allocatable: number,
@@ -48,7 +51,7 @@ export function isServedByDevices(
   return allocatable === 0 && isExtended(resource) && extendedClass?.(resource) !== undefined;
 }
 
-/** Extended resources that the pod asks for and that have a class; undefined if there are none. */
+/** Extended resources that the pod asks for and that have a class; undefined without any. */
 export function hasServedResources(pod: Pod, extendedClass: ExtendedClass | undefined): boolean {
   if (extendedClass === undefined) return false;
   for (const [resource, amount] of requestsOf(pod))
@@ -80,7 +83,10 @@ export function extendedClaimOwner(claim: ResourceClaim): readonly string[] {
   return owner === undefined ? [] : [owner.uid];
 }
 
-/** What a pod asks for, as a claim that is not stored yet; it lacks its requests, which depend on the node. */
+/**
+ * Extended resources of a pod as a claim that is not stored yet; it lacks its requests, which depend on the
+ * node.
+ */
 export function extendedClaim({ metadata: { namespace, name, uid } }: Pod, id: string): ResourceClaim {
   return {
     apiVersion: "resource.k8s.io/v1",
@@ -98,8 +104,8 @@ export function extendedClaim({ metadata: { namespace, name, uid } }: Pod, id: s
 }
 
 /**
- * The claim, with requests for what a node has to serve with devices; undefined: nothing. A text: the node cannot serve
- * the pod.
+ * The claim, with requests for what a node has to serve with devices; undefined: nothing. A text: the node
+ * cannot serve the pod.
  */
 export function extendedOn(
   claim: ResourceClaim,
@@ -130,8 +136,9 @@ interface Request {
 }
 
 /**
- * The requests and mappings for the resources that a node serves with devices. Containers and sidecars have requests of
- * their own; an init container that ends uses those of the containers after it, and what is missing then is asked for once.
+ * The requests and mappings for the resources that a node serves with devices. Containers and sidecars have
+ * requests of their own; an init container that ends uses those of the containers after it, and what is
+ * missing then is asked for once.
  * Upstream: dynamicresources/extendeddynamicresources.go, createRequestsAndMappings.
  */
 export function extendedRequests(pod: Pod, resources: ReadonlyMap<string, DeviceClass>): ExtendedRequests {
@@ -156,7 +163,8 @@ export function extendedRequests(pod: Pod, resources: ReadonlyMap<string, Device
       made.push(request);
       mappings.push(mapping(containers[i]!.name, request));
     }
-    // What init containers need beyond that; they run one after the other, so that the largest does for all.
+    // Additional needs of init containers; they run one after the other, so that the largest suffices for
+    // all.
     const used: {
       readonly container: string;
       readonly reused: Request[];

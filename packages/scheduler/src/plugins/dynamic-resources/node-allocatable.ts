@@ -1,6 +1,6 @@
 /**
- * Devices that are, or need, cpu, memory or the like of their node (KEP-5517): what a pod takes beyond its containers'
- * requests. Upstream: dynamicresources/nodeallocatabledynamicresources.go.
+ * Devices that are, or need, cpu, memory or the like of their node (KEP-5517): what a pod takes beyond its
+ * containers' requests. Upstream: dynamicresources/nodeallocatabledynamicresources.go.
  */
 import { Quantity } from "@dray/api";
 import type {
@@ -46,8 +46,8 @@ export function hasMappedDevice(allocation: AllocationResult, find: FindDevice):
 }
 
 /**
- * What the pod's claims take of the node, for `status.nodeAllocatableResourceClaimStatuses`; empty: nothing. Throws
- * where a device of such a claim is not published, or has not recorded what was taken of its capacity.
+ * Node resources of the pod's claims, for `status.nodeAllocatableResourceClaimStatuses`; empty: nothing.
+ * Throws where a device of such a claim is not published, or has not recorded what was taken of its capacity.
  */
 export function nodeAllocatableStatuses(
   pod: Pod,
@@ -154,7 +154,10 @@ export interface Shortage {
   readonly resolvable: boolean;
 }
 
-/** Why the pod with its claims (`withStatuses`) does not fit: the limits that it sets itself, or what the node has left. */
+/**
+ * Why the pod with its claims (`withStatuses`) does not fit: the limits that it sets itself, or what the node
+ * has left.
+ */
 export function shortageOf(pod: Pod, node: NodeInfo): Shortage | undefined {
   const uncovered = uncoveredByPod(pod);
   if (uncovered !== undefined) return { reasons: [uncovered], resolvable: false };
@@ -176,7 +179,7 @@ const isCounted = (name: string): boolean =>
   name === "cpu" || name === "memory" || name === "ephemeral-storage" || isHugePages(name);
 
 /**
- * What the pod sets for all its containers has to cover them with their claims; the API server cannot check that
+ * Pod-level resources must cover the containers with their claims; the API server cannot check that
  * before devices are chosen. Upstream: validatePodLevelResourcesCoverDRA.
  */
 function uncoveredByPod(pod: Pod): string | undefined {

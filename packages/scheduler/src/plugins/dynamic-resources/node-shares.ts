@@ -32,7 +32,10 @@ export function sharingProblem(
   return undefined;
 }
 
-/** Notes what the claims take of the node beside devices. Returns what the node lacks, if it has too little left. */
+/**
+ * Notes what the claims take of the node beside devices. Returns what the node lacks, if it has too little
+ * left.
+ */
 export function takeFromNode(
   own: ClaimState,
   pod: Pod,

@@ -25,8 +25,8 @@ export class PendingAllocations {
   }
 
   /**
-   * Takes the devices of the allocation, or another share of a pending one. Throws DeviceInUseError where another claim
-   * has one of them.
+   * Takes the devices of the allocation, or another share of a pending one. Throws DeviceInUseError where
+   * another claim has one of them.
    */
   take(claim: ResourceClaim, allocation: AllocationResult): void {
     const { uid } = claim.metadata;
@@ -40,8 +40,8 @@ export class PendingAllocations {
   }
 
   /**
-   * A pod gives its share up; the last one frees the devices, unless the allocation is stored. True: nobody waits for it
-   * any more.
+   * A pod gives its share up; the last one frees the devices, unless the allocation is stored. True: nobody
+   * waits for it any more.
    */
   release(uid: string): boolean {
     const known = this.#pending.get(uid);

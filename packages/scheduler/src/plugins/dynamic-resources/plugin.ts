@@ -63,8 +63,8 @@ function reject(reason: string): Rejection {
 }
 
 /**
- * Gives pods the devices that their claims ask for (KEP-4381). Filter asks the allocator node by node; Reserve keeps
- * the devices in memory; PreBind writes allocation and reservation; Unreserve takes them back.
+ * Gives pods the devices that their claims ask for (KEP-4381). Filter asks the allocator node by node;
+ * Reserve keeps the devices in memory; PreBind writes allocation and reservation; Unreserve takes them back.
  * Upstream: pkg/scheduler/framework/plugins/dynamicresources.
  */
 export class DynamicResources implements Plugin {
@@ -170,8 +170,8 @@ export class DynamicResources implements Plugin {
     const unavailable = own.claims.filter((entry) => !this.#isAvailable(entry, info.node));
     const open = openClaims(own).map(({ claim }) => claim);
     if (extended !== undefined) open.push(extended.claim);
-    // Before a claim counts as unavailable: an error of the allocator ends the attempt, and what the node lacks for
-    // other claims is not mended by freeing this one.
+    // Before a claim counts as unavailable: an error of the allocator ends the attempt, and what the node
+    // lacks for other claims is not mended by freeing this one.
     const rejection = this.#allocate(own, info, open, extended) ?? this.#takeFromNode(own, pod, info);
     if (rejection !== undefined) {
       own.filterResults.delete(info.name);
@@ -267,8 +267,8 @@ export class DynamicResources implements Plugin {
   }
 
   /**
-   * Frees a claim that keeps pods of the group from nodes; else, where no pod of the group has a node, takes back that its
-   * claims are reserved for it, so that a later attempt can free them.
+   * Frees a claim that keeps pods of the group from nodes; else, where no pod of the group has a node, takes
+   * back that its claims are reserved for it, so that a later attempt can free them.
    * Upstream: PodGroupPostFilter.
    */
   async postFilterGroup({ group, state, pods }: RefusedGroup): Promise<GroupPostFilterResult> {
@@ -369,7 +369,7 @@ export class DynamicResources implements Plugin {
   }
 
   mayHelp(pod: Pod, event: ClusterEvent): boolean {
-    // What a pod leaves may be the cpu or memory that a device stands for.
+    // A deleted pod may free cpu or memory that a device stands for.
     if (event.kind === "assigned-pod" && event.change === "delete") return this.#hasNodeAllocatable;
     return mayHelpClaims(pod, event, (one) => !("problem" in this.#claimsOf(one)));
   }

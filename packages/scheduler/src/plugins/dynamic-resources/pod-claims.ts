@@ -45,7 +45,10 @@ export function claimsOf(
   return { claims };
 }
 
-/** Why a generated claim is not for the pod. Upstream: k8s.io/dynamic-resource-allocation/resourceclaim, IsForPod. */
+/**
+ * Why a generated claim is not for the pod. Upstream: k8s.io/dynamic-resource-allocation/resourceclaim,
+ * IsForPod.
+ */
 function ownerProblem(
   { metadata, spec }: Pod,
   claim: ResourceClaim,
@@ -62,8 +65,8 @@ function ownerProblem(
 }
 
 /**
- * Why a claim cannot be allocated on any node: the first request whose class does not exist. Throws for a request
- * whose kind is unknown, which waiting does not mend.
+ * Why a claim cannot be allocated on any node: the first request whose class does not exist. Throws for a
+ * request whose kind is unknown, which waiting does not mend.
  */
 export function requestProblem(
   { metadata, spec }: ResourceClaim,
@@ -120,7 +123,10 @@ export function unusedByOthers(claim: ResourceClaim, { uid }: Pick<Consumer, "ui
   return (claim.status?.reservedFor ?? []).every((consumer) => consumer.uid === uid);
 }
 
-/** `driver/pool/device` of what an allocation has for itself alone: neither admin access (KEP-5018) nor shares. */
+/**
+ * `driver/pool/device` of what an allocation has for itself alone: neither admin access (KEP-5018) nor
+ * shares.
+ */
 export function exclusiveDevices(allocation: AllocationResult | undefined): readonly string[] {
   return (allocation?.devices?.results ?? [])
     .filter((result) => result.adminAccess !== true && result.shareID === undefined)
@@ -167,7 +173,10 @@ export function alternativesScore(
   return score;
 }
 
-/** The node that alone reaches the devices of an allocation: a selector of one term, `metadata.name In [NODE]`. */
+/**
+ * The node that alone reaches the devices of an allocation: a selector of one term, `metadata.name In
+ * [NODE]`.
+ */
 export function onlyNode({ nodeSelector }: AllocationResult): string | undefined {
   const [term, ...others] = nodeSelector?.nodeSelectorTerms ?? [];
   const [field, ...more] = term?.matchFields ?? [];

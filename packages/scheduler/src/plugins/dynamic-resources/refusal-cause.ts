@@ -16,8 +16,8 @@ const maxSteps = 1_000;
 const maxGroups = 4;
 
 /**
- * Which request fails on the node that lacks least, and what became of its devices, in words that stay the same while
- * that does: without the names of devices and of those who have them.
+ * Which request fails on the node that lacks least, and what became of its devices, in words that stay the
+ * same while that does: without the names of devices and of those who have them.
  */
 export function causeOf(allocator: Allocator, refused: readonly RefusedNode[]): string | undefined {
   let best: { readonly lacking: number; readonly text: string } | undefined;
@@ -57,9 +57,9 @@ function textOf(
     .toSorted(([, a], [, b]) => b - a)
     .map(([what, count]) => (count === 0 ? what : `${count} ${what}`));
   const rest = reasons.length - maxGroups;
-  const told = rest > 0 ? [...reasons.slice(0, maxGroups), `${rest} more reasons`] : reasons;
+  const shown = rest > 0 ? [...reasons.slice(0, maxGroups), `${rest} more reasons`] : reasons;
   const found = seen === 0 ? "it reaches no device" : `${suitable} of ${seen} devices suitable`;
-  const why = told.length === 0 ? "" : `: ${told.join(", ")}`;
+  const why = shown.length === 0 ? "" : `: ${shown.join(", ")}`;
   return `Node ${node}: claim ${claim}, request ${request}: wants ${wanted} of class ${deviceClass}, ${found}${why}.`;
 }
 

@@ -13,13 +13,16 @@ export type CountPods = (node: NodeInfo) => number;
 const maxTests = 64;
 
 /**
- * How many pods of a node pass a test. The pods of a workload ask the same of the same nodes: only those that have changed
- * since the last pod are counted again.
+ * How many pods of a node pass a test. The pods of a workload ask the same of the same nodes: only those that
+ * have changed since the last pod are counted again.
  */
 export class PodCounter {
   readonly #counts = new Map<string, Map<NodeInfo, Count>>();
 
-  /** `key` is the same for tests that the same pods pass; undefined: nothing is kept. `nodes`: how many there are. */
+  /**
+   * `key` is the same for tests that the same pods pass; undefined: nothing is kept. `nodes`: how many there
+   * are.
+   */
   counting(key: string | undefined, nodes: number, test: (pod: Pod) => boolean): CountPods {
     const count: CountPods = ({ pods }) => {
       let passing = 0;

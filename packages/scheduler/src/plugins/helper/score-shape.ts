@@ -6,8 +6,8 @@ const maxShapeScore = 10;
 const maxUtilization = 100;
 
 /**
- * The score of a share that is used, by a line through the points of the shape; what is overcommitted or empty counts
- * as wholly used.
+ * The score of a share that is used, by a line through the points of the shape; what is overcommitted or
+ * empty counts as wholly used.
  * Upstream: plugins/helper/shape_score.go, BuildBrokenLinearFunction
  */
 export function scoreByShape(shape: readonly ShapePoint[]): (requested: number, capacity: number) => number {

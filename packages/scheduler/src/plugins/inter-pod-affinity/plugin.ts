@@ -62,8 +62,8 @@ class State {
 }
 
 /**
- * Affinity and anti-affinity between pods (core/v1 PodAffinity), in both directions: required terms filter, preferred
- * ones score.
+ * Affinity and anti-affinity between pods (core/v1 PodAffinity), in both directions: required terms filter,
+ * preferred ones score.
  *
  * Upstream: plugins/interpodaffinity
  */

@@ -5,7 +5,8 @@ import type { Pod, PodAffinityTerm } from "@dray/api/core/v1";
 export type NamespaceLabels = (name: string) => Readonly<Record<string, string>> | undefined;
 
 /**
- * A term of pod affinity or anti-affinity. The API server has taken the labels of `matchLabelKeys` into its selector.
+ * A term of pod affinity or anti-affinity. The API server has taken the labels of `matchLabelKeys` into its
+ * selector.
  * Upstream: kube-scheduler/framework/types.go, AffinityTerm
  */
 export class AffinityTerm {
@@ -28,7 +29,9 @@ export class AffinityTerm {
     this.#labelsOf = labelsOf;
   }
 
-  /** The same for terms that are about the same pods; undefined where that depends on labels of namespaces. */
+  /**
+   * The same for terms that are about the same pods; undefined where that depends on labels of namespaces.
+   */
   get key(): string | undefined {
     if (!this.#namespaceSelector.empty && this.#namespaceSelector.requirements.length > 0) return undefined;
     const namespaces = this.#namespaceSelector.empty ? "*" : [...this.#namespaces].sort().join();

@@ -6,8 +6,8 @@ import { balanceScorer, type DeviceTotals, requestList, resourceScorer } from ".
 const name = "NodeResourcesBalancedAllocation";
 
 /**
- * Prefers nodes whose resources are used in equal parts, by what is requested, without assumptions. Has no say about
- * pods that request none of them.
+ * Prefers nodes whose resources are used in equal parts, by what is requested, without assumptions. Has no
+ * say about pods that request none of them.
  *
  * Upstream: plugins/noderesources/balanced_allocation.go
  */

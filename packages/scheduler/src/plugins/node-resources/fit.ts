@@ -27,8 +27,8 @@ const scoreKey = `${name}/score`;
 const first = ["cpu", "memory", "ephemeral-storage"];
 
 /**
- * The pod's requests must fit into what the node has left, but for extended resources that DynamicResources gives it as
- * devices. Scores by the strategy of the arguments.
+ * The pod's requests must fit into what the node has left, but for extended resources that DynamicResources
+ * gives it as devices. Scores by the strategy of the arguments.
  *
  * Upstream: plugins/noderesources/fit.go
  */

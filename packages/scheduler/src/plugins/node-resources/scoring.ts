@@ -11,10 +11,13 @@ import type { NodeInfo } from "../../framework/node-info.ts";
 import { isScalarResource, requestsOf, scoredRequest } from "../../framework/resources.ts";
 import { scoreByShape } from "../helper/score-shape.ts";
 
-/** Of each resource: with the pod, without it, and what the node has. What has nothing to offer does not count. */
+/** Of each resource: with the pod, without it, and of the node. Resources without capacity do not count. */
 type Scorer = (requested: Float64Array, allocated: Float64Array, allocatable: Float64Array) => number;
 
-/** Devices of the class that stands for an extended resource: those that the node can reach; undefined: there is no class. */
+/**
+ * Devices of the class that stands for an extended resource: those that the node can reach; undefined: there
+ * is no class.
+ */
 export type DeviceTotals = (
   node: NodeInfo,
   resource: string,
@@ -59,8 +62,8 @@ export function resourceScorer(
 }
 
 /**
- * How much of all nodes of a placement is used with pods that would run there (MostAllocated), whatever the strategy for
- * nodes is. Upstream: resource_allocation.go, scorePlacement.
+ * How much of all nodes of a placement is used with pods that would run there (MostAllocated), whatever the
+ * strategy for nodes is. Upstream: resource_allocation.go, scorePlacement.
  */
 export function placementScore(
   resources: readonly ResourceWeight[],
@@ -151,8 +154,8 @@ function byRatio(
 }
 
 /**
- * How evenly resources are used. Until 1.35 with the pod; from 1.36 on what the pod makes of it: 75 where it changes
- * nothing.
+ * How evenly resources are used. Until 1.35 with the pod; from 1.36 on what the pod makes of it: 75 where it
+ * changes nothing.
  */
 export function balanceScorer(version: KubernetesVersion): Scorer {
   if (version < "1.36") return (requested, _allocated, allocatable) => balance(requested, allocatable);

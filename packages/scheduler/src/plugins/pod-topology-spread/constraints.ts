@@ -68,7 +68,9 @@ export class SpreadConstraints {
     return read(defaults, pod, action).map((constraint) => ({ ...constraint, selector }));
   }
 
-  /** Whether a node without one of the topology keys gets no score; with Kubernetes' own constraints it does. */
+  /**
+   * Whether a node without one of the topology keys gets no score; with Kubernetes' own constraints it does.
+   */
   requiresAllKeys({ spec }: Pod): boolean {
     return !this.#system || Boolean(spec.topologySpreadConstraints?.length);
   }
@@ -155,7 +157,10 @@ export function hasKeys({ metadata }: Node, constraints: readonly SpreadConstrai
   return constraints.every(({ topologyKey }) => Object.hasOwn(labels, topologyKey));
 }
 
-/** Counts pods of a namespace that the selector selects; those that end do not count, and an empty selector selects none. */
+/**
+ * Counts pods of a namespace that the selector selects; those that end do not count, and an empty selector
+ * selects none.
+ */
 export function countSelected(
   counter: PodCounter,
   { selector }: SpreadConstraint,

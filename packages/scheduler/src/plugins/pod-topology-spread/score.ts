@@ -18,7 +18,10 @@ export interface SpreadScore {
   readonly constraints: readonly SpreadConstraint[];
   /** Nodes that lack a topology key: they get no score. */
   readonly ignored: ReadonlySet<string>;
-  /** For each constraint the pods in the domains of nodes that may do; those of hosts are counted when they are scored. */
+  /**
+   * For each constraint the pods in the domains of nodes that may do; those of hosts are counted when they
+   * are scored.
+   */
   readonly counts: readonly ReadonlyMap<string, number>[];
   /** For each constraint the pods of a node. */
   readonly onNode: readonly CountPods[];

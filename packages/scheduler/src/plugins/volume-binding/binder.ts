@@ -55,8 +55,8 @@ const notEnoughSpace = "node(s) did not have enough free storage";
 
 /**
  * Finds volumes for the claims of pods, and remembers what is about to be written for pods that have a node.
- * Upstream: plugins/volumebinding/binder.go. Not as upstream: volumes of drivers that were once part of Kubernetes are not
- * read as those of the CSI drivers that serve them today.
+ * Upstream: plugins/volumebinding/binder.go. Not as upstream: volumes of drivers that were once part of
+ * Kubernetes are not read as those of the CSI drivers that serve them today.
  */
 export class VolumeBinder {
   readonly #lookup: VolumeLookup;
@@ -88,7 +88,10 @@ export class VolumeBinder {
     );
   }
 
-  /** How the claims get volumes on the node, or why they do not. Throws for claims that can have none anywhere. */
+  /**
+   * How the claims get volumes on the node, or why they do not. Throws for claims that can have none
+   * anywhere.
+   */
   find({ bound, delayed }: ClaimsOfPod, node: Node): PodVolumes | readonly string[] {
     const reasons = this.#checkBound(bound, node);
     if (delayed.length === 0) return reasons.length > 0 ? reasons : { bindings: [], provisions: [] };

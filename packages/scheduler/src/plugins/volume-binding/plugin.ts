@@ -29,8 +29,9 @@ export interface VolumeBindingOptions {
 }
 
 /**
- * Pods run where the volumes of their claims are. For a claim that waits for its first consumer, volumes that are there
- * are reserved, or one is asked for on the node that the pod gets; the pod is bound once its volumes are.
+ * Pods run where the volumes of their claims are. For a claim that waits for its first consumer, volumes that
+ * are there are reserved, or one is asked for on the node that the pod gets; the pod is bound once its
+ * volumes are.
  *
  * Upstream: plugins/volumebinding/volume_binding.go
  */

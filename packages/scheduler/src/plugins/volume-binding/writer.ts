@@ -8,7 +8,10 @@ export interface VolumeWriter {
   claim(changed: PersistentVolumeClaim): Promise<PersistentVolumeClaim>;
   /** Whether the pod is there still. */
   exists(pod: Pod): boolean;
-  /** Asks at each change of a claim, volume or pod; false: it did not come about in time. Rejects with what `check` throws. */
+  /**
+   * Asks at each change of a claim, volume or pod; false: it did not come about in time. Rejects with what
+   * `check` throws.
+   */
   until(check: () => boolean, milliseconds: number): Promise<boolean>;
 }
 

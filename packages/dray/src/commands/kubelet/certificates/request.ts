@@ -35,8 +35,8 @@ interface Kept {
 const certificateTimeout = 15 * 60_000;
 
 /**
- * Asks the cluster for a certificate, and resolves when it is issued. Rejects if the request is denied, fails, or is
- * not decided within 15 minutes.
+ * Asks the cluster for a certificate, and resolves when it is issued. Rejects if the request is denied,
+ * fails, or is not decided within 15 minutes.
  */
 export async function requestCertificate(wish: CertificateWish): Promise<CertificatePair> {
   const { client, log, keep } = wish;

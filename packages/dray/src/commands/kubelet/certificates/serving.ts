@@ -25,8 +25,8 @@ export const pkiFolder = (rootDir: string): string => join(rootDir, "var/lib/kub
 const pairFile = (rootDir: string): string => join(pkiFolder(rootDir), "kubelet-server-current.pem");
 
 /**
- * Keeps a serving certificate of the cluster for the addresses of the Node: hands it to `use`, and each that takes its
- * place before it ends, until the signal is aborted.
+ * Keeps a serving certificate of the cluster for the addresses of the Node: hands it to `use`, and each that
+ * takes its place before it ends, until the signal is aborted.
  *
  * Upstream: pkg/kubelet/certificate/kubelet.go (--rotate-server-certificates).
  */
@@ -62,7 +62,7 @@ interface Names {
   readonly ipAddresses: readonly string[];
 }
 
-/** What the Node says; rejects while it says nothing. */
+/** Addresses of the Node; rejects while it has none yet. */
 async function namesOf({ client, nodeName }: ServingOptions): Promise<Names> {
   const { status } = await client.resource(Node).get({ name: nodeName });
   const addresses = status?.addresses ?? [];

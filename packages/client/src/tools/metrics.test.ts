@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { exponentialBounds, Registry } from "./registry.ts";
+import { exponentialBuckets, MetricsRegistry } from "./metrics.ts";
 
 test("metrics are written in the text format of Prometheus", () => {
-  const registry = new Registry();
+  const registry = new MetricsRegistry();
   const requests = registry.counter("requests_total", "Requests.", ["code", "path"]);
   registry.counter("starts_total", "Starts.");
-  const seconds = registry.histogram("seconds", "Durations.", exponentialBounds(0.1, 2, 2), ["verb"]);
+  const seconds = registry.histogram("seconds", "Durations.", exponentialBuckets(0.1, 2, 2), ["verb"]);
   registry.gauge("open", "Open.", ["kind"], () => [[["a"], 2]]);
   requests.add(["200", 'a"b\\c\nd']);
   requests.add(["200", 'a"b\\c\nd'], 2);
