@@ -1,13 +1,13 @@
 /** Manifests as texts, and what is found in them. */
 import { featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
-import type { DecodeOptions } from "../manifests/decode.ts";
-import { type Existing, readObjects } from "../manifests/read.ts";
-import { Selectors } from "../manifests/selectors.ts";
-import { sourceOf } from "../manifests/source.ts";
-import { TrialServer } from "../trial-server/server.ts";
-import type { Finding } from "./finding.ts";
-import { lint } from "./lint.ts";
-import { type ServedKind, servedBy } from "./served.ts";
+import type { DecodeOptions } from "../../manifests/decode.ts";
+import { type Existing, readObjects } from "../../manifests/read.ts";
+import { Selectors } from "../../manifests/selectors.ts";
+import { sourceOf } from "../../manifests/source.ts";
+import { TrialServer } from "../../trial-server/server.ts";
+import type { Finding } from "../finding.ts";
+import { lint } from "../lint.ts";
+import { type ServedKind, servedBy } from "../served.ts";
 
 export interface LintTextOptions {
   /** Manifests of what the cluster has. */
