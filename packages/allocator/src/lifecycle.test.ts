@@ -3,11 +3,11 @@ import { test } from "node:test";
 import type { Allocator, Reservation } from "@dray/allocator";
 import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import fc from "fast-check";
-import { nodes, questions } from "../test/clusters.ts";
-import { comparable } from "../test/compare.ts";
-import { allocatorOf, answerOf, finished, withAllocation } from "../test/engine.ts";
-import { type Question, referenceAllocate, variantOf } from "../test/reference.ts";
-import { allocatedBy, checkWorld } from "../test/world.ts";
+import { nodes, questions } from "./testing/clusters.ts";
+import { comparable } from "./testing/compare.ts";
+import { allocatorOf, answerOf, finished, withAllocation } from "./testing/engine.ts";
+import { type Question, referenceAllocate, variantOf } from "./testing/reference.ts";
+import { allocatedBy, checkWorld } from "./testing/world.ts";
 
 /** `DRAY_RUNS` multiplies the number of runs. */
 const numRuns = 150 * Number(process.env["DRAY_RUNS"] ?? 1);

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { UserInfo } from "@dray/client";
+import { fakeClock } from "@dray/testing/clock";
+import { eventually } from "@dray/testing/eventually";
 import { createSigningKey } from "../certificates/pki.ts";
-import { type TestServer, testServer } from "../testing/test-server.ts";
+import { type TestServer, testServer } from "../testing/server.ts";
 import { type TokenClaims, TokenSigner } from "./token.ts";
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
@@ -53,13 +55,12 @@ test("edit contains what view contains, and what a labelled role adds to view", 
   const rules = [{ verbs: ["get"], apiGroups: ["x.example.com"], resources: ["things"] }];
   await call("POST", `${rbac}/clusterroles`, { body: { metadata, rules } });
   await call("GET", "/version");
-  for (let turn = 0; turn < 50; turn++) {
+  await eventually("the role edit is aggregated", async () => {
     const { body } = await call("GET", `${rbac}/clusterroles/edit`);
     const all = JSON.stringify(body.rules);
-    if (all.includes("things") && all.includes("pods/log")) return server.close();
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.fail("the role edit was not aggregated");
+    return all.includes("things") && all.includes("pods/log");
+  });
+  await server.close();
 });
 
 test("nobody gives away rights that they do not have", async () => {
@@ -153,14 +154,7 @@ test("limited impersonation needs the right to be somebody and the right to do s
 });
 
 test("a service account's token says who it is, until its pod is gone", async () => {
-  let now = Date.parse("2026-01-02T03:04:05Z");
-  const clock = {
-    now: () => now,
-    after: (ms: number, run: () => void) => {
-      const t = setTimeout(run, ms);
-      return () => clearTimeout(t);
-    },
-  };
+  const clock = fakeClock(Date.parse("2026-01-02T03:04:05Z"));
   const { server, call } = await testServer({ clock });
   const accounts = "/api/v1/namespaces/default/serviceaccounts";
   await call("POST", accounts, { body: { metadata: { name: "default" } } });
@@ -185,14 +179,13 @@ test("a service account's token says who it is, until its pod is gone", async ()
     401,
   );
   await call("DELETE", "/api/v1/namespaces/default/pods/p?gracePeriodSeconds=0");
-  now += 11_000;
+  clock.advance(11_000);
   assert.match((await review()).error, /invalidated/);
   await server.close();
 });
 
 test("a token ends when its time is over", async () => {
-  let now = Date.parse("2026-01-02T03:04:05Z");
-  const clock = { now: () => now, after: () => () => {} };
+  const clock = fakeClock(Date.parse("2026-01-02T03:04:05Z"));
   const { server, call } = await testServer({ clock });
   const accounts = "/api/v1/namespaces/default/serviceaccounts";
   await call("POST", accounts, { body: { metadata: { name: "a" } } });
@@ -200,7 +193,7 @@ test("a token ends when its time is over", async () => {
   const credential = { type: "bearer", token: made.body.status.token } as const;
   assert.equal((await call("GET", "/version", { credential })).status, 200);
   // A minute for clocks that differ.
-  now += 661_000;
+  clock.advance(661_000);
   assert.equal((await call("GET", "/version", { credential })).status, 401);
   await server.close();
 });

@@ -5,8 +5,9 @@ import { connect as tcpConnect } from "node:net";
 import { type TestContext, test } from "node:test";
 import { connect as tlsConnect } from "node:tls";
 import { type Clock, systemClock } from "@dray/client";
+import { realTime } from "@dray/testing/eventually";
 import { createAuthority, issueCertificate } from "../index.ts";
-import { testServer } from "../testing/test-server.ts";
+import { testServer } from "../testing/server.ts";
 import type { ListenOptions } from "./listener.ts";
 
 const now = Date.now();
@@ -131,7 +132,7 @@ test("who takes nothing of a large answer is cut off, by HTTP/1.1 and HTTP/2", a
   const session = connect(url, { ca: authority.certificate });
   t.after(() => session.destroy());
   const stream = await ask(session, maps);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await realTime(100, "nothing says that the buffers of both connections are full");
   clock.pass(1_000_000);
   // What was sent before is still there; then comes the end.
   const ended = [once(socket, "close"), once(stream, "close")];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { testServer } from "../testing/test-server.ts";
+import { testServer } from "../testing/server.ts";
 
 test("requests are counted by what they are about, and what clients make up under no name", async () => {
   const { server, call } = await testServer();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type KubeObject, StatusError } from "@dray/api";
-import { type Clock, silentLog } from "@dray/client";
+import { silentLog } from "@dray/client";
 import {
   type ListOptions,
   memoryStore,
@@ -10,34 +10,9 @@ import {
   type StoreEvent,
   StoreTimeoutError,
 } from "@dray/store";
+import { fakeClock } from "@dray/testing/clock";
 import type { CacheEvent } from "./history.ts";
 import { Storage } from "./storage.ts";
-
-/** A clock whose timers run when a test turns it. */
-class TestClock implements Clock {
-  #now = 0;
-  readonly #timers = new Set<{ due: number; run: () => void }>();
-  now(): number {
-    return this.#now;
-  }
-  after(milliseconds: number, run: () => void): () => void {
-    const timer = { due: this.#now + milliseconds, run };
-    this.#timers.add(timer);
-    return () => void this.#timers.delete(timer);
-  }
-  /** Turns it in small steps, so that what a timer begins can set the next. */
-  async advance(milliseconds: number): Promise<void> {
-    for (let passed = 0; passed < milliseconds; passed += 50) {
-      this.#now += 50;
-      for (const timer of [...this.#timers]) {
-        if (timer.due > this.#now) continue;
-        this.#timers.delete(timer);
-        timer.run();
-      }
-      await new Promise(setImmediate);
-    }
-  }
-}
 
 /** A store that can be taken away and given back. */
 class UnsteadyStore implements Store {
@@ -112,7 +87,7 @@ const put = (name: string, value: string, uid?: string): Operation => ({
 });
 
 async function setup() {
-  const clock = new TestClock();
+  const clock = fakeClock(0);
   const inner = memoryStore(clock);
   const store = new UnsteadyStore(inner);
   const storage = new Storage(store, clock, silentLog, JSON.stringify);
@@ -130,15 +105,15 @@ test("after the watch of the store has broken the caches and watches miss nothin
   await storage.put(key("a"), configMap("a", "1"), 0);
   store.failure = new Error("connection refused");
   store.break();
-  await clock.advance(200);
+  await clock.advanceInSteps(200, 50);
   assert.equal(storage.healthy, false);
   await inner.txn([], [put("a", "2")]);
   await inner.txn([], [put("b", "1")]);
   await inner.txn([], [{ type: "delete", key: key("a") }]);
-  await clock.advance(20_000);
+  await clock.advanceInSteps(20_000, 50);
   assert.deepEqual(seen, ["ADDED a 1"]);
   store.failure = undefined;
-  await clock.advance(10_000);
+  await clock.advanceInSteps(10_000, 50);
   assert.deepEqual(seen, ["ADDED a 1", "MODIFIED a 2", "ADDED b 1", "DELETED a 2"]);
   assert.deepEqual(read(), seen);
   assert.equal(storage.healthy, true);
@@ -202,7 +177,7 @@ test("where history is gone the state is read again, and watches have to begin a
   const before = storage.revision;
   store.failure = new Error("connection refused");
   store.break();
-  await clock.advance(200);
+  await clock.advanceInSteps(200, 50);
   await inner.txn([], [put("changed", "2")]);
   await inner.txn([], [{ type: "delete", key: key("gone") }]);
   await inner.txn([], [{ type: "delete", key: key("replaced") }]);
@@ -210,7 +185,7 @@ test("where history is gone the state is read again, and watches have to begin a
   await inner.txn([], [put("new", "1")]);
   await inner.compact(await inner.revision());
   store.failure = undefined;
-  await clock.advance(10_000);
+  await clock.advanceInSteps(10_000, 50);
   const cache = storage.cache("configmaps");
   assert.deepEqual(seen.sort(), [
     "ADDED new 1",
@@ -251,7 +226,7 @@ test("a write that the store refuses is a Status, and later ones work", async ()
     reason: undefined,
     message: "database or disk is full",
   });
-  await clock.advance(100);
+  await clock.advanceInSteps(100, 50);
   assert.equal(storage.healthy, false, "a disk that is full");
   assert.deepEqual(await status(new StoreTimeoutError("late")), {
     code: 504,
@@ -259,7 +234,7 @@ test("a write that the store refuses is a Status, and later ones work", async ()
     message: "Timeout: request did not complete within requested timeout - context deadline exceeded",
   });
   store.writeFailure = undefined;
-  await clock.advance(6_000);
+  await clock.advanceInSteps(6_000, 50);
   assert.equal(storage.healthy, true);
   assert.ok(await storage.put(key("a"), configMap("a", "1"), 0));
   await storage.close();
@@ -270,7 +245,7 @@ test("what is no object is not shown, and a server does not start on it", async 
   await storage.put(key("a"), configMap("a", "1"), 0);
   await inner.txn([], [{ type: "put", key: key("a"), value: "k8s\u0000" }]);
   await inner.txn([], [put("b", "1")]);
-  await clock.advance(50);
+  await clock.advanceInSteps(50, 50);
   assert.deepEqual(seen, ["ADDED a 1", "DELETED a 1", "ADDED b 1"]);
   await storage.close();
   const again = new Storage(inner, clock, silentLog, JSON.stringify);
@@ -307,10 +282,10 @@ test("a store that is silent is not healthy, and is again when it answers", asyn
   const { clock, store, storage } = await setup();
   const { promise, resolve } = Promise.withResolvers<number>();
   store.revision = () => promise;
-  await clock.advance(8_000);
+  await clock.advanceInSteps(8_000, 50);
   assert.equal(storage.healthy, false);
   store.revision = async () => 1;
-  await clock.advance(8_000);
+  await clock.advanceInSteps(8_000, 50);
   assert.equal(storage.healthy, true);
   resolve(1);
   await storage.close();
@@ -338,7 +313,7 @@ test("a store that was brought back from a copy is read again", async () => {
   store.watch = (...request) => copy.watch(...request);
   store.txn = (...request) => copy.txn(...request);
   store.break();
-  await clock.advance(1_000);
+  await clock.advanceInSteps(1_000, 50);
   assert.equal(storage.revision, await copy.revision());
   assert.ok(storage.cache("configmaps").get(key("a")));
   assert.equal(storage.cache("configmaps").get(key("b")), undefined);

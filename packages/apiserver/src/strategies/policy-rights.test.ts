@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Answer, testServer } from "../testing/test-server.ts";
+import { type Answer, testServer } from "../testing/server.ts";
 
 const path = "/apis/admissionregistration.k8s.io/v1";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";

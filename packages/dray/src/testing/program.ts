@@ -3,7 +3,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 
 const program = ["--conditions=dray-source", join(import.meta.dirname, "../main.ts")];
 
@@ -60,18 +59,6 @@ export async function inFolder(work: (folder: string) => Promise<void>): Promise
     await work(folder);
   } finally {
     rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/** Milliseconds after which a test gives up: many files run at a time, on machines of any speed. */
-const timeout = 60_000;
-
-/** Asks until `probe` is true; fails after a minute. */
-export async function eventually(what: string, probe: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + timeout;
-  while (!(await probe())) {
-    if (performance.now() > deadline) throw new Error(`not within ${timeout / 1000} s: ${what}`);
-    await sleep(25);
   }
 }
 

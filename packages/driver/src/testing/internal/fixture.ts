@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { Node } from "@dray/api/core/v1";
 import { type DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
-import { type Clock, type Log, systemClock } from "@dray/client";
+import type { Log } from "@dray/client";
 import { type Driver, type RunOptions, runDriver } from "@dray/driver";
 import { type Channel, unixChannel } from "@dray/rpc";
 import { DRAPluginDefinition, type NodePrepareResourcesResponse } from "@dray/rpc/dra/v1";
 import { RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
+import { skipClock } from "@dray/testing/clock";
 import { createFakeApi, type FakeApi } from "./fake-api.ts";
 
 export const driverName = "lamp.example.com";
@@ -77,9 +77,8 @@ export function fixture(): Fixture {
     paths,
     async start(driver, options = {}) {
       const stop = new AbortController();
-      // Tests do not wait for claims that nobody will unprepare: time leaps a moment after the driver is told to end.
-      let leap = 0;
-      const clock: Clock = { ...systemClock, now: () => systemClock.now() + leap };
+      // Tests do not wait for claims that nobody will unprepare: it skips a moment after the driver is told to end.
+      const clock = skipClock();
       const done = runDriver(driver, {
         client: api.client,
         nodeName,
@@ -97,9 +96,7 @@ export function fixture(): Fixture {
         async stop() {
           running.delete(one);
           stop.abort();
-          setImmediate(() => {
-            leap = 60_000;
-          });
+          setImmediate(() => clock.skip(60_000));
           await done;
         },
       };
@@ -168,17 +165,4 @@ export async function notify(path: string, pluginRegistered: boolean, error = ""
   } finally {
     channel.close();
   }
-}
-
-/** Waits until `look` answers something true. */
-export async function until<T>(
-  look: () => T | undefined | false | null | Promise<T | undefined | false | null>,
-  what: string,
-  within = 8000,
-): Promise<T> {
-  for (const end = Date.now() + within; Date.now() < end; await pause(10)) {
-    const found = await look();
-    if (found) return found;
-  }
-  throw new Error(`did not come to pass: ${what}`);
 }

@@ -1,6 +1,6 @@
 /** For tests: a server with policies that mutate. */
 import assert from "node:assert/strict";
-import { type Answer, type TestServer, testServer } from "../../../testing/test-server.ts";
+import { type Answer, type TestServer, testServer } from "../../../testing/server.ts";
 
 export const path = "/apis/admissionregistration.k8s.io/v1";
 

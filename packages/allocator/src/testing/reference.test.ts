@@ -7,7 +7,7 @@ import { comparable } from "./compare.ts";
 import { type Answer, type Question, referenceAllocate } from "./reference.ts";
 
 /** Inputs with the results of dynamic-resource-allocation 0.37.2. Without `slow`: the reference does not prune. */
-const recorded = join(import.meta.dirname, "..", "..", "..", "conformance", "alloc");
+const recorded = join(import.meta.dirname, "..", "..", "..", "..", "conformance", "alloc");
 
 for (const file of readdirSync(recorded).filter((name) => name !== "slow.jsonl.gz")) {
   test(`the reference agrees with the recorded results in ${file}`, () => {

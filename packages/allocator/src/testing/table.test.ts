@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rows } from "../../../bench/allocator/table.ts";
+import { rows } from "../../../../bench/allocator/table.ts";
 import { comparable } from "./compare.ts";
 import { allocatorOf, answerOf } from "./engine.ts";
 import { referenceAllocate } from "./reference.ts";

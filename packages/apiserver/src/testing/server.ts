@@ -2,6 +2,7 @@
 import type { ApiRequest, ApiResponse, Clock, Credential, WatchEvent } from "@dray/client";
 import { systemClock } from "@dray/client";
 import { memoryStore, type Store } from "@dray/store";
+import { textOf } from "@dray/testing/http";
 import { type ApiServer, createServer, type ServerOptions } from "../index.ts";
 
 export interface Answer {
@@ -71,8 +72,8 @@ export async function testServer(options: Partial<ServerOptions> = {}): Promise<
       const response = await server.handle(request(method, url, call, new AbortController().signal));
       if (response.type !== "body" && response.type !== "bytes")
         throw new Error(`${url} was answered by a ${response.type}`);
-      const bytes = response.type === "body" ? response.bytes() : await collected(response.chunks);
-      const text = new TextDecoder().decode(bytes);
+      const text =
+        response.type === "body" ? new TextDecoder().decode(response.bytes()) : await textOf(response.chunks);
       const json = String(response.headers["content-type"]).startsWith("application/json");
       const body = json && text !== "" ? JSON.parse(text) : text;
       return { status: response.status, headers: response.headers, body };
@@ -97,10 +98,4 @@ export async function testServer(options: Partial<ServerOptions> = {}): Promise<
     },
   };
   return tested;
-}
-
-async function collected(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  for await (const chunk of chunks) parts.push(chunk);
-  return Buffer.concat(parts);
 }

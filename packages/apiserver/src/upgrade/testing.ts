@@ -16,7 +16,7 @@ import {
 } from "@dray/streams";
 import { WebSocket } from "ws";
 import { createAuthority, issueCertificate, type KubeletClient } from "../index.ts";
-import { adminToken, type TestServer, testServer } from "../testing/test-server.ts";
+import { adminToken, type TestServer, testServer } from "../testing/server.ts";
 
 const now = Date.now();
 const authority = await createAuthority("test-ca", now);

@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Clock } from "@dray/client";
 import { createAuthority, issueCertificate } from "../../certificates/pki.ts";
-import { type Answer, type TestServer, testServer } from "../../testing/test-server.ts";
+import { type Answer, type TestServer, testServer } from "../../testing/server.ts";
 
 export interface Review {
   readonly apiVersion: string;

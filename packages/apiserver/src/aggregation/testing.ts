@@ -6,8 +6,9 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TestContext } from "node:test";
 import type { TLSSocket } from "node:tls";
+import { eventually } from "@dray/testing/eventually";
 import { type Certificate, createAuthority, issueCertificate } from "../certificates/pki.ts";
-import { type TestServer, testServer } from "../testing/test-server.ts";
+import { type TestServer, testServer } from "../testing/server.ts";
 
 const now = Date.now();
 export const authority = await createAuthority("back-end", now);
@@ -190,8 +191,6 @@ export interface Aggregated extends TestServer {
   readonly backEnd: BackEnd;
   /** Waits until the condition Available has this reason, and returns it. */
   condition(reason: string): Promise<{ status: string; message: string }>;
-  /** Asks the server until an answer is as it should be. */
-  eventually<T>(ask: () => Promise<T>, isGood: (answer: T) => boolean): Promise<T>;
 }
 
 export const apiService = {
@@ -230,23 +229,19 @@ export async function aggregated(t: TestContext, options: AggregatedOptions = {}
   });
   await prepareService(tested, backEnd.port);
   await tested.call("POST", servicesPath, { body: apiService });
-  const eventually: Aggregated["eventually"] = async (ask, isGood) => {
-    for (let round = 0; ; round++) {
-      const answer = await ask();
-      if (isGood(answer)) return answer;
-      if (round > 200) throw new Error(`still ${JSON.stringify(answer)}`);
-      await new Promise((resolve) => setTimeout(resolve, 25));
-    }
-  };
   return {
     ...tested,
     backEnd,
-    eventually,
     async condition(reason) {
       const url = `${servicesPath}/${apiService.metadata.name}`;
-      const read = async (): Promise<{ status: string; reason: string; message: string }> =>
-        (await tested.call("GET", url)).body.status.conditions?.[0];
-      return await eventually(read, (condition) => condition?.reason === reason);
+      let last: { status: string; reason: string; message: string } | undefined;
+      return await eventually(
+        () => `the reason ${reason} of the condition; it is ${JSON.stringify(last)}`,
+        async () => {
+          last = (await tested.call("GET", url)).body.status.conditions?.[0];
+          return last?.reason === reason && last;
+        },
+      );
     },
   };
 }

@@ -1,7 +1,7 @@
 /** For tests: FlowSchemas and priority levels, and a store that holds requests up. */
 import { systemClock } from "@dray/client";
 import { memoryStore, type Store } from "@dray/store";
-import type { TestServer } from "../testing/test-server.ts";
+import type { TestServer } from "../testing/server.ts";
 
 export const flowcontrol = "/apis/flowcontrol.apiserver.k8s.io/v1";
 

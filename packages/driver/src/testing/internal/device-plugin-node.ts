@@ -2,36 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
-import { type Clock, type Log, silentLog, systemClock } from "@dray/client";
+import { type Log, silentLog, systemClock } from "@dray/client";
 import { type DevicePlugin, type DevicePluginOptions, runDevicePlugin } from "@dray/driver/device-plugin";
-import { DevicePluginManager } from "../../kubelet/src/device-plugins/manager.ts";
-import { NodePaths } from "../../kubelet/src/paths.ts";
-
-/** The system's time, a number of milliseconds ahead that a test can raise. */
-export class PushedClock implements Clock {
-  #ahead = 0;
-  readonly #timers = new Set<{ at: number; run: () => void }>();
-
-  now(): number {
-    return systemClock.now() + this.#ahead;
-  }
-
-  after(milliseconds: number, run: () => void): () => void {
-    const timer = { at: this.now() + milliseconds, run };
-    this.#timers.add(timer);
-    const cancel = systemClock.after(milliseconds, () => this.#timers.delete(timer) && run());
-    return () => {
-      this.#timers.delete(timer);
-      cancel();
-    };
-  }
-
-  push(milliseconds: number): void {
-    this.#ahead += milliseconds;
-    for (const timer of [...this.#timers])
-      if (timer.at <= this.now() && this.#timers.delete(timer)) timer.run();
-  }
-}
+import { type SkipClock, skipClock } from "@dray/testing/clock";
+import { DevicePluginManager } from "../../../../kubelet/src/device-plugins/manager.ts";
+import { NodePaths } from "../../../../kubelet/src/paths.ts";
 
 export interface RunningPlugin {
   /** Resolves, or rejects, when the plugin has ended. */
@@ -44,7 +19,7 @@ export interface PluginNode {
   readonly directory: string;
   /** Texts of the plugin's log. */
   readonly lines: string[];
-  readonly clock: PushedClock;
+  readonly clock: SkipClock;
   manager: DevicePluginManager;
   startKubelet(): Promise<void>;
   run(plugin: DevicePlugin, options?: Partial<DevicePluginOptions>): RunningPlugin;
@@ -76,7 +51,7 @@ export async function pluginNode(t: TestContext): Promise<PluginNode> {
   const node: PluginNode = {
     directory: join(paths.kubelet, "device-plugins"),
     lines: [],
-    clock: new PushedClock(),
+    clock: skipClock(),
     manager: manager(),
     async startKubelet() {
       await node.manager.close();
