@@ -7,7 +7,8 @@ import { systemClock } from "@dray/client";
 import { memoryStore } from "@dray/store";
 import { type ApiServer, createServer } from "../packages/apiserver/src/index.ts";
 import { machine, markdown } from "./allocator/clock.ts";
-import { type Case, cases, type Sent } from "./bodies/cases.ts";
+import { cases } from "./bodies/cases.ts";
+import type { Case, Sent } from "./bodies/requests.ts";
 
 const token = "bench";
 const rounds = 3;

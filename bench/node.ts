@@ -11,8 +11,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Pod } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaimTemplate, ResourceSlice } from "@dray/api/resource/v1";
 import type { Client } from "@dray/client";
+import { eventually } from "@dray/testing/eventually";
 import { connect } from "../interop/credentials.ts";
-import { eventually } from "../interop/eventually.ts";
 import { draParts, startCluster } from "../interop/suites/clusters.ts";
 import { makeImages } from "../interop/suites/images.ts";
 import type { NodeAgent, RealNode } from "../interop/suites/nodes.ts";
@@ -180,7 +180,7 @@ async function run(admin: Client, count: number): Promise<number> {
     pods
       .list({ namespace })
       .then(({ items }) => items.filter(({ status }) => status?.phase === "Running").length === count);
-  await eventually("all pods run", phase, patience);
+  await eventually("all pods run", phase, patience * 1000);
   return (performance.now() - begun) / 1000;
 }
 
@@ -192,7 +192,7 @@ async function remove(admin: Client): Promise<number> {
   await eventually(
     "all pods are gone",
     async () => (await pods.list({ namespace })).items.length === 0,
-    patience,
+    patience * 1000,
   );
   return (performance.now() - begun) / 1000;
 }

@@ -2,9 +2,9 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Node, Pod } from "@dray/api/core/v1";
+import { eventually } from "@dray/testing/eventually";
 import { program as drayProgram } from "../scripts/clone.js";
 import type { ControlPlane } from "./control-plane.ts";
-import { eventually } from "./eventually.ts";
 import { assertRuns, start } from "./processes.ts";
 import { releaseFlag } from "./release.ts";
 

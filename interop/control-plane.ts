@@ -5,8 +5,8 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@dray/client";
+import { eventually } from "@dray/testing/eventually";
 import { connect, Users } from "./credentials.ts";
-import { eventually } from "./eventually.ts";
 import { peer } from "./peers.ts";
 import { freePorts, type Program, start } from "./processes.ts";
 import { type Server, type Side, startServer } from "./server.ts";

@@ -1,6 +1,6 @@
 import { Namespace, Node, ServiceAccount } from "@dray/api/core/v1";
+import { eventually } from "@dray/testing/eventually";
 import type { ControlPlane } from "./control-plane.ts";
-import { eventually } from "./eventually.ts";
 import { type HollowNode, startHollowNode } from "./hollow-node.ts";
 import type { Scenario, Stage } from "./scenario.ts";
 

@@ -1,3 +1,4 @@
+import { AssertionError } from "node:assert";
 import { type ChildProcess, spawn } from "node:child_process";
 import { openSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -68,7 +69,8 @@ export function start(
 
 /** Throws an error with the last of what it has printed if it has ended. */
 export function assertRuns({ name, ended, log }: Program): void {
-  if (ended !== undefined) throw new Error(`${name} ${ended}:\n${readFileSync(log, "utf8").slice(-2000)}`);
+  const message = () => `${name} ${ended}:\n${readFileSync(log, "utf8").slice(-2000)}`;
+  if (ended !== undefined) throw new AssertionError({ message: message() });
 }
 
 /** So many TCP ports of the loopback address that nobody listens on. */

@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { Namespace, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from "@dray/api/resource/v1";
 import type { Client } from "@dray/client";
+import { eventually } from "@dray/testing/eventually";
 import { program as drayProgram, environment } from "../scripts/clone.js";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
-import { eventually } from "./eventually.ts";
 import { missingPeers } from "./peers.ts";
 import { type Program, start } from "./processes.ts";
 import { releaseFlag } from "./release.ts";
@@ -190,7 +190,11 @@ async function playRound(admin: Client, { schedulers }: Pair, round: string): Pr
   );
   const boundPods = async (): Promise<Pod[]> =>
     (await pods.list({ namespace })).items.filter(({ spec }) => spec?.nodeName);
-  await eventually("pods are bound", async () => (await boundPods()).length >= devices, roundSeconds).catch(
+  await eventually(
+    "pods are bound",
+    async () => (await boundPods()).length >= devices,
+    roundSeconds * 1000,
+  ).catch(
     () => {}, // Unused devices are counted below.
   );
   const seconds = (performance.now() - began) / 1000;

@@ -1,7 +1,9 @@
-// The house has floors: a package imports only packages on lower floors.
-import { readFileSync } from "node:fs";
-import { join, relative } from "node:path";
+// The house has floors: a package imports only packages on lower floors. Tests may import every package. A private package
+// is for tests only. That package.json names what is imported is a rule of its own (rules/dependencies.ts).
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { repository } from "./node24.js";
+import { entryPoints } from "./packages.js";
 import { importsOf, isTest, packageFolders, sourceFiles } from "./sources.js";
 
 const floors = [
@@ -15,13 +17,40 @@ const floors = [
     "@dray/device-plugin-example",
     "@dray/driver-example",
     "@dray/driver-simulated",
+    "@dray/testing",
   ],
   ["@dray/cluster"],
   ["dray"],
 ];
 const floorOf = new Map(floors.flatMap((names, floor) => names.map((name) => [name, floor])));
 
+/** Packages for tests only. */
+const privatePackages = ["@dray/testing"];
+
 const problems = [];
+
+const nameOf = (specifier) =>
+  specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+
+/** Names of the packages that a file imports. */
+const dependenciesOf = (file) =>
+  importsOf(file)
+    .filter((specifier) => !specifier.startsWith(".") && !specifier.startsWith("node:"))
+    .map(nameOf);
+
+/** The files that npm gets of a package: its entry points, and what they import of the package. */
+function publishedFiles(folder, manifest) {
+  const files = new Set(entryPoints({ folder, manifest }));
+  for (const file of files)
+    for (const specifier of importsOf(file)) {
+      const target = join(dirname(file), specifier);
+      if (specifier.startsWith(".") && existsSync(target)) files.add(target);
+    }
+  return files;
+}
 
 /** Never returns in /proc and the like. */
 const endlessFolders = /\bmkdir(Sync)?\([^;]*?\brecursive:/;
@@ -39,19 +68,19 @@ for (const path of packageFolders()) {
     const where = relative(repository, file);
     if (!test && endlessFolders.test(readFileSync(file, "utf8")))
       problems.push(`${where} calls mkdir with recursive: use makeFolder of @dray/files`);
-    for (const specifier of importsOf(file)) {
-      if (specifier.startsWith(".") || specifier.startsWith("node:")) continue;
-      const dependency = specifier
-        .split("/")
-        .slice(0, specifier.startsWith("@") ? 2 : 1)
-        .join("/");
+    if (test) continue;
+    for (const dependency of dependenciesOf(file)) {
       if (dependency === manifest.name) continue;
       const other = floorOf.get(dependency);
-      if (other !== undefined && other >= floor && !test) {
+      if (other !== undefined && other >= floor)
         problems.push(`${where} imports ${dependency}, which is not on a lower floor`);
-      }
     }
   }
+  if (manifest.private === true) continue;
+  for (const file of publishedFiles(folder, manifest))
+    for (const dependency of dependenciesOf(file))
+      if (privatePackages.includes(dependency))
+        problems.push(`${relative(repository, file)} is published and imports ${dependency}, which is not`);
 }
 
 for (const problem of problems) console.error(problem);

@@ -14,7 +14,7 @@ export function packages() {
       const folder = join(repository, root, name);
       if (!existsSync(join(folder, "package.json"))) continue;
       const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-      all.set(manifest.name, { folder, manifest });
+      if (manifest.private !== true) all.set(manifest.name, { folder, manifest });
     }
   }
   const ordered = new Map();

@@ -26,7 +26,7 @@ export function sourceFiles(folder) {
 
 /** Whether a file is a test or exists only for tests. */
 export function isTest(file) {
-  return /\.test\.ts$|\/conformance\.ts$|\/testing(\/|\.ts$)|\/test-[\w-]+\.ts$/.test(file);
+  return /\.test\.ts$|\/conformance\.ts$|\/testing(\/|\.ts$)/.test(file);
 }
 
 /** Module specifiers that a file imports, types included. */

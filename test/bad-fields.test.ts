@@ -5,7 +5,9 @@ import { test } from "node:test";
 import { StatusError } from "@dray/api";
 import { createClient, httpsTransport, loadKubeconfig } from "@dray/client";
 import { startCluster } from "@dray/cluster/testing";
-import { type BadValue, badValues, bases, type Kind } from "./bad-fields/cases.ts";
+import { bases } from "./bad-fields/bases.ts";
+import { badValues } from "./bad-fields/cases.ts";
+import type { BadValue, Kind } from "./bad-fields/rows.ts";
 import { repository } from "./harness.ts";
 
 /** A bad value of every field in the specs of resource.k8s.io, over HTTPS: the Status has the cause. */

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { after, describe, test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { temporaryFolder } from "@dray/testing/folder";
 import { specTests } from "../conformance/cel-spec/tests.ts";
 import { KnownDifferences } from "../conformance/known-differences.ts";
 import { caseFiles, closeFormats, replayFile } from "../conformance/replay.ts";
@@ -194,8 +195,7 @@ describe("known differences", () => {
   const listed = (): KnownDifferences => new KnownDifferences("cases: {one: its reason, two: another}");
 
   test("are counted by reason, and must differ", async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "dray-conformance-"));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder(t);
     const differs = await replayFile(file(folder, false), listed());
     assert.deepEqual([differs.passed, differs.failures, [...differs.allowed]], [0, [], [["its reason", 1]]]);
     const agrees = await replayFile(file(folder, true), listed());
@@ -224,8 +224,7 @@ describe("npm run conformance:live", () => {
   };
 
   test("finds where ours differs, and writes it down as cases that the runner replays", (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "dray-live-"));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder(t);
     const oracle = join(folder, "oracle");
     // It answers as if nothing ever fitted and every expression had one mistake.
     const answers = `{ allocate: { allocations: null }, cel: { compileError: "no", type: "RuleInvalid" } }`;

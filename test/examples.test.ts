@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { eventually } from "@dray/testing/eventually";
 import {
-  eventually,
   getJSON,
   gpuOf,
   installDriver,

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { cleanUpRun, ensureCredentials, type Layout, layoutOf, writeKubeconfigs } from "@dray/cluster";
+import { eventually } from "@dray/testing/eventually";
 import {
   command,
   drayArguments,
-  eventually,
   getJSON,
   gpuOf,
   installDriver,
@@ -190,7 +190,7 @@ test("parts that are killed and come back", { skip: withoutKubectl, timeout: 240
           items.length === count && items.every((pod) => pod.status.containerStatuses?.[0]?.ready) && items
         );
       },
-      seconds,
+      seconds * 1000,
     );
   const processOf = async (pod: string): Promise<number> =>
     eventually(`${pod} has said which process it is`, async () => {
@@ -312,7 +312,7 @@ test("parts that are killed and come back", { skip: withoutKubectl, timeout: 240
     await eventually(
       "the claims are gone",
       async () => (await getJSON(parts, "resourceclaims")).items.length === 0,
-      60,
+      60_000,
     );
     for (const i of parts.nodes.keys()) {
       const folder = join(parts.layout.nodeRoot(i), "var", "run", "cdi");

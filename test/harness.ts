@@ -3,7 +3,7 @@ import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { eventually } from "@dray/testing/eventually";
 
 export const repository = dirname(import.meta.dirname);
 export const manifests = join(repository, "examples", "dra", "driver-install");
@@ -118,27 +118,6 @@ export function logsOf(dataDir: string): string {
       .join("\n");
   } catch {
     return "";
-  }
-}
-
-/** Asks until `probe` answers something other than undefined or false; fails with what it threw last. */
-export async function eventually<T>(
-  what: string,
-  probe: () => Promise<T | undefined | false>,
-  seconds = 30,
-): Promise<T> {
-  const deadline = Date.now() + seconds * 1000;
-  let last: unknown;
-  for (;;) {
-    try {
-      const answer = await probe();
-      if (answer !== undefined && answer !== false) return answer;
-      last = undefined;
-    } catch (error) {
-      last = error;
-    }
-    if (Date.now() > deadline) throw new Error(`not within ${seconds} s: ${what}`, { cause: last });
-    await sleep(100);
   }
 }
 

@@ -5,7 +5,8 @@ import { test } from "node:test";
 import { StatusError } from "@dray/api";
 import { type Client, createClient, httpsTransport, loadKubeconfig } from "@dray/client";
 import { startCluster, type TestClusterOptions } from "@dray/cluster/testing";
-import { eventually, repository } from "./harness.ts";
+import { eventually } from "@dray/testing/eventually";
+import { repository } from "./harness.ts";
 import { driverOf, type Scenario, scenarioOf } from "./kubernetes-versions/pods.ts";
 import {
   type FieldPrediction,

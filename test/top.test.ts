@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { eventually, startCluster, type TestCluster, withoutKubectl } from "./harness.ts";
+import { eventually } from "@dray/testing/eventually";
+import { startCluster, type TestCluster, withoutKubectl } from "./harness.ts";
 
 /** The real `kubectl top` on a cluster in which nobody has installed anything. */
 describe("kubectl top", { skip: withoutKubectl }, () => {

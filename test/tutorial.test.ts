@@ -3,10 +3,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { layoutOf } from "@dray/cluster";
+import { eventually } from "@dray/testing/eventually";
 import { parse } from "yaml";
 import {
   dray,
-  eventually,
   manifests,
   mounts,
   processesOf,
@@ -68,7 +68,7 @@ test("the tutorial, word for word", { skip: withoutKubectl, timeout: 180_000 }, 
       const lines = (await cluster.kubectl("get", "pod", "-l", label, "-n", "dra-tutorial"))
         .trimEnd()
         .split("\n");
-      assert.match(lines[0]!, /^NAME +READY +STATUS +RESTARTS +AGE$/);
+      if (!/^NAME +READY +STATUS +RESTARTS +AGE$/.test(lines[0]!)) return undefined;
       const running = lines.filter((line) =>
         /^dra-example-driver-kubeletplugin-[a-z0-9]{5} +1\/1 +Running +0 +\d+s$/.test(line),
       );
@@ -234,7 +234,7 @@ test("the tutorial, word for word", { skip: withoutKubectl, timeout: 180_000 }, 
     await eventually(
       "the slices are gone",
       async () => (await cluster.shell("kubectl get resourceslices")) === "No resources found\n",
-      35,
+      35_000,
     );
   });
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { dray, eventually, startCluster, type TestCluster, withoutKubectl } from "./harness.ts";
+import { eventually } from "@dray/testing/eventually";
+import { dray, startCluster, type TestCluster, withoutKubectl } from "./harness.ts";
 
 /** As a StatefulSet makes them: a claim without a class, and the pod that uses it. */
 const manifest = `

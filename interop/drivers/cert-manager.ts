@@ -8,7 +8,7 @@ import { CustomResourceDefinition } from "@dray/api/apiextensions/v1";
 import { Secret } from "@dray/api/core/v1";
 import { createAuthority, issueCertificate } from "@dray/apiserver";
 import type { Client } from "@dray/client";
-import { eventually } from "../eventually.ts";
+import { eventually } from "@dray/testing/eventually";
 
 interface Certificate extends KubeObject {
   readonly spec: { readonly secretName: string; readonly dnsNames?: readonly string[] };

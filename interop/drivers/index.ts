@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startCluster, type TestCluster, type TestClusterOptions } from "@dray/cluster/testing";
-import { eventually } from "../eventually.ts";
+import { eventually } from "@dray/testing/eventually";
 import { missingPeers, type Peer } from "../peers.ts";
 import type { Outcome } from "../play.ts";
 import { draDriverCpu } from "./dra-driver-cpu.ts";

@@ -7,8 +7,8 @@ import { APIService, type APIServiceCondition } from "@dray/api/apiregistration/
 import type { Deployment } from "@dray/api/apps/v1";
 import { RoleBinding } from "@dray/api/rbac/v1";
 import type { Client } from "@dray/client";
+import { eventually } from "@dray/testing/eventually";
 import { parseAllDocuments, stringify } from "yaml";
-import { eventually } from "../eventually.ts";
 import { peer } from "../peers.ts";
 import { freePorts } from "../processes.ts";
 import { missingPrograms } from "../suites/commands.ts";
@@ -65,7 +65,7 @@ export const metricsServer: DriverTrial = {
     await kubectl("scale", "deployment/metrics-server", "--namespace=kube-system", "--replicas=1");
     await available(client, { status: "True", reason: "Passed", message: "all checks passed" });
     const hasFigures = async (): Promise<boolean> => (await metricsOf(client, "nodes")).items.length > 0;
-    await eventually("metrics-server has figures again", hasFigures, figuresTimeout);
+    await eventually("metrics-server has figures again", hasFigures, figuresTimeout * 1000);
     await client.resource(APIService).delete({ name: `v1beta1.${group}` });
     await eventually(`${group} is gone with its APIService`, async () => {
       return !(await groupsOf(client)).includes(group);
@@ -129,7 +129,7 @@ async function eventuallySee(
     last = await look();
     return accepts(last);
   };
-  await eventually(what, check, figuresTimeout).catch((error: Error) => {
+  await eventually(what, check, figuresTimeout * 1000).catch((error: Error) => {
     throw new Error(`${error.message}; last seen: ${last}`, { cause: error });
   });
 }

@@ -10,7 +10,7 @@ import {
   ResourceSlice,
 } from "@dray/api/resource/v1";
 import type { Client } from "@dray/client";
-import { eventually } from "../eventually.ts";
+import { eventually } from "@dray/testing/eventually";
 import { peer } from "../peers.ts";
 import type { DriverTrial } from "./index.ts";
 import { driverVersion, nvidiaMachine } from "./nvidia-machine.ts";

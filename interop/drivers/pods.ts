@@ -1,7 +1,7 @@
 /** What trials do with pods and nodes, in the namespace `default`. */
 import { type Container, Node, Pod, type PodSpec } from "@dray/api/core/v1";
 import type { Client } from "@dray/client";
-import { eventually } from "../eventually.ts";
+import { eventually } from "@dray/testing/eventually";
 
 export const namespace = "default";
 

@@ -6,7 +6,8 @@ import {
 import { SelfSubjectReview } from "@dray/api/authentication/v1";
 import { ConfigMap, Node, Pod, Secret, ServiceAccount } from "@dray/api/core/v1";
 import { ClusterRole, Role, RoleBinding } from "@dray/api/rbac/v1";
-import { eventually, refusal } from "../eventually.ts";
+import { eventually } from "@dray/testing/eventually";
+import { refusal } from "../refusal.ts";
 import type { Scenario, Stage } from "../scenario.ts";
 import { podDraft } from "./pods.ts";
 
@@ -182,10 +183,14 @@ const lostNode: Scenario = {
           spec.taints?.some(({ key }) => key === "node.kubernetes.io/unreachable")
         );
       },
-      120,
+      120_000,
     );
     await admin.resource(Node).delete({ name: unique });
-    await eventually("its pod is gone", async () => (await pods.list({ namespace })).items.length === 0, 120);
+    await eventually(
+      "its pod is gone",
+      async () => (await pods.list({ namespace })).items.length === 0,
+      120_000,
+    );
   },
 };
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import type { Kind, KubeObject } from "@dray/api";
 import { CustomResourceDefinition } from "@dray/api/apiextensions/v1";
 import { ConfigMap, Namespace } from "@dray/api/core/v1";
-import { eventually, refusal } from "../eventually.ts";
+import { eventually } from "@dray/testing/eventually";
+import { refusal } from "../refusal.ts";
 import type { Scenario, Stage } from "../scenario.ts";
 
 interface Widget extends KubeObject {
@@ -131,7 +132,7 @@ const inNamespace: Scenario = {
         const { items } = await widgets.list({ namespace });
         return items.length === 1 && items[0]?.metadata.name === "interop-free";
       },
-      120,
+      120_000,
     );
     await admin.resource(Namespace).delete({ name: namespace });
     await eventually("the namespace is gone", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { Deployment } from "@dray/api/apps/v1";
 import { Pod } from "@dray/api/core/v1";
 import { type DeviceClaim, DeviceClass, ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
-import { eventually } from "../eventually.ts";
+import { eventually } from "@dray/testing/eventually";
 import { driver } from "../hollow-node.ts";
 import type { Scenario, Stage } from "../scenario.ts";
 import { isReady, livePods, podDraft, podTemplate } from "./pods.ts";

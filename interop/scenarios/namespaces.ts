@@ -15,7 +15,8 @@ import { Ingress, NetworkPolicy } from "@dray/api/networking/v1";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { Role } from "@dray/api/rbac/v1";
 import { ResourceClaim } from "@dray/api/resource/v1";
-import { eventually, refusal } from "../eventually.ts";
+import { eventually } from "@dray/testing/eventually";
+import { refusal } from "../refusal.ts";
 import type { Scenario } from "../scenario.ts";
 import { podDraft, podTemplate } from "./pods.ts";
 

@@ -4,7 +4,7 @@ import { ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet } fr
 import { CronJob, Job } from "@dray/api/batch/v1";
 import { PersistentVolume, PersistentVolumeClaim, Pod } from "@dray/api/core/v1";
 import { StorageClass } from "@dray/api/storage/v1";
-import { eventually } from "../eventually.ts";
+import { eventually } from "@dray/testing/eventually";
 import type { Scenario, Stage } from "../scenario.ts";
 import { isReady, livePods, podDraft, podTemplate } from "./pods.ts";
 
@@ -259,7 +259,7 @@ const cronJob: Scenario = {
         const { status } = await admin.resource(CronJob).get(metadata);
         return status?.lastSuccessfulTime !== undefined && status.lastScheduleTime !== undefined;
       },
-      100,
+      100_000,
     );
     const [made] = (await admin.resource(Job).list({ namespace })).items;
     assert.equal(made?.metadata.ownerReferences?.[0]?.kind, "CronJob");

@@ -7,8 +7,8 @@ import { featuresOf, type Kind, type KubeObject, parseFeatureGates, parseKuberne
 import { Namespace, Node, ServiceAccount } from "@dray/api/core/v1";
 import { type Client, systemClock } from "@dray/client";
 import { startScheduler } from "@dray/scheduler";
+import { eventually } from "@dray/testing/eventually";
 import { connect, Users } from "../credentials.ts";
-import { eventually } from "../eventually.ts";
 import { peer } from "../peers.ts";
 import { freePorts, type Program, start } from "../processes.ts";
 import { release } from "../release.ts";

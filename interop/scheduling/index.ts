@@ -18,10 +18,10 @@ import {
 } from "@dray/api/core/v1";
 import { CSINode } from "@dray/api/storage/v1";
 import type { Client } from "@dray/client";
+import { eventually } from "@dray/testing/eventually";
 import type { PluginArgs } from "../../packages/scheduler/src/config/plugin-args.ts";
 import { randomFrom } from "../../packages/store/src/testing/model.ts";
 import { connect, Users } from "../credentials.ts";
-import { eventually } from "../eventually.ts";
 import { missingPeers, peer } from "../peers.ts";
 import { freePorts, type Program, start } from "../processes.ts";
 import { release } from "../release.ts";

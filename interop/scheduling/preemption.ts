@@ -6,8 +6,8 @@ import { Pod } from "@dray/api/core/v1";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { PriorityClass } from "@dray/api/scheduling/v1";
 import type { Client } from "@dray/client";
+import { eventually } from "@dray/testing/eventually";
 import { randomFrom } from "../../packages/store/src/testing/model.ts";
-import { eventually } from "../eventually.ts";
 import {
   type BothOptions,
   create,

@@ -1,10 +1,10 @@
 /** The clusters that upstream's suites run on. */
 import { join } from "node:path";
 import type { Client } from "@dray/client";
+import { eventually } from "@dray/testing/eventually";
 import { program as drayProgram } from "../../scripts/clone.js";
 import { startComponents } from "../control-plane.ts";
 import { connect, Users } from "../credentials.ts";
-import { eventually } from "../eventually.ts";
 import { type Program, start } from "../processes.ts";
 import { gatesFlag, releaseFlag, versionsFlag } from "../release.ts";
 import { type Server, type Side, startServer } from "../server.ts";

@@ -5,24 +5,17 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Node } from "@dray/api/core/v1";
+import { eventually } from "@dray/testing/eventually";
 import { program as drayProgram } from "../../scripts/clone.js";
 import { connect, Users } from "../credentials.ts";
-import { eventually } from "../eventually.ts";
 import { missingPeers, nodeSuitePeers, peer } from "../peers.ts";
 import { assertRuns, type Program, start } from "../processes.ts";
 import { releaseFlag } from "../release.ts";
 import { startDray } from "../server.ts";
+import { removeCgroupTree } from "./cgroups.ts";
 import { output } from "./commands.ts";
 import { makeImages, packLayout } from "./images.ts";
-import {
-  addBridge,
-  drayCommand,
-  enterNode,
-  gateway,
-  loadImages,
-  nodeAddress,
-  removeCgroupTree,
-} from "./nodes.ts";
+import { addBridge, drayCommand, enterNode, gateway, loadImages, nodeAddress } from "./nodes.ts";
 import { readReport, type SuiteResult } from "./report.ts";
 import { type SuiteOptions, suiteObstacle } from "./suite.ts";
 

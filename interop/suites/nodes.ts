@@ -4,16 +4,17 @@
  * space. All nodes share one bridge and one cgroup of the machine.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Node } from "@dray/api/core/v1";
 import type { Client } from "@dray/client";
+import { eventually } from "@dray/testing/eventually";
 import { program as drayProgram } from "../../scripts/clone.js";
 import type { Users } from "../credentials.ts";
-import { eventually } from "../eventually.ts";
 import { peer, peersFolder } from "../peers.ts";
 import { assertRuns, type Program, start } from "../processes.ts";
 import { releaseFlag } from "../release.ts";
+import { group, makeCgroups } from "./cgroups.ts";
 import { output } from "./commands.ts";
 import { type Images, packLayout } from "./images.ts";
 
@@ -29,7 +30,6 @@ const bridge = "dray-interop";
 /** Prefix of the names of the nodes' interfaces on this machine; a number follows. */
 const outside = "dray-node-";
 const network = "172.31.249";
-const group = "dray-interop";
 
 /** Of the Service of the cluster's DNS. */
 export const dnsAddress = "10.0.0.10";
@@ -129,7 +129,7 @@ export async function startNode(cluster: Cluster, index: number): Promise<RealNo
         const condition = status?.conditions?.find(({ type }) => type === "Ready");
         return condition?.status === "True" && (spec.taints ?? []).length === 0;
       },
-      180,
+      180_000,
     );
     return { name, enter, programs, stop };
   } catch (error) {
@@ -375,62 +375,4 @@ function kubeletConfig({
     resolvConf: join(folder, "resolv.conf"),
     volumePluginDir: join(folder, "volume-plugins"),
   };
-}
-
-/** Makes the cgroup that kubelet keeps its pods below, in every hierarchy that there is. Returns what removes it. */
-function makeCgroups(name: string): () => void {
-  const root = "/sys/fs/cgroup";
-  const unified = existsSync(join(root, "cgroup.controllers"));
-  const hierarchies = unified
-    ? [root]
-    : readdirSync(root)
-        .map((part) => join(root, part))
-        .filter((path) => existsSync(join(path, "cgroup.procs")));
-  for (const hierarchy of hierarchies) {
-    const path = join(hierarchy, group, name);
-    mkdirSync(path, { recursive: true });
-    if (unified)
-      for (const parent of [hierarchy, join(hierarchy, group), path]) {
-        const controllers = readFileSync(join(parent, "cgroup.controllers"), "utf8").trim().split(" ");
-        for (const controller of controllers)
-          try {
-            writeFileSync(join(parent, "cgroup.subtree_control"), `+${controller}`);
-          } catch {
-            // A controller may be in use elsewhere; kubelet names those that it misses.
-          }
-      }
-    else if (existsSync(join(path, "cpuset.cpus")))
-      for (const child of [join(hierarchy, group), path]) // A new cpuset is empty.
-        for (const file of ["cpuset.mems", "cpuset.cpus"])
-          writeFileSync(join(child, file), readFileSync(join(hierarchy, file)));
-  }
-  const remove = (): void => {
-    process.off("exit", remove);
-    for (const hierarchy of hierarchies) {
-      const path = join(hierarchy, group, name);
-      // Processes that were killed a moment ago are still in it.
-      for (let tries = 0; tries < 60 && existsSync(path); tries++) {
-        if (tries > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
-        removeCgroupTree(path);
-      }
-      removeIfEmpty(join(hierarchy, group));
-    }
-  };
-  process.once("exit", remove);
-  return remove;
-}
-
-export function removeCgroupTree(path: string): void {
-  if (!existsSync(path)) return;
-  for (const entry of readdirSync(path, { withFileTypes: true }))
-    if (entry.isDirectory()) removeCgroupTree(join(path, entry.name));
-  removeIfEmpty(path);
-}
-
-function removeIfEmpty(path: string): void {
-  try {
-    rmdirSync(path);
-  } catch {
-    // Another node's, or processes of it end only now.
-  }
 }

@@ -7,9 +7,10 @@ import { Event, Node, Pod, type PodSpec } from "@dray/api/core/v1";
 import { DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { type Client, createClient, createRestMapper, httpsTransport, loadKubeconfig } from "@dray/client";
 import { layoutOf, runningProcess } from "@dray/cluster";
+import { eventually } from "@dray/testing/eventually";
 import { parseAllDocuments } from "yaml";
 import type { Random } from "../fuzz/random.ts";
-import { dray, drayArguments, eventually, manifests, processesOf } from "../harness.ts";
+import { dray, drayArguments, manifests, processesOf } from "../harness.ts";
 import { crowdFleet, driverLabel } from "./crowd-fleet.ts";
 import { killQuietly } from "./part.ts";
 
@@ -165,7 +166,7 @@ export class ChaosCluster {
     await eventually(
       "the API server answers",
       async () => (await this.client.text("GET", "/readyz")) === "ok",
-      60,
+      60_000,
     );
   }
 

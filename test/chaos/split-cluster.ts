@@ -22,9 +22,9 @@ import {
   serverAddresses,
   writeKubeconfigs,
 } from "@dray/cluster";
+import { eventually } from "@dray/testing/eventually";
 import { readFleetFile } from "../../packages/dray/src/fleet/file.ts";
 import { installFleet, labelNodes } from "../../packages/dray/src/fleet/install.ts";
-import { eventually } from "../harness.ts";
 import { ChaosCluster, type ChaosPart, realNodes } from "./cluster.ts";
 import { ProcessPart, type ProcessPartOptions } from "./part.ts";
 
@@ -94,7 +94,7 @@ export class SplitCluster extends ChaosCluster {
     await eventually(
       "the API server answers",
       async () => (await client.text("GET", "/readyz")) === "ok",
-      60,
+      60_000,
     );
     const as = (user: string): Promise<string> => this.#kubeconfigOf(user, credentials.authority, url);
     await this.#startComponents(features, await as("kube-scheduler"), await as("kube-controller-manager"));
@@ -208,7 +208,7 @@ export class SplitCluster extends ChaosCluster {
         );
         return ready.length === nodes.length;
       },
-      120,
+      120_000,
     );
   }
 

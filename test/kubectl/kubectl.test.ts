@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Client } from "@dray/client";
+import { realTime } from "@dray/testing/eventually";
 import { parseAllDocuments } from "yaml";
 import { withoutKubectl } from "../harness.ts";
 import { type KubectlServer, startKubectlServer } from "./harness.ts";
@@ -67,8 +68,8 @@ async function play(server: KubectlServer, step: Step): Promise<void> {
       if (waiting === undefined || !line.includes(waiting.when)) return;
       const { requests } = waiting;
       waiting = undefined;
-      // After this request has been answered, so that a watch sees what happens.
-      setTimeout(() => void send(server.admin, requests), 20);
+      const answered = realTime(20, "a watch sees only what happens after its request has been answered");
+      void answered.then(() => send(server.admin, requests));
     },
   });
   const wanted = step.requests?.map((line) => pattern(line, output.requests)) ?? output.requests;

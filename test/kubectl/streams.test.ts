@@ -6,7 +6,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
-import { command, eventually, logsOf, startCluster, type TestCluster, withoutKubectl } from "../harness.ts";
+import { eventually } from "@dray/testing/eventually";
+import { command, logsOf, startCluster, type TestCluster, withoutKubectl } from "../harness.ts";
 
 /** What kubectl speaks to the API server: WebSockets by default since 1.31, SPDY before and where it is told to. */
 const transports = ["WebSocket", "SPDY"] as const;

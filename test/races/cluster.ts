@@ -2,12 +2,11 @@ import { randomUUID } from "node:crypto";
 import { featuresOf, type Kind, type KubeObject, StatusError } from "@dray/api";
 import { Namespace, Node, Pod } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from "@dray/api/resource/v1";
-import { createServer } from "@dray/apiserver";
 import { type Client, createClient, silentLog, type Transport } from "@dray/client";
 import { startControllers } from "@dray/controllers";
 import { startScheduler } from "@dray/scheduler";
-import { memoryStore } from "@dray/store";
-import { fakeClock } from "../../packages/scheduler/src/testing/clock.ts";
+import { startApiServer, type TestApiServer } from "@dray/testing/api-server";
+import { fakeClock } from "@dray/testing/clock";
 import type { Random } from "../fuzz/random.ts";
 
 export const namespace = "races";
@@ -67,11 +66,10 @@ interface RunningScheduler {
 export class RaceCluster {
   readonly #random: Random;
   readonly #clock = fakeClock();
-  readonly #store = memoryStore(this.#clock);
   readonly #stop = new AbortController();
   readonly #schedulers = new Map<string, RunningScheduler>();
   readonly #names: readonly [string, string];
-  #server!: Awaited<ReturnType<typeof createServer>>;
+  #server!: TestApiServer;
   #controllers: Promise<void> = Promise.resolve();
   client!: Client;
 
@@ -90,17 +88,17 @@ export class RaceCluster {
   }
 
   async start(): Promise<void> {
-    this.#server = await createServer({
-      store: this.#store,
+    this.#server = await startApiServer({
       clock: this.#clock,
       log: silentLog,
-      newId: randomUUID,
       disabledAdmissionPlugins: ["ServiceAccount"],
     });
-    this.client = this.#clientOf(this.#transport("admin", "system:masters"));
+    this.client = this.#clientOf(this.#server.transport("admin", "system:masters"));
     await this.#fill();
     const controllers = await startControllers({
-      client: this.#clientOf(this.#late(this.#transport("system:kube-controller-manager"), () => false)),
+      client: this.#clientOf(
+        this.#late(this.#server.transport("system:kube-controller-manager"), () => false),
+      ),
       clock: this.#clock,
       log: silentLog,
       random: Math.random,
@@ -111,10 +109,6 @@ export class RaceCluster {
     });
     this.#controllers = controllers.stopped;
     for (const key of ["first", "second"] as const) await this.startScheduler(key);
-  }
-
-  #transport(name: string, ...groups: string[]): Transport {
-    return this.#server.transport({ name, groups: [...groups, "system:authenticated"] });
   }
 
   #clientOf(transport: Transport): Client {
@@ -148,7 +142,7 @@ export class RaceCluster {
     let dead = false;
     const name = this.#names[key === "first" ? 0 : 1];
     const scheduler = await startScheduler({
-      client: this.#clientOf(this.#late(this.#transport("system:kube-scheduler"), () => dead)),
+      client: this.#clientOf(this.#late(this.#server.transport("system:kube-scheduler"), () => dead)),
       clock: this.#clock,
       log: silentLog,
       newId: randomUUID,
@@ -267,7 +261,7 @@ export class RaceCluster {
   /** Time of the clock passes, and everybody has some turns. */
   async pass(milliseconds: number): Promise<void> {
     for (let turns = 3; turns > 0; turns--) await turn();
-    this.#clock.pass(milliseconds);
+    this.#clock.advance(milliseconds);
   }
 
   async stop(): Promise<void> {
@@ -275,7 +269,6 @@ export class RaceCluster {
     await Promise.all([...this.#schedulers.values()].map((one) => one.stop()));
     await this.#controllers;
     await this.#server.close();
-    await this.#store.close();
   }
 }
 

@@ -1,21 +1,18 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
+import type { TestContext } from "node:test";
+import { test } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
 import { silentLog, systemClock } from "@dray/client";
+import { eventually } from "@dray/testing/eventually";
 import { NodePaths } from "../../../packages/kubelet/src/base/paths.ts";
 import { DevicePluginManager } from "../../../packages/kubelet/src/device-plugins/manager.ts";
 
 const program = join(import.meta.dirname, "main.ts");
-
-async function until(check: () => boolean, what: () => string): Promise<void> {
-  for (const end = Date.now() + 30_000; !check(); await pause(20))
-    if (Date.now() > end) throw new Error(`waited in vain for ${what()}`);
-}
 
 interface Program {
   readonly process: ChildProcess;
@@ -67,13 +64,13 @@ async function testKubelet(t: TestContext) {
       await node.manager.start();
     },
     says: (resource: string, capacity: string, allocatable: string, log: () => string) =>
-      until(
+      eventually(
+        () =>
+          `${allocatable} of ${capacity} ${resource}: ${JSON.stringify(node.manager.resources())} ${log()}`,
         () => {
           const now = node.manager.resources();
           return now.capacity[resource] === capacity && now.allocatable[resource] === allocatable;
         },
-        () =>
-          `${allocatable} of ${capacity} ${resource}: ${JSON.stringify(node.manager.resources())} ${log()}`,
       ),
   };
   t.after(async () => {

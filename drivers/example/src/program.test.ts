@@ -8,8 +8,9 @@ import { cdiRegistry } from "@dray/cdi";
 import { silentLog, systemClock } from "@dray/client";
 import { tcpChannel } from "@dray/rpc";
 import { HealthDefinition, HealthCheckResponse_ServingStatus as Status } from "@dray/rpc/grpchealth/v1";
+import { eventually } from "@dray/testing/eventually";
 import { runController } from "./index.ts";
-import { driverName, nodeName, type TestNode, testNode, until } from "./testing/node.ts";
+import { driverName, nodeName, type TestNode, testNode } from "./testing/node.ts";
 
 const program = join(import.meta.dirname, "main.ts");
 const stuck = join(import.meta.dirname, "testing", "stuck.ts");
@@ -24,10 +25,10 @@ const slices = async () => (await node.admin.resource(ResourceSlice).list()).ite
 
 test("the tutorial's driver, with the tutorial's permissions: slices, prepare, unprepare, SIGTERM", async () => {
   const driver = await node.start(program);
-  const [slice] = await until(async () => {
+  const [slice] = await eventually(`slices; the driver says ${driver.log()}`, async () => {
     const found = await slices();
     return found.length > 0 && found;
-  }, `slices; the driver says ${driver.log()}`);
+  });
   assert.match(slice!.metadata.name, /^kind-worker-gpu\.example\.com-[a-z0-9]{5}$/);
   assert.equal(slice!.spec.nodeName, nodeName);
   assert.equal(slice!.spec.pool.name, nodeName);
@@ -69,7 +70,7 @@ test("the tutorial's driver, with the tutorial's permissions: slices, prepare, u
 
 test("a log that can no longer be written does not end the program", async () => {
   const driver = await node.start(program);
-  await until(async () => (await slices()).length > 0, `slices; the driver says ${driver.log()}`);
+  await eventually(`slices; the driver says ${driver.log()}`, async () => (await slices()).length > 0);
   driver.process.stderr?.destroy();
   const claim = await node.claim("unlogged", "gpu-1");
   for (let time = 0; time < 3; time++) assert.equal((await node.prepare(claim)).error, "");
@@ -108,7 +109,7 @@ for (const step of ["prepare", "unprepare"] as const) {
     const torn = await node.start(stuck, { STUCK_IN: step, STUCK_MARK: mark });
     if (step === "unprepare") await node.prepare(claim);
     const call = node[step](claim).catch(() => {});
-    await until(() => existsSync(mark), `the driver is in ${step}`);
+    await eventually(`the driver is in ${step}`, () => existsSync(mark));
     assert.deepEqual(readdirSync(node.claims), [`${claim.metadata.uid}.json`], "the checkpoint came first");
     await torn.end("SIGKILL");
     await call;
@@ -127,9 +128,9 @@ for (const step of ["prepare", "unprepare"] as const) {
 
 test("slices that somebody wipes come back; an environment that is wrong ends the program and says why", async () => {
   const driver = await node.start(program);
-  await until(async () => (await slices()).length === 1, "slices");
+  await eventually("slices", async () => (await slices()).length === 1);
   await node.admin.resource(ResourceSlice).deleteCollection({ fieldSelector: `spec.nodeName=${nodeName}` });
-  await until(async () => (await slices()).length === 1, "slices again");
+  await eventually("slices again", async () => (await slices()).length === 1);
   assert.equal(await driver.end("SIGTERM"), 0, driver.log());
 
   const wrong = await node.start(program, { NUM_DEVICES: "nine" });
@@ -144,10 +145,10 @@ test("partitions that do not divide a GPU evenly are published, counters in a sl
     GPU_ALLOW_MULTIPLE_ALLOCATIONS: "true",
     BINDING_CONDITIONS: "true",
   });
-  const published = await until(async () => {
+  const published = await eventually(`two slices; the driver says ${driver.log()}`, async () => {
     const found = await slices();
     return found.length === 2 && found;
-  }, `two slices; the driver says ${driver.log()}`);
+  });
   const specs = published
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
     .map(({ spec }) => [spec.sharedCounters?.length, spec.devices?.length]);
@@ -168,9 +169,9 @@ test("health check and metrics, at ports that are free", async () => {
     CPU_NUMA_NODES: "3",
   });
   const address = (what: string) =>
-    until(
-      () => new RegExp(`"${what}" address="([^"]+)"`).exec(driver.log())?.[1],
+    eventually(
       `${what}; the driver says ${driver.log()}`,
+      () => new RegExp(`"${what}" address="([^"]+)"`).exec(driver.log())?.[1],
     );
   const channel = tcpChannel(await address("Serving the health check"));
   const { status } = await channel.caller(HealthDefinition).check({ service: "liveness" }, { timeout: 5000 });
@@ -228,7 +229,7 @@ test("the status of devices: attributes of this driver's; without the right to w
     roleRef: { kind: "ClusterRole", name: "device-status", apiGroup: "rbac.authorization.k8s.io" },
   });
   const claims = node.admin.resource(ResourceClaim);
-  await until(async () => {
+  await eventually(`the status; the driver says ${driver.log()}`, async () => {
     assert.equal((await node.prepare(claim)).error, "");
     const [device] = (await claims.get({ namespace: namespace!, name })).status?.devices ?? [];
     assert.equal(await node.unprepare(claim), "");
@@ -238,7 +239,7 @@ test("the status of devices: attributes of this driver's; without the right to w
     assert.deepEqual(data, { model: { string: "LATEST-GPU-MODEL" }, driverVersion: { version: "1.0.0" } });
     assert.ok(uuid);
     return true;
-  }, `the status; the driver says ${driver.log()}`);
+  });
   assert.equal(await driver.end("SIGTERM"), 0, driver.log());
 });
 
@@ -263,10 +264,10 @@ test("the controller sets the binding conditions of its driver's devices", async
     { ...pending, status: { allocation: { devices: { results: [waiting] } } } },
     { subresource: "status" },
   );
-  const conditions = await until(async () => {
+  const conditions = await eventually("a condition", async () => {
     const { status } = await claims.get({ namespace: "default", name: "to-be-bound" });
     return status?.devices?.[0]?.conditions;
-  }, "a condition");
+  });
   assert.deepEqual(
     conditions.map(({ type, status, reason, message }) => ({ type, status, reason, message })),
     [{ type: "BindingConditions", status: "True", reason: "Ready", message: "Device is ready" }],

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { ConfigMap, Namespace, Node } from "@dray/api/core/v1";
 import { ResourceSlice } from "@dray/api/resource/v1";
-import { createServer } from "@dray/apiserver";
-import { type Client, createClient, type Log, systemClock } from "@dray/client";
-import { memoryStore } from "@dray/store";
+import { type Client, type Log, systemClock } from "@dray/client";
+import { startApiServer } from "@dray/testing/api-server";
+import { eventually } from "@dray/testing/eventually";
 import { healthConfigMap, healthNamespace, readFleet, runSimulation } from "./index.ts";
 
 const driver = "gpu.example.com";
@@ -20,15 +18,6 @@ nodes:
         pools: [{ devices: [{ name: "gpu-{index}", count: 2, attributes: { rack: "r{nodeIndex}" } }] }]
 `;
 
-async function until<T>(what: string, check: () => Promise<T | undefined | false>): Promise<T> {
-  for (let i = 0; i < 500; i++) {
-    const found = await check();
-    if (found !== undefined && found !== false) return found;
-    await pause(10);
-  }
-  throw new Error(`${what} did not happen`);
-}
-
 interface Published {
   readonly client: Client;
   readonly log: readonly string[];
@@ -37,10 +26,8 @@ interface Published {
 
 /** Publishes the devices of s-0, s-1 and so on. */
 async function publishing(count: number, run: (published: Published) => Promise<void>): Promise<void> {
-  const store = memoryStore(systemClock);
-  const server = await createServer({ store, clock: systemClock, newId: randomUUID });
-  const transport = server.transport({ name: "admin", groups: ["system:masters", "system:authenticated"] });
-  const client = createClient({ transport, userAgent: "test" });
+  const server = await startApiServer();
+  const client = server.admin();
   const lines: string[] = [];
   const write = (fields: object, message: string): void =>
     void lines.push(`${message} ${JSON.stringify(fields)}`);
@@ -66,7 +53,6 @@ async function publishing(count: number, run: (published: Published) => Promise<
     stop.abort();
     await done;
     await server.close();
-    await store.close();
   }
 }
 
@@ -77,7 +63,7 @@ test("devices of nodes without kubelets are published once their Node is there, 
   publishing(3, async ({ client, slices }) => {
     await createNode(client, "s-0");
     const { metadata } = await createNode(client, "s-2");
-    const all = await until("slices of two nodes", async () => {
+    const all = await eventually("slices of two nodes", async () => {
       const found = await slices();
       return found.length === 2 && found;
     });
@@ -100,7 +86,7 @@ test("devices of nodes without kubelets are published once their Node is there, 
 test("what others delete or change is put right; slices of other drivers are left alone", () =>
   publishing(1, async ({ client, slices }) => {
     await createNode(client, "s-0");
-    const [first] = await until("the slice", async () => {
+    const [first] = await eventually("the slice", async () => {
       const found = await slices();
       return found.length === 1 && found;
     });
@@ -111,20 +97,20 @@ test("what others delete or change is put right; slices of other drivers are lef
       spec: { ...other, pool, devices: [{ name: "d" }] },
     });
     await client.resource(ResourceSlice).update({ ...first!, spec: { ...first!.spec, devices: [] } });
-    await until("the devices are back", async () => {
+    await eventually("the devices are back", async () => {
       const own = (await slices()).filter(({ spec }) => spec.driver === driver);
       return own.length === 1 && own[0]!.spec.devices?.length === 2;
     });
     const [now] = (await slices()).filter(({ spec }) => spec.driver === driver);
     await client.resource(ResourceSlice).delete({ name: now!.metadata.name });
-    await until("the slice is back", async () => (await slices()).length === 2);
+    await eventually("the slice is back", async () => (await slices()).length === 2);
     assert.equal((await slices()).filter(({ metadata }) => metadata.name === "other").length, 1);
   }));
 
 test("a device that a person breaks has its taint in the slice of its node, until it is healed", () =>
   publishing(2, async ({ client, slices, log }) => {
     for (const name of ["s-0", "s-1"]) await createNode(client, name);
-    await until("the slices", async () => (await slices()).length === 2);
+    await eventually("the slices", async () => (await slices()).length === 2);
     const record = healthConfigMap({
       ...{ driver, pool: "s-1", device: "gpu-1" },
       ...{ health: "Unhealthy", since: Date.now() },
@@ -135,9 +121,9 @@ test("a device that a person breaks has its taint in the slice of its node, unti
       (await slices(node)).flatMap(({ spec }) =>
         (spec.devices ?? []).map(({ taints = [] }) => taints.map(({ key }) => key).join()),
       );
-    await until("the taint", async () => (await taints("s-1")).join() === `,${driver}/unhealthy`);
+    await eventually("the taint", async () => (await taints("s-1")).join() === `,${driver}/unhealthy`);
     assert.deepEqual(await taints("s-0"), ["", ""]);
     await maps.delete({ namespace: healthNamespace, name: map.metadata.name });
-    await until("the taint is gone", async () => (await taints("s-1")).join() === ",");
+    await eventually("the taint is gone", async () => (await taints("s-1")).join() === ",");
     assert.deepEqual(log, []);
   }));

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 import { ResourceClaim } from "@dray/api/resource/v1";
 import { HealthStatus } from "@dray/rpc/drahealth/v1";
-import { createSimulation, nodeName, type Simulation, setHealth, until } from "./testing/simulation.ts";
+import { eventually } from "@dray/testing/eventually";
+import { createSimulation, nodeName, type Simulation, setHealth } from "./testing/simulation.ts";
 
 const driver = "gpu.example.com";
 
@@ -29,10 +30,10 @@ test("containers get variables that name their devices, and what the fleet gives
   await simulation.start(withDevices(`[{name: "gpu-{index}", count: 2, env: {COLOUR: "{device}"}}]`), [
     driver,
   ]);
-  const slices = await until(async () => {
+  const slices = await eventually("slices", async () => {
     const found = await simulation.slices(driver);
     return found.length > 0 && found;
-  }, "slices");
+  });
   assert.deepEqual(
     slices.map(({ spec }) => [spec.nodeName, spec.pool.name, spec.devices?.map(({ name }) => name)]),
     [[nodeName, nodeName, ["gpu-0", "gpu-1"]]],
@@ -105,16 +106,16 @@ test("health by schedule and by people reaches slices and the health stream, and
         ]),
       ),
     );
-  await until(
-    async () => (await taints())["gpu-0"] === `${driver}/unhealthy=true:NoSchedule`,
+  await eventually(
     "the schedule",
+    async () => (await taints())["gpu-0"] === `${driver}/unhealthy=true:NoSchedule`,
   );
 
   const ref = { driver, pool: nodeName, device: "gpu-1" };
   await setHealth(simulation.client, { ...ref, health: "Unhealthy", message: "ECC", since: Date.now() });
-  await until(async () => (await taints())["gpu-1"] === "example.com/ecc=:NoExecute", "a person's word");
+  await eventually("a person's word", async () => (await taints())["gpu-1"] === "example.com/ecc=:NoExecute");
   await setHealth(simulation.client, { ...ref, device: "gpu-0", health: "Healthy", since: Date.now() });
-  await until(async () => (await taints())["gpu-0"] === "", "the newest word counts");
+  await eventually("the newest word counts", async () => (await taints())["gpu-0"] === "");
   await simulation.watchHealth(driver, ({ devices }) => {
     const all = devices.map(({ device, health, message }) => [device?.deviceName, health, message]);
     assert.deepEqual(all, [
@@ -131,7 +132,7 @@ test("health by schedule and by people reaches slices and the health stream, and
     return true;
   });
   await setHealth(simulation.client, { ...ref, health: "Healthy", since: Date.now() });
-  await until(async () => (await taints())["gpu-1"] === "", "healed");
+  await eventually("healed", async () => (await taints())["gpu-1"] === "");
 });
 
 test("fpga: a claim's bitstream is loaded, and the idle image comes back", async () => {
@@ -278,10 +279,10 @@ test("pools of the network are published without a node, prepared on every node,
     `network: [{driver: ${fabric}, pools: [{name: f, nodeSelector: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In, values: [a]}]}]}, devices: [{name: link-0}]}]}]`,
     [fabric],
   );
-  const [slice] = await until(async () => {
+  const [slice] = await eventually("slices", async () => {
     const found = await simulation.slices(fabric);
     return found.length > 0 && found;
-  }, "slices");
+  });
   assert.equal(slice?.spec.nodeName, undefined);
   assert.equal(slice?.spec.nodeSelector?.nodeSelectorTerms?.[0]?.matchExpressions?.[0]?.key, "zone");
   const claim = await simulation.claim([{ driver: fabric, pool: "f", device: "link-0" }]);
@@ -295,10 +296,10 @@ test("pools of the network are published without a node, prepared on every node,
     since: Date.now(),
     effect: "None",
   });
-  await until(async () => {
+  await eventually("the taint", async () => {
     const [{ spec } = { spec: {} as never }] = await simulation.slices(fabric);
     return spec.devices?.[0]?.taints?.[0]?.effect === "None";
-  }, "the taint");
+  });
 });
 
 test("files describe devices to their containers, where the fleet says so", async () => {
@@ -335,9 +336,8 @@ test("a claim stays until it is cleaned up after, which a broken device holds up
     );
   const erased = await simulation.claim([{ driver, device: "erased" }]);
   const finalizer = `${driver}/clean-up`;
-  await until(
-    async () => (await claims.get(ref(erased))).metadata.finalizers?.includes(finalizer),
-    "the finalizer",
+  await eventually("the finalizer", async () =>
+    (await claims.get(ref(erased))).metadata.finalizers?.includes(finalizer),
   );
   const record = { driver, pool: nodeName, device: "erased", since: Date.now() } as const;
   await setHealth(client, { ...record, health: "Unhealthy" });
@@ -349,7 +349,7 @@ test("a claim stays until it is cleaned up after, which a broken device holds up
   await claims.delete(ref(plain));
   assert.deepEqual([await isThere(plain), await isThere(erased)], [false, true]);
   await setHealth(client, { ...record, health: "Healthy", since: Date.now() + 1 });
-  await until(async () => !(await isThere(erased)), "the claim goes");
+  await eventually("the claim goes", async () => !(await isThere(erased)));
 });
 
 test("binding conditions become true after a while, or fail", async () => {
@@ -366,10 +366,10 @@ test("binding conditions become true after a while, or fail", async () => {
     ["bad", ["failed", "True", "SimulatedFailure"]],
   ] as const) {
     const { name, namespace } = (await simulation.claim([{ driver, device, ...conditions }])).metadata;
-    const [found] = await until(async () => {
+    const [found] = await eventually(`conditions of ${device}`, async () => {
       const { status } = await simulation.client.resource(ResourceClaim).get({ name, namespace });
       return status?.devices?.[0]?.conditions;
-    }, `conditions of ${device}`);
+    });
     assert.deepEqual([found?.type, found?.status, found?.reason], expected);
   }
 });

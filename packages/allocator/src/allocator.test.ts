@@ -11,7 +11,7 @@ import {
   meta,
   node,
   slice,
-} from "../test/single-node.ts";
+} from "./testing/single-node.ts";
 
 test("pools are searched by name, devices as published", () => {
   const allocator = allocatorWith(slice("b", [{ name: "x" }]), slice("a", [{ name: "z" }, { name: "y" }]));

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { DeviceTaint, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import fc from "fast-check";
-import { driver, makeClaim, nodes, questions } from "../test/clusters.ts";
-import { comparable } from "../test/compare.ts";
-import { allocatorOf, answerOf, withAllocation } from "../test/engine.ts";
-import { type Question, referenceAllocate, variantOf } from "../test/reference.ts";
-import { allocatedBy } from "../test/world.ts";
+import { driver, makeClaim, nodes, questions } from "./testing/clusters.ts";
+import { comparable } from "./testing/compare.ts";
+import { allocatorOf, answerOf, withAllocation } from "./testing/engine.ts";
+import { type Question, referenceAllocate, variantOf } from "./testing/reference.ts";
+import { allocatedBy } from "./testing/world.ts";
 
 /** `DRAY_RUNS` multiplies the number of runs. */
 const numRuns = 100 * Number(process.env["DRAY_RUNS"] ?? 1);

@@ -3,11 +3,11 @@ import { test } from "node:test";
 import type { Allocator, Reservation } from "@dray/allocator";
 import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import fc from "fast-check";
-import { nodes, questions } from "../test/clusters.ts";
-import { comparable } from "../test/compare.ts";
-import { allocatorOf, answerOf, finished, withAllocation } from "../test/engine.ts";
-import { type Question, referenceAllocate, variantOf } from "../test/reference.ts";
-import { allocatedBy, checkWorld } from "../test/world.ts";
+import { nodes, questions } from "./testing/clusters.ts";
+import { comparable } from "./testing/compare.ts";
+import { allocatorOf, answerOf, finished, withAllocation } from "./testing/engine.ts";
+import { type Question, referenceAllocate, variantOf } from "./testing/reference.ts";
+import { allocatedBy, checkWorld } from "./testing/world.ts";
 
 /** `DRAY_RUNS` multiplies the number of runs. */
 const numRuns = 150 * Number(process.env["DRAY_RUNS"] ?? 1);
@@ -43,15 +43,23 @@ interface Waiting {
   readonly reservation: Reservation;
 }
 
-/** Reports whether all pools are complete: nothing is allocated from others, and their counters are unknown. */
+/**
+ * Reports whether all pools are complete, as nothing is allocated from others and their counters are unknown, and whether
+ * the name of a device is unique in its pool (Device.name of resource.k8s.io/v1). The allocator of Kubernetes rejects a
+ * pool only where one node sees a name twice; two devices of one name on two nodes are the same device to it.
+ */
 function isWhole({ features, slices }: Question): boolean {
   const pools = Map.groupBy(slices, ({ spec }) => `${spec.driver}/${spec.pool.name}`);
   const stable = variantOf(features) === "stable";
   return (
     !(stable && pools.size > 1) &&
-    [...pools.values()].every((list) =>
-      list.every(({ spec }) => Number(spec.pool.resourceSliceCount) === list.length),
-    )
+    [...pools.values()].every((list) => {
+      const names = list.flatMap(({ spec }) => (spec.devices ?? []).map(({ name }) => name));
+      return (
+        new Set(names).size === names.length &&
+        list.every(({ spec }) => Number(spec.pool.resourceSliceCount) === list.length)
+      );
+    })
   );
 }
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { hardQuestions, limitQuestions, matchingQuestions, nodes, questions } from "../test/clusters.ts";
-import { comparable } from "../test/compare.ts";
-import { allocatorOf, answerOf, emptyAllocator, frozen } from "../test/engine.ts";
-import { type Question, referenceAllocate, variantOf } from "../test/reference.ts";
+import { hardQuestions, limitQuestions, matchingQuestions, nodes, questions } from "./testing/clusters.ts";
+import { comparable } from "./testing/compare.ts";
+import { allocatorOf, answerOf, emptyAllocator, frozen } from "./testing/engine.ts";
+import { type Question, referenceAllocate, variantOf } from "./testing/reference.ts";
 
 /** `DRAY_RUNS` multiplies the number of runs. */
 const times = Number(process.env["DRAY_RUNS"] ?? 1);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Device } from "@dray/api/resource/v1";
-import { allocateAndStore, allocatorWith, node, slice } from "../test/all-features.ts";
-import { driver, makeClaim, makeSlice } from "../test/clusters.ts";
+import { allocateAndStore, allocatorWith, node, slice } from "./testing/all-features.ts";
+import { driver, makeClaim, makeSlice } from "./testing/clusters.ts";
 
 test("names of properties that every object has are ordinary names", () => {
   for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty"]) {

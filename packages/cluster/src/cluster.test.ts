@@ -4,17 +4,16 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { eventually } from "@dray/testing/eventually";
+import { temporaryFolder } from "@dray/testing/folder";
 import {
   type AgentsRecord,
   checkClusterName,
@@ -43,8 +42,7 @@ import {
 } from "./index.ts";
 import { AgentsFile } from "./nodes/agents-file.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "dray-cluster-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder({ after });
 
 const config = {
   name: "c",
@@ -154,9 +152,7 @@ test("a process file says when its process last lived", async () => {
   writeProcessFile(file, thisProcess());
   utimesSync(file, 1000, 1000);
   const stop = keepFresh(file);
-  const deadline = Date.now() + 30_000;
-  while (readProcessFile(file)!.lastSeen.getTime() === 1_000_000 && Date.now() < deadline)
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  await eventually("a sign of life", () => readProcessFile(file)!.lastSeen.getTime() !== 1_000_000);
   stop();
   assert.ok(Math.abs(Date.now() - readProcessFile(file)!.lastSeen.getTime()) < 30_000);
   assert.ok(processMemory(process.pid)! > 1024 * 1024);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { temporaryFolder } from "@dray/testing/folder";
 import { makeFolder, makeFolderSync } from "./index.ts";
 
 const both = {
@@ -13,8 +13,7 @@ const both = {
 
 for (const [name, make] of Object.entries(both)) {
   test(`${name} makes what is missing with its mode, returns the first, and leaves what is there`, async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "dray-folder-"));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder(t);
     const path = join(folder, "a/b/c");
     assert.equal(await make(path, 0o700), join(folder, "a"));
     for (const made of ["a", "a/b", "a/b/c"]) assert.equal(statSync(join(folder, made)).mode & 0o777, 0o700);
@@ -33,8 +32,7 @@ for (const [name, make] of Object.entries(both)) {
   });
 
   test(`${name} fails with the system's error where no folder can be`, async (t) => {
-    const folder = mkdtempSync(join(tmpdir(), "dray-folder-"));
-    t.after(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder(t);
     writeFileSync(join(folder, "file"), "");
     symlinkSync("nowhere", join(folder, "dangling"));
     mkdirSync(join(folder, "loop"));

@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { temporaryFolder } from "@dray/testing/folder";
 import { type ReadOptions, readRegularFile, readRegularFileSync } from "./index.ts";
 
 function scratch(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), "dray-files-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   return folder;
 }
 

@@ -5,18 +5,16 @@ import {
   chownSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   readlinkSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { temporaryFolder } from "@dray/testing/folder";
 import {
   removeFile,
   writeFileAtomically,
@@ -28,8 +26,7 @@ import {
 const nobody = 65_534;
 
 function scratch(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), "dray-files-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   return folder;
 }
 
@@ -130,7 +127,7 @@ for (const [form, write] of Object.entries(forms)) {
     if (calls === undefined) return t.skip("strace is not installed");
     const at = (pattern: RegExp): number => calls.findIndex((line) => pattern.test(line));
     const made = at(/mkdir\(".*\/new"/);
-    const parent = at(/fsync\(\d+<[^>]*\/dray-files-\w+>/);
+    const parent = at(/fsync\(\d+<[^>]*\/dray-\w+>/);
     const file = at(/fsync\(\d+<[^>]*\/new\/\.[\w-]+\.tmp>/);
     const renamed = at(/rename\(".*\.tmp", ".*\/new\/x"/);
     const synced = at(/fsync\(\d+<[^>]*\/new>/);

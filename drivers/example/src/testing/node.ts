@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import type { Draft } from "@dray/api";
 import { Node, ServiceAccount } from "@dray/api/core/v1";
 import { ClusterRole, ClusterRoleBinding } from "@dray/api/rbac/v1";
@@ -11,6 +10,7 @@ import { type Client, createClient, systemClock } from "@dray/client";
 import { unixChannel } from "@dray/rpc";
 import { DRAPluginDefinition, type NodePrepareResourceResponse } from "@dray/rpc/dra/v1";
 import { memoryStore } from "@dray/store";
+import { eventually } from "@dray/testing/eventually";
 
 export const driverName = "gpu.example.com";
 export const nodeName = "kind-worker";
@@ -120,7 +120,7 @@ export async function testNode(): Promise<TestNode> {
       });
       programs.add(program);
       const up = () => existsSync(paths.registration) || program.process.exitCode !== null;
-      await until(up, "the registration socket");
+      await eventually("the registration socket", up);
       return program;
     },
     async claim(name, device) {
@@ -208,17 +208,4 @@ function run(file: string, env: NodeJS.ProcessEnv): Program {
       return ended;
     },
   };
-}
-
-/** Waits until `look` answers something true. */
-export async function until<T>(
-  look: () => T | Promise<T>,
-  what: string,
-  within = 10_000,
-): Promise<Exclude<T, false | undefined>> {
-  for (const end = Date.now() + within; Date.now() < end; await pause(15)) {
-    const found = await look();
-    if (found) return found as Exclude<T, false | undefined>;
-  }
-  throw new Error(`did not come to pass: ${what}`);
 }

@@ -1,17 +1,16 @@
-import { randomUUID } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import type { Draft } from "@dray/api";
 import { ConfigMap, Namespace, Node } from "@dray/api/core/v1";
 import { type DeviceRequestAllocationResult, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
-import { createServer } from "@dray/apiserver";
 import { type CdiRegistry, cdiRegistry } from "@dray/cdi";
-import { type Client, createClient, type Log, systemClock } from "@dray/client";
+import type { Client, Log } from "@dray/client";
 import { unixChannel } from "@dray/rpc";
 import { DRAPluginDefinition, type NodePrepareResourceResponse } from "@dray/rpc/dra/v1";
 import { DRAResourceHealthDefinition, type NodeWatchResourcesResponse } from "@dray/rpc/drahealth/v1";
-import { memoryStore } from "@dray/store";
+import { startApiServer } from "@dray/testing/api-server";
+import { skipClock } from "@dray/testing/clock";
+import { eventually } from "@dray/testing/eventually";
 import {
   type HealthRecord,
   healthConfigMap,
@@ -49,12 +48,8 @@ export const nodeName = "n1";
 
 export async function createSimulation(): Promise<Simulation> {
   const root = mkdtempSync("/tmp/ds-");
-  const clock = systemClock;
-  const store = memoryStore(clock);
-  const server = await createServer({ store, clock, newId: randomUUID });
-  const groups = ["system:masters", "system:authenticated"];
-  const transport = server.transport({ name: "admin", groups });
-  const client = createClient({ transport, userAgent: "test", clock });
+  const server = await startApiServer();
+  const client = server.admin();
   await client.resource(Node).create({ metadata: { name: nodeName, labels: { zone: "a" } }, spec: {} });
   await client.resource(Namespace).create({ metadata: { name: healthNamespace }, spec: {} });
   const node: SimulatedNode = {
@@ -79,25 +74,22 @@ export async function createSimulation(): Promise<Simulation> {
         { file: "fleet.yaml", text: `apiVersion: dray.dev/v1alpha1\nkind: Fleet\n${text}` },
       ]);
       const stop = new AbortController();
-      // Tests do not wait for claims that nobody will unprepare: time leaps once the drivers are to end.
-      let leap = 0;
-      const own = { ...systemClock, now: () => systemClock.now() + leap };
+      // Tests do not wait for claims that nobody will unprepare: it skips once the drivers are to end.
+      const own = skipClock();
       const signal = stop.signal;
       const done = runSimulation({ fleet, nodes: [node], client, clock: own, log, signal, bootID: "boot" });
       const one = {
         async stop() {
           running.delete(one);
           stop.abort();
-          setImmediate(() => {
-            leap = 60_000;
-          });
+          setImmediate(() => own.skip(60_000));
           await done;
         },
       };
       running.add(one);
       for (const driver of drivers) {
         const registration = join(node.registrarDirectory, `${driver}-reg.sock`);
-        await until(() => existsSync(registration), `${driver} registers: ${lines.join("\n")}`);
+        await eventually(`${driver} registers: ${lines.join("\n")}`, () => existsSync(registration));
       }
       return one;
     },
@@ -161,7 +153,6 @@ export async function createSimulation(): Promise<Simulation> {
       await Promise.all([...running].map((one) => one.stop()));
       client.close();
       await server.close();
-      await store.close();
       rmSync(root, { recursive: true });
     },
   };
@@ -170,17 +161,4 @@ export async function createSimulation(): Promise<Simulation> {
 /** Says how a device is, as `dray device` does. */
 export async function setHealth(client: Client, record: HealthRecord): Promise<void> {
   await client.resource(ConfigMap).apply(healthConfigMap(record), { fieldManager: "test", force: true });
-}
-
-/** Waits until `look` returns something true. */
-export async function until<T>(
-  look: () => T | Promise<T>,
-  what: string,
-  within = 20_000,
-): Promise<Exclude<T, false | undefined>> {
-  for (const end = Date.now() + within; Date.now() < end; await pause(15)) {
-    const found = await look();
-    if (found) return found as Exclude<T, false | undefined>;
-  }
-  throw new Error(`did not come to pass: ${what}`);
 }

@@ -11,7 +11,7 @@ import {
   slice,
   stored,
   update,
-} from "../../test/single-node.ts";
+} from "../testing/single-node.ts";
 
 test("explains every device by the first check that ruled it out", () => {
   const allocator = allocatorWith(

@@ -7,9 +7,9 @@ import type {
   ExactDeviceRequest,
   ResourceSlice,
 } from "@dray/api/resource/v1";
-import { driver, makeClaim, makeClass, makeNode, makeSlice } from "../../test/clusters.ts";
-import { featuresOf } from "../../test/engine.ts";
 import { type Allocator, type Corrections, createAllocator } from "../index.ts";
+import { driver, makeClaim, makeClass, makeNode, makeSlice } from "../testing/clusters.ts";
+import { featuresOf } from "../testing/engine.ts";
 
 const node = makeNode("node-1");
 const all = ["AdminAccess", "ConsumableCapacity", "PartitionableDevices"];

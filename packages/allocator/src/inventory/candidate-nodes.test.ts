@@ -8,8 +8,8 @@ import {
   node,
   otherNode,
   slice,
-} from "../../test/all-features.ts";
-import { makeSlice } from "../../test/clusters.ts";
+} from "../testing/all-features.ts";
+import { makeSlice } from "../testing/clusters.ts";
 
 test("a claim that exceeds the maximum number of devices is an error on every node: the index rules out none", () => {
   const allocator = allocatorWith(slice("s", namedDevices(4)));

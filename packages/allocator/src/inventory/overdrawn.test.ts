@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DeviceInUseError } from "@dray/allocator";
 import type { Device } from "@dray/api/resource/v1";
-import { allocatorWith, claim, node, slice } from "../../test/all-features.ts";
+import { allocatorWith, claim, node, slice } from "../testing/all-features.ts";
 
 test("reserve throws if a capacity is used up, also right after an update of the slice", () => {
   const shared: Device = {

@@ -14,7 +14,7 @@ import {
   stored,
   twoDevices,
   update,
-} from "../../test/single-node.ts";
+} from "../testing/single-node.ts";
 
 test("a reserved device is not allocated until its reservation is rolled back", () => {
   const allocator = allocatorWith(oneDevice);

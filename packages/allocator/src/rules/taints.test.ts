@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { allocatorWith, claim, node, slice } from "../../test/all-features.ts";
+import { allocatorWith, claim, node, slice } from "../testing/all-features.ts";
 
 test("a toleration with an unknown operator tolerates nothing", () => {
   const allocator = allocatorWith(slice("s", [{ name: "d", taints: [{ key: "k", effect: "NoSchedule" }] }]));

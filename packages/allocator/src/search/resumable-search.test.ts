@@ -9,7 +9,7 @@ import {
   node,
   slice,
   twoDevices,
-} from "../../test/single-node.ts";
+} from "../testing/single-node.ts";
 
 const many = slice(
   "p",

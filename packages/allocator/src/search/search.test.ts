@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Device, DeviceConstraint, DeviceSubRequest, ResourceClaim } from "@dray/api/resource/v1";
-import { allFeatures, classes, driver, makeClaim, makeSlice, nodes } from "../../test/clusters.ts";
-import { comparable } from "../../test/compare.ts";
-import { allocatorOf, answerOf } from "../../test/engine.ts";
-import { type Question, referenceAllocate } from "../../test/reference.ts";
+import { allFeatures, classes, driver, makeClaim, makeSlice, nodes } from "../testing/clusters.ts";
+import { comparable } from "../testing/compare.ts";
+import { allocatorOf, answerOf } from "../testing/engine.ts";
+import { type Question, referenceAllocate } from "../testing/reference.ts";
 
 type Body = Omit<DeviceSubRequest, "name">;
 

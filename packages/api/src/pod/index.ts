@@ -1,25 +1,19 @@
 /** Rules about pods that several components apply. */
 export type { Amounts } from "../values/amounts.ts";
-export { amountsOf } from "../values/amounts.ts";
-export { listOf } from "../values/amounts.ts";
+export { amountsOf, listOf } from "../values/amounts.ts";
 export { podClaimName } from "./claims.ts";
-export { canRestartAll } from "./containers.ts";
-export { isSidecar } from "./containers.ts";
-export { restartsAfter } from "./containers.ts";
-export { restartsAllAfter } from "./containers.ts";
-export { sidecarsOf } from "./containers.ts";
+export { canRestartAll, isSidecar, restartsAfter, restartsAllAfter, sidecarsOf } from "./containers.ts";
 export type { PodWithPhase } from "./phase.ts";
-export { isPodActive } from "./phase.ts";
-export { isPodReady } from "./phase.ts";
-export { isPodTerminal } from "./phase.ts";
+export { isPodActive, isPodReady, isPodTerminal } from "./phase.ts";
 export { podQosClass } from "./qos.ts";
 export { defaultPodLevelResources } from "./resource-defaults.ts";
-export type { PodResourceOptions } from "./resources.ts";
-export type { ResourceSide } from "./resources.ts";
-export { claimsOfContainer } from "./resources.ts";
-export { containerTotal } from "./resources.ts";
-export { hasPodLevelRequests } from "./resources.ts";
-export { hasPodLevelResources } from "./resources.ts";
-export { isPodLevelResource } from "./resources.ts";
-export { podLimits } from "./resources.ts";
-export { podRequests } from "./resources.ts";
+export type { PodResourceOptions, ResourceSide } from "./resources.ts";
+export {
+  claimsOfContainer,
+  containerTotal,
+  hasPodLevelRequests,
+  hasPodLevelResources,
+  isPodLevelResource,
+  podLimits,
+  podRequests,
+} from "./resources.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { UserInfo } from "@dray/client";
-import { type Answer, type TestServer, testServer } from "../testing/test-server.ts";
+import { type Answer, type TestServer, testServer } from "../testing/server.ts";
 
 const pods = "/api/v1/namespaces/default/pods";
 const nodes = "/api/v1/nodes";

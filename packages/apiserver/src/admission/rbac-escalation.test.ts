@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type TestServer, testServer } from "../testing/test-server.ts";
+import { type TestServer, testServer } from "../testing/server.ts";
 
 const group = "rbac.authorization.k8s.io";
 const rbac = `/apis/${group}/v1`;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { duplexPair } from "node:stream";
 import test from "node:test";
-import { setTimeout } from "node:timers/promises";
 import type { ApiRequest } from "@dray/client";
-import { adminToken } from "../testing/test-server.ts";
-import { aggregated, apiService, type Reply, servicesPath, versionPath } from "./test-back-end.ts";
+import { eventually } from "@dray/testing/eventually";
+import { adminToken } from "../testing/server.ts";
+import { aggregated, apiService, type Reply, servicesPath, versionPath } from "./testing.ts";
 
 const flunders = `${versionPath}/namespaces/default/flunders`;
 const path = `${servicesPath}/${apiService.metadata.name}`;
@@ -135,7 +135,7 @@ test("an upgraded connection is passed through, with the user's name", async (t)
   client.on("data", (data: Buffer) => {
     text += data.toString();
   });
-  while (!text.endsWith("hello")) await setTimeout(5);
+  await eventually("the echo", () => text.endsWith("hello"));
   assert.match(text, /^HTTP\/1\.1 101/);
   assert.deepEqual(received?.headers["x-remote-group"], ["system:masters", "system:authenticated"]);
   client.destroy();

@@ -1,14 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import {
-  type Aggregated,
-  aggregated,
-  aggregatedDiscovery,
-  apiService,
-  group,
-  servicesPath,
-  versionPath,
-} from "./test-back-end.ts";
+import { eventually } from "@dray/testing/eventually";
+import type { Aggregated } from "./testing.ts";
+import { aggregated, aggregatedDiscovery, apiService, group, servicesPath, versionPath } from "./testing.ts";
 
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const path = `${servicesPath}/${apiService.metadata.name}`;
@@ -27,17 +21,28 @@ async function discovered({ call }: Aggregated): Promise<Version | undefined> {
     ?.versions[0];
 }
 
+/** Waits until the version of the back end is discovered with this freshness, and returns it. */
+const discoveredAs = (tested: Aggregated, freshness: string) =>
+  eventually(`the version is ${freshness}`, async () => {
+    const found = await discovered(tested);
+    return found?.freshness === freshness && found;
+  });
+
+/** Waits until OpenAPI v3 has the path, and returns all paths. */
+const pathsWith = ({ call }: Aggregated, path: string) =>
+  eventually(`OpenAPI v3 has ${path}`, async () => {
+    const { paths } = JSON.parse((await call("GET", "/openapi/v3")).body);
+    return paths[path] !== undefined && paths;
+  });
+
 for (const [form, prepare] of [
   ["new", (replies: Map<string, unknown>) => replies.set("/apis", aggregatedDiscovery)],
   ["old", () => {}],
 ] as const)
   test(`discovery has what a back end has, from its ${form} documents`, async (t) => {
     const tested = await aggregated(t, { prepare: ({ replies }) => prepare(replies) });
-    const { call, eventually } = tested;
-    const version = await eventually(
-      () => discovered(tested),
-      (found) => found?.freshness === "Current",
-    );
+    const { call } = tested;
+    const version = await discoveredAs(tested, "Current");
     const [flunders] = version!.resources!;
     assert.equal(flunders.resource, "flunders");
     assert.equal(flunders.scope, "Namespaced");
@@ -55,17 +60,11 @@ for (const [form, prepare] of [
 
 test("a back end's discovery is stale while it is unreachable, and the server's own stays", async (t) => {
   const tested = await aggregated(t);
-  const { call, backEnd, eventually } = tested;
-  await eventually(
-    () => discovered(tested),
-    (found) => found?.freshness === "Current",
-  );
+  const { call, backEnd } = tested;
+  await discoveredAs(tested, "Current");
   await backEnd.stop();
   await call("PATCH", path, { body: { spec: { versionPriority: 400 } } });
-  const stale = await eventually(
-    () => discovered(tested),
-    (found) => found?.freshness === "Stale",
-  );
+  const stale = await discoveredAs(tested, "Stale");
   assert.equal(stale!.resources, undefined);
   const { body } = await call("GET", "/apis", { headers: { accept: aggregatedType } });
   assert.ok(body.items.length > 10);
@@ -76,22 +75,19 @@ test("a back end's discovery is stale while it is unreachable, and the server's 
 
 test("OpenAPI contains the documents of a back end", async (t) => {
   const tested = await aggregated(t);
-  const { call, backEnd, eventually } = tested;
+  const { call, backEnd } = tested;
   const name = versionPath.slice(1);
-  const paths = await eventually(
-    async () => JSON.parse((await call("GET", "/openapi/v3")).body).paths,
-    (found) => found[name] !== undefined,
-  );
+  const paths = await pathsWith(tested, name);
   assert.equal(paths[name].serverRelativeURL, `/openapi/v3${versionPath}?hash=1`);
   assert.notEqual(paths["version"].serverRelativeURL, "/openapi/v3/version?hash=2");
   const document = await call("GET", paths[name].serverRelativeURL, { user: "eve" });
   assert.equal(document.body.openapi, "3.0.0");
   const received = backEnd.received.find(({ url }) => url.startsWith(`/openapi/v3${versionPath}`))!;
   assert.deepEqual(received.headers["x-remote-user"], ["eve"]);
-  const swagger = await eventually(
-    async () => (await call("GET", "/openapi/v2")).body,
-    (found) => found.paths[`${versionPath}/flunders`] !== undefined,
-  );
+  const swagger = await eventually("OpenAPI v2 has the back end", async () => {
+    const { body } = await call("GET", "/openapi/v2");
+    return body.paths[`${versionPath}/flunders`] !== undefined && body;
+  });
   const { get } = swagger.paths[`${versionPath}/flunders`];
   assert.deepEqual(get.parameters, [{ name: "limit", in: "query", type: "integer", uniqueItems: true }]);
   const { properties } = swagger.definitions["example.Flunder"];
@@ -110,12 +106,9 @@ test("OpenAPI contains the documents of a back end", async (t) => {
 
 test("the OpenAPI v2 of a back end without v3 is converted", async (t) => {
   const tested = await aggregated(t, { prepare: ({ replies }) => replies.delete("/openapi/v3") });
-  const { call, eventually } = tested;
+  const { call } = tested;
   const name = versionPath.slice(1);
-  const paths = await eventually(
-    async () => JSON.parse((await call("GET", "/openapi/v3")).body).paths,
-    (found) => found[name] !== undefined,
-  );
+  const paths = await pathsWith(tested, name);
   const { body } = await call("GET", paths[name].serverRelativeURL);
   assert.equal(body.openapi, "3.0.0");
   const { get, post } = body.paths[`${versionPath}/flunders`];
@@ -135,15 +128,9 @@ test("a malformed document does not break the server's own", async (t) => {
       for (const each of ["/apis", versionPath, "/openapi/v2", "/openapi/v3"]) replies.set(each, garbage);
     },
   });
-  const { call, backEnd, eventually } = tested;
-  await eventually(
-    async () => backEnd.received.some(({ url }) => url === versionPath),
-    (isAsked) => isAsked,
-  );
-  await eventually(
-    () => discovered(tested),
-    (found) => found?.freshness === "Stale",
-  );
+  const { call, backEnd } = tested;
+  await eventually("it is received", () => backEnd.received.some(({ url }) => url === versionPath));
+  await discoveredAs(tested, "Stale");
   assert.equal((await call("GET", "/openapi/v2")).status, 200);
   assert.equal((await call("GET", "/openapi/v3")).status, 200);
   assert.equal((await call("GET", "/apis")).status, 200);

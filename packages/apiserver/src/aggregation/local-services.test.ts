@@ -2,17 +2,11 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { systemClock } from "@dray/client";
 import { memoryStore } from "@dray/store";
-import { type TestServer, testServer } from "../testing/test-server.ts";
+import { eventually } from "@dray/testing/eventually";
+import { type TestServer, testServer } from "../testing/server.ts";
 
 const path = "/apis/apiregistration.k8s.io/v1/apiservices";
 const label = "kube-aggregator.kubernetes.io/automanaged";
-
-async function eventually(ask: () => Promise<boolean>): Promise<void> {
-  for (let round = 0; !(await ask()); round++) {
-    if (round > 200) assert.fail("it has not happened");
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
 
 const definition = (versions: string[], group = "stable.example.com"): object => ({
   metadata: { name: `tabs.${group}` },
@@ -63,7 +57,7 @@ test("versions of custom resources have APIServices while they are served", asyn
   const { server, call } = tested;
   const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
   await call("POST", definitions, { body: definition(["v1", "v1beta1"]) });
-  await eventually(() => exists(tested, "v1beta1.stable.example.com"));
+  await eventually("the APIService of a version", () => exists(tested, "v1beta1.stable.example.com"));
   const name = "v1.stable.example.com";
   const { body } = await call("GET", `${path}/${name}`);
   assert.deepEqual(body.metadata.labels, { [label]: "true" });
@@ -74,11 +68,14 @@ test("versions of custom resources have APIServices while they are served", asyn
     versionPriority: 100,
   });
   await call("PATCH", `${path}/${name}`, { body: { spec: { versionPriority: 7 } } });
-  await eventually(async () => (await call("GET", `${path}/${name}`)).body.spec.versionPriority === 100);
+  await eventually(
+    "its priority is restored",
+    async () => (await call("GET", `${path}/${name}`)).body.spec.versionPriority === 100,
+  );
   await call("DELETE", `${path}/${name}`);
-  await eventually(() => exists(tested, name));
+  await eventually("it is there again", () => exists(tested, name));
   await call("DELETE", `${definitions}/tabs.stable.example.com`);
-  await eventually(async () => !(await exists(tested, name)));
+  await eventually("it goes with the definition", async () => !(await exists(tested, name)));
   assert.ok(!(await exists(tested, "v1beta1.stable.example.com")));
   await server.close();
 });
@@ -94,15 +91,16 @@ test("objects without the label stay, and obsolete ones with it are deleted", as
   await first.call("POST", path, { body: local("v1.own.example.com", {}) });
   await first.call("POST", path, { body: local("v9.old.example.com", { [label]: "onstart" }) });
   await first.call("POST", path, { body: local("v9.gone.example.com", { [label]: "true" }) });
-  await eventually(async () => !(await exists(first, "v9.gone.example.com")));
+  await eventually("what is left over goes", async () => !(await exists(first, "v9.gone.example.com")));
   assert.ok(await exists(first, "v9.old.example.com"));
   // The APIService of a built-in version is not restored before the next start.
   await first.call("PATCH", `${path}/v1.apps`, { body: { spec: { versionPriority: 7 } } });
   await first.call("DELETE", `${path}/v1.batch`);
   await first.server.close();
   const second = await testServer({ store });
-  await eventually(async () => !(await exists(second, "v9.old.example.com")));
+  await eventually("what is old goes", async () => !(await exists(second, "v9.old.example.com")));
   await eventually(
+    "the priority is restored",
     async () => (await second.call("GET", `${path}/v1.apps`)).body.spec.versionPriority === 15,
   );
   assert.ok(await exists(second, "v1.batch"));
@@ -114,7 +112,7 @@ test("a local APIService is always available", async () => {
   const { server, call } = await testServer();
   const conditions = [{ type: "Available", status: "False", reason: "x", message: "y" }];
   await call("PATCH", `${path}/v1.apps/status`, { body: { status: { conditions } } });
-  await eventually(async () => {
+  await eventually("it is available", async () => {
     const [condition] = (await call("GET", `${path}/v1.apps`)).body.status.conditions;
     return condition.status === "True" && condition.reason === "Local";
   });

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { UserInfo } from "@dray/client";
+import { fakeClock } from "@dray/testing/clock";
+import { eventually } from "@dray/testing/eventually";
 import { createSigningKey } from "../certificates/pki.ts";
-import { type TestServer, testServer } from "../testing/test-server.ts";
-import { type TokenClaims, TokenSigner } from "./token.ts";
+import type { TestServer } from "../testing/server.ts";
+import { testServer } from "../testing/server.ts";
+import type { TokenClaims } from "./token.ts";
+import { TokenSigner } from "./token.ts";
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const group = "rbac.authorization.k8s.io";
@@ -53,13 +57,12 @@ test("edit contains the rules of view, and those that a labelled role adds to vi
   const rules = [{ verbs: ["get"], apiGroups: ["x.example.com"], resources: ["things"] }];
   await call("POST", `${rbac}/clusterroles`, { body: { metadata, rules } });
   await call("GET", "/version");
-  for (let turn = 0; turn < 50; turn++) {
+  await eventually("the role edit is aggregated", async () => {
     const { body } = await call("GET", `${rbac}/clusterroles/edit`);
     const all = JSON.stringify(body.rules);
-    if (all.includes("things") && all.includes("pods/log")) return server.close();
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.fail("the role edit was not aggregated");
+    return all.includes("things") && all.includes("pods/log");
+  });
+  await server.close();
 });
 
 test("users cannot grant rights that they do not have", async () => {
@@ -153,14 +156,7 @@ test("constrained impersonation needs the right to impersonate a user and the ri
 });
 
 test("a service account's token authenticates it, until its pod is gone", async () => {
-  let now = Date.parse("2026-01-02T03:04:05Z");
-  const clock = {
-    now: () => now,
-    after: (ms: number, run: () => void) => {
-      const t = setTimeout(run, ms);
-      return () => clearTimeout(t);
-    },
-  };
+  const clock = fakeClock(Date.parse("2026-01-02T03:04:05Z"));
   const { server, call } = await testServer({ clock });
   const accounts = "/api/v1/namespaces/default/serviceaccounts";
   await call("POST", accounts, { body: { metadata: { name: "default" } } });
@@ -185,22 +181,21 @@ test("a service account's token authenticates it, until its pod is gone", async 
     401,
   );
   await call("DELETE", "/api/v1/namespaces/default/pods/p?gracePeriodSeconds=0");
-  now += 11_000;
+  clock.advance(11_000);
   assert.match((await review()).error, /invalidated/);
   await server.close();
 });
 
 test("a token expires", async () => {
-  let now = Date.parse("2026-01-02T03:04:05Z");
-  const clock = { now: () => now, after: () => () => {} };
+  const clock = fakeClock(Date.parse("2026-01-02T03:04:05Z"));
   const { server, call } = await testServer({ clock });
   const accounts = "/api/v1/namespaces/default/serviceaccounts";
   await call("POST", accounts, { body: { metadata: { name: "a" } } });
   const made = await call("POST", `${accounts}/a/token`, { body: { spec: { expirationSeconds: 600 } } });
   const credential = { type: "bearer", token: made.body.status.token } as const;
   assert.equal((await call("GET", "/version", { credential })).status, 200);
-  // One minute of leeway for clock skew.
-  now += 661_000;
+  // A minute for clocks that differ.
+  clock.advance(661_000);
   assert.equal((await call("GET", "/version", { credential })).status, 401);
   await server.close();
 });

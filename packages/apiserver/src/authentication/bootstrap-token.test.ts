@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { testServer } from "../testing/test-server.ts";
+import { testServer } from "../testing/server.ts";
 
 const token = "abcdef.0123456789abcdef";
 const path = "/api/v1/namespaces/kube-system/secrets";

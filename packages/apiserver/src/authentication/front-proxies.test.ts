@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { request } from "node:https";
 import test, { type TestContext } from "node:test";
+import { httpsRequest } from "@dray/testing/http";
 import { type Certificate, createAuthority, issueCertificate } from "../certificates/pki.ts";
-import { testServer } from "../testing/test-server.ts";
+import { testServer } from "../testing/server.ts";
 
 const now = Date.now();
 const clients = await createAuthority("clients", now);
@@ -36,25 +36,17 @@ async function whoAmI(
   const { port } = await tested.server.listen();
   t.after(() => tested.server.close());
   return async ({ certificate: cert, key }, headers) => {
-    const { promise, resolve, reject } = Promise.withResolvers<Self>();
-    const call = request({
-      host: "127.0.0.1",
-      port,
+    const url = `https://127.0.0.1:${port}/apis/authentication.k8s.io/v1/selfsubjectreviews`;
+    const options = {
       method: "POST",
-      path: "/apis/authentication.k8s.io/v1/selfsubjectreviews",
       ca: clients.certificate,
       cert,
       key,
-      agent: false,
       headers: { ...headers, "content-type": "application/json" },
-    });
-    call.once("error", reject);
-    call.once("response", async (response) => {
-      const { status } = JSON.parse((await response.toArray()).join(""));
-      resolve({ status: response.statusCode ?? 0, ...status?.userInfo });
-    });
-    call.end("{}");
-    return promise;
+    };
+    const response = await httpsRequest(url, options, "{}");
+    const { status } = JSON.parse(response.body.toString());
+    return { status: response.status, ...status?.userInfo };
   };
 }
 

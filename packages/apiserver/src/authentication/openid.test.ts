@@ -4,7 +4,7 @@ import { get } from "node:https";
 import { json } from "node:stream/consumers";
 import { test } from "node:test";
 import { createAuthority, issueCertificate } from "../index.ts";
-import { testServer } from "../testing/test-server.ts";
+import { testServer } from "../testing/server.ts";
 
 const configurationPath = "/.well-known/openid-configuration";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createSigningKey } from "../certificates/pki.ts";
-import { type TestServer, testServer } from "../testing/test-server.ts";
+import { type TestServer, testServer } from "../testing/server.ts";
 import { type TokenClaims, TokenSigner } from "./token.ts";
 
 const issuer = "https://kubernetes.default.svc";

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
+import { eventually } from "@dray/testing/eventually";
 import { createAuthority, issueCertificate } from "../certificates/pki.ts";
-import { type TestServer, testServer } from "../testing/test-server.ts";
+import type { TestServer } from "../testing/server.ts";
+import { testServer } from "../testing/server.ts";
 
 const now = Date.now();
 const clients = await createAuthority("clients", now);
@@ -12,13 +14,6 @@ const path = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-auth
 
 const dataOf = async ({ call }: TestServer): Promise<Record<string, string>> =>
   (await call("GET", path)).body.data ?? {};
-
-async function eventually(ask: () => Promise<boolean>): Promise<void> {
-  for (let round = 0; !(await ask()); round++) {
-    if (round > 200) assert.fail("it has not happened");
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
 
 test("the ConfigMap for API servers behind this one is created and kept", async () => {
   const tested = await testServer({
@@ -36,14 +31,17 @@ test("the ConfigMap for API servers behind this one is created and kept", async 
   };
   assert.deepEqual(await dataOf(tested), wanted);
   await tested.call("DELETE", path);
-  await eventually(async () => Object.keys(await dataOf(tested)).length === 7);
+  await eventually("it is restored", async () => Object.keys(await dataOf(tested)).length === 7);
   const more = {
     "client-ca-file": another.certificate,
     "requestheader-allowed-names": '["other"]',
     "requestheader-group-headers": "spoilt",
   };
   await tested.call("PATCH", path, { body: { data: more } });
-  await eventually(async () => (await dataOf(tested))["requestheader-group-headers"] !== "spoilt");
+  await eventually(
+    "it is corrected",
+    async () => (await dataOf(tested))["requestheader-group-headers"] !== "spoilt",
+  );
   assert.deepEqual(await dataOf(tested), {
     ...wanted,
     "client-ca-file": `${another.certificate.trim()}\n${clients.certificate.trim()}\n`,

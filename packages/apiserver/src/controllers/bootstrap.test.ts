@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "@dray/client";
 import { memoryStore } from "@dray/store";
-import { testServer } from "../testing/test-server.ts";
+import { testServer } from "../testing/server.ts";
 
 const path = "/apis/rbac.authorization.k8s.io/v1";
 

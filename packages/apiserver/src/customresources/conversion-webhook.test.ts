@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
-import { Hooks, type Review } from "../admission/webhook/test-hooks.ts";
-import { type Answer, type TestServer, testServer } from "../testing/test-server.ts";
+import { Hooks, type Review } from "../admission/webhook/testing.ts";
+import { type Answer, type TestServer, testServer } from "../testing/server.ts";
 
 interface Converted {
   readonly apiVersion: string;

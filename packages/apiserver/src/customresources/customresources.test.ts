@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import { type Answer, type CallOptions, type TestServer, testServer } from "../testing/test-server.ts";
+import { eventually } from "@dray/testing/eventually";
+import { type Answer, type CallOptions, type TestServer, testServer } from "../testing/server.ts";
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const applyPatch = { "content-type": "application/apply-patch+yaml" };
@@ -45,12 +46,10 @@ suite("custom resources", () => {
   after(() => tested.server.close());
 
   async function until(url: string, holds: (answer: Answer) => boolean): Promise<Answer> {
-    for (let attempt = 0; attempt < 400; attempt++) {
+    return eventually(url, async () => {
       const answer = await call("GET", url);
-      if (holds(answer)) return answer;
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
-    throw new Error(`${url} never came to what was awaited`);
+      return holds(answer) && answer;
+    });
   }
 
   const condition = (answer: Answer, type: string): { status: string; reason: string } | undefined =>
@@ -356,9 +355,7 @@ suite("custom resources", () => {
     const group = "later.example.com";
     await first.call("POST", definitions, { body: widgets(group) });
     const path = `/apis/${group}/v1/namespaces/n/widgets`;
-    for (let status = 404; status !== 200; status = (await first.call("GET", path)).status) {
-      await new Promise((resolve) => setTimeout(resolve, 5));
-    }
+    await eventually("the kind is served", async () => (await first.call("GET", path)).status === 200);
     await first.call("POST", path, { body: widget(group, { size: 1 }) });
     await first.server.close();
     const second = await testServer({ store: first.store });

@@ -7,7 +7,7 @@ import { after, before, suite, test } from "node:test";
 import { promisify } from "node:util";
 import { systemClock } from "@dray/client";
 import { createAuthority, issueCertificate, type Listener } from "../index.ts";
-import { adminToken, type TestServer, testServer } from "../testing/test-server.ts";
+import { adminToken, type TestServer, testServer } from "../testing/server.ts";
 
 const resourcePath = "/openapi/v3/apis/resource.k8s.io/v1";
 const claimPath = "/apis/resource.k8s.io/v1/namespaces/{namespace}/resourceclaims/{name}";

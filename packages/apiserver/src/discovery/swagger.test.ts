@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { testServer } from "../testing/test-server.ts";
+import { testServer } from "../testing/server.ts";
 
 const binary = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 const definition = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fakeClock } from "../../../client/src/testing/fake-clock.ts";
+import { fakeClock } from "@dray/testing/clock";
 import { allocate } from "./allocation.ts";
 import { SeatDemand } from "./demand.ts";
 import { RetryAfter } from "./retry-after.ts";

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiResponse } from "@dray/client";
-import { fakeClock } from "../../../client/src/testing/fake-clock.ts";
-import { type Answer, adminToken, type TestServer, testServer } from "../testing/test-server.ts";
-import { allowAll, flowcontrol, flowSchema, priorityLevel, slowStore } from "./test-objects.ts";
+import { fakeClock } from "@dray/testing/clock";
+import { type Answer, adminToken, type TestServer, testServer } from "../testing/server.ts";
+import { allowAll, flowcontrol, flowSchema, priorityLevel, slowStore } from "./testing.ts";
 
 const levelHeader = "x-kubernetes-pf-prioritylevel-uid";
 const schemaHeader = "x-kubernetes-pf-flowschema-uid";

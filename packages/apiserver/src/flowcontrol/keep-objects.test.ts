@@ -1,9 +1,9 @@
 /** Upstream: pkg/registry/flowcontrol/ensurer */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fakeClock } from "../../../client/src/testing/fake-clock.ts";
-import { type TestServer, testServer } from "../testing/test-server.ts";
-import { flowcontrol, flowSchema, priorityLevel } from "./test-objects.ts";
+import { fakeClock } from "@dray/testing/clock";
+import { type TestServer, testServer } from "../testing/server.ts";
+import { flowcontrol, flowSchema, priorityLevel } from "./testing.ts";
 
 const annotation = "apf.kubernetes.io/autoupdate-spec";
 const minute = 60_000;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "@dray/client";
-import { type CallOptions, testServer } from "../testing/test-server.ts";
-import { slowStore } from "./test-objects.ts";
+import { type CallOptions, testServer } from "../testing/server.ts";
+import { slowStore } from "./testing.ts";
 
 const writer: CallOptions = { user: "writer", groups: ["writers"] };
 const rights = {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fakeClock } from "../../../client/src/testing/fake-clock.ts";
+import { fakeClock } from "@dray/testing/clock";
 import { requestInfo } from "../request/info.ts";
 import { FlowCounts } from "./counts.ts";
 import { Flow } from "./flow.ts";

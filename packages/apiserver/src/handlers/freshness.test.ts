@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { systemClock } from "@dray/client";
 import { etcdStore, memoryStore, type Operation, type Store, StoreTimeoutError } from "@dray/store";
 import { TestEtcd, withoutEtcd } from "../../../store/src/testing/etcd.ts";
-import { testServer } from "../testing/test-server.ts";
+import { testServer } from "../testing/server.ts";
 
 const collection = "/api/v1/namespaces/default/configmaps";
 const put = (name: string): Operation => ({

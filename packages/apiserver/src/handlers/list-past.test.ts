@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "@dray/client";
 import { memoryStore, type Operation } from "@dray/store";
-import { type Answer, type TestServer, testServer } from "../testing/test-server.ts";
+import { type Answer, type TestServer, testServer } from "../testing/server.ts";
 
 const collection = "/api/v1/namespaces/default/configmaps";
 const key = (name: string): string => `/registry/configmaps/default/${name}`;

@@ -6,7 +6,7 @@ import { networkInterfaces } from "node:os";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import type { ServerOptions } from "../index.ts";
-import { adminToken, type TestServer, testServer } from "../testing/test-server.ts";
+import { adminToken, type TestServer, testServer } from "../testing/server.ts";
 
 /** Pods have no loopback address: to be reachable here they need another address of this machine. */
 const address = Object.values(networkInterfaces())

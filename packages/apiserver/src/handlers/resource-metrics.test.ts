@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import type { TLSSocket } from "node:tls";
 import { createAuthority, issueCertificate } from "../index.ts";
-import { adminToken, type TestServer, testServer } from "../testing/test-server.ts";
+import { adminToken, type TestServer, testServer } from "../testing/server.ts";
 
 const now = Date.now();
 const authority = await createAuthority("test-ca", now);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { testServer } from "../testing/test-server.ts";
+import { testServer } from "../testing/server.ts";
 
 const now = "2026-01-02T03:04:05Z";
 const clock = { now: () => Date.parse(now), after: () => () => {} };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type TestServer, testServer } from "../testing/test-server.ts";
+import { type TestServer, testServer } from "../testing/server.ts";
 
 describe("paths and methods", () => {
   let tested: TestServer;

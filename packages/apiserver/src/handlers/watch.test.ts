@@ -1,36 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Clock } from "@dray/client";
-import { testServer } from "../testing/test-server.ts";
+import { fakeClock } from "@dray/testing/clock";
+import { testServer } from "../testing/server.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";
 
-class TestClock implements Clock {
-  #now = 1_800_000_000_000;
-  readonly #timers = new Set<{ due: number; run: () => void }>();
-  now(): number {
-    return this.#now;
-  }
-  after(milliseconds: number, run: () => void): () => void {
-    const timer = { due: this.#now + milliseconds, run };
-    this.#timers.add(timer);
-    return () => void this.#timers.delete(timer);
-  }
-  async advance(seconds: number): Promise<void> {
-    for (let passed = 0; passed < seconds; passed++) {
-      this.#now += 1000;
-      for (const timer of [...this.#timers]) {
-        if (timer.due > this.#now) continue;
-        this.#timers.delete(timer);
-        timer.run();
-      }
-      await new Promise(setImmediate);
-    }
-  }
-}
-
 test("bookmarks come every minute and two seconds before the end, with the revision of the watch", async () => {
-  const clock = new TestClock();
+  const clock = fakeClock();
   const { server, call, watch } = await testServer({ clock });
   const { metadata } = (await call("GET", maps)).body;
   const query = `watch=true&allowWatchBookmarks=true&timeoutSeconds=90&resourceVersion=${metadata.resourceVersion}`;
@@ -41,12 +17,12 @@ test("bookmarks come every minute and two seconds before the end, with the revis
   );
   // Both watches have begun before the clock moves.
   for (let turns = 0; turns < 10; turns++) await new Promise(setImmediate);
-  await clock.advance(59);
+  await clock.advanceInSteps(59_000, 1_000);
   const created = await call("POST", maps, { body: { metadata: { name: "a" } } });
-  await clock.advance(1);
+  await clock.advanceInSteps(1_000, 1_000);
   const later = await call("POST", "/api/v1/namespaces", { body: { metadata: { name: "b" } } });
-  await clock.advance(28);
-  await clock.advance(2);
+  await clock.advanceInSteps(28_000, 1_000);
+  await clock.advanceInSteps(2_000, 1_000);
   const told = (await watching).map(({ type, object }) => [type, object.metadata.resourceVersion]);
   assert.deepEqual(told, [
     ["ADDED", created.body.metadata.resourceVersion],

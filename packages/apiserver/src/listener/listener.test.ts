@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { type ClientHttp2Session, connect } from "node:http2";
-import { request } from "node:https";
+import type { ClientHttp2Session } from "node:http2";
+import { connect } from "node:http2";
 import { test } from "node:test";
 import { connect as tlsConnect } from "node:tls";
 import { gunzipSync } from "node:zlib";
-import { sleep, systemClock } from "@dray/client";
+import { eventually, realTime } from "@dray/testing/eventually";
+import { httpsRequest } from "@dray/testing/http";
 import { createAuthority, issueCertificate } from "../index.ts";
-import { testServer } from "../testing/test-server.ts";
+import { testServer } from "../testing/server.ts";
 
 const now = Date.now();
 const authority = await createAuthority("test-ca", now);
@@ -26,22 +27,18 @@ test("a client certificate authenticates its user over HTTP/1.1", async () => {
     { commonName: "ann", organizations: ["one", "two"], usages: ["client"] },
     now,
   );
-  const text = await new Promise<string>((resolve, reject) => {
-    const call = request(
-      `${listener.url}/apis/authentication.k8s.io/v1/selfsubjectreviews`,
-      {
-        method: "POST",
-        ca: authority.certificate,
-        cert: certificate,
-        key,
-        headers: { "content-type": "application/json" },
-      },
-      async (response) => resolve((await response.toArray()).join("")),
-    );
-    call.once("error", reject);
-    call.end("{}");
-  });
-  const { userInfo } = JSON.parse(text).status;
+  const { body } = await httpsRequest(
+    `${listener.url}/apis/authentication.k8s.io/v1/selfsubjectreviews`,
+    {
+      method: "POST",
+      ca: authority.certificate,
+      cert: certificate,
+      key,
+      headers: { "content-type": "application/json" },
+    },
+    "{}",
+  );
+  const { userInfo } = JSON.parse(body.toString()).status;
   assert.equal(userInfo.username, "ann");
   assert.deepEqual(userInfo.groups, ["one", "two", "system:authenticated"]);
   assert.match(userInfo.extra["authentication.kubernetes.io/credential-id"][0], /^X509SHA256=[0-9a-f]{64}$/);
@@ -61,16 +58,10 @@ test("an untrusted certificate is rejected, unless there is also a token", async
     { commonName: "ann", usages: ["client"], validity: 1 },
     now - 3 * 24 * 60 * 60 * 1000,
   );
-  const status = (pair: typeof stranger, headers: Record<string, string> = {}): Promise<number> =>
-    new Promise((resolve, reject) => {
-      const options = { ca: authority.certificate, cert: pair.certificate, key: pair.key, headers };
-      const call = request(`${listener.url}/version`, options, (response) => {
-        response.resume();
-        resolve(response.statusCode!);
-      });
-      call.once("error", reject);
-      call.end();
-    });
+  const status = async (pair: typeof stranger, headers: Record<string, string> = {}): Promise<number> => {
+    const options = { ca: authority.certificate, cert: pair.certificate, key: pair.key, headers };
+    return (await httpsRequest(`${listener.url}/version`, options)).status;
+  };
   assert.equal(await status(stranger), 401);
   assert.equal(await status(expired), 401);
   assert.equal(await status(stranger, { authorization: "Bearer admin-token" }), 200);
@@ -93,8 +84,7 @@ test("a disconnected watcher leaves nothing behind, and a body over the limit ge
     )?.[1];
   const before = Number(await watchers());
   stream.close();
-  for (let turn = 0; turn < 100 && Number(await watchers()) === before; turn++) await sleep(systemClock, 10);
-  assert.equal(Number(await watchers()), before - 1);
+  await eventually("the watcher is gone", async () => Number(await watchers()) === before - 1);
   const large = session.request({
     ":method": "POST",
     ":path": "/api/v1/namespaces/default/configmaps",
@@ -127,12 +117,13 @@ test("a client that sends an entire oversized body still gets its 413 over HTTP/
     `Content-Length: ${pieces * piece.length}`,
   ];
   socket.write(`${head.join("\r\n")}\r\n\r\n`);
-  // A slow client: the response is complete long before the client has read it.
+  // A client that is slow: the answer has long been given when it has come to the end.
+  const answered = once(socket, "readable");
   for (let at = 0; at < pieces; at++) {
     await new Promise<void>((resolve, reject) =>
       socket.write(piece, (error) => (error ? reject(error) : resolve())),
     );
-    await sleep(systemClock, 2);
+    if (at === pieces / 2) await answered;
   }
   const answer = (await socket.toArray()).join("");
   assert.match(answer, /^HTTP\/1\.1 413 /);
@@ -180,19 +171,17 @@ test("responses of more than 128 KiB are compressed for clients that accept gzip
   ] as const) {
     await call("POST", url, { body: { metadata: { name }, data: { k: "v".repeat(size) } } });
   }
-  const get = (
+  const get = async (
     path: string,
     encoding: string,
-  ): Promise<readonly [encoding: unknown, vary: unknown, body: Buffer]> =>
-    new Promise((resolve, reject) => {
-      const headers = { authorization: "Bearer admin-token", "accept-encoding": encoding };
-      request(`${listener.url}${path}`, { ca: authority.certificate, headers }, async (response) => {
-        const body = Buffer.concat(await response.toArray());
-        resolve([response.headers["content-encoding"], response.headers["vary"], body]);
-      })
-        .once("error", reject)
-        .end();
-    });
+  ): Promise<readonly [encoding: unknown, vary: unknown, body: Buffer]> => {
+    const options = {
+      ca: authority.certificate,
+      headers: { authorization: "Bearer admin-token", "accept-encoding": encoding },
+    };
+    const { headers, body } = await httpsRequest(`${listener.url}${path}`, options);
+    return [headers["content-encoding"], headers["vary"], body];
+  };
   const parts = async (path: string, encoding: string): Promise<readonly unknown[]> =>
     (await get(path, encoding)).slice(0, 2);
   const plain = await get(`${url}/large`, "identity");
@@ -224,15 +213,12 @@ test("the first value of a repeated header counts, except for groups", async () 
     ...["impersonate-user", "\u00c3\u00a4nn", "impersonate-user", "bob"],
     ...["impersonate-group", "a,b", "impersonate-group", "c", "impersonate-extra-constructor", "k"],
   ];
-  const text = await new Promise<string>((resolve, reject) => {
-    const call = request(
-      `${listener.url}/apis/authentication.k8s.io/v1/selfsubjectreviews`,
-      { method: "POST", ca: authority.certificate, headers: ["host", "localhost", ...headers] },
-      async (response) => resolve((await response.toArray()).join("")),
-    );
-    call.once("error", reject);
-    call.end("{}");
-  });
+  const { body } = await httpsRequest(
+    `${listener.url}/apis/authentication.k8s.io/v1/selfsubjectreviews`,
+    { method: "POST", ca: authority.certificate, headers: ["host", "localhost", ...headers] },
+    "{}",
+  );
+  const text = body.toString();
   const { userInfo } = JSON.parse(text).status;
   assert.equal(userInfo.username, "änn");
   assert.deepEqual(userInfo.groups, ["a,b", "c", "system:authenticated"]);
@@ -282,15 +268,12 @@ test("many and long headers are read", async () => {
     "ann",
   ];
   const path = "/api/v1/namespaces/default/pods";
-  const text = await new Promise<string>((resolve, reject) => {
-    const call = request(
-      `${listener.url}${path}`,
-      { ca: authority.certificate, headers, maxHeaderSize: 1 << 20 },
-      async (response) => resolve((await response.toArray()).join("")),
-    );
-    call.once("error", reject);
-    call.end();
+  const { body } = await httpsRequest(`${listener.url}${path}`, {
+    ca: authority.certificate,
+    headers,
+    maxHeaderSize: 1 << 20,
   });
+  const text = body.toString();
   assert.match(JSON.parse(text).message, /User "ann" cannot list/);
   const session = connect(listener.url, { ca: authority.certificate });
   const stream = session.request({
@@ -324,17 +307,10 @@ test("a trusted certificate that names no user is anonymous", async () => {
   const { server } = await testServer({ serving });
   const listener = await server.listen();
   const nameless = await issueCertificate(authority, { commonName: "", usages: ["client"] }, now);
-  const status = await new Promise<number>((resolve, reject) => {
-    const call = request(
-      `${listener.url}/api/v1/pods`,
-      { ca: authority.certificate, cert: nameless.certificate, key: nameless.key },
-      (response) => {
-        response.resume();
-        resolve(response.statusCode!);
-      },
-    );
-    call.once("error", reject);
-    call.end();
+  const { status } = await httpsRequest(`${listener.url}/api/v1/pods`, {
+    ca: authority.certificate,
+    cert: nameless.certificate,
+    key: nameless.key,
   });
   assert.equal(status, 403);
   await server.close();
@@ -350,8 +326,7 @@ test("long lists in flight do not block other requests of the connection", async
   const list = async (): Promise<number> => {
     const stream = session.request({ ":path": path, authorization: "Bearer admin-token" });
     const [headers] = await once(stream, "response");
-    // By now all of them wait to be read.
-    await sleep(systemClock, 100);
+    await realTime(100, "nothing says that all of them wait to be read");
     stream.resume();
     await once(stream, "close");
     return Number(headers[":status"]);

@@ -2,33 +2,15 @@ import assert from "node:assert/strict";
 import { Writable } from "node:stream";
 import { test } from "node:test";
 import type { TLSSocket } from "node:tls";
-import type { ApiResponse, Clock, WatchFrame } from "@dray/client";
+import type { ApiResponse, WatchFrame } from "@dray/client";
 import { silentLog } from "@dray/client";
+import { fakeClock } from "@dray/testing/clock";
 import type { Exchange } from "../http/exchange.ts";
 import { Service } from "./serve.ts";
 
 const MiB = 2 ** 20;
 
-/** A clock that the test moves. */
-class FakeClock implements Clock {
-  #now = 0;
-  readonly #timers = new Set<{ at: number; run: () => void }>();
-  now(): number {
-    return this.#now;
-  }
-  after(milliseconds: number, run: () => void): () => void {
-    const timer = { at: this.#now + milliseconds, run };
-    this.#timers.add(timer);
-    return () => void this.#timers.delete(timer);
-  }
-  pass(milliseconds: number): void {
-    this.#now += milliseconds;
-    for (const timer of [...this.#timers])
-      if (timer.at <= this.#now && this.#timers.delete(timer)) timer.run();
-  }
-}
-
-/** Sends events one by one to all watches that have begun. */
+/** Events that come one by one to all watches that have begun. */
 class Events {
   readonly #frames: WatchFrame[] = [];
   #next = Promise.withResolvers<void>();
@@ -88,7 +70,7 @@ async function turns(count: number): Promise<void> {
 }
 
 test("thousands of silent watchers neither delay others nor use unbounded memory", async (t) => {
-  const clock = new FakeClock();
+  const clock = fakeClock();
   const events = new Events();
   const handle = async ({ signal }: { signal: AbortSignal }): Promise<ApiResponse> => ({
     ...{ type: "watch", status: 200, headers: {} },
@@ -124,7 +106,7 @@ test("thousands of silent watchers neither delay others nor use unbounded memory
       0,
     );
   assert.ok(copied() <= 3000 * 32 * 1024, `${copied() / MiB} MiB before a second has passed`);
-  clock.pass(1_000);
+  clock.advance(1_000);
   await turns(10);
   assert.ok(copied() <= 64 * MiB, `${copied() / MiB} MiB`);
   const cut = silent.filter(({ isDisconnected }) => isDisconnected).length;
@@ -133,7 +115,7 @@ test("thousands of silent watchers neither delay others nor use unbounded memory
   assert.ok(silent.slice(0, cut).every(({ isDisconnected }) => isDisconnected));
   assert.ok(readers.every(({ isDisconnected }) => !isDisconnected));
   // The others have a minute, as they would without them.
-  clock.pass(60_000);
+  clock.advance(60_000);
   await turns(10);
   assert.ok(silent.every(({ isDisconnected }) => isDisconnected));
 });

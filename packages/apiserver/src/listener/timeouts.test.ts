@@ -5,8 +5,9 @@ import { connect as tcpConnect } from "node:net";
 import { type TestContext, test } from "node:test";
 import { connect as tlsConnect } from "node:tls";
 import { type Clock, systemClock } from "@dray/client";
+import { realTime } from "@dray/testing/eventually";
 import { createAuthority, issueCertificate } from "../index.ts";
-import { testServer } from "../testing/test-server.ts";
+import { testServer } from "../testing/server.ts";
 import type { ListenOptions } from "./listener.ts";
 
 const now = Date.now();
@@ -131,7 +132,7 @@ test("a client that reads nothing of a large response is disconnected over HTTP/
   const session = connect(url, { ca: authority.certificate });
   t.after(() => session.destroy());
   const stream = await ask(session, maps);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await realTime(100, "nothing says that the buffers of both connections are full");
   clock.pass(1_000_000);
   // Bytes that were sent earlier still arrive; then the stream ends.
   const ended = [once(socket, "close"), once(stream, "close")];

@@ -1,27 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Clock } from "@dray/client";
+import { fakeClock } from "@dray/testing/clock";
 import { type Waiting, WaitingBytes } from "./waiting-bytes.ts";
-
-function fakeClock(): Clock & { pass(milliseconds: number): Promise<void> } {
-  let now = 0;
-  const timers = new Set<{ at: number; run: () => void }>();
-  return {
-    now: () => now,
-    after(milliseconds, run) {
-      const timer = { at: now + milliseconds, run };
-      timers.add(timer);
-      return () => timers.delete(timer);
-    },
-    async pass(milliseconds) {
-      now += milliseconds;
-      for (let turn = 0; turn < 10; turn++) {
-        for (const timer of [...timers]) if (timer.at <= now && timers.delete(timer)) timer.run();
-        await new Promise(setImmediate);
-      }
-    },
-  };
-}
 
 const event = (bytes: number): Uint8Array => new Uint8Array(bytes);
 
@@ -53,7 +33,7 @@ test("below the limit no watcher is disconnected", async () => {
   const waiting = new WaitingBytes(clock, 100);
   const { cut, hold } = watchers(waiting);
   hold("a", event(100));
-  await clock.pass(60_000);
+  await clock.advanceInSteps(60_000, 10);
   assert.deepEqual(cut, []);
 });
 
@@ -63,11 +43,11 @@ test("above the limit the slowest watchers are disconnected after a second, as f
   const { cut, hold } = watchers(waiting);
   for (const name of ["a", "b", "c", "d"]) {
     hold(name, event(30));
-    await clock.pass(10);
+    await clock.advanceInSteps(10, 10);
   }
-  await clock.pass(950);
+  await clock.advanceInSteps(950, 10);
   assert.deepEqual(cut, []);
-  await clock.pass(20);
+  await clock.advanceInSteps(20, 10);
   assert.deepEqual(cut, ["a"]);
   assert.equal(waiting.total, 90);
 });
@@ -78,10 +58,10 @@ test("far above the limit watchers are disconnected at once", async () => {
   const { cut, hold } = watchers(waiting);
   hold("a", event(90));
   hold("b", event(90));
-  await clock.pass(0);
+  await clock.advanceInSteps(0, 10);
   assert.deepEqual(cut, []);
   hold("c", event(90));
-  await clock.pass(0);
+  await clock.advanceInSteps(0, 10);
   assert.deepEqual(cut, ["a"]);
 });
 
@@ -91,9 +71,9 @@ test("watchers that read are disconnected last", async () => {
   const { cut, hold } = watchers(waiting);
   let read = 0;
   hold("slow", event(60), 0, () => read);
-  await clock.pass(10);
+  await clock.advanceInSteps(10, 10);
   hold("silent", event(60));
   read = 1000;
-  await clock.pass(2000);
+  await clock.advanceInSteps(2000, 10);
   assert.deepEqual(cut, ["silent"]);
 });

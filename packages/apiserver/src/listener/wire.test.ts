@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { encodeProtobuf } from "@dray/api/codec";
-import { testServer } from "../testing/test-server.ts";
+import { testServer } from "../testing/server.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";
 const protobuf = "application/vnd.kubernetes.protobuf";

@@ -4,8 +4,9 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import type { TLSSocket } from "node:tls";
+import { textOf } from "@dray/testing/http";
 import { createAuthority, issueCertificate } from "../index.ts";
-import { testServer } from "../testing/test-server.ts";
+import { testServer } from "../testing/server.ts";
 
 const now = Date.now();
 const pods = "/api/v1/namespaces/default/pods";
@@ -50,9 +51,7 @@ test("logs come from the kubelet of the pod's node, requested with the server's 
     signal: new AbortController().signal,
   });
   assert.ok(response.type === "bytes");
-  let text = "";
-  for await (const chunk of response.chunks) text += Buffer.from(chunk).toString();
-  assert.equal(text, "one\ntwo\n");
+  assert.equal(await textOf(response.chunks), "one\ntwo\n");
   assert.deepEqual(seen, ["kubelet-client /containerLogs/default/p/c?follow=true&tailLines=5"]);
   const wrong = await call("GET", `${pods}/p/log?container=nope`);
   assert.equal(wrong.status, 400);

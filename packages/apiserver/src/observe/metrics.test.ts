@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { testServer } from "../testing/test-server.ts";
+import { testServer } from "../testing/server.ts";
 
 test("requests are counted by resource, and unknown names have no labels", async () => {
   const { server, call } = await testServer();

@@ -29,7 +29,7 @@ import {
   someEntry,
   stored,
   unordered,
-} from "./test-objects.ts";
+} from "./testing.ts";
 
 describe("server-side apply", () => {
   test("applying the same object twice changes nothing, times included", () => {

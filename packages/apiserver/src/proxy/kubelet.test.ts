@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Node } from "@dray/api/core/v1";
 import { success } from "@dray/streams";
+import { textOf } from "@dray/testing/http";
 import { createAuthority, type KubeletClient } from "../index.ts";
-import { adminToken } from "../testing/test-server.ts";
+import { adminToken } from "../testing/server.ts";
 import {
   channels,
   type KubeletBehaviour,
@@ -12,7 +13,7 @@ import {
   type Streams,
   spdy,
   streams,
-} from "../upgrade/test-kubelet.ts";
+} from "../upgrade/testing.ts";
 import { kubeletAddress } from "./kubelet.ts";
 
 const { authority: _, ...unverified } = kubeletClient;
@@ -34,9 +35,7 @@ async function log({ server }: Streams, query = ""): Promise<{ status: number; t
   if (response.type === "body")
     return { status: response.status, text: new TextDecoder().decode(response.bytes()) };
   assert.ok(response.type === "bytes");
-  let text = "";
-  for await (const chunk of response.chunks) text += Buffer.from(chunk).toString();
-  return { status: response.status, text };
+  return { status: response.status, text: await textOf(response.chunks) };
 }
 
 describe("the certificate of a kubelet", () => {
@@ -95,9 +94,7 @@ test("the loopback address of a node is allowed only with onLoopback, and only f
     if (response.type === "body")
       return [response.status, JSON.parse(new TextDecoder().decode(response.bytes())).message];
     assert.ok(response.type === "bytes");
-    let text = "";
-    for await (const chunk of response.chunks) text += Buffer.from(chunk).toString();
-    return [response.status, text];
+    return [response.status, await textOf(response.chunks)];
   };
   const refused = [400, "address not allowed"];
   assert.deepEqual(await ask(await streams(t, behaviour), "n1"), refused);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Worker } from "node:worker_threads";
-import { type Answer, type CallOptions, type TestServer, testServer } from "../testing/test-server.ts";
+import { type Answer, type CallOptions, type TestServer, testServer } from "../testing/server.ts";
 import { encodeYAML } from "../yaml/emit.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
-import { sleep, systemClock } from "@dray/client";
+import { systemClock } from "@dray/client";
 import { memoryStore } from "@dray/store";
-import { testServer } from "../testing/test-server.ts";
+import { eventLoopTurns } from "@dray/testing/clock";
+import { testServer } from "../testing/server.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";
 const claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
@@ -197,7 +198,8 @@ test("sendInitialEvents sends the state, the bookmark at its end, and then event
   await call("POST", maps, { body: { metadata: { name: "a" } } });
   const url = `${maps}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`;
   const following = watch(url, 3);
-  await sleep(systemClock, 20);
+  // The watch has begun before the second object is there.
+  await eventLoopTurns();
   await call("POST", maps, { body: { metadata: { name: "b" } } });
   const events = await following;
   assert.deepEqual(

@@ -1,45 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type KubeObject, StatusError } from "@dray/api";
-import { type Clock, silentLog } from "@dray/client";
-import {
-  type ListOptions,
-  memoryStore,
-  type Operation,
-  type Store,
-  type StoreEvent,
-  StoreTimeoutError,
-} from "@dray/store";
+import type { KubeObject } from "@dray/api";
+import { StatusError } from "@dray/api";
+import { silentLog } from "@dray/client";
+import type { ListOptions, Operation, Store, StoreEvent } from "@dray/store";
+import { memoryStore, StoreTimeoutError } from "@dray/store";
+import { fakeClock } from "@dray/testing/clock";
 import type { CacheEvent } from "./history.ts";
 import { Storage } from "./storage.ts";
 
-/** A fake clock, whose timers run when a test advances it. */
-class TestClock implements Clock {
-  #now = 0;
-  readonly #timers = new Set<{ due: number; run: () => void }>();
-  now(): number {
-    return this.#now;
-  }
-  after(milliseconds: number, run: () => void): () => void {
-    const timer = { due: this.#now + milliseconds, run };
-    this.#timers.add(timer);
-    return () => void this.#timers.delete(timer);
-  }
-  /** Advances in small steps, so that a timer can start another one. */
-  async advance(milliseconds: number): Promise<void> {
-    for (let passed = 0; passed < milliseconds; passed += 50) {
-      this.#now += 50;
-      for (const timer of [...this.#timers]) {
-        if (timer.due > this.#now) continue;
-        this.#timers.delete(timer);
-        timer.run();
-      }
-      await new Promise(setImmediate);
-    }
-  }
-}
-
-/** A store that can be made to fail and recover. */
+/** A store that can be taken away and given back. */
 class UnsteadyStore implements Store {
   readonly name = "unsteady";
   readonly #store: Store;
@@ -112,7 +82,7 @@ const put = (name: string, value: string, uid?: string): Operation => ({
 });
 
 async function setup() {
-  const clock = new TestClock();
+  const clock = fakeClock(0);
   const inner = memoryStore(clock);
   const store = new UnsteadyStore(inner);
   const storage = new Storage(store, clock, silentLog, JSON.stringify);
@@ -130,15 +100,15 @@ test("after a lost watch of the store, caches and watches miss no events", async
   await storage.put(key("a"), configMap("a", "1"), 0);
   store.failure = new Error("connection refused");
   store.break();
-  await clock.advance(200);
+  await clock.advanceInSteps(200, 50);
   assert.equal(storage.healthy, false);
   await inner.txn([], [put("a", "2")]);
   await inner.txn([], [put("b", "1")]);
   await inner.txn([], [{ type: "delete", key: key("a") }]);
-  await clock.advance(20_000);
+  await clock.advanceInSteps(20_000, 50);
   assert.deepEqual(seen, ["ADDED a 1"]);
   store.failure = undefined;
-  await clock.advance(10_000);
+  await clock.advanceInSteps(10_000, 50);
   assert.deepEqual(seen, ["ADDED a 1", "MODIFIED a 2", "ADDED b 1", "DELETED a 2"]);
   assert.deepEqual(read(), seen);
   assert.equal(storage.healthy, true);
@@ -202,7 +172,7 @@ test("after compaction the state is loaded again, and watches must begin again",
   const before = storage.revision;
   store.failure = new Error("connection refused");
   store.break();
-  await clock.advance(200);
+  await clock.advanceInSteps(200, 50);
   await inner.txn([], [put("changed", "2")]);
   await inner.txn([], [{ type: "delete", key: key("gone") }]);
   await inner.txn([], [{ type: "delete", key: key("replaced") }]);
@@ -210,7 +180,7 @@ test("after compaction the state is loaded again, and watches must begin again",
   await inner.txn([], [put("new", "1")]);
   await inner.compact(await inner.revision());
   store.failure = undefined;
-  await clock.advance(10_000);
+  await clock.advanceInSteps(10_000, 50);
   const cache = storage.cache("configmaps");
   assert.deepEqual(seen.sort(), [
     "ADDED new 1",
@@ -251,7 +221,7 @@ test("a write that the store rejects is a Status, and later ones succeed", async
     reason: undefined,
     message: "database or disk is full",
   });
-  await clock.advance(100);
+  await clock.advanceInSteps(100, 50);
   assert.equal(storage.healthy, false, "a disk that is full");
   assert.deepEqual(await status(new StoreTimeoutError("late")), {
     code: 504,
@@ -259,7 +229,7 @@ test("a write that the store rejects is a Status, and later ones succeed", async
     message: "Timeout: request did not complete within requested timeout - context deadline exceeded",
   });
   store.writeFailure = undefined;
-  await clock.advance(6_000);
+  await clock.advanceInSteps(6_000, 50);
   assert.equal(storage.healthy, true);
   assert.ok(await storage.put(key("a"), configMap("a", "1"), 0));
   await storage.close();
@@ -270,7 +240,7 @@ test("a value that is not an object is skipped, and a server does not start with
   await storage.put(key("a"), configMap("a", "1"), 0);
   await inner.txn([], [{ type: "put", key: key("a"), value: "k8s\u0000" }]);
   await inner.txn([], [put("b", "1")]);
-  await clock.advance(50);
+  await clock.advanceInSteps(50, 50);
   assert.deepEqual(seen, ["ADDED a 1", "DELETED a 1", "ADDED b 1"]);
   await storage.close();
   const again = new Storage(inner, clock, silentLog, JSON.stringify);
@@ -307,10 +277,10 @@ test("a store that does not respond is unhealthy until it responds again", async
   const { clock, store, storage } = await setup();
   const { promise, resolve } = Promise.withResolvers<number>();
   store.revision = () => promise;
-  await clock.advance(8_000);
+  await clock.advanceInSteps(8_000, 50);
   assert.equal(storage.healthy, false);
   store.revision = async () => 1;
-  await clock.advance(8_000);
+  await clock.advanceInSteps(8_000, 50);
   assert.equal(storage.healthy, true);
   resolve(1);
   await storage.close();
@@ -338,7 +308,7 @@ test("a store that was restored from a backup is loaded again", async () => {
   store.watch = (...request) => copy.watch(...request);
   store.txn = (...request) => copy.txn(...request);
   store.break();
-  await clock.advance(1_000);
+  await clock.advanceInSteps(1_000, 50);
   assert.equal(storage.revision, await copy.revision());
   assert.ok(storage.cache("configmaps").get(key("a")));
   assert.equal(storage.cache("configmaps").get(key("b")), undefined);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
-import { pod, streams, webSocketHeaders } from "./test-kubelet.ts";
+import { pod, streams, webSocketHeaders } from "./testing.ts";
 
 interface Received {
   readonly protocol: string;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { channels, pod, spdy, streams, webSocketHeaders } from "./test-kubelet.ts";
+import { channels, pod, spdy, streams, webSocketHeaders } from "./testing.ts";
 
 test("a kubelet's rejection reaches the client: unchanged, or on the error channel", async (t) => {
   const { upgrade, webSocket } = await streams(t, {

@@ -9,8 +9,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import { systemClock } from "@dray/client";
 import { exited, type RemoteCommand, runRemoteCommand, spdySession, success } from "@dray/streams";
 import { createWebSocketStream, WebSocket } from "ws";
-import { adminToken } from "../testing/test-server.ts";
-import { channels, pod, spdy, streams, type Upgraded, webSocketHeaders } from "./test-kubelet.ts";
+import { adminToken } from "../testing/server.ts";
+import { channels, pod, spdy, streams, type Upgraded, webSocketHeaders } from "./testing.ts";
 import { upgradeThrough } from "./through.ts";
 
 /** A command that prints its terminal size, echoes its input, and ends with code 3. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
-import { adminToken } from "../testing/test-server.ts";
-import { streams } from "./test-kubelet.ts";
+import { eventually } from "@dray/testing/eventually";
+import { adminToken } from "../testing/server.ts";
+import { streams } from "./testing.ts";
 
 test("a watch over WebSocket is one message an event", async (t) => {
   const { webSocket, call, server } = await streams(t, {});
@@ -28,8 +28,8 @@ test("a watch over WebSocket is one message an event", async (t) => {
   assert.equal(await watchers(), 2);
   json.close();
   await once(json, "close");
-  while ((await watchers()) > 1) await sleep(5);
-  // A request without an Origin is rejected, as is a list of subprotocols.
+  await eventually("the watcher is gone", async () => (await watchers()) <= 1);
+  // Who does not say where it comes from is refused, as is a list of subprotocols.
   for (const [protocols, more, code] of [
     [[], { authorization: headers.authorization }, 403],
     [["a", "b"], headers, 400],

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { testOutcomes } from "../../test/outcomes.ts";
 import {
   type AuthorizationCheck,
   AuthorizerValue,
@@ -9,6 +8,7 @@ import {
   ResourceCheckValue,
   resourceCheckType,
 } from "../index.ts";
+import { testOutcomes } from "../testing/outcomes.ts";
 
 testOutcomes([
   [

@@ -1,4 +1,4 @@
-import { testOutcomes } from "../../test/outcomes.ts";
+import { testOutcomes } from "../testing/outcomes.ts";
 
 testOutcomes([
   ['[3, 1, 2].sort() == [1, 2, 3] && ["b", "a"].sort() == ["a", "b"]', true],

@@ -1,4 +1,4 @@
-import { testOutcomes } from "../../test/outcomes.ts";
+import { testOutcomes } from "../testing/outcomes.ts";
 
 testOutcomes([
   ['ip("192.168.0.1").family() == 4', true],

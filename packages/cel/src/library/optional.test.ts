@@ -1,4 +1,4 @@
-import { testOutcomes } from "../../test/outcomes.ts";
+import { testOutcomes } from "../testing/outcomes.ts";
 
 testOutcomes([
   ["optional.of(1).value() == 1 && !optional.none().hasValue()", true],

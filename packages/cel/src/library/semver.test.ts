@@ -1,4 +1,4 @@
-import { testOutcomes } from "../../test/outcomes.ts";
+import { testOutcomes } from "../testing/outcomes.ts";
 
 testOutcomes([
   ['semver("1.2.3").major() == 1 && semver("1.2.3").minor() == 2 && semver("1.2.3").patch() == 3', true],

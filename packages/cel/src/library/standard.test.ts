@@ -1,4 +1,4 @@
-import { testOutcomes } from "../../test/outcomes.ts";
+import { testOutcomes } from "../testing/outcomes.ts";
 
 // The first overload that matches decides the type of an operand whose type is open.
 testOutcomes([

@@ -1,4 +1,4 @@
-import { testOutcomes } from "../../test/outcomes.ts";
+import { testOutcomes } from "../testing/outcomes.ts";
 
 testOutcomes([
   ['"abc".charAt(1) == "b" && "abc".charAt(3) == ""', true],

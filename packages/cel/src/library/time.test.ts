@@ -1,4 +1,4 @@
-import { testOutcomes } from "../../test/outcomes.ts";
+import { testOutcomes } from "../testing/outcomes.ts";
 
 testOutcomes([
   ['timestamp("2024-02-29T12:30:45.678Z").getFullYear("Asia/Kolkata") == 2024', true],

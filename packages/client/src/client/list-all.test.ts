@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { StatusError } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
 import { createClient, httpsTransport, listAll, type ResourceClient } from "@dray/client";
-import { sendJSON, testServer } from "../transport/test-server.ts";
+import { sendJSON, testServer } from "../transport/testing.ts";
 
 /** Seven pods in pages; `expireAt` is the page whose continue token has expired. */
 async function withPods(

@@ -8,14 +8,13 @@ import {
   httpsTransport,
   NoMatchError,
   type RestMapper,
-  systemClock,
 } from "@dray/client";
-import { withServer } from "../testing/api-server.ts";
-import { eventLoopTurns, fakeClock } from "../testing/fake-clock.ts";
-import { sendJSON, type TestServer, testServer } from "../transport/test-server.ts";
+import { withApiServer } from "@dray/testing/api-server";
+import { eventLoopTurns, fakeClock } from "@dray/testing/clock";
+import { sendJSON, type TestServer, testServer } from "../transport/testing.ts";
 
 test("our server: kinds by kind, resource, short name and version, and clients of them", () =>
-  withServer(fakeClock(), async (connect) => {
+  withApiServer({ clock: fakeClock() }, async ({ admin: connect }) => {
     const client = connect();
     const mapper = createRestMapper(client);
     const find = async (query: Parameters<RestMapper["find"]>[0]): Promise<string> => {
@@ -40,7 +39,7 @@ test("our server: kinds by kind, resource, short name and version, and clients o
   }));
 
 test("an unknown kind reads discovery again each time, and is refused in the words of upstream", () =>
-  withServer(fakeClock(), async (connect) => {
+  withApiServer({ clock: fakeClock() }, async ({ admin: connect }) => {
     const mapper = createRestMapper(connect());
     const refused = (query: Parameters<RestMapper["find"]>[0], message: string): Promise<void> =>
       assert.rejects(
@@ -157,7 +156,7 @@ test("an unreachable server is an error, and is tried again later", async () => 
 });
 
 test("a custom resource is found once it exists, and is read, written and watched like any other", () =>
-  withServer(systemClock, async (connect) => {
+  withApiServer({}, async ({ admin: connect }) => {
     const client = connect();
     const mapper = createRestMapper(client);
     await assert.rejects(mapper.find({ resource: "gadgets" }), NoMatchError);

@@ -11,8 +11,8 @@ import {
   silentLog,
   type Transport,
 } from "@dray/client";
-import { eventLoopTurns, fakeClock } from "../testing/fake-clock.ts";
-import { sendJSON, testServer } from "../transport/test-server.ts";
+import { eventLoopTurns, fakeClock } from "@dray/testing/clock";
+import { sendJSON, testServer } from "../transport/testing.ts";
 
 /** A transport with the responses of the test; an Error is thrown. */
 function transportOf(answers: readonly (ApiResponse | Error)[]): Transport & { requests: string[] } {

@@ -3,9 +3,10 @@ import type { Http2ServerResponse } from "node:http2";
 import { test } from "node:test";
 import { Namespace, Pod } from "@dray/api/core/v1";
 import { type Client, createClient, hasReached, httpsTransport, type Informer } from "@dray/client";
-import { withServer } from "../testing/api-server.ts";
-import { eventLoopTurns, fakeClock } from "../testing/fake-clock.ts";
-import { sendJSON, type TestServer, testServer } from "../transport/test-server.ts";
+import { withApiServer } from "@dray/testing/api-server";
+import { eventLoopTurns, fakeClock } from "@dray/testing/clock";
+import { eventually, realTime } from "@dray/testing/eventually";
+import { sendJSON, type TestServer, testServer } from "../transport/testing.ts";
 
 interface Options {
   /** Supports `sendInitialEvents`. */
@@ -140,7 +141,7 @@ for (const streams of [true, false]) {
     following({ streams }, async (server, informer, seen) => {
       assert.deepEqual(seen.splice(0).sort(), ["add a1", "add b1", "add c1"]);
       assert.ok(informer.synced && Object.isFrozen(informer.get({ namespace: "d", name: "a" })));
-      while (server.watches.size === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await eventually("a watch", () => server.watches.size > 0);
       server.put("b", { v: "2" });
       server.put("d", { v: "1" });
       server.remove("c");
@@ -156,9 +157,9 @@ for (const streams of [true, false]) {
   test(`${how}: after 410 Gone handlers are called with the differences`, () =>
     following({ streams, compacted: 20 }, async (server, informer, seen) => {
       seen.length = 0;
-      while (server.watches.size === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await eventually("a watch", () => server.watches.size > 0);
       server.server.cut();
-      while (server.watches.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await eventually("no watch", () => server.watches.size === 0);
       server.put("a", { v: "2" });
       server.remove("b");
       server.put("c", { v: "3" }, "another");
@@ -174,8 +175,9 @@ test("a broken watch continues from the last revision, bookmarks included, witho
     for (const watch of server.watches) write(watch, "BOOKMARK", { metadata: { resourceVersion: "19" } });
     await informer.until(() => informer.resourceVersion === "19");
     server.server.cut();
-    while (!server.server.requests.some((line) => line.includes("resourceVersion=19")))
-      await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually("the watch goes on", () =>
+      server.server.requests.some((line) => line.includes("resourceVersion=19")),
+    );
     assert.equal(server.server.requests.filter((line) => line.includes("sendInitialEvents")).length, 1);
   }));
 
@@ -184,9 +186,9 @@ test("an informer follows a server that is restarted", () =>
     seen.length = 0;
     const { port } = server.server;
     await server.server.close();
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await realTime(100, "nothing says that it has tried to connect in vain");
     await server.listen(port);
-    while (server.watches.size === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually("a watch", () => server.watches.size > 0);
     server.put("a", { v: "9" });
     await informer.until(() => seen.length > 0);
     assert.deepEqual(seen, ["update a1>9"]);
@@ -206,7 +208,7 @@ test("a handler added later is called for cached objects; a removed one is not c
 
 test("at each resync period handlers are called for every object, and the cache does not change", async () => {
   const clock = fakeClock();
-  await withServer(clock, async (connect) => {
+  await withApiServer({ clock }, async ({ admin: connect }) => {
     const client = connect();
     const stop = new AbortController();
     const told: string[] = [];

@@ -9,8 +9,8 @@ import {
   createEventRecorder,
   type EventRecorder,
 } from "@dray/client";
-import { withServer } from "../testing/api-server.ts";
-import { fakeClock } from "../testing/fake-clock.ts";
+import { withApiServer } from "@dray/testing/api-server";
+import { fakeClock } from "@dray/testing/clock";
 
 const about = {
   apiVersion: "v1",
@@ -35,7 +35,7 @@ function recorder(
 
 test("an event has reason, object, reporter and time; a repetition increments its count", async () => {
   const clock = fakeClock();
-  await withServer(clock, async (connect) => {
+  await withApiServer({ clock }, async ({ admin: connect }) => {
     const client = connect();
     const events = recorder(client, clock);
     events.event(about, "Warning", "Broken", "it is");
@@ -61,7 +61,7 @@ test("an event has reason, object, reporter and time; a repetition increments it
 
 test("events of objects without a namespace are in default; an expired event is created again", async () => {
   const clock = fakeClock();
-  await withServer(clock, async (connect) => {
+  await withApiServer({ clock }, async ({ admin: connect }) => {
     const client = connect();
     const events = recorder(client, clock);
     const node = { apiVersion: "v1", kind: "Node", metadata: { name: "n", uid: "u" } };
@@ -128,7 +128,7 @@ test("a write without a response is tried twelve times at most; one that is refu
 
 test("a long message is cut first: events that differ beyond the limit are the same", async () => {
   const clock = fakeClock();
-  await withServer(clock, async (connect) => {
+  await withApiServer({ clock }, async ({ admin: connect }) => {
     const client = connect();
     const events = recorder(client, clock);
     for (const end of ["a", "b"]) events.event(about, "Warning", "Broken", `${"x".repeat(5_000_000)}${end}`);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fakeClock } from "../testing/fake-clock.ts";
+import { fakeClock } from "@dray/testing/clock";
 import { ItemBackOff } from "./item-back-off.ts";
 
 test("the delay doubles with each attempt up to the maximum", () => {

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Lease } from "@dray/api/coordination/v1";
 import { type Client, type LeaderElectionOptions, leadWithLease, silentLog } from "@dray/client";
-import { withServer } from "../testing/api-server.ts";
-import { eventLoopTurns, fakeClock } from "../testing/fake-clock.ts";
+import { withApiServer } from "@dray/testing/api-server";
+import { eventLoopTurns, fakeClock } from "@dray/testing/clock";
 
 test("one candidate leads; after a release another leads; one that is cut off loses the lead in time", async () => {
   const clock = fakeClock();
-  await withServer(clock, async (connect) => {
+  await withApiServer({ clock }, async ({ admin: connect }) => {
     const leading: string[] = [];
     let cut = false;
     const candidate = (identity: string, client: Client): { stop: AbortController; ended: Promise<void> } => {
@@ -122,7 +122,7 @@ async function passSeconds(clock: ReturnType<typeof fakeClock>, seconds: number)
 
 test("a leader whose server hangs stops leading after the renew deadline", async () => {
   const clock = fakeClock();
-  await withServer(clock, async (connect) => {
+  await withApiServer({ clock }, async ({ admin: connect }) => {
     const client = connect();
     let hangs = false;
     const never = new Promise<never>(() => {});
@@ -154,7 +154,7 @@ test("a leader whose server hangs stops leading after the renew deadline", async
 
 test("a lease is taken over if it has not changed for its duration by our own clock, whatever its timestamps", async () => {
   const clock = fakeClock();
-  await withServer(clock, async (connect) => {
+  await withApiServer({ clock }, async ({ admin: connect }) => {
     const client = connect();
     const leases = client.resource(Lease);
     const renewed = (time: string): object => ({
@@ -195,7 +195,7 @@ test("a lease is taken over if it has not changed for its duration by our own cl
 
 test("a renewal is one request; if the lease has changed meanwhile, it is read again", async () => {
   const clock = fakeClock();
-  await withServer(clock, async (connect) => {
+  await withApiServer({ clock }, async ({ admin: connect }) => {
     const client = connect();
     const calls: string[] = [];
     const counted: Client = {
@@ -231,7 +231,7 @@ test("a renewal is one request; if the lease has changed meanwhile, it is read a
 
 test("invalid durations are refused; an error of `lead` is thrown after the lease is released", async () => {
   const clock = fakeClock();
-  await withServer(clock, async (connect) => {
+  await withApiServer({ clock }, async ({ admin: connect }) => {
     const client = connect();
     const refused = (more: Partial<LeaderElectionOptions>, message: string): Promise<void> =>
       assert.rejects(candidate(clock, client, more).ended, { name: "TypeError", message });

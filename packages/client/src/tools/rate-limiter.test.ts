@@ -7,7 +7,7 @@ import {
   silentLog,
   tokenBucket,
 } from "@dray/client";
-import { eventLoopTurns, fakeClock } from "../testing/fake-clock.ts";
+import { eventLoopTurns, fakeClock } from "@dray/testing/clock";
 
 test("each key backs off alone, doubled up to the maximum delay, until it is forgotten", () => {
   const limiter = exponentialBackoff(1, 1000);

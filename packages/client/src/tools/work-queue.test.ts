@@ -1,24 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Clock, createWorkQueue, silentLog } from "@dray/client";
-
-function fakeClock(): Clock & { advance(milliseconds: number): Promise<void> } {
-  let now = 0;
-  const timers = new Set<{ at: number; run: () => void }>();
-  return {
-    now: () => now,
-    after(milliseconds, run) {
-      const timer = { at: now + milliseconds, run };
-      timers.add(timer);
-      return () => timers.delete(timer);
-    },
-    async advance(milliseconds) {
-      now += milliseconds;
-      for (const timer of [...timers]) if (timer.at <= now && timers.delete(timer)) timer.run();
-      await new Promise((resolve) => setImmediate(resolve));
-    },
-  };
-}
+import { createWorkQueue, silentLog } from "@dray/client";
+import { fakeClock } from "@dray/testing/clock";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
@@ -49,7 +32,7 @@ test("a key that is added several times is reconciled once; while it runs, once 
 });
 
 test("a failing key backs off alone, and starts again after a success", async () => {
-  const clock = fakeClock();
+  const clock = fakeClock(0);
   const times: number[] = [];
   let fail = true;
   const queue = createWorkQueue({
@@ -65,14 +48,14 @@ test("a failing key backs off alone, and starts again after a success", async ()
   });
   queue.add("k");
   await turn();
-  for (let i = 0; i < 15; i++) await clock.advance(10);
+  for (let i = 0; i < 15; i++) await clock.advanceInSteps(10, 10);
   assert.deepEqual(times, [0, 10, 30, 70, 110, 150]);
   fail = false;
-  await clock.advance(40);
+  await clock.advanceInSteps(40, 40);
   fail = true;
   queue.add("k");
   await turn();
-  await clock.advance(10);
+  await clock.advanceInSteps(10, 10);
   assert.deepEqual(times.slice(6), [190, 190, 200]);
   await queue.close();
 });
@@ -97,9 +80,9 @@ test("the earlier of two delays counts; concurrency is limited; close waits for 
   queue.addAfter("late", 100);
   queue.addAfter("late", 50);
   queue.addAfter("late", 200);
-  await clock.advance(49);
+  await clock.advanceInSteps(49, 49);
   assert.equal(running.size, 0);
-  await clock.advance(1);
+  await clock.advanceInSteps(1, 1);
   assert.deepEqual([...running], ["late"]);
   for (const key of ["a", "b", "c"]) queue.add(key);
   await turn();
@@ -140,7 +123,7 @@ for (const [what, keys] of [
     for (let turns = 0; turns < 500; turns++) await turn();
     const before = rounds;
     assert.ok(before < 200, `${before} rounds while no time passed`);
-    for (let seconds = 0; seconds < 100; seconds++) await clock.advance(1000);
+    for (let seconds = 0; seconds < 100; seconds++) await clock.advanceInSteps(1000, 1000);
     assert.ok(rounds > before, "it goes on");
     assert.ok(rounds <= before + 101 * keys.length, `${rounds - before} rounds in 100 s`);
     assert.equal(warnings.length, 1, "said once");

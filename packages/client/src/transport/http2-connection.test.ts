@@ -11,6 +11,8 @@ import {
 import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
 import { type ApiResponse, type Clock, ConnectionError, httpsTransport, type Transport } from "@dray/client";
+import { eventLoopTurns } from "@dray/testing/clock";
+import { realTime } from "@dray/testing/eventually";
 
 const pair = {
   cert: readFileSync(new URL("testdata/localhost.crt.pem", import.meta.url), "utf8"),
@@ -79,7 +81,7 @@ test("a body that has arrived before it is read is complete", async (t) => {
     ended = Promise.withResolvers();
     const response = await send(method, body);
     await ended.promise;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await eventLoopTurns(20);
     assert.equal(await bytesOf(response), 3000);
   }
 });
@@ -189,11 +191,15 @@ test("the failure of one request does not affect another", async (t) => {
 
 test("a response that is reset is an error, with and without a content-length", async (t) => {
   for (const headers of [{}, { "content-length": "2" }]) {
+    let reset = (): void => {};
     const { send } = await peer(t, (stream) => {
       stream.respond({ ":status": 200, "content-type": "text/plain", ...headers });
-      stream.write("x", () => setTimeout(() => stream.destroy(new Error("broken")), 20));
+      stream.write("x");
+      reset = () => stream.destroy(new Error("broken"));
     });
-    await assert.rejects(bytesOf(await send()), /lost the connection during GET \/x: .*INTERNAL_ERROR/);
+    const response = await send();
+    reset();
+    await assert.rejects(bytesOf(response), /lost the connection during GET \/x: .*INTERNAL_ERROR/);
   }
 });
 
@@ -214,7 +220,7 @@ test("an unread response pauses the server instead of filling the memory", async
   assert.equal(response.type, "bytes");
   for (let last = -1; last !== written; ) {
     last = written;
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await realTime(200, "nothing says that the server has stopped writing");
   }
   assert.ok(written < 8 << 20, `${written} bytes were taken`);
   assert.equal(await bytesOf(response), 64 << 20);

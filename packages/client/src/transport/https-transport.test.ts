@@ -5,8 +5,9 @@ import { test } from "node:test";
 import { StatusError } from "@dray/api";
 import { ConfigMap, Pod } from "@dray/api/core/v1";
 import { type Clock, ConnectionError, createClient, httpsTransport, systemClock } from "@dray/client";
-import { fakeClock } from "../testing/fake-clock.ts";
-import { type Responder, sendJSON, type TestServer, testServer } from "./test-server.ts";
+import { eventLoopTurns, fakeClock } from "@dray/testing/clock";
+import { eventually } from "@dray/testing/eventually";
+import { type Responder, sendJSON, type TestServer, testServer } from "./testing.ts";
 
 const configMap = (name: string, more = {}): object => ({
   apiVersion: "v1",
@@ -99,7 +100,8 @@ for (const http1 of [false, true]) {
       (_request, response) => {
         response.writeHead(200, { "content-type": "application/json" });
         response.write('{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"é');
-        setTimeout(() => response.write('"}}}\n{"type":"BOOKMARK","object":{"metadata":{}}}\n{"type"'), 20);
+        const rest = '"}}}\n{"type":"BOOKMARK","object":{"metadata":{}}}\n{"type"';
+        void eventLoopTurns().then(() => response.write(rest));
       },
       async (server, client) => {
         const seen: string[] = [];
@@ -129,28 +131,33 @@ for (const http1 of [false, true]) {
         let events = 0;
         for await (const _ of client.resource(Pod).watch({}, { signal: stop.signal })) {
           events++;
-          setTimeout(() => stop.abort(), 10);
+          setImmediate(() => stop.abort());
         }
         assert.equal(events, 1);
       },
       { http1 },
     ));
 
-  test(`${protocol}: bytes are streamed as they arrive`, () =>
-    withServer(
+  test(`${protocol}: bytes are streamed as they arrive`, () => {
+    const arrived = Promise.withResolvers<void>();
+    return withServer(
       (_request, response) => {
         response.writeHead(200, { "content-type": "text/plain" });
         response.write("one\n");
-        setTimeout(() => response.end("two\n"), 20);
+        void arrived.promise.then(() => response.end("two\n"));
       },
       async (_server, client) => {
         const parts: string[] = [];
-        for await (const chunk of client.stream("/log")) parts.push(Buffer.from(chunk).toString());
+        for await (const chunk of client.stream("/log")) {
+          parts.push(Buffer.from(chunk).toString());
+          arrived.resolve();
+        }
         assert.deepEqual(parts, ["one\n", "two\n"]);
         assert.equal(await client.text("GET", "/log"), "one\ntwo\n");
       },
       { http1 },
-    ));
+    );
+  });
 }
 
 function pick(headers: object, names: readonly string[]): object {
@@ -210,7 +217,7 @@ test("a silent connection is closed after a ping without a response", async (t) 
       "--input-type=module",
       "-e",
       `
-    const { testServer } = await import(${JSON.stringify(new URL("./test-server.ts", import.meta.url).href)});
+    const { testServer } = await import(${JSON.stringify(new URL("./testing.ts", import.meta.url).href)});
     const server = await testServer((_q, response) => { response.writeHead(200, {"content-type": "application/json"}); response.write('{"type":"BOOKMARK","object":{"metadata":{}}}\\n'); });
     process.send({ url: server.url, ca: server.ca });
   `,
@@ -252,10 +259,8 @@ test("429 and 503 with Retry-After are retried after that time, others are not",
     },
     async (_server, client) => {
       const get = client.resource(ConfigMap).get({ namespace: "d", name: "n" });
-      while (asked < 1) await new Promise((resolve) => setTimeout(resolve, 5));
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await eventually("the client waits", () => clock.pending().includes(3_000));
       clock.advance(2_999);
-      await new Promise((resolve) => setTimeout(resolve, 20));
       assert.equal(asked, 1);
       clock.advance(1);
       const turn = setInterval(() => clock.advance(0), 5);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { silentLog, systemClock } from "@dray/client";
 import { memoryStore } from "@dray/store";
+import { realTime } from "@dray/testing/eventually";
 import { choosePort, ensureCredentials, layoutOf, serverAddresses, startControlPlane } from "../index.ts";
 
 test("a start that waits for something can be given up, and leaves nothing that listens", async () => {
@@ -30,8 +31,10 @@ test("a start that waits for something can be given up, and leaves nothing that 
       log: silentLog,
       signal: stop.signal,
     });
-    setTimeout(() => stop.abort(new Error("given up")), 300);
-    await assert.rejects(starting, { message: "given up" });
+    const givenUp = assert.rejects(starting, { message: "given up" });
+    await realTime(300, "nothing says how far the start has come");
+    stop.abort(new Error("given up"));
+    await givenUp;
     assert.equal(await choosePort(bindAddress, port), port);
     await store.close();
   } finally {

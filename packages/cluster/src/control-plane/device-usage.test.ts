@@ -4,9 +4,8 @@ import { test } from "node:test";
 import { featuresOf, newestKubernetesVersion } from "@dray/api";
 import { Namespace } from "@dray/api/core/v1";
 import { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
-import { createServer } from "@dray/apiserver";
-import { type Client, createClient, silentLog, systemClock } from "@dray/client";
-import { memoryStore } from "@dray/store";
+import type { Client } from "@dray/client";
+import { startApiServer } from "@dray/testing/api-server";
 import { deviceUsage } from "../index.ts";
 
 const enabledAdmissionPlugins = ["UniqueDeviceAllocation"];
@@ -16,13 +15,11 @@ const namespace = "n";
 /** A server with a GPU of 80Gi in three parts of 30Gi and a link that is shared, and claims `c0` to `c3`. */
 async function withDevices(run: (client: Client) => Promise<void>): Promise<void> {
   const features = featuresOf(newestKubernetesVersion, new Map());
-  const server = await createServer({
-    store: memoryStore(systemClock),
+  const server = await startApiServer({
     enabledAdmissionPlugins,
     deviceUsage: await deviceUsage(features, randomUUID, enabledAdmissionPlugins),
   });
-  const transport = server.transport({ name: "admin", groups: ["system:masters", "system:authenticated"] });
-  const client = createClient({ transport, userAgent: "test", clock: systemClock, log: silentLog });
+  const client = server.admin();
   const consumesCounters = [{ counterSet: "gpu", counters: { memory: { value: "30Gi" } } }];
   const publish = (name: string, spec: object): Promise<unknown> =>
     client.resource(ResourceSlice).create({

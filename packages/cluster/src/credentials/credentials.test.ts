@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { temporaryFolder } from "@dray/testing/folder";
 import { ensureCredentials, type Layout, layoutOf } from "../index.ts";
 
 const day = 24 * 60 * 60 * 1000;
 
 function scratch(t: TestContext): Layout {
-  const folder = mkdtempSync(join(tmpdir(), "dray-credentials-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   return layoutOf(folder);
 }
 

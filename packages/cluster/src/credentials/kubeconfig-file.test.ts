@@ -6,7 +6,6 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -14,16 +13,15 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { holdsFor } from "@dray/testing/eventually";
+import { temporaryFolder } from "@dray/testing/folder";
 import { thisProcess } from "../process/process-file.ts";
 import { updateKubeconfigFile } from "./kubeconfig-file.ts";
 
 function scratch(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), "dray-kubeconfig-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   return folder;
 }
 
@@ -104,8 +102,7 @@ test("a lock of another program is waited for, that of a dead process of ours is
   writeFileSync(`${file}.lock`, "", { mode: 0 });
   let done = false;
   const update = updateKubeconfigFile(file, append("x")).then(() => (done = true));
-  await sleep(100);
-  assert.equal(done, false);
+  await holdsFor("it waits", () => !done, 100);
   rmSync(`${file}.lock`);
   await update;
 
@@ -118,8 +115,7 @@ test("a lock of another program is waited for, that of a dead process of ours is
   writeFileSync(`${file}.lock`, JSON.stringify(thisProcess()));
   let taken = false;
   const waiting = updateKubeconfigFile(file, append("z")).then(() => (taken = true));
-  await sleep(100);
-  assert.equal(taken, false);
+  await holdsFor("it waits", () => !taken, 100);
   rmSync(`${file}.lock`);
   await waiting;
 });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Container, Node, Pod } from "@dray/api/core/v1";
 import { silentLog, systemClock } from "@dray/client";
 import { type DevicePlugin, runDevicePlugin } from "@dray/driver/device-plugin";
+import { eventually } from "@dray/testing/eventually";
 import { startCluster } from "../testing/index.ts";
 
 const resource = "example.com/lamp";
@@ -28,12 +28,14 @@ test("the scheduler counts the devices of plugins: what is too much waits until 
     signal: stop.signal,
   });
   const until = async <T>(get: () => Promise<T>, wanted: (value: T) => boolean): Promise<T> => {
-    for (let tries = 0; ; tries++) {
-      const value = await get();
-      if (wanted(value)) return value;
-      assert.ok(tries < 1500, `waited in vain: ${JSON.stringify(value)}`);
-      await sleep(20);
-    }
+    let last: T | undefined;
+    return eventually(
+      () => `${wanted}; it is ${JSON.stringify(last)}`,
+      async () => {
+        last = await get();
+        return wanted(last) && last;
+      },
+    );
   };
   const pods = cluster.client.resource(Pod);
   const podIs = (name: string, wanted: (pod: Pod) => boolean): Promise<Pod> =>

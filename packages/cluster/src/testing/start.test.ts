@@ -2,19 +2,18 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Pod, ServiceAccount } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaimTemplate, ResourceSlice } from "@dray/api/resource/v1";
 import { createClient, httpsTransport, loadKubeconfig, silentLog, systemClock } from "@dray/client";
 import { type Driver, runDriver } from "@dray/driver";
+import { eventually } from "@dray/testing/eventually";
 import { startCluster, type TestCluster } from "./index.ts";
 
 async function phaseOf({ client }: TestCluster, name: string, wanted: string): Promise<Pod> {
-  for (;;) {
+  return eventually(`pod ${name} is ${wanted}`, async () => {
     const pod = await client.resource(Pod).get({ namespace: "default", name });
-    if (pod.status?.phase === wanted) return pod;
-    await sleep(20);
-  }
+    return pod.status?.phase === wanted && pod;
+  });
 }
 
 const lamps: Driver = {
@@ -92,11 +91,10 @@ test("several beside each other, of other releases, without nodes", async () => 
     const version = JSON.parse(await stopped.client.text("GET", "/version")) as { minor: string };
     assert.equal(version.minor, ["34", "37"][index]);
     // Controllers run too.
-    for (;;) {
+    await eventually("a service account", async () => {
       const { items } = await stopped.client.resource(ServiceAccount).list({ namespace: "default" });
-      if (items.length === 1) break;
-      await sleep(20);
-    }
+      return items.length === 1;
+    });
   }
 });
 

@@ -34,7 +34,7 @@ test("bootstrap tokens: the cluster's kubeconfig is signed with those that may, 
         map.data?.["jws-kubeconfig-abcdef"],
         "eyJhbGciOiJIUzI1NiIsImtpZCI6ImFiY2RlZiJ9..MxsnbCjBaYzcbNIFa06F-wuF9LX26rhMlrL4zA1511s",
       );
-      cluster.clock.pass(61_000);
+      cluster.clock.advance(61_000);
       await cluster.until("unsigned", async () => (await keys()) === "kubeconfig");
       const left = await cluster.list(Secret, "kube-system");
       assert.deepEqual(

@@ -239,12 +239,12 @@ test("requests go an hour after the decision, and undecided ones after a day", (
       await cluster.settle();
       const left = async (): Promise<string> =>
         (await cluster.list(CertificateSigningRequest)).map(({ metadata }) => metadata.name).join();
-      cluster.clock.pass(hour - 60_000);
+      cluster.clock.advance(hour - 60_000);
       await cluster.settle();
       assert.equal(await left(), "denied,issued,pending");
-      cluster.clock.pass(2 * 60_000);
+      cluster.clock.advance(2 * 60_000);
       await cluster.until("decided ones are gone", async () => (await left()) === "pending");
-      cluster.clock.pass(23 * hour);
+      cluster.clock.advance(23 * hour);
       await cluster.until("pending is gone", async () => (await left()) === "");
     },
   ));

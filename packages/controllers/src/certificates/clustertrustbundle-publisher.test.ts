@@ -72,10 +72,10 @@ test("requests of pods for certificates go after 15 minutes", () =>
           stubPKCS10Request: request.replace(/-----[^-]*-----|\n/g, ""),
         },
       });
-      cluster.clock.pass(14 * 60_000);
+      cluster.clock.advance(14 * 60_000);
       await cluster.settle();
       assert.equal((await cluster.list(PodCertificateRequest)).length, 1);
-      cluster.clock.pass(2 * 60_000);
+      cluster.clock.advance(2 * 60_000);
       await cluster.until("gone", async () => (await cluster.list(PodCertificateRequest)).length === 0);
     },
   ));

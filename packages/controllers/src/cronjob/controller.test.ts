@@ -68,9 +68,9 @@ test("a Job comes at each time of the schedule, named after it, and the status f
   onCluster(async (cluster) => {
     const owner = await cluster.create(CronJob, cronJob());
     await cluster.settle();
-    cluster.clock.pass(4 * minute);
+    cluster.clock.advance(4 * minute);
     await hasStarted(cluster);
-    cluster.clock.pass(minute + 1_000);
+    cluster.clock.advance(minute + 1_000);
     await hasStarted(cluster, 5);
     const [job] = await cluster.list(Job);
     assert.equal(job?.metadata.labels?.["by"], "tick");
@@ -105,9 +105,9 @@ test("Forbid lets the time pass while a Job runs, Replace ends that, Allow start
   onCluster(async (cluster) => {
     await cluster.create(CronJob, cronJob({ concurrencyPolicy: "Forbid" }));
     await cluster.settle();
-    cluster.clock.pass(5 * minute + 1_000);
+    cluster.clock.advance(5 * minute + 1_000);
     await hasStarted(cluster, 5);
-    cluster.clock.pass(5 * minute);
+    cluster.clock.advance(5 * minute);
     await hasStarted(cluster, 5);
     assert.ok(
       (await cluster.events()).includes(
@@ -120,7 +120,7 @@ test("Forbid lets the time pass while a Job runs, Replace ends that, Allow start
     await policy("Replace");
     await hasStarted(cluster, 10);
     await policy("Allow");
-    cluster.clock.pass(5 * minute);
+    cluster.clock.advance(5 * minute);
     await hasStarted(cluster, 10, 15);
   }));
 
@@ -129,12 +129,12 @@ test("a time that was missed is made up for within the deadline, not after it, a
     await cluster.create(CronJob, cronJob({ startingDeadlineSeconds: 120, suspend: true }));
     const suspend = (value: boolean): Promise<CronJob> =>
       cluster.client.resource(CronJob).patch(ref, "merge", { spec: { suspend: value } });
-    cluster.clock.pass(8 * minute);
+    cluster.clock.advance(8 * minute);
     await suspend(false);
     await hasStarted(cluster);
     await suspend(true);
     await cluster.settle();
-    cluster.clock.pass(3 * minute);
+    cluster.clock.advance(3 * minute);
     await hasStarted(cluster);
     await suspend(false);
     await hasStarted(cluster, 10);
@@ -150,7 +150,7 @@ test("of Jobs that have ended so many are kept, by how they ended", () =>
       [10, "Failed"],
       [15, "Complete"],
     ] as const) {
-      cluster.clock.pass(5 * minute + 1_000);
+      cluster.clock.advance(5 * minute + 1_000);
       await cluster.until(`job ${at}`, async () => (await started(cluster)).includes(at));
       await finish(cluster, at, type);
       await cluster.settle();
@@ -162,7 +162,7 @@ test("a schedule that was changed starts nothing for times that have passed; one
   onCluster(async (cluster) => {
     await cluster.create(CronJob, cronJob({ schedule: "0 3 * * *" }));
     await cluster.settle();
-    cluster.clock.pass(30 * minute);
+    cluster.clock.advance(30 * minute);
     const change = (schedule: string): Promise<CronJob> =>
       cluster.client.resource(CronJob).patch(ref, "merge", { spec: { schedule } });
     await change("20 * * * *");
@@ -181,7 +181,7 @@ test("killed at any write, the next one goes on: no Job twice", () =>
   killedAtEveryWrite(startCronJobController, async (cluster) => {
     await cluster.create(CronJob, cronJob({ successfulJobsHistoryLimit: 0 }));
     await cluster.settle();
-    cluster.clock.pass(5 * minute + 1_000);
+    cluster.clock.advance(5 * minute + 1_000);
     await cluster.until("active", async () => {
       const { status } = await cluster.get(CronJob, "tick");
       return status?.active?.length === 1 && status.lastScheduleTime === "2026-01-01T00:05:00Z";
@@ -207,10 +207,10 @@ test("a Job with a time to live goes, with its pods, so long after it has finish
         "the end",
         async () => (await cluster.get(Job, "once")).status?.completionTime !== undefined,
       );
-      cluster.clock.pass(50_000);
+      cluster.clock.advance(50_000);
       await cluster.settle();
       assert.equal((await cluster.get(Job, "once")).metadata.deletionTimestamp, undefined);
-      cluster.clock.pass(10_000);
+      cluster.clock.advance(10_000);
       await cluster.until("deleted in the foreground", async () => {
         const { metadata } = await cluster.get(Job, "once");
         return metadata.finalizers?.includes("foregroundDeletion") && metadata.deletionTimestamp;

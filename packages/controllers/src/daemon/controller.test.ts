@@ -125,7 +125,7 @@ test("a deleted pod is replaced, a failed one after its back-off", () =>
       .catch(() => {});
     await cluster.settle();
     assert.equal((await cluster.list(Pod)).length, 0, "the back-off has not passed");
-    cluster.clock.pass(1_000);
+    cluster.clock.advance(1_000);
     await podsOn(cluster, ["a"]);
     const events = await cluster.events();
     assert.ok(

@@ -176,7 +176,7 @@ test("a rollout that stands still past its deadline says so", () =>
     await cluster.create(Deployment, deployment({ progressDeadlineSeconds: 60 }));
     await cluster.until("three pods", async () => (await cluster.list(Pod)).length === 3);
     await cluster.settle();
-    cluster.clock.pass(62_000);
+    cluster.clock.advance(62_000);
     const condition = await cluster.until("timed out", async () => {
       const { status } = await cluster.get(Deployment, "web");
       return status?.conditions?.find(({ reason }) => reason === "ProgressDeadlineExceeded");
@@ -264,10 +264,10 @@ test("pods that their nodes reject are replaced ever more slowly, and others at 
     for (let sync = 0; sync < 12; sync++) {
       const delay = Math.min(100 * 2 ** sync, 60_000);
       await reject();
-      cluster.clock.pass(delay - 1);
+      cluster.clock.advance(delay - 1);
       await cluster.settle();
       assert.deepEqual(await active(), [], `not within ${delay} ms`);
-      cluster.clock.pass(1);
+      cluster.clock.advance(1);
       await replaced();
     }
     // More replicas do not wait for those.
@@ -277,7 +277,7 @@ test("pods that their nodes reject are replaced ever more slowly, and others at 
       .patch({ namespace: "d", name: "x" }, "merge", { spec: { replicas: 5 } });
     await cluster.until("scaled", async () => (await active()).length === 3);
     // A pod that ran is replaced at once, and so is a rejected one after a time without.
-    cluster.clock.pass(60_000);
+    cluster.clock.advance(60_000);
     await cluster.until("all", async () => (await active()).length === 5);
     const [ran] = await active();
     await cluster.setStatus(ran!, {
@@ -286,8 +286,8 @@ test("pods that their nodes reject are replaced ever more slowly, and others at 
       containerStatuses: [{ name: "c", image: "i", imageID: "", ready: false, restartCount: 0 }],
     });
     await cluster.until("all again", async () => (await active()).length === 5);
-    cluster.clock.pass(121_000);
+    cluster.clock.advance(121_000);
     await reject();
-    cluster.clock.pass(100);
+    cluster.clock.advance(100);
     await cluster.until("all again", async () => (await active()).length === 5);
   }));

@@ -158,7 +158,7 @@ test("a rule reports pending, then evicted pods", () =>
     assert.equal(status?.conditions?.[0]?.observedGeneration, 1);
     const entry = metadata.managedFields?.find(({ subresource }) => subresource === "status");
     assert.deepEqual([entry?.manager, entry?.operation], ["device-taint-eviction-controller", "Apply"]);
-    cluster.clock.pass(10_000);
+    cluster.clock.advance(10_000);
     await conditionIs(cluster, "r", ["False", "Completed", "1 pod evicted since starting the controller."]);
   }));
 
@@ -215,7 +215,7 @@ test("the shortest toleration counts from when the taint was added; a rule that 
     await cluster.until("deleted at once", () => isLeaving(cluster, "other-key"));
     await cluster.settle();
     assert.equal(await isLeaving(cluster, "short"), false);
-    cluster.clock.pass(30_000);
+    cluster.clock.advance(30_000);
     await cluster.until("deleted after its time", () => isLeaving(cluster, "short"));
     assert.equal(await isLeaving(cluster, "long"), false);
 
@@ -225,7 +225,7 @@ test("the shortest toleration counts from when the taint was added; a rule that 
     );
     // Past the 300 seconds, in steps in which requests can be answered.
     for (let passed = 0; passed < 300; passed += 20) {
-      cluster.clock.pass(20_000);
+      cluster.clock.advance(20_000);
       await cluster.settle();
     }
     for (const name of ["long", "forever"]) assert.equal(await isLeaving(cluster, name), false, name);

@@ -151,7 +151,7 @@ test("a pod that was to go and stays counts again after two minutes, and no long
         { subresource: "status" },
       );
     await counted(cluster, "0,1,1,2");
-    cluster.clock.pass(121_000);
+    cluster.clock.advance(121_000);
     await counted(cluster, "1,2,1,2");
     await cluster.until("taken back", async () => {
       const { status } = await cluster.get(Pod, pod?.metadata.name ?? "");

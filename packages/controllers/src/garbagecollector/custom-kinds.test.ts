@@ -136,7 +136,7 @@ test("garbage: nothing goes for an owner of a kind that is not there, until the 
     });
     for (let looks = 0; looks < 4; looks++) {
       await cluster.settle();
-      cluster.clock.pass(30_000);
+      cluster.clock.advance(30_000);
     }
     await cluster.settle();
     await cluster.get(ConfigMap, "map");
@@ -234,7 +234,7 @@ test("garbage: a kind whose objects cannot be read holds the collector up for 30
         });
         await cluster.settle();
         assert.equal(started, false);
-        cluster.clock.pass(30_000);
+        cluster.clock.advance(30_000);
         return starting;
       },
     );

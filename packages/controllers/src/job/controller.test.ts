@@ -116,9 +116,9 @@ test("a failed pod is replaced after ten seconds, then twenty; past the limit th
       const [pod] = await livePods(cluster, 1);
       await end(cluster, pod!, 1);
       await livePods(cluster, 0);
-      cluster.clock.pass(wait - 3_000);
+      cluster.clock.advance(wait - 3_000);
       await livePods(cluster, 0);
-      cluster.clock.pass(3_000);
+      cluster.clock.advance(3_000);
     }
     const [last] = await livePods(cluster, 1);
     await end(cluster, last!, 1);
@@ -169,7 +169,7 @@ test("each index has a limit of its own; those that fail do not keep the others 
     await livePods(cluster, 2);
     await end(cluster, await withIndex(cluster, 0), 1);
     await livePods(cluster, 1);
-    cluster.clock.pass(10_000);
+    cluster.clock.advance(10_000);
     const again = await withIndex(cluster, 0);
     assert.equal(again.metadata.annotations?.["batch.kubernetes.io/job-index-failure-count"], "1");
     await end(cluster, again, 1);
@@ -217,7 +217,7 @@ test("the pod failure policy ends the Job at one exit code, and does not count a
     const target = { type: "DisruptionTarget", status: "True", reason: "EvictionByEvictionAPI" };
     await end(cluster, disrupted!, 137, { conditions: [target] });
     await cluster.settle();
-    cluster.clock.pass(10_000);
+    cluster.clock.advance(10_000);
     const [second] = await livePods(cluster, 1);
     assert.equal((await statusOf(cluster)).failed, undefined);
     await end(cluster, second!, 42);
@@ -253,12 +253,12 @@ test("past its deadline a Job is over; while it is suspended it has no pods and 
       holding(await statusOf(cluster)).includes("Suspended JobSuspended Job suspended"),
     );
     assert.equal((await statusOf(cluster)).startTime, undefined);
-    cluster.clock.pass(120_000);
+    cluster.clock.advance(120_000);
     const suspend = (value: boolean): Promise<Job> =>
       cluster.client.resource(Job).patch(ref, "merge", { spec: { suspend: value } });
     await suspend(false);
     await livePods(cluster, 1);
-    cluster.clock.pass(50_000);
+    cluster.clock.advance(50_000);
     await suspend(true);
     await livePods(cluster, 0);
     await cluster.until("suspended again", async () =>
@@ -267,9 +267,9 @@ test("past its deadline a Job is over; while it is suspended it has no pods and 
     assert.equal((await statusOf(cluster)).failed, undefined, "a pod that is stopped has not failed");
     await suspend(false);
     await livePods(cluster, 1);
-    cluster.clock.pass(50_000);
+    cluster.clock.advance(50_000);
     await livePods(cluster, 1);
-    cluster.clock.pass(20_000);
+    cluster.clock.advance(20_000);
     const status = await ended(cluster);
     assert.ok(
       holding(status).includes("Failed DeadlineExceeded Job was active longer than specified deadline"),
@@ -290,7 +290,7 @@ test("with the policy Failed a pod that is deleted is replaced only when it has 
     assert.equal((await statusOf(cluster)).terminating, 1);
     await end(cluster, pod!, 1);
     await cluster.settle();
-    cluster.clock.pass(10_000);
+    cluster.clock.advance(10_000);
     await livePods(cluster, 1);
     assert.equal((await statusOf(cluster)).failed, 1);
   }));
@@ -335,7 +335,7 @@ test("killed at any write, the next one goes on: no pod of an index twice, no en
     await livePods(cluster, 2);
     await end(cluster, await withIndex(cluster, 0), 1);
     await cluster.until("counted", async () => (await statusOf(cluster)).failed === 1);
-    cluster.clock.pass(10_000);
+    cluster.clock.advance(10_000);
     await end(cluster, await withIndex(cluster, 0), 0);
     await end(cluster, await withIndex(cluster, 1), 0);
     const status = await ended(cluster);

@@ -49,14 +49,14 @@ test("when no node is ready any more nothing is evicted; when one is ready again
     await cluster.until("evictions are taken back", async () => {
       return (await tainted(cluster, "NoExecute")).length === 0;
     });
-    cluster.clock.pass(30_000);
+    cluster.clock.advance(30_000);
     await cluster.settle();
     assert.deepEqual(await tainted(cluster, "NoExecute"), []);
     await setReady(cluster, "z-2", "True");
     await cluster.until("one", async () => (await tainted(cluster, "NoExecute")).length === 1);
     await cluster.settle();
     assert.equal((await tainted(cluster, "NoExecute")).length, 1);
-    cluster.clock.pass(10_000);
+    cluster.clock.advance(10_000);
     await cluster.until("two", async () => (await tainted(cluster, "NoExecute")).length === 2);
     assert.deepEqual(await tainted(cluster, "NoSchedule"), ["z-0", "z-1"]);
   }));
@@ -70,7 +70,7 @@ test("in a small zone with most nodes lost no more pods are evicted; in a lost z
     assert.deepEqual(await tainted(cluster, "NoExecute"), before);
     await lose(cluster, small.slice(1, 3));
     for (let seconds = 0; seconds < 100; seconds += 10) {
-      cluster.clock.pass(10_000);
+      cluster.clock.advance(10_000);
       for (const name of ["small-3", ...lost]) await setReady(cluster, name, "True");
       for (const name of small.slice(0, 3)) await setReady(cluster, name, "False");
       await cluster.settle();

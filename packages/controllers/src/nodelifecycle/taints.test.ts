@@ -35,13 +35,13 @@ test("a node whose lease is not renewed becomes Unknown and tainted, its pods no
     const running = await cluster.create(Pod, pod("p"));
     await cluster.run(running, "a");
     for (let i = 0; i < 4; i++) {
-      clock.pass(40_000);
+      clock.advance(40_000);
       for (const name of ["a", "b"]) await renew(name);
     }
     assert.equal(readyOf(await cluster.get(Node, "a")), "True", "renewed in time");
-    clock.pass(40_000);
+    clock.advance(40_000);
     await renew("b");
-    clock.pass(10_000);
+    clock.advance(10_000);
     const lost = await cluster.until("unknown", async () => {
       const node = await cluster.get(Node, "a");
       return readyOf(node) === "Unknown" && taintsOf(node).length > 0 && node;

@@ -96,11 +96,11 @@ async function sized(cluster: TestCluster, replicas: number): Promise<Horizontal
       await cluster.run(pod, "a");
       await cluster.setStatus(pod, { startTime: timeText(cluster.clock.now() - 3_600_000) });
     }
-    cluster.clock.pass(5_000);
+    cluster.clock.advance(5_000);
     return (await cluster.get(ReplicaSet, "web")).spec.replicas === replicas;
   });
   return cluster.until("its status", async () => {
-    cluster.clock.pass(100);
+    cluster.clock.advance(100);
     const now = await cluster.get(HorizontalPodAutoscaler, "web");
     return now.status?.desiredReplicas === replicas && now;
   });
@@ -138,7 +138,7 @@ test("more pods while they are busy, fewer when they have been idle for five min
         ),
       );
       cpu = "10m";
-      cluster.clock.pass(60_000);
+      cluster.clock.advance(60_000);
       await cluster.settle();
       assert.equal((await cluster.get(ReplicaSet, "web")).spec.replicas, 4);
       await sized(cluster, 1);
@@ -159,7 +159,7 @@ test("sizes outside the range are brought into it; a target of zero is left alon
       await cluster.create(HorizontalPodAutoscaler, autoscaler({ minReplicas: 3 }));
       await sized(cluster, 3);
       await cluster.client.resource(ReplicaSet).patch(ref, "merge", { spec: { replicas: 0 } });
-      cluster.clock.pass(15_000);
+      cluster.clock.advance(15_000);
       const now = await cluster.until("disabled", async () => {
         const found = await cluster.get(HorizontalPodAutoscaler, "web");
         return holding(found).includes("ScalingActive False ScalingDisabled") && found;
@@ -266,7 +266,7 @@ test("a target that is missing, and pods that two autoscalers share, are told", 
       await replicaSet(cluster, 1);
       await sized(cluster, 1);
       await cluster.create(HorizontalPodAutoscaler, { ...autoscaler(), metadata: { name: "other" } });
-      cluster.clock.pass(30_000);
+      cluster.clock.advance(30_000);
       assert.match(
         await stuck(cluster, "AmbiguousSelector"),
         /pods by selector app=web are controlled by more than one HPA \(e\.g\. \[d\/(web|other) d\/(web|other)\]\)/,

@@ -53,9 +53,9 @@ test("of pods that have ended the evicted and the oldest go, beyond those that a
         const reason = name === "evicted" ? { reason: "Evicted" } : {};
         const phase = name === "runs" ? "Running" : "Failed";
         await cluster.setStatus({ metadata } as Pod, { phase, ...reason });
-        clock.pass(2_000);
+        clock.advance(2_000);
       }
-      clock.pass(20_000);
+      clock.advance(20_000);
       await cluster.until("two are left", async () => (await cluster.list(Pod)).length === 3);
       await cluster.settle();
       const left = (await cluster.list(Pod)).map(({ metadata }) => metadata.name).sort();

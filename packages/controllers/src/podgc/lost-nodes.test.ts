@@ -20,14 +20,14 @@ test("pods of a node that is gone, and deleted ones that never had one, are remo
     await cluster.create(Pod, pod("waits", { schedulingGates: [{ name: "g" }] }));
     await client.resource(Node).delete({ name: "a" });
     await cluster.settle();
-    clock.pass(30_000);
+    clock.advance(30_000);
     await cluster.settle();
     assert.equal(
       (await cluster.get(Pod, "on-a")).metadata.deletionTimestamp,
       undefined,
       "the node may come back",
     );
-    clock.pass(10_000);
+    clock.advance(10_000);
     const lost = await cluster.until("deleted", async () => {
       const found = await cluster.get(Pod, "on-a");
       return found.metadata.deletionTimestamp !== undefined && found;

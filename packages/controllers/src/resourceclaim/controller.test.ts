@@ -294,7 +294,7 @@ test("the garbage collector deletes the generated claim of a deleted pod before 
     assert.equal(await cluster.find(ResourceClaim, collected), undefined);
 
     const forgotten = await deletePod("q");
-    cluster.clock.pass(500);
+    cluster.clock.advance(500);
     await cluster.until("given back without a garbage collector", async () => {
       const { status, metadata } = await cluster.get(ResourceClaim, forgotten);
       return status?.allocation === undefined && (metadata.finalizers ?? []).length === 0;

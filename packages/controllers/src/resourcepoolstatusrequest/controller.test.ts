@@ -173,7 +173,7 @@ test("requests are deleted an hour after their status is set, a day after their 
       const isThere = async (name: string): Promise<boolean> =>
         (await cluster.find(ResourcePoolStatusRequest, name)) !== undefined;
       const pass = async (minutes: number): Promise<void> => {
-        cluster.clock.pass(minutes * 60_000);
+        cluster.clock.advance(minutes * 60_000);
         await cluster.settle();
       };
       await cluster.settle();

@@ -102,7 +102,7 @@ test("legacy tokens: invalid after a year without use, gone a year later; what i
     const label = async (name: string): Promise<string | undefined> =>
       (await cluster.get(Secret, name)).metadata.labels?.["kubernetes.io/legacy-token-invalid-since"];
     const pass = async (days: number): Promise<void> => {
-      cluster.clock.pass(days * day);
+      cluster.clock.advance(days * day);
       await cluster.settle();
     };
     await pass(365);

@@ -24,7 +24,7 @@ test("a ServiceCIDR becomes ready, gives addresses, and stays while a Service ha
     });
     await cluster.client.resource(ServiceCIDR).delete({ name: "more" });
     await cluster.until("held", async () => (await condition(cluster, "more")) === "False Terminating");
-    cluster.clock.pass(60_000);
+    cluster.clock.advance(60_000);
     await cluster.settle();
     assert.ok(await cluster.find(ServiceCIDR, "more"));
     await cluster.client.resource(Service).delete({ namespace: "d", name: "s" });
@@ -45,9 +45,9 @@ test("a ServiceCIDR whose addresses lie in another one, too, goes after ten seco
     });
     await cluster.client.resource(ServiceCIDR).delete({ name: "small" });
     await cluster.settle();
-    cluster.clock.pass(9_000);
+    cluster.clock.advance(9_000);
     await cluster.settle();
     assert.ok(await cluster.find(ServiceCIDR, "small"), "other API servers have time to hear of it");
-    cluster.clock.pass(2_000);
+    cluster.clock.advance(2_000);
     await cluster.until("gone", async () => (await cluster.find(ServiceCIDR, "small")) === undefined);
   }));

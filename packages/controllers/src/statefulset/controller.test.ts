@@ -224,7 +224,7 @@ test("with minReadySeconds the next pod waits until the one before it has been r
     await steady(cluster, "db-0 one");
     await runAll(cluster);
     await steady(cluster, "db-0 one");
-    cluster.clock.pass(60_000);
+    cluster.clock.advance(60_000);
     await steady(cluster, "db-0 one, db-1 one");
   }));
 

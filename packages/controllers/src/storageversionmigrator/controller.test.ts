@@ -12,7 +12,8 @@ import {
   startStorageVersionMigrator,
 } from "@dray/controllers";
 import { memoryStore } from "@dray/store";
-import { fakeClock, killedAtEveryWrite, type TestCluster, withCluster } from "../testing/cluster.ts";
+import { fakeClock } from "@dray/testing/clock";
+import { killedAtEveryWrite, type TestCluster, withCluster } from "../testing/cluster.ts";
 
 const start = async (context: ControllerContext): Promise<Controller> =>
   startStorageVersionMigrator(context, await servedResources(context));
@@ -179,7 +180,7 @@ test("one migration of a resource runs at a time, the oldest first", () =>
       assert.deepEqual(await storageMigrating(cluster), [
         "StorageMigrating=True MigrationRunning: Migration first is running",
       ]);
-      cluster.clock.pass(1000);
+      cluster.clock.advance(1000);
       await migrate(cluster, "second");
       await migrate(cluster, "other", "batch", "jobs");
       await ended(cluster, "other", "Succeeded");
@@ -272,7 +273,7 @@ test("a resource that is missing fails a migration after a minute, one that cann
     await migrate(cluster, "missing");
     await cluster.settle();
     assert.match(texts(await cluster.get(StorageVersionMigration, "missing")).join(), /^Running=True/);
-    cluster.clock.pass(61_000);
+    cluster.clock.advance(61_000);
     assert.match(
       texts(await ended(cluster, "missing", "Failed")).join(),
       /Failed=True StorageVersionMigrationFailed: resource does not exist in discovery/,

@@ -16,10 +16,10 @@ test("a taint that goes in time cancels the eviction, and an event says so", () 
       client.resource(Node).patch({ name: "a" }, "merge", { spec: { taints } });
     await taint({ key: "k", effect: "NoExecute", timeAdded: timeText(clock.now()) });
     await cluster.settle();
-    clock.pass(50_000);
+    clock.advance(50_000);
     await taint();
     await cluster.until("the event", async () => (await cluster.events()).length > 0);
-    clock.pass(200_000);
+    clock.advance(200_000);
     await cluster.settle();
     assert.deepEqual(await cluster.events(), ["Normal TaintManagerEviction Cancelling deletion of Pod d/p"]);
     assert.equal((await cluster.get(Pod, "p")).metadata.deletionTimestamp, undefined);

@@ -38,12 +38,12 @@ test("a NoExecute taint evicts at once, after the seconds tolerated, or never", 
       ({ type }) => type === "DisruptionTarget",
     );
     assert.deepEqual([condition?.status, condition?.reason], ["True", "DeletionByTaintManager"]);
-    clock.pass(90_000);
+    clock.advance(90_000);
     await cluster.settle();
     assert.equal(await evictedPods(), "none");
-    clock.pass(10_000);
+    clock.advance(10_000);
     await cluster.until("some is evicted", async () => (await evictedPods()) === "none,some");
-    clock.pass(10_000_000);
+    clock.advance(10_000_000);
     await cluster.settle();
     assert.equal(await evictedPods(), "none,some");
   }));

@@ -1,43 +1,16 @@
 import { featuresOf, type Kind, type KubeObject, type KubernetesVersion, StatusError } from "@dray/api";
 import { Event, Namespace, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
-import { createServer, type ServerOptions } from "@dray/apiserver";
-import { type Client, type Clock, createClient, type Log, type ResourceClient, timeText } from "@dray/client";
+import type { ServerOptions } from "@dray/apiserver";
+import { type Client, type ResourceClient, timeText } from "@dray/client";
 import {
   type Controller,
   type ControllerContext,
   ControllerMetrics,
   createInformers,
 } from "@dray/controllers";
-import { memoryStore } from "@dray/store";
-
-/** Time that passes when the test says so. */
-export interface FakeClock extends Clock {
-  pass(milliseconds: number): void;
-}
-
-export function fakeClock(): FakeClock {
-  let now = Date.parse("2026-01-01T00:00:00Z");
-  const timers = new Set<{ at: number; run: () => void }>();
-  return {
-    now: () => now,
-    after(milliseconds, run) {
-      const timer = { at: now + milliseconds, run };
-      timers.add(timer);
-      return () => timers.delete(timer);
-    },
-    pass(milliseconds) {
-      const end = now + milliseconds;
-      for (;;) {
-        const next = [...timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
-        if (next === undefined) break;
-        timers.delete(next);
-        now = Math.max(now, next.at);
-        next.run();
-      }
-      now = end;
-    },
-  };
-}
+import { startApiServer } from "@dray/testing/api-server";
+import { type FakeClock, fakeClock } from "@dray/testing/clock";
+import { problemLog } from "@dray/testing/log";
 
 /** An API server of its own, in this process, with a client that may do everything. */
 export interface TestCluster {
@@ -86,16 +59,8 @@ export async function withCluster(
   const gates = new Map(Object.entries(featureGates));
   const features = featuresOf(kubernetesVersion, gates);
   const clock = fakeClock();
-  const store = memoryStore(clock);
-  const problems: string[] = [];
-  const note = (fields: object, message: string): void => {
-    const { err, ...rest } = fields as { err?: unknown };
-    problems.push(`${message} ${JSON.stringify(rest)} ${err instanceof Error ? err.stack : ""}`);
-  };
-  const nothing = (): void => {};
-  const log: Log = { debug: nothing, info: nothing, warn: note, error: note };
-  const server = await createServer({
-    store,
+  const { log, problems } = problemLog();
+  const server = await startApiServer({
     clock,
     log,
     // Tests that start controllers one by one have no service accounts.
@@ -104,14 +69,8 @@ export async function withCluster(
     featureGates: gates,
     ...(kubernetesVersion === undefined ? {} : { kubernetesVersion }),
   });
-  const connect = (name: string, ...groups: string[]): Client =>
-    createClient({
-      transport: server.transport({ name, groups: [...groups, "system:authenticated"] }),
-      userAgent: name,
-      clock,
-      log,
-    });
-  const client = connect("admin", "system:masters");
+  const { connect } = server;
+  const client = server.admin();
   let stop = new AbortController();
   // With the rights of the component in a cluster.
   const own = connect("system:kube-controller-manager");
@@ -157,7 +116,6 @@ export async function withCluster(
   } finally {
     stop.abort();
     await server.close();
-    await store.close();
   }
 }
 
@@ -260,7 +218,7 @@ function clockControls(clock: FakeClock, problems: readonly string[]): Pick<Test
         if (value !== undefined && value !== false) return value;
         await turn();
         // Back-offs are in the clock's time, too.
-        clock.pass(5);
+        clock.advance(5);
       }
       throw new Error(`not in time: ${what}\n${problems.join("\n")}`);
     },

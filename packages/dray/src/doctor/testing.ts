@@ -1,10 +1,12 @@
 /** A cluster in which nothing is wrong, and what is found in one that differs from it. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
 import type { Event } from "@dray/api/core/v1";
 import { features, worldOf } from "../inventory/testing.ts";
 import { allocation, claim, gpuClass, type Manifest, node, pod, slice, usesClaim } from "../plan/testing.ts";
 import { diagnose } from "./doctor.ts";
-import type { Finding, ServerVersions } from "./finding.ts";
-import { ruleIds } from "./rules.ts";
+import { type Finding, labelOfName, type ServerVersions } from "./finding.ts";
+import { type RuleId, ruleIds } from "./rules.ts";
 
 export const now = Date.parse("2026-01-01T12:00:00Z");
 export const protection = "resource.kubernetes.io/delete-protection";
@@ -67,3 +69,27 @@ export const examined = (
   { events = [], server = { release: "1.37", served: ["v1"] } }: Around = {},
 ): readonly Finding[] =>
   diagnose({ world: worldOf(objects), features, now, events, server }, new Set(ruleIds)).findings;
+
+/** Rule, object and message of each finding. */
+export const brief = (findings: readonly Finding[]): string[] =>
+  findings.map(({ rule, object, message }) => `${rule}: ${labelOfName(object)} ${message}`);
+
+/** Exactly these findings, and in one of them this evidence and this command. */
+export function finds(
+  objects: readonly Manifest[],
+  expected: readonly string[],
+  { evidence, fix, around = {} }: { evidence?: RegExp; fix?: string; around?: Around } = {},
+): void {
+  const findings = examined(objects, around);
+  assert.deepEqual(brief(findings), expected);
+  const all = findings.flatMap((finding) => finding.evidence).join("\n");
+  if (evidence !== undefined) assert.match(all, evidence);
+  const commands = findings.flatMap((finding) => finding.fix);
+  if (fix !== undefined) assert.ok(commands.includes(fix), commands.join("\n"));
+}
+
+/** Two devices of node a. */
+export const two = (first: string, second: string): object => allocation("a", first, second);
+
+/** The case of a rule: each has one. */
+export const rule = (id: RuleId, body: () => void): void => void test(id, body);

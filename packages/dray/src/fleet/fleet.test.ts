@@ -8,9 +8,10 @@ import { Namespace, Node, Pod } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import type { Client } from "@dray/client";
 import { layoutOf } from "@dray/cluster";
+import { eventually } from "@dray/testing/eventually";
 import { connect } from "../connection/connect.ts";
 import { examplesFolder } from "../drivers/examples.ts";
-import { dray, eventually, inFolder, processesWith, start } from "../testing/program.ts";
+import { dray, inFolder, processesWith, start } from "../testing/program.ts";
 
 const driver = "gpu.example.com";
 

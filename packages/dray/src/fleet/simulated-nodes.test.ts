@@ -7,8 +7,9 @@ import { Job } from "@dray/api/batch/v1";
 import { Node, Pod } from "@dray/api/core/v1";
 import { ResourceClaim, ResourceClaimTemplate, ResourceSlice } from "@dray/api/resource/v1";
 import { layoutOf, readProcessFile } from "@dray/cluster";
+import { eventually } from "@dray/testing/eventually";
 import { connect } from "../connection/connect.ts";
-import { dray, eventually, inFolder } from "../testing/program.ts";
+import { dray, inFolder } from "../testing/program.ts";
 
 const driver = "gpu.example.com";
 const fleet = `

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { type Container, Pod } from "@dray/api/core/v1";
 import { layoutOf } from "@dray/cluster";
+import { eventually } from "@dray/testing/eventually";
 import { connect } from "../connection/connect.ts";
-import { dray, eventually, inFolder } from "../testing/program.ts";
+import { dray, inFolder } from "../testing/program.ts";
 
 const containers: readonly Container[] = [
   { name: "busybox", image: "busybox:1.36", args: ["true"] },

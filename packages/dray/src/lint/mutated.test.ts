@@ -12,7 +12,7 @@ import { makePlan } from "../plan/plan.ts";
 import { planText } from "../plan/print.ts";
 import { summarize } from "../plan/summary.ts";
 import { podWarnings } from "../plan/warnings.ts";
-import { lintText } from "./testing.ts";
+import { lintText } from "./testing/lint-text.ts";
 
 const examples = join(import.meta.dirname, "../../../../examples");
 const manifests = (readdirSync(examples, { recursive: true }) as string[])

@@ -1,18 +1,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
-  closeSync,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, existsSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { temporaryFolder } from "@dray/testing/folder";
 import { fillDisk, smallDisk, withoutMounts } from "../../../store/src/testing/disk.ts";
 import { logFile } from "./destination.ts";
 import { rotateInPlace } from "./rotate.ts";
@@ -20,8 +11,7 @@ import { rotateInPlace } from "./rotate.ts";
 const dropped = (count: number, reason: string): string => `(${count} missing: ${reason})\n`;
 
 function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), "dray-log-"));
-  t.after(() => rmSync(path, { recursive: true }));
+  const path = temporaryFolder(t);
   return path;
 }
 

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { closeSync, constants, mkdirSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout } from "node:timers/promises";
+import { realTime } from "@dray/testing/eventually";
 import { dray, inFolder, type Output, output, start } from "../testing/program.ts";
 import {
   allocation,
@@ -385,8 +385,7 @@ test("standard input that was set not to block is waited for, as kubectl leaves 
     const writing = openSync(pipe, constants.O_WRONLY);
     const child = start(["plan", "-f", "-"], {}, false, reading);
     const done = output(child);
-    // Long after the command has begun to read.
-    await setTimeout(1000);
+    await realTime(1000, "nothing says that the command has begun to read");
     writeSync(writing, JSON.stringify(node("n")));
     closeSync(writing);
     closeSync(reading);

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Lease } from "@dray/api/coordination/v1";
 import { createClient, httpsTransport, loadKubeconfig } from "@dray/client";
-import { eventually, inFolder, output, start } from "../testing/program.ts";
+import { eventually } from "@dray/testing/eventually";
+import { inFolder, output, start } from "../testing/program.ts";
 
 test("a scheduler that cannot renew its lease ends with an error, to be started again", () =>
   inFolder(async (folder) => {

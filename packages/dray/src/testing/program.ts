@@ -1,9 +1,9 @@
 /** Runs the command line as a person does: as a process. */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 
 const program = ["--conditions=dray-source", join(import.meta.dirname, "../main.ts")];
 
@@ -63,22 +63,7 @@ export async function inFolder(work: (folder: string) => Promise<void>): Promise
   }
 }
 
-/** Milliseconds after which a test gives up: many files run at a time, on machines of any speed. */
-const timeout = 60_000;
-
-/** Asks until `probe` is true; fails after a minute. */
-export async function eventually(what: string, probe: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + timeout;
-  while (!(await probe())) {
-    if (performance.now() > deadline) throw new Error(`not within ${timeout / 1000} s: ${what}`);
-    await sleep(25);
-  }
-}
-
-/**
- * Processes whose command line or environment mentions `text`; only those of the program `name` if it is
- * given.
- */
+/** Processes whose command line or environment mentions `text`; only those of the program `name` if it is given. */
 export function processesWith(text: string, name?: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)

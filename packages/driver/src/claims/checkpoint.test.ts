@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { temporaryFolder } from "@dray/testing/folder";
 import { type Checkpoint, checkpoints } from "./checkpoint.ts";
 
 test("a checkpoint is read as it was written, large numbers of parameters included", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "dray-checkpoints-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const store = checkpoints(join(folder, "claims"));
   const checkpoint = {
     version: 1,

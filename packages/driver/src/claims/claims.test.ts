@@ -6,8 +6,10 @@ import { StatusError } from "@dray/api";
 import { ResourceClaim } from "@dray/api/resource/v1";
 import { cdiRegistry } from "@dray/cdi";
 import { ConnectionError } from "@dray/client";
-import { driverName, type Fixture, fixture } from "../../test/fixture.ts";
+import { eventLoopTurns } from "@dray/testing/clock";
+import { eventually } from "@dray/testing/eventually";
 import type { Driver, PreparedClaim } from "../index.ts";
+import { driverName, type Fixture, fixture } from "../testing/internal/fixture.ts";
 
 const kind = `k8s.${driverName}/claim`;
 
@@ -315,7 +317,7 @@ test("claims are prepared one at a time", async () => {
   const { driver } = recorder({
     async prepare(claim) {
       most = Math.max(most, ++inside);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await eventLoopTurns();
       inside--;
       return claim.devices.map((device) => ({ device, edits: {} }));
     },
@@ -370,9 +372,9 @@ test("a claim that vanished is unprepared at the second look, not at the first",
   await node.prepare(kept, gone);
   node.api.remove(ResourceClaim, gone.metadata);
   const look = async () => {
-    while (timers.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually("the next look", () => timers.length > 0);
     timers.shift()!();
-    while (timers.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await eventually("the next look", () => timers.length > 0);
   };
   await look();
   assert.deepEqual(calls, ["prepare kept", "prepare gone"]);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { after, beforeEach, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { ResourceSlice } from "@dray/api/resource/v1";
 import { type Clock, systemClock } from "@dray/client";
-import { driverName, type Fixture, fixture, getInfo, until } from "../../test/fixture.ts";
-import { lamps } from "../../test/smallest.ts";
+import { eventually, holdsFor } from "@dray/testing/eventually";
+import { driverName, type Fixture, fixture, getInfo } from "../testing/internal/fixture.ts";
+import { lamps } from "../testing/internal/smallest.ts";
 
 let node: Fixture;
 const nodes: Fixture[] = [];
@@ -33,19 +33,22 @@ async function ending(...names: string[]) {
   const claims = names.map((name, i) => node.claim(name, [{ device: `lamp-${i}` }]));
   const { done } = await node.start(lamps, { clock, signal: stop.signal });
   for (const { error } of Object.values(await node.prepare(...claims))) assert.equal(error, "");
-  await until(() => node.api.list(ResourceSlice).length > 0, "slices");
+  await eventually("slices", () => node.api.list(ResourceSlice).length > 0);
   let ended = false;
   void done.then(() => {
     ended = true;
   });
   stop.abort();
-  /** Moves the time and says whether the driver has ended then; real time for it to look several times. */
-  const afterSeconds = async (seconds: number): Promise<boolean> => {
+  /** Moves the time. */
+  const advance = (seconds: number): void => {
     clock.time += seconds * 1000;
-    await pause(150);
-    return ended;
   };
-  return { claims, done, afterSeconds };
+  /** Moves the time and checks that the driver waits on; in real time it looks several times. */
+  const waitsAfter = (seconds: number, why = ""): Promise<void> => {
+    advance(seconds);
+    return holdsFor(`the driver waits ${why}`, () => !ended, 150);
+  };
+  return { claims, done, advance, waitsAfter };
 }
 
 test("without prepared claims the driver ends at once", async () => {
@@ -55,42 +58,43 @@ test("without prepared claims the driver ends at once", async () => {
 });
 
 test("it stays registered until the last claim is unprepared, and ends then", async () => {
-  const { claims, done, afterSeconds } = await ending("one", "two");
-  assert.equal(await afterSeconds(2.9), false);
+  const { claims, done, waitsAfter } = await ending("one", "two");
+  await waitsAfter(2.9);
   assert.equal((await getInfo(node.paths.registration)).name, driverName);
   await node.unprepare(claims[0]!);
-  assert.equal(await afterSeconds(2.9), false, "an unprepare has come a moment ago");
+  await waitsAfter(2.9, "an unprepare has come a moment ago");
   await node.unprepare(claims[1]!);
   await done;
   assert.deepEqual([existsSync(node.paths.registration), existsSync(node.paths.dra)], [false, false]);
 });
 
 test("with a claim of a pod that goes on it waits for 3 seconds, and leaves the claim prepared", async () => {
-  const { done, afterSeconds } = await ending("one");
-  assert.equal(await afterSeconds(2.9), false);
-  // A busy machine may take longer than the pause in this.
-  await afterSeconds(0.2);
+  const { done, advance, waitsAfter } = await ending("one");
+  await waitsAfter(2.9);
+  advance(0.2);
   await done;
   assert.equal(readdirSync(node.paths.claims).length, 1);
 });
 
 test("20 seconds are the most, whatever is still being unprepared", async () => {
-  const { claims, afterSeconds } = await ending("one", "two");
+  const { claims, done, advance, waitsAfter } = await ending("one", "two");
   const gone = { metadata: { ...claims[0]!.metadata, uid: "another", name: "another" } };
   for (let i = 0; i < 9; i++) {
     await node.unprepare(gone);
-    assert.equal(await afterSeconds(2.2), false, `${i}`);
+    await waitsAfter(2.2, `${i}`);
   }
   await node.unprepare(gone);
-  assert.equal(await afterSeconds(0.3), true);
+  advance(0.3);
+  await done;
 });
 
 test("it publishes no more while it waits", async () => {
-  const { afterSeconds } = await ending("one");
-  await until(() => node.log.some((line) => line.startsWith("Waiting for prepared claims")), "it waits");
+  const { done, advance, waitsAfter } = await ending("one");
+  await eventually("it waits", () => node.log.some((line) => line.startsWith("Waiting for prepared claims")));
   const writes = node.api.writes.length;
   for (const { metadata } of node.api.list(ResourceSlice)) node.api.remove(ResourceSlice, metadata);
-  assert.equal(await afterSeconds(2), false);
+  await waitsAfter(2);
   assert.equal(node.api.writes.length, writes);
-  assert.equal(await afterSeconds(2), true);
+  advance(2);
+  await done;
 });

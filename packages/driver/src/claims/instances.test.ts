@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { existsSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { after, beforeEach, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { unixChannel } from "@dray/rpc";
 import { DRAPluginDefinition } from "@dray/rpc/dra/v1";
-import { driverName, type Fixture, fixture, until } from "../../test/fixture.ts";
-import { lamps } from "../../test/smallest.ts";
+import { eventually, holdsFor } from "@dray/testing/eventually";
 import type { Driver } from "../index.ts";
+import { driverName, type Fixture, fixture } from "../testing/internal/fixture.ts";
+import { lamps } from "../testing/internal/smallest.ts";
 
 let node: Fixture;
 const nodes: Fixture[] = [];
@@ -42,9 +42,8 @@ function slow() {
 async function startInstance(driver: Driver, podUID: string) {
   await node.start(driver, { podUID });
   const path = join(node.paths.plugins, driverName, `dra-${podUID}.sock`);
-  await until(
-    () => existsSync(join(node.paths.registrar, `${driverName}-${podUID}-reg.sock`)),
-    `${podUID} is up`,
+  await eventually(`${podUID} is up`, () =>
+    existsSync(join(node.paths.registrar, `${driverName}-${podUID}-reg.sock`)),
   );
   return async (name: string, device: string): Promise<string | undefined> => {
     const { uid } = node.claim(name, [{ device }]).metadata;
@@ -65,11 +64,10 @@ test("two instances of a driver prepare one claim at a time between them", async
   const first = await startInstance(driver, "first");
   const second = await startInstance(driver, "second");
   const answers = [first("a", "lamp-0"), second("b", "lamp-1")];
-  await until(() => waiting.length === 1, "one is inside");
-  await pause(150);
-  assert.equal(waiting.length, 1, "the other waits");
+  await eventually("one is inside", () => waiting.length === 1);
+  await holdsFor("the other waits", () => waiting.length === 1, 150);
   goOn();
-  await until(() => waiting.length === 1 && seen.names.length === 2, "then the other");
+  await eventually("then the other", () => waiting.length === 1 && seen.names.length === 2);
   goOn();
   assert.deepEqual(await Promise.all(answers), ["", ""]);
   assert.equal(seen.most, 1);
@@ -80,7 +78,7 @@ test("of one device that two instances are asked for, one claim gets it", async 
   const first = await startInstance(driver, "first");
   const second = await startInstance(driver, "second");
   const answers = [first("a", "lamp-0"), second("b", "lamp-0")];
-  await until(() => waiting.length === 1, "one is inside");
+  await eventually("one is inside", () => waiting.length === 1);
   goOn();
   const [one, other] = (await Promise.all(answers)).sort();
   assert.equal(one, "");
@@ -117,12 +115,11 @@ test("the lock is flock(2), as the Go helper's: whoever holds it is waited for, 
       answered = true;
       return error;
     });
-    await pause(300);
-    assert.equal(answered, false);
+    await holdsFor("it is not answered", () => !answered, 300);
     assert.deepEqual(existsSync(node.paths.claims) ? readdirSync(node.paths.claims) : [], []);
     await release();
     assert.equal(await answer, "");
-    await until(async () => !(await isLocked()), "it is released");
+    await eventually("it is released", async () => !(await isLocked()));
   } finally {
     await release();
   }
@@ -134,12 +131,11 @@ test("a lock file that is deleted is made anew: the others see that one", async 
   const second = await startInstance(driver, "second");
   rmSync(lockPath());
   const answers = [first("a", "lamp-0"), second("b", "lamp-1")];
-  await until(() => waiting.length === 1, "one is inside");
+  await eventually("one is inside", () => waiting.length === 1);
   assert.equal(await isLocked(), true);
-  await pause(150);
-  assert.equal(waiting.length, 1, "the other waits");
+  await holdsFor("the other waits", () => waiting.length === 1, 150);
   goOn();
-  await until(() => waiting.length === 1, "then the other");
+  await eventually("then the other", () => waiting.length === 1);
   goOn();
   assert.deepEqual(await Promise.all(answers), ["", ""]);
 });
@@ -148,20 +144,20 @@ test("a driver that ends in the middle of a call keeps the lock until the call i
   const { driver, waiting, goOn } = slow();
   const running = await node.start(driver, { podUID: "pod" });
   const path = join(node.paths.plugins, driverName, "dra-pod.sock");
-  await until(() => existsSync(path), "it serves");
+  await eventually("it serves", () => existsSync(path));
   const { uid } = node.claim("one", [{}]).metadata;
   const channel = unixChannel(path);
   const answer = channel
     .caller(DRAPluginDefinition)
     .nodePrepareResources({ claims: [{ uid, namespace: "default", name: "one" }] }, { timeout: 2000 })
     .catch((error: Error) => error);
-  await until(() => waiting.length === 1, "it is inside");
+  await eventually("it is inside", () => waiting.length === 1);
   await running.stop();
   await answer;
   channel.close();
   assert.equal(await isLocked(), true);
   goOn();
-  await until(async () => !(await isLocked()), "it is released");
+  await eventually("it is released", async () => !(await isLocked()));
 });
 
 test("a driver that ends while it waits for the lock leaves nobody waiting", async () => {
@@ -170,13 +166,13 @@ test("a driver that ends while it waits for the lock leaves nobody waiting", asy
   try {
     const { uid } = node.claim("one", [{}]).metadata;
     const path = join(node.paths.plugins, driverName, "dra-pod.sock");
-    await until(() => existsSync(path), "it serves");
+    await eventually("it serves", () => existsSync(path));
     const channel = unixChannel(path);
     const answer = channel
       .caller(DRAPluginDefinition)
       .nodePrepareResources({ claims: [{ uid, namespace: "default", name: "one" }] }, { timeout: 20_000 })
       .catch((error: Error) => error);
-    await until(() => node.log.some((line) => line.startsWith("PrepareResourceClaims")), "it was asked");
+    await eventually("it was asked", () => node.log.some((line) => line.startsWith("PrepareResourceClaims")));
     await running.stop();
     await answer;
     channel.close();
@@ -210,9 +206,8 @@ test("serialize: false prepares claims side by side, but still gives a device to
   await node.start(driver, { serialize: false });
   const claims = ["lamp-0", "lamp-1", "lamp-0"].map((device, i) => node.claim(`c${i}`, [{ device }]));
   const answers = claims.map((claim) => node.prepare(claim));
-  await until(() => waiting.length === 2, "two are inside");
-  await pause(100);
-  assert.equal(seen.most, 2);
+  await eventually("two are inside", () => waiting.length === 2);
+  await holdsFor("the third waits", () => seen.most === 2, 100);
   goOn();
   goOn();
   const errors = (await Promise.all(answers)).map((answer) => Object.values(answer)[0]!.error);
@@ -225,8 +220,8 @@ test("serialize: false still makes one call at a time for one claim", async () =
   await node.start(driver, { serialize: false });
   const claim = node.claim("one", [{}]);
   const answers = [node.prepare(claim), node.prepare(claim)];
-  await until(() => waiting.length === 1, "one is inside");
-  await pause(100);
+  await eventually("one is inside", () => waiting.length === 1);
+  await holdsFor("the other waits", () => waiting.length === 1, 100);
   goOn();
   await Promise.all(answers);
   assert.deepEqual([seen.most, seen.names], [1, ["one"]], "the second is answered from the checkpoint");
@@ -252,7 +247,7 @@ test("a claim that the API server is slow to give delays nobody else, and an unp
     return new Promise(() => {});
   };
   const answer = node.prepare(held);
-  await until(() => asked, "the claim is being fetched");
+  await eventually("the claim is being fetched", () => asked);
   assert.equal((await node.prepare(quick))[quick.metadata.uid]!.error, "");
   assert.deepEqual(await node.unprepare(quick), { [quick.metadata.uid]: "" });
   assert.deepEqual(await node.unprepare(held), { [held.metadata.uid]: "" });

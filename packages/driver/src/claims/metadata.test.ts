@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { after, beforeEach, test } from "node:test";
 import { ResourceClaim } from "@dray/api/resource/v1";
 import { cdiRegistry } from "@dray/cdi";
-import { driverName, type Fixture, fixture, nodeName } from "../../test/fixture.ts";
-import { lamps } from "../../test/smallest.ts";
 import { type Driver, deviceMetadataUpdater } from "../index.ts";
+import { driverName, type Fixture, fixture, nodeName } from "../testing/internal/fixture.ts";
+import { lamps } from "../testing/internal/smallest.ts";
 
 let node: Fixture;
 const nodes: Fixture[] = [];

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, beforeEach, test } from "node:test";
-import { driverName, type Fixture, fixture } from "../../test/fixture.ts";
-import { lamps } from "../../test/smallest.ts";
 import type { Driver, PreparedClaim, SchemaIssue, StandardSchema } from "../index.ts";
+import { driverName, type Fixture, fixture } from "../testing/internal/fixture.ts";
+import { lamps } from "../testing/internal/smallest.ts";
 
 let node: Fixture;
 const nodes: Fixture[] = [];

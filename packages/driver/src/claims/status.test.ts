@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { type DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import { type Client, silentLog, systemClock } from "@dray/client";
-import { until } from "../../test/fixture.ts";
-import { type Server, startServer } from "../../test/server.ts";
+import { startApiServer, type TestApiServer } from "@dray/testing/api-server";
+import { eventually, eventuallyPasses, holdsFor } from "@dray/testing/eventually";
 import { type BindingDecision, claimStatusWriter, setBindingConditions } from "../index.ts";
 
 const driver = "lamp.example.com";
-let server: Server;
+let server: TestApiServer;
 let client: Client;
 before(async () => {
-  server = await startServer();
-  client = server.connect();
+  server = await startApiServer();
+  client = server.admin();
 });
 after(() => server.close());
 
@@ -200,10 +199,9 @@ const trueConditions = async (name: string) =>
   );
 
 async function untilConditions(name: string, wanted: object) {
-  for (const end = Date.now() + 8000; Date.now() < end; await pause(10)) {
-    if (JSON.stringify(await trueConditions(name)) === JSON.stringify(wanted)) return;
-  }
-  assert.deepEqual(await trueConditions(name), wanted);
+  await eventuallyPasses(`the conditions of ${name}`, async () =>
+    assert.deepEqual(await trueConditions(name), wanted),
+  );
 }
 
 test("binding conditions become True, or a failure does, as the driver decides; others are not asked for", async () => {
@@ -222,12 +220,11 @@ test("binding conditions become True, or a failure does, as the driver decides; 
     await allocated("foreign", [{ device: "good", driver: "other.example.com", ...binding }]);
     await untilConditions("bind", { good: ["Ready", "Wired"], bad: ["Lost"] });
     const before = one.asked.length;
-    await until(() => one.asked.length > before + 2, "the one that is pending is asked for again");
+    await eventually("the one that is pending is asked for again", () => one.asked.length > before + 2);
     decisions["later"] = { state: "Ready" };
     await untilConditions("bind", { good: ["Ready", "Wired"], bad: ["Lost"], later: ["Ready", "Wired"] });
     const count = one.asked.length;
-    await pause(100);
-    assert.equal(one.asked.length, count, "all is decided");
+    await holdsFor("all is decided, nothing is asked", () => one.asked.length === count, 100);
     assert.deepEqual([...new Set(one.asked)].sort(), ["bind/bad", "bind/good", "bind/later"]);
   } finally {
     await one.stop();
@@ -242,7 +239,7 @@ test("an error of decide is tried again, and keeps no other device; claims that 
   const one = deciding({ shy: new Error("not now"), bold: { state: "Ready" } });
   try {
     await untilConditions("early", { bold: ["Ready", "Wired"] });
-    await until(() => one.asked.filter((asked) => asked === "early/shy").length > 1, "asked again");
+    await eventually("asked again", () => one.asked.filter((asked) => asked === "early/shy").length > 1);
   } finally {
     await one.stop();
   }
@@ -273,7 +270,7 @@ test("what was decided for one allocation is not written into the next", async (
       return { state: "Ready" };
     },
   });
-  await until(() => asked > 1, "the new allocation is asked for");
+  await eventually("the new allocation is asked for", () => asked > 1);
   stop.abort();
   await done;
   assert.equal((await get("moved")).metadata.uid, claim.metadata.uid);

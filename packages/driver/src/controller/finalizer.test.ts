@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import { type Client, silentLog, systemClock } from "@dray/client";
-import { until } from "../../test/fixture.ts";
-import { type Server, startServer } from "../../test/server.ts";
+import { startApiServer, type TestApiServer } from "@dray/testing/api-server";
+import { eventually } from "@dray/testing/eventually";
 import { type FinalizeClaimsOptions, finalizeClaims } from "../index.ts";
 
 const driver = "lamp.example.com";
 const finalizer = `${driver}/clean-up`;
-let server: Server;
+let server: TestApiServer;
 let client: Client;
 before(async () => {
-  server = await startServer();
-  client = server.connect();
+  server = await startApiServer();
+  client = server.admin();
 });
 after(() => server.close());
 
@@ -45,7 +45,7 @@ function run(settings: Partial<FinalizeClaimsOptions> = {}) {
   const calls: string[] = [];
   const done = finalizeClaims({
     name: driver,
-    client: server.connect("driver"),
+    client: server.admin("driver"),
     clock: systemClock,
     log: silentLog,
     signal: stop.signal,
@@ -70,16 +70,16 @@ test("a claim stays until the driver has cleaned up after the devices that it ha
   try {
     await create("kept");
     await allocate("kept", {}, { device: "lamp-1" }, { driver: "other.example.com", device: "x" });
-    await until(() => isHeld("kept"), "the finalizer is there");
+    await eventually("the finalizer is there", () => isHeld("kept"));
     await claims().delete({ namespace: "default", name: "kept" });
     assert.ok((await get("kept")).metadata.deletionTimestamp);
     assert.deepEqual(one.calls, [], "it is allocated: a pod may use it");
     await allocate("kept");
-    await until(() => one.calls.length > 0, "the clean-up begins");
+    await eventually("the clean-up begins", () => one.calls.length > 0);
     assert.deepEqual(one.calls, ["kept/lamp-0 lamp-1"]);
     assert.ok(await exists("kept"));
     finished.resolve();
-    await until(async () => !(await exists("kept")), "the claim goes");
+    await eventually("the claim goes", async () => !(await exists("kept")));
     assert.deepEqual(one.calls, ["kept/lamp-0 lamp-1"]);
   } finally {
     await one.stop();
@@ -91,14 +91,14 @@ test("a claim that lives on is let go, and held again with its next devices", as
   try {
     await create("again");
     await allocate("again", { device: "lamp-2" });
-    await until(() => isHeld("again"), "the finalizer is there");
+    await eventually("the finalizer is there", () => isHeld("again"));
     await allocate("again");
-    await until(async () => !(await isHeld("again")), "the finalizer is gone");
+    await eventually("the finalizer is gone", async () => !(await isHeld("again")));
     assert.deepEqual((await get("again")).metadata.annotations, undefined);
     await allocate("again", { device: "lamp-3" });
-    await until(() => isHeld("again"), "the finalizer is there again");
+    await eventually("the finalizer is there again", () => isHeld("again"));
     await allocate("again");
-    await until(() => one.calls.length === 2, "both were cleaned up");
+    await eventually("both were cleaned up", () => one.calls.length === 2);
     assert.deepEqual(one.calls, ["again/lamp-2", "again/lamp-3"]);
   } finally {
     await one.stop();
@@ -109,18 +109,16 @@ test("what a driver missed while it was away is cleaned up when it runs again, t
   const first = run();
   await create("missed");
   await allocate("missed", { device: "lamp-4" });
-  await until(() => isHeld("missed"), "the finalizer is there");
+  await eventually("the finalizer is there", () => isHeld("missed"));
   await first.stop();
   await allocate("missed");
   await allocate("missed", { device: "lamp-5" });
   const second = run();
   try {
-    await until(() => second.calls.length > 0, "the clean-up begins");
+    await eventually("the clean-up begins", () => second.calls.length > 0);
     assert.deepEqual(second.calls, ["missed/lamp-4"]);
-    await until(
-      async () =>
-        (await get("missed")).metadata.annotations?.[`${driver}/allocated-devices`]?.includes("lamp-5"),
-      "the new device is recorded",
+    await eventually("the new device is recorded", async () =>
+      (await get("missed")).metadata.annotations?.[`${driver}/allocated-devices`]?.includes("lamp-5"),
     );
   } finally {
     await second.stop();
@@ -138,11 +136,11 @@ test("a clean-up that fails is tried again, and delays no other claim", async ()
     for (const name of ["stubborn", "easy"]) {
       await create(name);
       await allocate(name, { device: name });
-      await until(() => isHeld(name), "the finalizer is there");
+      await eventually("the finalizer is there", () => isHeld(name));
       await claims().delete({ namespace: "default", name });
       await allocate(name);
     }
-    await until(async () => !(await exists("easy")) && !(await exists("stubborn")), "both go");
+    await eventually("both go", async () => !(await exists("easy")) && !(await exists("stubborn")));
     assert.deepEqual([...one.calls].sort(), ["easy/easy", "stubborn/stubborn", "stubborn/stubborn"]);
   } finally {
     await one.stop();
@@ -156,10 +154,10 @@ test("an instance cleans up after its own devices only", async () => {
     await allocate("theirs", { pool: "yours" });
     await create("mine");
     await allocate("mine", { pool: "mine" });
-    await until(() => isHeld("mine"), "the finalizer is there");
+    await eventually("the finalizer is there", () => isHeld("mine"));
     assert.equal(await isHeld("theirs"), false);
     await allocate("mine");
-    await until(async () => !(await isHeld("mine")), "the finalizer is gone");
+    await eventually("the finalizer is gone", async () => !(await isHeld("mine")));
     assert.deepEqual(one.calls, ["mine/lamp-0"]);
   } finally {
     await one.stop();
@@ -175,12 +173,12 @@ test("a claim that had the finalizer from the start and never a device goes; a d
   try {
     await create("never", [finalizer]);
     await claims().delete({ namespace: "default", name: "never" });
-    await until(async () => !(await exists("never")), "the claim goes");
+    await eventually("the claim goes", async () => !(await exists("never")));
     await create("damaged", [finalizer]);
     await claims().patch({ namespace: "default", name: "damaged" }, "merge", {
       metadata: { annotations: { [`${driver}/allocated-devices`]: "lamp-0" } },
     });
-    await until(() => errors.length > 0, "the error is logged");
+    await eventually("the error is logged", () => errors.length > 0);
     assert.match(
       errors[0] ?? "",
       /lamp\.example\.com\/allocated-devices of claim default\/damaged is damaged: lamp-0; clean up by hand/,

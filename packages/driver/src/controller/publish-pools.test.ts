@@ -4,9 +4,8 @@ import { Lease } from "@dray/api/coordination/v1";
 import { Namespace } from "@dray/api/core/v1";
 import { ResourceSlice } from "@dray/api/resource/v1";
 import { type Client, silentLog, systemClock } from "@dray/client";
-import { fixture, until } from "../../test/fixture.ts";
-import { type Server, startServer } from "../../test/server.ts";
-import { lamps } from "../../test/smallest.ts";
+import { startApiServer, type TestApiServer } from "@dray/testing/api-server";
+import { eventually } from "@dray/testing/eventually";
 import {
   type Pool,
   PoolError,
@@ -14,14 +13,16 @@ import {
   publishPools,
   type SliceStatistics,
 } from "../index.ts";
+import { fixture } from "../testing/internal/fixture.ts";
+import { lamps } from "../testing/internal/smallest.ts";
 
-let server: Server;
+let server: TestApiServer;
 let client: Client;
 let driver = "";
 let count = 0;
 before(async () => {
-  server = await startServer();
-  client = server.connect();
+  server = await startApiServer();
+  client = server.admin();
 });
 after(() => server.close());
 beforeEach(() => {
@@ -83,7 +84,7 @@ test("pools say which nodes reach them: by a selector, all, or each device for i
       ],
     },
   ]);
-  await until(() => one.published.length > 0, "all is published");
+  await eventually("all is published", () => one.published.length > 0);
   const found = await slices();
   assert.deepEqual(
     found
@@ -117,7 +118,7 @@ test("an owner is named in the slices; slices of nodes and of other drivers are 
   const uid = (await client.resource(Namespace).get({ name: "default" })).metadata.uid;
   const owner = { apiVersion: "v1", kind: "Namespace", name: "default", uid };
   const one = publishing([{ name: "p", devices: [{ name: "a" }], allNodes: true }], { owner });
-  await until(() => one.published.length > 0, "published");
+  await eventually("published", () => one.published.length > 0);
   const names = (await slices()).map(({ metadata }) => metadata.name);
   assert.equal(names.length, 2, String(names));
   assert.ok(names.includes(`${driver}-local`));
@@ -142,10 +143,10 @@ test("the generation that the driver asks for is a lower bound", async () => {
   const after = async (publish: () => void) => {
     const before = one.published.length;
     publish();
-    await until(() => one.published.length > before, "published");
+    await eventually("published", () => one.published.length > before);
     return generation();
   };
-  await until(() => one.published.length > 0, "published");
+  await eventually("published", () => one.published.length > 0);
   assert.equal(await generation(), 7);
   assert.equal(await after(() => one.publish([pool("a", 9)])), 9, "though nothing else has changed");
   assert.equal(await after(() => one.publish([pool("b", 3)])), 9, "one update keeps the generation");
@@ -164,7 +165,7 @@ test("of several instances the leader publishes; another takes over its slices a
   });
   const pools = [{ name: "p", devices: [{ name: "a" }], allNodes: true }] as const;
   const first = publishing(pools, election("first"));
-  await until(() => first.published.length > 0, "the first publishes");
+  await eventually("the first publishes", () => first.published.length > 0);
   const second = publishing(pools, election("second"));
   const [slice] = await slices();
   const holder = async () =>
@@ -172,7 +173,7 @@ test("of several instances the leader publishes; another takes over its slices a
   assert.equal(await holder(), "first");
   assert.equal(second.published.length, 0);
   await first.stop();
-  await until(() => second.published.length > 0, "the second publishes");
+  await eventually("the second publishes", () => second.published.length > 0);
   assert.equal(await holder(), "second");
   const after = await slices();
   assert.deepEqual(

@@ -6,16 +6,16 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { RpcError, service, unixChannel, unixServer } from "@dray/rpc";
 import { DevicePluginDefinition, RegistrationDefinition } from "@dray/rpc/deviceplugin/v1beta1";
-import { type PluginNode, pluginNode } from "../../test/device-plugin-node.ts";
-import { until } from "../../test/fixture.ts";
-import { lamps } from "../../test/smallest-device-plugin.ts";
+import { eventually } from "@dray/testing/eventually";
+import { type PluginNode, pluginNode } from "../testing/internal/device-plugin-node.ts";
+import { lamps } from "../testing/internal/smallest-device-plugin.ts";
 import type { DevicePlugin, PluginDevice } from "./index.ts";
 
 const lamp = "example.com/lamp";
 const socket = "example.com_lamp.sock";
 
 const has = (node: PluginNode, count: number): Promise<unknown> =>
-  until(() => node.manager.resources().allocatable[lamp] === String(count), `${count} lamps`);
+  eventually(`${count} lamps`, () => node.manager.resources().allocatable[lamp] === String(count));
 
 /** Lists that a test sends one after the other. */
 function lists(): { send(list: unknown): void; discover(): AsyncIterable<readonly PluginDevice[]> } {
@@ -39,7 +39,7 @@ function lists(): { send(list: unknown): void; discover(): AsyncIterable<readonl
 
 test("the README has the smallest device plugin, and that is this file", () => {
   const folder = join(import.meta.dirname, "../..");
-  const text = readFileSync(join(folder, "test", "smallest-device-plugin.ts"), "utf8").trim();
+  const text = readFileSync(join(folder, "src/testing/internal/smallest-device-plugin.ts"), "utf8").trim();
   assert.ok(readFileSync(join(folder, "README.md"), "utf8").includes(text));
   assert.ok(text.split("\n").length <= 30);
 });
@@ -47,7 +47,7 @@ test("the README has the smallest device plugin, and that is this file", () => {
 test("a plugin that is there before the kubelet registers, serves pods, and takes its socket away at the end", async (t) => {
   const node = await pluginNode(t);
   const plugin = node.run(lamps);
-  await until(() => existsSync(join(node.directory, socket)), "the socket");
+  await eventually("the socket", () => existsSync(join(node.directory, socket)));
   await node.startKubelet();
   await has(node, 2);
   const pod = await node.admit("p", 2);
@@ -84,7 +84,9 @@ test("after a restart of the kubelet, and after its socket was deleted, the plug
     assert.deepEqual(await node.start(pod), before);
   }
   rmSync(join(node.directory, socket));
-  await until(() => node.lines.some((line) => line.startsWith("Serving the socket anew")), "served anew");
+  await eventually("served anew", () =>
+    node.lines.some((line) => line.startsWith("Serving the socket anew")),
+  );
   await has(node, 2);
   await node.admit("q", 1);
   // The whole folder goes, and comes back with another kubelet.
@@ -92,7 +94,7 @@ test("after a restart of the kubelet, and after its socket was deleted, the plug
   rmSync(node.directory, { recursive: true });
   mkdirSync(node.directory);
   await node.startKubelet();
-  node.clock.push(30_000);
+  node.clock.skip(30_000);
   await has(node, 2);
 });
 
@@ -115,7 +117,7 @@ test("what changes is reported; a wrong list is named with its path and value, a
     [[{ id: "a", numaNodes: [-1] }], /devices\[0\]\.numaNodes\[0\]: -1 must be the number of a NUMA node/],
   ] as const) {
     send(list);
-    await until(() => node.lines.some((line) => problem.test(line)), `${problem}; ${node.lines}`);
+    await eventually(`${problem}; ${node.lines}`, () => node.lines.some((line) => problem.test(line)));
   }
   assert.equal(node.manager.resources().capacity[lamp], "2");
   send([{ id: "a" }, { id: "b" }, { id: "c", health: "Healthy" }]);
@@ -210,10 +212,10 @@ test("a kubelet that refuses is asked again, less and less often; another one is
   t.after(() => kubelet.close(0));
   node.run(lamps);
   for (const [tries, delay] of [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000].entries()) {
-    await until(() => requests.length === tries + 1, `${tries + 1} tries`);
+    await eventually(`${tries + 1} tries`, () => requests.length === tries + 1);
     const refusals = () => node.lines.filter((line) => line.includes("desc = not today")).length;
-    await until(() => refusals() === tries + 1, "the refusal is known");
-    node.clock.push(delay);
+    await eventually("the refusal is known", () => refusals() === tries + 1);
+    node.clock.skip(delay);
   }
   assert.deepEqual(
     { ...requests[0], options: undefined },
@@ -240,7 +242,7 @@ test("a kubelet that no longer follows the devices is asked again", async (t) =>
   t.after(() => kubelet.close(0));
   node.run(lamps);
   for (let time = 1; time <= 3; time++) {
-    await until(() => registered === time, `registered ${time} times`);
+    await eventually(`registered ${time} times`, () => registered === time);
     const channel = unixChannel(join(node.directory, socket));
     for await (const { devices } of channel.caller(DevicePluginDefinition).listAndWatch({})) {
       assert.equal(devices.length, 2);
@@ -248,9 +250,9 @@ test("a kubelet that no longer follows the devices is asked again", async (t) =>
     }
     channel.close();
     const left = () => node.lines.filter((line) => line.startsWith("The kubelet no longer follows")).length;
-    await until(() => left() === time, "the end of the stream is known");
+    await eventually("the end of the stream is known", () => left() === time);
     assert.equal(registered, time);
-    node.clock.push(30_000);
+    node.clock.skip(30_000);
   }
 });
 
@@ -280,7 +282,7 @@ test("what cannot go on rejects: a name, a socket or a folder that is wrong, dis
 
   const plugin = node.run(lamps);
   const path = join(node.directory, socket);
-  await until(() => existsSync(path), "the socket");
+  await eventually("the socket", () => existsSync(path));
   rmSync(path);
   const rival = createServer().listen(path);
   t.after(() => rival.close());

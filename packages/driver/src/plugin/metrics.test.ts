@@ -3,9 +3,10 @@ import { after, beforeEach, test } from "node:test";
 import { unixChannel } from "@dray/rpc";
 import { DRAPluginDefinition } from "@dray/rpc/dra/v1";
 import { DRAPluginDefinition as DRAPluginV1beta1 } from "@dray/rpc/dra/v1beta1";
-import { driverName, type Fixture, fixture, getInfo, nodeName, notify, until } from "../../test/fixture.ts";
-import { lamps } from "../../test/smallest.ts";
+import { eventually } from "@dray/testing/eventually";
 import { type ClaimOperation, type NodeAPI, type RunOptions, runDriver } from "../index.ts";
+import { driverName, type Fixture, fixture, getInfo, nodeName, notify } from "../testing/internal/fixture.ts";
+import { lamps } from "../testing/internal/smallest.ts";
 
 let node: Fixture;
 const nodes: Fixture[] = [];
@@ -37,7 +38,7 @@ test("metrics count claims, their time, errors, what is prepared and what is pub
       onPublished: () => void published++,
     },
   );
-  await until(() => published > 0, "slices");
+  await eventually("slices", () => published > 0);
   const ask = async (path: string, method = "GET") => fetch(`http://${address}${path}`, { method });
   const samples = async () =>
     new Map(
@@ -132,7 +133,7 @@ test("a port that is taken is an error that names it, and nothing stays", async 
       },
     },
   });
-  await until(() => address !== "", "the first listens");
+  await eventually("the first listens", () => address !== "");
   const port = Number(address.split(":")[1]);
   const other = fixture();
   nodes.push(other);

@@ -6,9 +6,10 @@ import { tcpChannel, unixChannel } from "@dray/rpc";
 import { DRAPluginDefinition } from "@dray/rpc/dra/v1beta1";
 import { DRAResourceHealthDefinition } from "@dray/rpc/drahealth/v1alpha1";
 import { HealthDefinition } from "@dray/rpc/grpchealth/v1";
-import { driverName, type Fixture, fixture, getInfo, notify, until } from "../../test/fixture.ts";
-import { lamps } from "../../test/smallest.ts";
+import { eventually, holdsFor } from "@dray/testing/eventually";
 import { type DeviceHealth, runDriver } from "../index.ts";
+import { driverName, type Fixture, fixture, getInfo, notify } from "../testing/internal/fixture.ts";
+import { lamps } from "../testing/internal/smallest.ts";
 
 let node: Fixture;
 const nodes: Fixture[] = [];
@@ -21,7 +22,7 @@ after(() => Promise.all(nodes.map((one) => one.close())));
 test("the README begins with the smallest driver, and that is this file", () => {
   const folder = join(import.meta.dirname, "../..");
   const readme = readFileSync(join(folder, "README.md"), "utf8");
-  assert.ok(readme.includes(readFileSync(join(folder, "test", "smallest.ts"), "utf8").trim()));
+  assert.ok(readme.includes(readFileSync(join(folder, "src/testing/internal/smallest.ts"), "utf8").trim()));
 });
 
 test("registration says who and where, v1 first; a clean stop takes the sockets away", async () => {
@@ -54,7 +55,7 @@ test("sockets that are deleted come back", async () => {
   for (const path of [node.paths.registration, node.paths.dra]) {
     const before = statSync(path).ctimeMs;
     rmSync(path);
-    await until(() => existsSync(path) && statSync(path).ctimeMs > before, `${path} is back`);
+    await eventually(`${path} is back`, () => existsSync(path) && statSync(path).ctimeMs > before);
   }
   assert.equal((await getInfo(node.paths.registration)).name, driverName);
 });
@@ -64,9 +65,9 @@ test("refused by the kubelet: the registration socket is made anew, so that it t
   const before = statSync(node.paths.registration).ctimeMs;
   await notify(node.paths.registration, true);
   await notify(node.paths.registration, false, "not today");
-  await until(
-    () => existsSync(node.paths.registration) && statSync(node.paths.registration).ctimeMs > before,
+  await eventually(
     "a new socket",
+    () => existsSync(node.paths.registration) && statSync(node.paths.registration).ctimeMs > before,
   );
   assert.ok(node.log.some((line) => line.includes("refused") && line.includes("not today")));
 });
@@ -75,7 +76,7 @@ test("two instances during a rolling update have sockets of their own and know e
   const old = await node.start(lamps, { podUID: "old-pod" });
   const dra = (pod: string) => join(node.paths.plugins, driverName, `dra-${pod}.sock`);
   const registration = (pod: string) => join(node.paths.registrar, `${driverName}-${pod}-reg.sock`);
-  await until(() => existsSync(registration("old-pod")), "the first is up");
+  await eventually("the first is up", () => existsSync(registration("old-pod")));
   const claim = node.claim("one", [{}]);
   const ref = { uid: claim.metadata.uid, namespace: "default", name: "one" };
   const call = async (pod: string, what: "nodePrepareResources" | "nodeUnprepareResources") => {
@@ -86,7 +87,7 @@ test("two instances during a rolling update have sockets of their own and know e
   };
   assert.equal(await call("old-pod", "nodePrepareResources"), "");
   await node.start(lamps, { podUID: "new-pod" });
-  await until(() => existsSync(registration("new-pod")), "the second is up");
+  await eventually("the second is up", () => existsSync(registration("new-pod")));
   await old.stop();
   assert.equal(existsSync(registration("old-pod")), false);
   assert.equal((await getInfo(registration("new-pod"))).endpoint, dra("new-pod"));
@@ -98,9 +99,9 @@ test("a pod UID that makes the path too long is hashed; folders that are too lon
   const deep = join(node.root, "d".repeat(70 - node.root.length));
   const podUID = "c4dadf20-392a-474d-a47b-ab82080c8bd7";
   await node.start(lamps, { podUID, registrarDirectory: deep });
-  const [name] = await until(
-    () => existsSync(deep) && readdirSync(deep).length > 0 && readdirSync(deep),
+  const [name] = await eventually(
     "a socket",
+    () => existsSync(deep) && readdirSync(deep).length > 0 && readdirSync(deep),
   );
   assert.match(name!, /^lamp\.example\.com-[0-9a-f]{8}-reg\.sock$/);
   await assert.rejects(
@@ -184,13 +185,16 @@ test("health check over TCP: serving while both sockets answer", async () => {
 });
 
 test("a driver whose discovery fails ends, with its error, and takes its sockets along", async () => {
+  const started = Promise.withResolvers<void>();
   const one = await node.start({
     ...lamps,
+    // biome-ignore lint/correctness/useYield: it fails before there is something to yield.
     async *discover() {
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await started.promise;
       throw new Error("no bus");
     },
   });
+  started.resolve();
   await assert.rejects(one.done, /no bus/);
   assert.deepEqual(readdirSync(node.paths.registrar), []);
 });
@@ -199,8 +203,9 @@ test("of two instances on the same paths the newer stays, the older ends", async
   const old = await node.start(lamps);
   await node.start(lamps);
   await assert.rejects(old.done, /another process has taken over/);
-  await until(() => existsSync(node.paths.registration) && existsSync(node.paths.dra), "the newer serves");
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  const serves = () => existsSync(node.paths.registration) && existsSync(node.paths.dra);
+  await eventually("the newer serves", serves);
+  await holdsFor("the older leaves its sockets alone", serves, 300);
   assert.equal((await getInfo(node.paths.registration)).endpoint, node.paths.dra);
   const claim = node.claim("one", [{}]);
   assert.equal((await node.prepare(claim))[claim.metadata.uid]?.error, "");

@@ -3,8 +3,7 @@ import { after, beforeEach, test } from "node:test";
 import { StatusError } from "@dray/api";
 import { ResourceSlice } from "@dray/api/resource/v1";
 import { type Clock, systemClock } from "@dray/client";
-import { type Fixture, fixture, until } from "../../test/fixture.ts";
-import { lamps } from "../../test/smallest.ts";
+import { eventually } from "@dray/testing/eventually";
 import {
   type Driver,
   DroppedFieldsError,
@@ -12,6 +11,8 @@ import {
   type ErrorDecision,
   PoolError,
 } from "../index.ts";
+import { type Fixture, fixture } from "../testing/internal/fixture.ts";
+import { lamps } from "../testing/internal/smallest.ts";
 
 let node: Fixture;
 const nodes: Fixture[] = [];
@@ -67,7 +68,7 @@ test("discover that throws is tried again if the author says so", async () => {
   await node.start(driver);
   give(new Error("the bus is asleep"));
   give([{ devices: [{ name: "lamp-0" }] }]);
-  await until(() => deviceNames().length === 1, "the devices after the second try");
+  await eventually("the devices after the second try", () => deviceNames().length === 1);
   assert.deepEqual(heard[0], {
     error: heard[0]!.error,
     context: { during: "discover", fatal: true },
@@ -111,7 +112,7 @@ test("wrong shapes are errors that name the path and the value; what was publish
   const { driver, heard, give } = listening(() => undefined);
   await node.start(driver);
   give([{ devices: [{ name: "lamp-0" }] }]);
-  await until(() => deviceNames().length === 1, "the devices");
+  await eventually("the devices", () => deviceNames().length === 1);
   const cases: [yielded: unknown, message: string][] = [
     [undefined, "pools: undefined must be a list of pools"],
     [{ devices: [] }, 'pools: {"devices":[]} must be a list of pools'],
@@ -132,7 +133,7 @@ test("wrong shapes are errors that name the path and the value; what was publish
   ];
   for (const [yielded, message] of cases) {
     give(yielded);
-    const { error, context } = await until(() => heard.shift(), message);
+    const { error, context } = await eventually(message, () => heard.shift());
     assert.ok(error instanceof PoolError);
     assert.equal(error.message, message);
     assert.deepEqual(context, { during: "discover", fatal: false });
@@ -179,12 +180,12 @@ test("a correction does not wait for the back-off of what the server refused", a
   await node.start(driver, { clock: withoutBackOff });
   for (let i = 0; i < 3; i++) {
     give([{ devices: [{ name: "bad" }] }]);
-    await until(() => heard.length === i + 1, "a refusal");
+    await eventually("a refusal", () => heard.length === i + 1);
     assert.deepEqual(heard[i]!.context, { during: "publish", fatal: false });
     assert.ok(StatusError.is(heard[i]!.error, "Invalid"));
   }
   give([{ devices: [{ name: "good" }] }]);
-  await until(() => deviceNames().includes("good"), "the correction");
+  await eventually("the correction", () => deviceNames().includes("good"));
 });
 
 test("a pool that the server refuses keeps no other from being published", async () => {
@@ -197,8 +198,8 @@ test("a pool that the server refuses keeps no other from being published", async
     { name: "bad", devices: [{ name: "lamp-0" }] },
     { name: "good", devices: [{ name: "lamp-1" }] },
   ]);
-  await until(() => deviceNames().includes("lamp-1"), "the good pool");
-  assert.equal((await until(() => heard[0], "an error")).error.message, "no");
+  await eventually("the good pool", () => deviceNames().includes("lamp-1"));
+  assert.equal((await eventually("an error", () => heard[0])).error.message, "no");
 });
 
 test("dropped fields are an error with the gates, which the author may end the driver for", async () => {

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { StatusError } from "@dray/api";
 import { type Device, ResourceSlice } from "@dray/api/resource/v1";
-import { driverName, type Fixture, fixture, nodeName, until } from "../../test/fixture.ts";
-import { lamps } from "../../test/smallest.ts";
+import { type SkipClock, skipClock } from "@dray/testing/clock";
+import { eventually, holdsFor } from "@dray/testing/eventually";
 import type { Driver, Pool } from "../index.ts";
+import { driverName, type Fixture, fixture, nodeName } from "../testing/internal/fixture.ts";
+import { lamps } from "../testing/internal/smallest.ts";
 
 let node: Fixture;
 const nodes: Fixture[] = [];
@@ -31,6 +33,14 @@ function publishing(first: readonly Pool[]) {
   return { driver, publish: (pools: readonly Pool[]) => next(pools) };
 }
 
+/** Lets more time pass than the publisher waits until it repairs a slice, and checks that it finds nothing to repair. */
+async function writesNoMore(clock: SkipClock): Promise<void> {
+  for (let looks = 0; looks < 3; looks++) {
+    clock.skip(2_000);
+    await holdsFor(`one write: ${node.api.writes}`, () => node.api.writes.length === 1, 50);
+  }
+}
+
 const many = (count: number, more: object = {}): Device[] =>
   Array.from({ length: count }, (_, i) => ({ name: `lamp-${i}`, ...more }));
 const slices = () =>
@@ -46,7 +56,7 @@ const complete = (count: number) =>
 
 test("one small pool is one slice, owned by the node and named as the Go helper does it (0.36)", async () => {
   await node.start(lamps);
-  const [slice] = await until(() => complete(1) && slices(), "one slice");
+  const [slice] = await eventually("one slice", () => complete(1) && slices());
   assert.match(slice!.metadata.name, /^node-a-lamp\.example\.com-/);
   assert.deepEqual(slice!.metadata.ownerReferences, [
     { apiVersion: "v1", kind: "Node", name: nodeName, uid: "node-uid", controller: true },
@@ -62,7 +72,7 @@ test("one small pool is one slice, owned by the node and named as the Go helper 
 test("128 devices fill a slice, 64 if one of them has taints, counters or lists", async () => {
   const list = { attributes: { colours: { strings: ["red"] } } };
   await node.start(publishing([{ devices: many(300) }]).driver);
-  await until(() => complete(3), "three slices");
+  await eventually("three slices", () => complete(3));
   assert.deepEqual(sizes(), [128, 128, 44]);
   assert.deepEqual(
     slices().flatMap(({ spec }) => (spec.devices ?? []).map(({ name }) => name)),
@@ -74,7 +84,7 @@ test("128 devices fill a slice, 64 if one of them has taints, counters or lists"
   node = other;
   const mixed = [...many(100), ...many(70, list).map((device, i) => ({ ...device, name: `list-${i}` }))];
   await node.start(publishing([{ devices: mixed }]).driver);
-  await until(() => complete(3), "three slices");
+  await eventually("three slices", () => complete(3));
   assert.deepEqual(sizes(), [100, 64, 6]);
 });
 
@@ -87,7 +97,7 @@ test("counter sets have slices of their own, at most 8 each", async () => {
     consumesCounters: [{ counterSet: "set-0", counters: { memory: { value: "1Gi" } } }],
   });
   await node.start(publishing([{ devices, sharedCounters }]).driver);
-  await until(() => complete(3), "three slices");
+  await eventually("three slices", () => complete(3));
   assert.deepEqual(
     slices().map(({ spec }) => [spec.sharedCounters?.length, spec.devices?.length]),
     [
@@ -102,29 +112,29 @@ test("a change in one slice keeps the generation, in more raises it everywhere; 
   const devices = many(200);
   const { driver, publish } = publishing([{ devices }]);
   await node.start(driver);
-  await until(() => complete(2), "two slices");
+  await eventually("two slices", () => complete(2));
   assert.deepEqual(generations(), [1]);
 
   const one = devices.with(0, { name: "lamp-0", attributes: { broken: { bool: true } } });
   publish([{ devices: one }]);
-  await until(() => slices()[0]?.spec.devices?.[0]?.attributes, "the change");
+  await eventually("the change", () => slices()[0]?.spec.devices?.[0]?.attributes);
   assert.deepEqual(generations(), [1]);
   assert.equal(node.api.writes.filter((write) => write.startsWith("update")).length, 1);
 
   publish([{ devices: devices.map((device) => ({ ...device, attributes: { broken: { bool: true } } })) }]);
-  await until(() => complete(2) && generations()[0] === 2, "generation 2");
+  await eventually("generation 2", () => complete(2) && generations()[0] === 2);
 
   publish([{ devices: many(3) }]);
-  await until(() => complete(1) && generations()[0] === 3, "generation 3");
+  await eventually("generation 3", () => complete(1) && generations()[0] === 3);
   assert.deepEqual(sizes(), [3]);
 });
 
 test("from one slice to two the names get their order", async () => {
   const { driver, publish } = publishing([{ devices: many(1) }]);
   await node.start(driver);
-  await until(() => complete(1), "one slice");
+  await eventually("one slice", () => complete(1));
   publish([{ devices: many(129) }]);
-  await until(() => complete(2), "two slices");
+  await eventually("two slices", () => complete(2));
   assert.deepEqual(
     slices().map(({ metadata }) => metadata.name.slice(0, 6)),
     ["00000-", "00001-"],
@@ -135,7 +145,7 @@ test("from one slice to two the names get their order", async () => {
 test("an empty pool is one empty slice, a dropped pool none", async () => {
   const { driver, publish } = publishing([{ devices: [] }, { name: "attic", devices: many(1) }]);
   await node.start(driver);
-  await until(() => slices().length === 2, "two pools");
+  await eventually("two pools", () => slices().length === 2);
   assert.deepEqual(
     slices()
       .map(({ spec }) => [spec.pool.name, spec.devices?.length])
@@ -146,23 +156,23 @@ test("an empty pool is one empty slice, a dropped pool none", async () => {
     ],
   );
   publish([{ devices: [] }]);
-  await until(() => slices().length === 1, "one pool");
+  await eventually("one pool", () => slices().length === 1);
 });
 
 test("deletion by the kubelet and edits by others are repaired", async () => {
   await node.start(lamps);
-  const [first] = await until(() => complete(1) && slices(), "a slice");
+  const [first] = await eventually("a slice", () => complete(1) && slices());
   node.api.remove(ResourceSlice, first!.metadata);
-  const [second] = await until(() => complete(1) && slices(), "a slice again");
+  const [second] = await eventually("a slice again", () => complete(1) && slices());
   assert.notEqual(second!.metadata.uid, first!.metadata.uid);
   node.api.put(ResourceSlice, { ...second!, spec: { ...second!.spec, devices: [] } });
-  await until(() => sizes()[0] === 2, "the devices again");
+  await eventually("the devices again", () => sizes()[0] === 2);
   assert.deepEqual(slices()[0]!.metadata.uid, second!.metadata.uid);
 });
 
 test("what a start finds is taken over: no write when nothing changed, older generations go", async () => {
   const one = await node.start(lamps);
-  const [slice] = await until(() => complete(1) && slices(), "a slice");
+  const [slice] = await eventually("a slice", () => complete(1) && slices());
   await one.stop();
   assert.equal(slices().length, 1, "slices outlive their driver");
   const { metadata, spec } = slice!;
@@ -172,7 +182,7 @@ test("what a start finds is taken over: no write when nothing changed, older gen
   });
   const before = node.api.writes.length;
   await node.start(lamps);
-  await until(() => slices().length === 1, "the old one gone");
+  await eventually("the old one gone", () => slices().length === 1);
   assert.equal(slices()[0]!.metadata.resourceVersion, metadata.resourceVersion);
   assert.deepEqual(node.api.writes.slice(before), ["delete resourceslices old"]);
 });
@@ -183,7 +193,7 @@ test("a server that refuses for a while is asked again", async () => {
     if (refusals-- > 0) throw StatusError.of("Forbidden", "not yet");
   };
   await node.start(lamps);
-  await until(() => complete(1), "a slice");
+  await eventually("a slice", () => complete(1));
   assert.equal(node.log.filter((line) => line.includes("not yet")).length, 2);
 });
 
@@ -193,10 +203,10 @@ test("fields that the server drops are reported once and not sent for ever", asy
     for (const device of spec.devices ?? []) delete device.taints;
   };
   const taints = [{ key: "broken", effect: "NoSchedule" }];
-  await node.start(publishing([{ devices: many(1, { taints }) }]).driver);
-  await until(() => node.log.find((line) => line.includes('"gates":["DRADeviceTaints"]')), "a report");
-  await new Promise((resolve) => setTimeout(resolve, 1300));
-  assert.equal(node.api.writes.length, 1, String(node.api.writes));
+  const clock = skipClock();
+  await node.start(publishing([{ devices: many(1, { taints }) }]).driver, { clock });
+  await eventually("a report", () => node.log.find((line) => line.includes('"gates":["DRADeviceTaints"]')));
+  await writesNoMore(clock);
 });
 
 test("of a field that a release has renamed the server drops one name only: that is not reported", async () => {
@@ -213,9 +223,8 @@ test("of a field that a release has renamed the server drops one name only: that
     }
   };
   await node.start(publishing([pool("gate-on"), pool("gate-off")]).driver);
-  await until(
-    () => node.log.find((line) => line.includes('"gates":["DRANodeAllocatableResources"]')),
-    "a report",
+  await eventually("a report", () =>
+    node.log.find((line) => line.includes('"gates":["DRANodeAllocatableResources"]')),
   );
   assert.equal(node.log.filter((line) => line.includes('"gates":')).length, 1, String(node.log));
 });
@@ -234,28 +243,28 @@ test("other spellings of the server are no difference, nor is the time it gave a
     taints: [{ key: "broken", effect: "NoSchedule" }],
   });
   const { driver, publish } = publishing([{ devices: [lamp("red")] }]);
-  await node.start(driver);
-  await until(() => complete(1), "a slice");
-  await new Promise((resolve) => setTimeout(resolve, 1300));
-  assert.equal(node.api.writes.length, 1, String(node.api.writes));
+  const clock = skipClock();
+  await node.start(driver, { clock });
+  await eventually("a slice", () => complete(1));
+  await writesNoMore(clock);
   node.api.admit = () => {};
   publish([{ devices: [lamp("blue")] }]);
-  const device = await until(() => {
+  const device = await eventually("the change", () => {
     const found = slices()[0]!.spec.devices![0]!;
     return found.attributes?.["colour"]?.string === "blue" && found;
-  }, "the change");
+  });
   assert.equal(device.taints?.[0]?.timeAdded, "2026-01-01T00:00:00Z", "the taint keeps its age");
 });
 
 test("pools that no server would take are reported; what was published stays", async () => {
   const { driver, publish } = publishing([{ devices: many(1) }]);
   await node.start(driver);
-  await until(() => complete(1), "a slice");
+  await eventually("a slice", () => complete(1));
   publish([{ devices: [...many(1), ...many(1)] }]);
-  await until(() => node.log.find((line) => line.includes("is in the pool twice")), "a report");
+  await eventually("a report", () => node.log.find((line) => line.includes("is in the pool twice")));
   assert.deepEqual(sizes(), [1]);
   // Both have the node's name; of two under one name only the last would be published.
   publish([{ devices: many(2) }, { devices: many(3) }]);
-  await until(() => node.log.find((line) => /pool .* is there twice/.test(line)), "a report");
+  await eventually("a report", () => node.log.find((line) => /pool .* is there twice/.test(line)));
   assert.deepEqual(sizes(), [1]);
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { AllocatedDevice, Driver, Pool } from "@dray/driver";
 import { checkCrashes, crashSteps, type DriverNode, startDriverNode } from "@dray/driver/testing";
-import { lamps } from "../../test/smallest.ts";
+import { lamps } from "./internal/smallest.ts";
 
 // As the author of a driver uses the kit.
 

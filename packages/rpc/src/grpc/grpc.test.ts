@@ -1,22 +1,14 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readlinkSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { DRAPluginDefinition } from "@dray/rpc/dra/v1";
 import { DRAResourceHealthDefinition, HealthStatus } from "@dray/rpc/drahealth/v1";
 import { HealthDefinition } from "@dray/rpc/grpchealth/v1";
+import { eventually } from "@dray/testing/eventually";
+import { temporaryFolder } from "@dray/testing/folder";
 import {
   checkReachableSocketPath,
   checkSocketPath,
@@ -30,8 +22,7 @@ import {
   unixServer,
 } from "../index.ts";
 
-const folder = mkdtempSync("/tmp/dray-rpc-");
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder({ after });
 
 const echo: Handlers<typeof DRAPluginDefinition> = {
   async nodePrepareResources({ claims }) {
@@ -113,16 +104,18 @@ test("a handler's error is code Unknown with its message, an RpcError keeps its 
 });
 
 test("a deadline and a signal end a call, and the server hears of it", async () => {
+  const begun: string[] = [];
   const ended: string[] = [];
   const server = await serve("deadline.sock", {
     ...echo,
     nodePrepareResources: (request, { signal }) =>
-      new Promise((_, reject) =>
+      new Promise((_, reject) => {
+        begun.push(request.claims[0]!.uid);
         signal.addEventListener("abort", () => {
           ended.push(request.claims[0]!.uid);
           reject(signal.reason);
-        }),
-      ),
+        });
+      }),
   });
   const channel = unixChannel(server.address);
   const caller = channel.caller(DRAPluginDefinition);
@@ -135,9 +128,10 @@ test("a deadline and a signal end a call, and the server hears of it", async () 
     { claims: [{ ...claim, uid: "signal" }] },
     { signal: stop.signal },
   );
-  setTimeout(() => stop.abort(), 50);
+  await eventually("the server has the call", () => begun.includes("signal"));
+  stop.abort();
   await assert.rejects(call, { code: "Canceled" });
-  for (let i = 0; ended.length < 2 && i < 100; i++) await pause(10);
+  await eventually("both end on the server", () => ended.length >= 2);
   assert.deepEqual(ended, ["deadline", "signal"]);
   channel.close();
   await server.close();
@@ -174,7 +168,7 @@ test("a stream delivers each message, and leaving the loop ends it on the server
     if (names.length === 3) break;
   }
   assert.deepEqual(names, ["gpu-0", "gpu-1", "gpu-2"]);
-  for (let i = 0; !ended && i < 100; i++) await pause(10);
+  await eventually("it ends on the server", () => ended);
   assert.equal(ended, true);
   channel.close();
   await server.close();
@@ -186,7 +180,7 @@ test("a watched connection is seen to go and to come back", async () => {
   const channel = unixChannel(path);
   const seen: boolean[] = [];
   const reach = async (length: number) => {
-    for (let i = 0; seen.length < length && i < 500; i++) await pause(10);
+    await eventually(`${length} states`, () => seen.length >= length);
     assert.equal(seen.length, length, `saw ${seen}`);
   };
   const stop = channel.watchConnected((connected) => seen.push(connected));
@@ -215,7 +209,7 @@ test("a closed channel ends what waits on it", async () => {
   const channel = unixChannel(join(folder, "nobody.sock"));
   const waiting = channel.ready(60_000);
   channel.watchConnected(() => {});
-  setTimeout(() => channel.close(), 30);
+  setImmediate(() => channel.close());
   await assert.rejects(waiting, { code: "Canceled" });
 });
 

@@ -199,7 +199,7 @@ test("the highest priority goes first, and among equals the one that waits longe
     for (const name of ["x-low", "a-low"]) {
       await filler(name);
       await cluster.refused(name);
-      cluster.clock.pass(10_000);
+      cluster.clock.advance(10_000);
     }
     await cluster.create(PriorityClass, {
       metadata: { name: "high" },
@@ -208,11 +208,11 @@ test("the highest priority goes first, and among equals the one that waits longe
     });
     await filler("z-high", { priorityClassName: "high" });
     await cluster.refused("z-high");
-    cluster.clock.pass(10_000);
+    cluster.clock.advance(10_000);
     // All three are out of their back-off, and wake at once.
     await cluster.remove("y-first");
     assert.equal(await cluster.bound("z-high"), "n1");
-    cluster.clock.pass(10_000);
+    cluster.clock.advance(10_000);
     await cluster.remove("z-high");
     assert.equal(await cluster.bound("x-low"), "n1");
     assert.equal((await cluster.get(Pod, "a-low")).spec.nodeName, undefined);

@@ -85,7 +85,7 @@ test("a device that cannot be attached is given up, and the pod is told why", ()
 
 test("a device that takes too long is given up", () =>
   withAttachable(async (cluster, first) => {
-    cluster.clock.pass(601_000);
+    cluster.clock.advance(601_000);
     await told(cluster, "device binding timeout: claim=c");
     const name = "scheduler_dra_bindingconditions_allocations_total";
     const timeouts = `${name}{profile="default-scheduler",driver="${driver}",status="timeout"} 1`;
@@ -121,10 +121,10 @@ test("the time for devices runs on while no scheduler runs", () =>
     await cluster.settle();
     const before = (await cluster.get(ResourceClaim, "c")).status?.allocation;
     first.kill();
-    cluster.clock.pass(590_000);
+    cluster.clock.advance(590_000);
     await cluster.scheduler();
     await cluster.settle();
-    cluster.clock.pass(9_000);
+    cluster.clock.advance(9_000);
     await cluster.settle();
     assert.deepEqual((await cluster.get(ResourceClaim, "c")).status?.allocation, before);
     await cluster.until("another allocation", async () => {

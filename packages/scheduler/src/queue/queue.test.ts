@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Node, Pod } from "@dray/api/core/v1";
+import { type FakeClock, fakeClock } from "@dray/testing/clock";
 import { extensionPoints } from "../framework/extension-points.ts";
 import type { ClusterEvent, Plugin } from "../framework/framework.ts";
-import { type FakeClock, fakeClock } from "../testing/clock.ts";
 import { SchedulingQueue } from "./queue.ts";
 
 /** A pod of which the queue reads what is given here. */
@@ -35,7 +35,7 @@ const next = (queue: SchedulingQueue): string | undefined => queue.pop()?.pod.me
 test("the highest priority comes first, then the pod that came first", () => {
   const { queue, clock } = queueOf();
   queue.set(podOf("a"), true);
-  clock.pass(1);
+  clock.advance(1);
   queue.set(podOf("b"), true);
   queue.set(podOf("c", { priority: 5 }), true);
   assert.deepEqual([next(queue), next(queue), next(queue), next(queue)], ["c", "a", "b", undefined]);
@@ -45,7 +45,7 @@ test("a refused pod waits for an event that one of its plugins finds helpful", (
   const { queue, clock } = queueOf();
   queue.set(podOf("a"), true);
   queue.failed(queue.pop()!, ["WantsNode"]);
-  clock.pass(60_000);
+  clock.advance(60_000);
   queue.notify(sliceCame);
   assert.equal(next(queue), undefined);
   queue.notify(nodeCame);
@@ -58,9 +58,9 @@ test("a helpful event that comes early waits for the end of the back-off: 1, 2, 
   for (const seconds of [1, 2, 4, 8, 10, 10]) {
     queue.failed(queue.pop()!, ["WantsNode"]);
     queue.notify(nodeCame);
-    clock.pass(seconds * 1000 - 1);
+    clock.advance(seconds * 1000 - 1);
     assert.deepEqual(queue.counts().backoff, 1, `${seconds} s`);
-    clock.pass(1);
+    clock.advance(1);
     assert.deepEqual(queue.counts().active, 1, `${seconds} s`);
   }
 });
@@ -72,12 +72,12 @@ test("a helpful event that came during the attempt is not missed", () => {
   queue.notify(sliceCame);
   queue.notify(nodeCame);
   queue.failed(helped, ["WantsNode"]);
-  clock.pass(1000);
+  clock.advance(1000);
   const again = queue.pop()!;
   assert.equal(again.pod.metadata.name, "a");
   // What came during the first attempt does not count for the second.
   queue.failed(again, ["WantsNode"]);
-  clock.pass(60_000);
+  clock.advance(60_000);
   assert.equal(next(queue), undefined);
 });
 
@@ -87,7 +87,7 @@ test("an error is tried again after a while, whatever happens", () => {
   queue.failed(queue.pop()!, []);
   assert.equal(next(queue), undefined);
   const before = calls();
-  clock.pass(1000);
+  clock.advance(1000);
   assert.equal(calls(), before + 1);
   assert.equal(next(queue), "a");
 });
@@ -108,7 +108,7 @@ test("a pod that is deleted during its attempt is forgotten, and one of the same
   const entry = queue.pop()!;
   queue.delete("a");
   assert.equal(queue.failed(entry, []), false);
-  clock.pass(60_000);
+  clock.advance(60_000);
   assert.equal(next(queue), undefined);
   queue.set(podOf("a"), true);
   assert.equal(queue.failed(entry, []), false);
@@ -120,7 +120,7 @@ test("a pod that is deleted during its back-off does not come back", () => {
   queue.set(podOf("a"), true);
   queue.failed(queue.pop()!, []);
   queue.delete("a");
-  clock.pass(60_000);
+  clock.advance(60_000);
   assert.equal(next(queue), undefined);
 });
 
@@ -136,9 +136,9 @@ test("a pod that no event has helped for five minutes is tried again", () => {
   const { queue, clock } = queueOf();
   queue.set(podOf("a"), true);
   queue.failed(queue.pop()!, ["WantsNode"]);
-  clock.pass(300_000);
+  clock.advance(300_000);
   assert.equal(queue.counts().unschedulable, 1);
-  clock.pass(30_000);
+  clock.advance(30_000);
   assert.equal(next(queue), "a");
 });
 
@@ -150,7 +150,7 @@ test("with nothing else to do a pod is tried before its back-off is over, but no
   queue.failed(queue.pop()!, []);
   queue.notify(nodeCame);
   assert.deepEqual([queue.counts().backoff, next(queue), next(queue)], [2, "rejected", undefined]);
-  clock.pass(1000);
+  clock.advance(1000);
   assert.equal(next(queue), "failed");
 });
 
@@ -162,9 +162,9 @@ test("after an error the rejections before it do not count for the back-off", ()
     queue.notify(nodeCame);
   }
   queue.failed(queue.pop()!, []);
-  clock.pass(999);
+  clock.advance(999);
   assert.equal(next(queue), undefined);
-  clock.pass(1);
+  clock.advance(1);
   assert.equal(next(queue), "a");
 });
 
@@ -187,9 +187,9 @@ test("back-off times are configurable, and none at all is possible", () => {
     return queue;
   };
   const slow = queueWith(2_000, 5_000);
-  clock.pass(4_999);
+  clock.advance(4_999);
   assert.equal(slow.counts().backoff, 1);
-  clock.pass(1);
+  clock.advance(1);
   assert.equal(slow.counts().active, 1);
   assert.equal(queueWith(1_000, 0).counts().active, 1);
 });

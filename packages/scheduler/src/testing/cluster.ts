@@ -1,12 +1,11 @@
-import { randomUUID } from "node:crypto";
 import { featuresOf, type Kind, type KubeObject, type KubernetesVersion, parseFeatureGates } from "@dray/api";
 import { Event, Namespace, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
-import { createServer } from "@dray/apiserver";
-import { type Client, createClient, type Log, type Transport } from "@dray/client";
+import type { Client } from "@dray/client";
 import type { SchedulerOptions } from "@dray/scheduler";
-import { memoryStore } from "@dray/store";
-import { type FakeClock, fakeClock } from "./clock.ts";
+import { startApiServer } from "@dray/testing/api-server";
+import { type FakeClock, fakeClock } from "@dray/testing/clock";
+import { problemLog } from "@dray/testing/log";
 import { type RunningScheduler, startTestScheduler } from "./scheduler.ts";
 
 /** An API server of its own, in this process, with a client that may do everything. */
@@ -62,28 +61,16 @@ export async function withCluster(
 ): Promise<void> {
   const featureGates = parseFeatureGates(gates);
   const clock = fakeClock();
-  const store = memoryStore(clock);
-  const problems: string[] = [];
-  const note = (fields: object, message: string): void => {
-    const { err, ...rest } = fields as { err?: unknown };
-    problems.push(`${message} ${JSON.stringify(rest)} ${err instanceof Error ? err.stack : ""}`);
-  };
-  const nothing = (): void => {};
-  const log: Log = { debug: nothing, info: nothing, warn: note, error: note };
-  const disabledAdmissionPlugins = ["ServiceAccount"];
-  const server = await createServer({
-    store,
+  const { log, problems } = problemLog();
+  const server = await startApiServer({
     clock,
     log,
-    newId: randomUUID,
-    disabledAdmissionPlugins,
+    disabledAdmissionPlugins: ["ServiceAccount"],
     featureGates,
     ...(version && { kubernetesVersion: version }),
     ...(runtimeConfig && { runtimeConfig }),
   });
-  const user = (name: string, ...groups: string[]): Transport =>
-    server.transport({ name, groups: [...groups, "system:authenticated"] });
-  const client = createClient({ transport: user("admin", "system:masters"), userAgent: "admin", clock, log });
+  const client = server.admin();
   const running: RunningScheduler[] = [];
   const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1));
 
@@ -93,7 +80,7 @@ export async function withCluster(
     clock,
     problems,
     async scheduler(before, more = {}) {
-      const transport = user("system:kube-scheduler");
+      const transport = server.transport("system:kube-scheduler");
       const features = featuresOf(version, featureGates);
       const control = await startTestScheduler({ transport, clock, log, features }, before, more);
       running.push(control);
@@ -118,7 +105,7 @@ export async function withCluster(
         if (value !== undefined && value !== false) return value;
         await turn();
         // Back-offs are in the clock's time, too.
-        clock.pass(50);
+        clock.advance(50);
       }
       throw new Error(`not in time: ${what}\n${problems.join("\n")}`);
     },
@@ -134,7 +121,6 @@ export async function withCluster(
   } finally {
     await Promise.all(running.map((scheduler) => scheduler.stop()));
     await server.close();
-    await store.close();
   }
 }
 

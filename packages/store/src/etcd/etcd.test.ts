@@ -4,9 +4,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { setTimeout } from "node:timers/promises";
+import { fakeClock } from "@dray/testing/clock";
+import { holdsFor } from "@dray/testing/eventually";
 import { etcdStore, type Store } from "../index.ts";
-import { storeConformance, TestClock } from "../testing/conformance.ts";
+import { storeConformance } from "../testing/conformance.ts";
 import { TestEtcd, withoutEtcd } from "../testing/etcd.ts";
 
 if (withoutEtcd !== undefined) {
@@ -14,7 +15,7 @@ if (withoutEtcd !== undefined) {
 } else {
   const etcd = new TestEtcd();
   let stores = 0;
-  const open = (clock = new TestClock()): Store =>
+  const open = (clock = fakeClock()): Store =>
     etcdStore({ endpoints: [etcd.url], prefix: `/test-${++stores}` }, clock);
   before(() => etcd.start());
   after(() => etcd.remove());
@@ -40,7 +41,7 @@ if (withoutEtcd !== undefined) {
   });
 
   test("etcd: an end that nobody listens on is passed over for one that answers", async () => {
-    const store = etcdStore({ endpoints: ["http://127.0.0.1:1", etcd.url] }, new TestClock());
+    const store = etcdStore({ endpoints: ["http://127.0.0.1:1", etcd.url] }, fakeClock());
     assert.ok((await store.txn([], [{ type: "put", key: "/two/a", value: "1" }])).succeeded);
     await store.close();
   });
@@ -67,7 +68,7 @@ if (withoutEtcd !== undefined) {
   });
 
   test("etcd: entries that are written soon after each other share a lease", async () => {
-    const clock = new TestClock();
+    const clock = fakeClock();
     const store = open(clock);
     const leases = async (): Promise<number> => {
       const answer = await fetch(`${etcd.url}/v3/lease/leases`, { method: "POST", body: "{}" });
@@ -114,14 +115,17 @@ if (withoutEtcd !== undefined) {
       const connect = (authority: string): Store =>
         etcdStore(
           { endpoints: [secure.url], authority: readFileSync(file(authority)), ...pair },
-          new TestClock(),
+          fakeClock(),
         );
       const store = connect("ca.crt");
       assert.ok((await store.txn([], [{ type: "put", key: "/a", value: "1" }])).succeeded);
       await store.close();
       const deceived = connect("other.crt");
-      const refused = assert.rejects(deceived.revision(), /closed/);
-      await setTimeout(1_000);
+      let isRefused = false;
+      const refused = assert.rejects(deceived.revision(), /closed/).then(() => {
+        isRefused = true;
+      });
+      await holdsFor("it waits for the server", () => !isRefused, 1_000);
       await deceived.close();
       await refused;
     } finally {

@@ -4,7 +4,6 @@ import {
   copyFileSync,
   fdatasync,
   mkdirSync,
-  mkdtempSync,
   openSync,
   renameSync,
   rmSync,
@@ -13,24 +12,23 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type TestContext, test } from "node:test";
+import { fakeClock } from "@dray/testing/clock";
+import { temporaryFolder } from "@dray/testing/folder";
 import { sqliteStore } from "../index.ts";
 import type { Operation, Store } from "../store.ts";
-import { TestClock } from "../testing/conformance.ts";
 import { fillDisk, smallDisk, withoutMounts } from "../testing/disk.ts";
 import { type FileProblem, StoreFileError } from "./error.ts";
 import { LogSync, type Sync } from "./log-sync.ts";
 import { SqliteStore } from "./store.ts";
 
 const put = (key: string, value: string): Operation => ({ type: "put", key, value });
-const open = (path: string): Store => sqliteStore(path, new TestClock());
+const open = (path: string): Store => sqliteStore(path, fakeClock());
 
 function newFile(t: TestContext): string {
-  const folder = mkdtempSync(join(tmpdir(), "dray-store-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   return join(folder, "state.db");
 }
 
@@ -162,7 +160,7 @@ test("sqlite: a file that is damaged during a run is named by those who meet the
 test("sqlite: expiry outlives a file that cannot be read, and goes on later", async (t) => {
   const path = newFile(t);
   await written(path);
-  const clock = new TestClock();
+  const clock = fakeClock();
   const store = sqliteStore(path, clock);
   await store.txn([], [{ type: "put", key: "/due", value: "x", ttl: 1 }]);
   damage(path);
@@ -248,7 +246,7 @@ test("sqlite: after a sync that failed nothing is acknowledged that is only in t
     if (failing) setImmediate(done, Object.assign(new Error("EIO: i/o error, fdatasync"), { code: "EIO" }));
     else fdatasync(descriptor, done);
   };
-  const store = new SqliteStore(path, new TestClock(), new LogSync(path, sync));
+  const store = new SqliteStore(path, fakeClock(), new LogSync(path, sync));
   await store.txn([], [put("/a", "1")]);
   failing = true;
   await assert.rejects(store.txn([], [put("/b", "1")]), /EIO/);

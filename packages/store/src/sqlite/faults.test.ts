@@ -1,23 +1,22 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { test } from "node:test";
+import { after, test } from "node:test";
+import { fakeClock } from "@dray/testing/clock";
+import { temporaryFolder } from "@dray/testing/folder";
 import { sqliteStore } from "../index.ts";
 import type { Operation } from "../store.ts";
-import { TestClock } from "../testing/conformance.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "dray-store-"));
+const folder = temporaryFolder({ after });
 let files = 0;
 const newFile = (): string => join(folder, `${++files}.db`);
 const put = (key: string, value: string): Operation => ({ type: "put", key, value });
 
 test("sqlite: while another holds the file writes fail, and nothing of them stays", async () => {
   const file = newFile();
-  const store = sqliteStore(file, new TestClock());
+  const store = sqliteStore(file, fakeClock());
   const { revision } = await store.txn([], [put("/a", "1")]);
   const other = new DatabaseSync(file);
   other.exec("BEGIN IMMEDIATE");
@@ -31,7 +30,7 @@ test("sqlite: while another holds the file writes fail, and nothing of them stay
 });
 
 test("sqlite: one write that fails takes all of its turn with it, and none is acknowledged", async () => {
-  const store = sqliteStore(newFile(), new TestClock());
+  const store = sqliteStore(newFile(), fakeClock());
   const { revision } = await store.txn([], [put("/a", "1")]);
   const impossible = Symbol("no text") as unknown as string;
   const results = await Promise.allSettled([
@@ -69,7 +68,7 @@ test("sqlite: a file of version 0.1 is taken over with its history", async () =>
   `);
   former.close();
   for (let opened = 0; opened < 2; opened++) {
-    const store = sqliteStore(file, new TestClock());
+    const store = sqliteStore(file, fakeClock());
     assert.equal(await store.revision(), 5);
     assert.deepEqual(await store.get("/a"), { key: "/a", value: "2", modRevision: 4, createRevision: 2 });
     const told = [];
@@ -90,7 +89,7 @@ test("sqlite: a file of version 0.1 is taken over with its history", async () =>
 });
 
 test("sqlite: a long history is compacted while others write", async () => {
-  const store = sqliteStore(newFile(), new TestClock());
+  const store = sqliteStore(newFile(), fakeClock());
   for (let i = 0; i < 60; i++) {
     await store.txn(
       [],
@@ -152,7 +151,7 @@ test("sqlite: a full disk refuses writes until there is room, and what was ackno
   });
   await once(child, "close");
   assert.match(output, /failed .*(full|disk I\/O error)/);
-  const store = sqliteStore(file, new TestClock());
+  const store = sqliteStore(file, fakeClock());
   const keys = new Set((await store.list("/")).entries.map(({ key }) => key));
   const acknowledged = [...output.matchAll(/done (\S+)\n/g)].map(([, key]) => key!);
   assert.ok(acknowledged.length > 500);

@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { test } from "node:test";
+import { after, test } from "node:test";
+import { fakeClock } from "@dray/testing/clock";
+import { temporaryFolder } from "@dray/testing/folder";
 import { sqliteStore } from "../index.ts";
-import { storeConformance, TestClock } from "../testing/conformance.ts";
+import { storeConformance } from "../testing/conformance.ts";
 import { LogSync } from "./log-sync.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "dray-store-"));
+const folder = temporaryFolder({ after });
 let files = 0;
 const newFile = (): string => join(folder, `${++files}.db`);
 
@@ -17,14 +18,14 @@ storeConformance("sqlite", (clock) => sqliteStore(newFile(), clock));
 
 test("sqlite: values, revisions and history are there after a restart", async () => {
   const file = newFile();
-  const first = sqliteStore(file, new TestClock());
+  const first = sqliteStore(file, fakeClock());
   await first.txn([], [{ type: "put", key: "/a", value: "1" }]);
   await first.txn([], [{ type: "delete", key: "/a" }]);
   const revision = await first.revision();
   await first.compact(revision);
   await first.close();
 
-  const second = sqliteStore(file, new TestClock());
+  const second = sqliteStore(file, fakeClock());
   assert.equal(await second.revision(), revision);
   const result = await second.txn([], [{ type: "put", key: "/a", value: "2" }]);
   assert.ok(result.revision > revision, "a revision came twice");
@@ -33,7 +34,7 @@ test("sqlite: values, revisions and history are there after a restart", async ()
 
 test("sqlite: entries that ran out while the store was closed go when it opens", async () => {
   const file = newFile();
-  const clock = new TestClock();
+  const clock = fakeClock();
   const first = sqliteStore(file, clock);
   await first.txn([], [{ type: "put", key: "/a", value: "1", ttl: 10 }]);
   await first.close();
@@ -45,7 +46,7 @@ test("sqlite: entries that ran out while the store was closed go when it opens",
 });
 
 test("sqlite: nobody sees a write before it is acknowledged, and what comes meanwhile is kept in order", async () => {
-  const store = sqliteStore(newFile(), new TestClock());
+  const store = sqliteStore(newFile(), fakeClock());
   let acknowledged = 0;
   const writes: Promise<number>[] = [];
   for (let i = 1; i <= 20; i++) {
@@ -81,10 +82,10 @@ test("sqlite: a log that cannot be put on the disk is an error of those who wait
 
 test("sqlite: a file has one owner at a time", async () => {
   const file = newFile();
-  const first = sqliteStore(file, new TestClock());
-  assert.throws(() => sqliteStore(file, new TestClock()), /in use by another process/);
+  const first = sqliteStore(file, fakeClock());
+  assert.throws(() => sqliteStore(file, fakeClock()), /in use by another process/);
   await first.close();
-  await sqliteStore(file, new TestClock()).close();
+  await sqliteStore(file, fakeClock()).close();
 });
 
 test("sqlite: a file that is no store of ours is refused and left alone", () => {
@@ -92,19 +93,19 @@ test("sqlite: a file that is no store of ours is refused and left alone", () => 
   const other = new DatabaseSync(file);
   other.exec("CREATE TABLE theirs (x)");
   other.close();
-  assert.throws(() => sqliteStore(file, new TestClock()), /not a store of Dray/);
+  assert.throws(() => sqliteStore(file, fakeClock()), /not a store of Dray/);
   const text = newFile();
   writeFileSync(text, "these are not the bytes of a database, whatever their length may be".repeat(100));
-  assert.throws(() => sqliteStore(text, new TestClock()));
+  assert.throws(() => sqliteStore(text, fakeClock()));
 });
 
 test("sqlite: a file of a newer Dray is refused and left alone", async () => {
   const file = newFile();
-  await sqliteStore(file, new TestClock()).close();
+  await sqliteStore(file, fakeClock()).close();
   const newer = new DatabaseSync(file);
   newer.exec("PRAGMA user_version = 2");
   newer.close();
-  assert.throws(() => sqliteStore(file, new TestClock()), {
+  assert.throws(() => sqliteStore(file, fakeClock()), {
     message: `${file} was written by a newer Dray (format 2; this one knows 1): use that Dray, or another store (--data-dir, --store)`,
   });
 });
@@ -142,7 +143,7 @@ test("sqlite: what was acknowledged survives SIGKILL", { timeout: 60_000 }, asyn
     await new Promise((resolve) => child.on("close", resolve));
     const acknowledged = output.split("\n").slice(0, -1);
     assert.ok(acknowledged.length > 100);
-    const store = sqliteStore(file, new TestClock());
+    const store = sqliteStore(file, fakeClock());
     const { entries } = await store.list("/");
     const keys = new Set(entries.map((entry) => entry.key));
     for (const key of acknowledged) assert.ok(keys.has(key), `${key} was acknowledged and is gone`);

@@ -1,36 +1,11 @@
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import type { StoreClock } from "../clock.ts";
+import { type FakeClock, fakeClock } from "@dray/testing/clock";
 import type { Store } from "../store.ts";
 import { entryConformance } from "./conformance-entries.ts";
 import type { Check } from "./conformance-tools.ts";
 import { watchConformance } from "./conformance-watches.ts";
 import { agreesWithModel } from "./model.ts";
-
-/** A clock that tests turn by hand. */
-export class TestClock implements StoreClock {
-  #now = 1_000_000;
-  readonly #timers = new Map<object, { due: number; run: () => void }>();
-
-  now(): number {
-    return this.#now;
-  }
-
-  after(milliseconds: number, run: () => void): () => void {
-    const key = {};
-    this.#timers.set(key, { due: this.#now + milliseconds, run });
-    return () => this.#timers.delete(key);
-  }
-
-  advance(milliseconds: number): void {
-    this.#now += milliseconds;
-    for (const [key, timer] of [...this.#timers]) {
-      if (timer.due > this.#now) continue;
-      this.#timers.delete(key);
-      timer.run();
-    }
-  }
-}
 
 /**
  * Contract of every store; `open` returns an empty one. With `ownTime` the store measures times to live
@@ -38,12 +13,12 @@ export class TestClock implements StoreClock {
  */
 export function storeConformance(
   name: string,
-  open: (clock: TestClock) => Promise<Store> | Store,
+  open: (clock: FakeClock) => Promise<Store> | Store,
   { ownTime = false } = {},
 ): void {
   const check: Check = (title, body) => {
     test(`${name}: ${title}`, { timeout: 60_000 }, async () => {
-      const clock = new TestClock();
+      const clock = fakeClock();
       const store = await open(clock);
       const elapse = async (seconds: number): Promise<void> => {
         if (ownTime) await setTimeout(seconds * 1000);

@@ -1,10 +1,11 @@
+import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
+import { eventually } from "@dray/testing/eventually";
 
 /** Why tests with a real etcd cannot run here; undefined if they can. */
 export const withoutEtcd =
@@ -58,12 +59,10 @@ export class TestEtcd {
       { stdio: "ignore" },
     );
     this.#child = child;
-    for (let tries = 0; tries < 200; tries++) {
-      if (child.exitCode !== null) throw new Error(`etcd ended with ${child.exitCode}`);
-      if (await this.#answers()) return;
-      await setTimeout(50);
-    }
-    throw new Error("etcd did not start within 10 s");
+    await eventually("etcd starts", () => {
+      assert.equal(child.exitCode, null, "etcd has ended");
+      return this.#answers();
+    });
   }
 
   async #answers(): Promise<boolean> {

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parseAllDocuments } from "yaml";
-import { type Answer, testServer } from "../../testing/test-server.ts";
+import { type Answer, testServer } from "../../testing/server.ts";
 
 const path = "/apis/admissionregistration.k8s.io/v1";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type Answer, type TestServer, testServer } from "../../testing/test-server.ts";
+import { type Answer, type TestServer, testServer } from "../../testing/server.ts";
 
 const path = "/apis/admissionregistration.k8s.io/v1";
 const rule = {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { testServer } from "../../testing/test-server.ts";
-import { create, Hooks, label, patch, configurations as path } from "./test-hooks.ts";
+import { testServer } from "../../testing/server.ts";
+import { create, Hooks, label, patch, configurations as path } from "./testing.ts";
 
 const hooks = new Hooks();
 before(() => hooks.start());

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type Answer, testServer } from "../../testing/test-server.ts";
-import { Hooks } from "./test-hooks.ts";
+import { type Answer, testServer } from "../../testing/server.ts";
+import { Hooks } from "./testing.ts";
 
 const hooks = new Hooks();
 before(() => hooks.start());

@@ -4,11 +4,11 @@ import { after, before, describe, test } from "node:test";
 import type { Clock } from "@dray/client";
 import { systemClock } from "@dray/client";
 import { createAuthority } from "../../certificates/pki.ts";
-import type { Answer, TestServer } from "../../testing/test-server.ts";
+import type { Answer, TestServer } from "../../testing/server.ts";
 import type { AdmissionRequest } from "../admission.ts";
 import type { AdmissionContext } from "../context.ts";
 import { ask } from "./ask.ts";
-import { create, Hooks, configurations as path, type Reply } from "./test-hooks.ts";
+import { create, Hooks, configurations as path, type Reply } from "./testing.ts";
 
 const hooks = new Hooks();
 before(() => hooks.start());

@@ -1,4 +1,4 @@
-import { testOutcomes } from "../../../test/outcomes.ts";
+import { testOutcomes } from "../../testing/outcomes.ts";
 
 testOutcomes([
   ['"%s %d %b %o %x %X".format(["a", 5, 5, 8, 255, "hi"]) == "a 5 101 10 ff 6869"', true],

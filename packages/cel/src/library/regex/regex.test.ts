@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deviceEnvironment } from "@dray/cel";
-import { testOutcomes } from "../../../test/outcomes.ts";
+import { testOutcomes } from "../../testing/outcomes.ts";
 
 testOutcomes([
   ['"a100-sxm".matches("^a[0-9]+")', true],

@@ -1,4 +1,4 @@
-import { testOutcomes } from "../../../test/outcomes.ts";
+import { testOutcomes } from "../../testing/outcomes.ts";
 
 testOutcomes([
   ['url("https://user:pass@example.com:8080/a%20b?x=1#y").getHost() == "example.com:8080"', true],

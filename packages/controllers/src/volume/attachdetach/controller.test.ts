@@ -119,10 +119,10 @@ test("a node that is not ready loses its volumes after six minutes", () =>
       );
     await cluster.client.resource(Pod).delete({ namespace: "d", name: "p" }, { gracePeriodSeconds: 0 });
     await cluster.settle();
-    cluster.clock.pass(5 * 60_000);
+    cluster.clock.advance(5 * 60_000);
     await cluster.settle();
     assert.equal((await cluster.list(VolumeAttachment)).length, 1);
-    cluster.clock.pass(2 * 60_000);
+    cluster.clock.advance(2 * 60_000);
     await cluster.until("detached", async () => (await cluster.list(VolumeAttachment)).length === 0);
   }));
 

@@ -196,7 +196,7 @@ test("local-path: a volume on the node of the first pod, whose data goes with th
     await cluster.client
       .resource(PersistentVolume)
       .patch({ name: `pvc-${metadata.uid}` }, "merge", { metadata: { labels: { touched: "yes" } } });
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await cluster.settle();
     assert.deepEqual(await cluster.list(Pod, "kube-system"), []);
     await cluster.client
       .resource(PersistentVolume)

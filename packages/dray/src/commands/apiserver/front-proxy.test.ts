@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import test, { type TestContext } from "node:test";
 import { type Certificate, createAuthority, issueCertificate } from "@dray/apiserver";
+import { temporaryFolder } from "@dray/testing/folder";
 import { frontProxy, frontProxyOptions } from "./front-proxy.ts";
 
 const now = Date.now();
@@ -14,8 +14,7 @@ const issue = (authority: Certificate): Promise<Certificate> =>
 const credentials = { frontProxyAuthority: own, frontProxyClient: await issue(own) };
 
 function file(t: TestContext, text: string): string {
-  const folder = mkdtempSync(join(tmpdir(), "dray-front-proxy-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const path = join(folder, "file.pem");
   writeFileSync(path, text);
   return path;

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { eventually, inFolder, output, processesWith, start } from "../../testing/program.ts";
+import { eventually } from "@dray/testing/eventually";
+import { inFolder, output, processesWith, start } from "../../testing/program.ts";
 
 /** Starts the demo with temporary files in a folder of its own, and checks at the end that nothing of it is left. */
 async function played(

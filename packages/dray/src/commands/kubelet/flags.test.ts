@@ -8,8 +8,9 @@ import { test } from "node:test";
 import { Node, Pod } from "@dray/api/core/v1";
 import type { Client } from "@dray/client";
 import { layoutOf } from "@dray/cluster";
+import { eventually } from "@dray/testing/eventually";
 import { connect } from "../../connection/connect.ts";
-import { dray, eventually, inFolder, processesWith, start } from "../../testing/program.ts";
+import { dray, inFolder, processesWith, start } from "../../testing/program.ts";
 
 /** A cluster without nodes, and a way to run an agent beside it. */
 async function withCluster(

@@ -9,8 +9,9 @@ import { CertificateSigningRequest } from "@dray/api/certificates/v1";
 import { Node, Secret } from "@dray/api/core/v1";
 import { loadKubeconfig, writeKubeconfig } from "@dray/client";
 import { layoutOf } from "@dray/cluster";
+import { eventually } from "@dray/testing/eventually";
 import { connect } from "../../connection/connect.ts";
-import { dray, eventually, inFolder, processesWith, start } from "../../testing/program.ts";
+import { dray, inFolder, processesWith, start } from "../../testing/program.ts";
 
 const tokenId = "abcdef";
 const tokenSecret = "0123456789abcdef";

@@ -11,10 +11,11 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { eventually } from "@dray/testing/eventually";
 import { parse, parseAllDocuments } from "yaml";
 import { logFile } from "../../log/destination.ts";
 import { rotateInPlace, shiftFiles } from "../../log/rotate.ts";
-import { dray, eventually, inFolder, start } from "../../testing/program.ts";
+import { dray, inFolder, start } from "../../testing/program.ts";
 import { LogFile } from "./file.ts";
 
 const limits = { maxSize: 300, maxOldFiles: 100 };

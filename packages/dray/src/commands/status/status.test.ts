@@ -7,9 +7,10 @@ import type { Draft } from "@dray/api";
 import { Node } from "@dray/api/core/v1";
 import { ResourceSlice } from "@dray/api/resource/v1";
 import { layoutOf, type ProcessRecord, processRecord, runningProcess, thisProcess } from "@dray/cluster";
+import { eventually } from "@dray/testing/eventually";
 import { AgentsFile } from "../../../../cluster/src/nodes/agents-file.ts";
 import { connect } from "../../connection/connect.ts";
-import { dray, eventually, inFolder } from "../../testing/program.ts";
+import { dray, inFolder } from "../../testing/program.ts";
 import type { ClusterStatus } from "./cluster.ts";
 
 const env = { NO_COLOR: "1", TZ: "UTC" };

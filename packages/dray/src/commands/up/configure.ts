@@ -1,32 +1,25 @@
 import type { Features } from "@dray/api";
-import type { ClusterConfig } from "@dray/cluster";
-import { formatStore } from "@dray/cluster";
-import type { KeptFile } from "@dray/cluster";
-import type { Layout } from "@dray/cluster";
-import { namesText } from "@dray/cluster";
-import { nodeNames } from "@dray/cluster";
-import { readConfig } from "@dray/cluster";
+import type { ClusterConfig, KeptFile, Layout } from "@dray/cluster";
+import { formatStore, namesText, nodeNames, readConfig } from "@dray/cluster";
 import type { ChosenDriver } from "../../drivers/drivers.ts";
 import type { FleetFile } from "../../fleet/file.ts";
-import { fleetOf } from "../../fleet/file.ts";
-import { keptText } from "../../fleet/file.ts";
-import { readFleetFile } from "../../fleet/file.ts";
+import { fleetOf, keptText, readFleetFile } from "../../fleet/file.ts";
 import { simulationOf } from "../../fleet/simulated-nodes.ts";
 import { parseImageMapping } from "../../images/mapping.ts";
-import { registryHostsOption } from "../../options/runtime.ts";
-import { runtimeOption } from "../../options/runtime.ts";
-import { checkSchedulerConfig } from "../../options/scheduler-config.ts";
-import { readSchedulerConfig } from "../../options/scheduler-config.ts";
+import { registryHostsOption, runtimeOption } from "../../options/runtime.ts";
+import { checkSchedulerConfig, readSchedulerConfig } from "../../options/scheduler-config.ts";
 import { unsafeSysctlsOption } from "../../options/sysctls.ts";
 import type { Target } from "../../options/target.ts";
-import { advertiseAddressOption } from "../../options/values.ts";
-import { bindAddressOption } from "../../options/values.ts";
-import { checkNeededApis } from "../../options/values.ts";
-import { clusterApis } from "../../options/values.ts";
-import { featuresOption } from "../../options/values.ts";
-import { runtimeConfigOption } from "../../options/values.ts";
-import { storeOption } from "../../options/values.ts";
-import { wholeNumber } from "../../options/values.ts";
+import {
+  advertiseAddressOption,
+  bindAddressOption,
+  checkNeededApis,
+  clusterApis,
+  featuresOption,
+  runtimeConfigOption,
+  storeOption,
+  wholeNumber,
+} from "../../options/values.ts";
 import { UsageError } from "../../terminal/failure.ts";
 import type { UpOptions } from "./options.ts";
 

@@ -5,9 +5,10 @@ import { type TestContext, test } from "node:test";
 import { ConfigMap, Node } from "@dray/api/core/v1";
 import type { Client } from "@dray/client";
 import { layoutOf, runningProcess } from "@dray/cluster";
+import { eventually } from "@dray/testing/eventually";
 import { fillDisk, smallDisk, withoutMounts } from "../../../../store/src/testing/disk.ts";
 import { connect } from "../../connection/connect.ts";
-import { dray, eventually } from "../../testing/program.ts";
+import { dray } from "../../testing/program.ts";
 
 /** A small disk, on which a cluster is stopped before it goes: hooks run in the order in which they were added. */
 function clusterDisk(t: TestContext, size: number): { disk: string; dataDir: string } {

@@ -12,7 +12,8 @@ import {
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { dray, eventually, inFolder, type Output, output, start } from "../../testing/program.ts";
+import { eventually } from "@dray/testing/eventually";
+import { dray, inFolder, type Output, output, start } from "../../testing/program.ts";
 
 /** A file as people have it, with credentials that nobody else has. */
 const theirs = `# my clusters, do not lose

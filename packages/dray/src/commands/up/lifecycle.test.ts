@@ -6,8 +6,9 @@ import { test } from "node:test";
 import { ConfigMap, Node, Pod } from "@dray/api/core/v1";
 import type { Client } from "@dray/client";
 import { layoutOf, runningProcess } from "@dray/cluster";
+import { eventually } from "@dray/testing/eventually";
 import { connect } from "../../connection/connect.ts";
-import { dray, eventually, inFolder, output, processesWith, start } from "../../testing/program.ts";
+import { dray, inFolder, output, processesWith, start } from "../../testing/program.ts";
 
 async function up(dataDir: string, ...flags: string[]): Promise<void> {
   const { code, stderr } = await dray(["up", "--detach", "--data-dir", dataDir, ...flags]);

@@ -4,8 +4,9 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { Node, Pod } from "@dray/api/core/v1";
 import { layoutOf, readNodeStates } from "@dray/cluster";
+import { eventually } from "@dray/testing/eventually";
 import { connect } from "../../connection/connect.ts";
-import { dray, eventually, inFolder } from "../../testing/program.ts";
+import { dray, inFolder } from "../../testing/program.ts";
 
 test("a node that cannot start keeps no cluster from starting, says why, and comes when it can", async () => {
   await inFolder(async (folder) => {

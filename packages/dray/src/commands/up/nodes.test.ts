@@ -6,8 +6,9 @@ import { Node, Pod } from "@dray/api/core/v1";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import type { Client } from "@dray/client";
 import { layoutOf, runningProcess } from "@dray/cluster";
+import { eventually } from "@dray/testing/eventually";
 import { connect } from "../../connection/connect.ts";
-import { dray, eventually, inFolder, output, processesWith, start } from "../../testing/program.ts";
+import { dray, inFolder, output, processesWith, start } from "../../testing/program.ts";
 
 const ready = ({ status }: Node | Pod): boolean =>
   (status?.conditions ?? []).some((c) => c.type === "Ready" && c.status === "True");

@@ -6,10 +6,11 @@ import type { Draft } from "@dray/api";
 import { Node, Pod, Service } from "@dray/api/core/v1";
 import { RoleBinding } from "@dray/api/rbac/v1";
 import { layoutOf } from "@dray/cluster";
+import { eventually } from "@dray/testing/eventually";
 import { lackOfContainers } from "../../../../kubelet/src/runtime/oci/testing/runtime.ts";
 import { writeImages } from "../../../../kubelet/src/testing/test-image.ts";
 import { connect } from "../../connection/connect.ts";
-import { dray, eventually, inFolder, processesWith } from "../../testing/program.ts";
+import { dray, inFolder, processesWith } from "../../testing/program.ts";
 
 const missing = await lackOfContainers();
 const image = "example.com/app:1";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { dray, eventually, inFolder, output, processesWith, start } from "../../testing/program.ts";
+import { eventually } from "@dray/testing/eventually";
+import { dray, inFolder, output, processesWith, start } from "../../testing/program.ts";
 
 test("up and apiserver refuse data of a newer release, and leave them alone", () =>
   inFolder(async (folder) => {

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Node } from "@dray/api/core/v1";
 import { createClient, httpsTransport, loadKubeconfig } from "@dray/client";
+import { eventually } from "@dray/testing/eventually";
 import { parse } from "yaml";
-import { dray, eventually, inFolder, output, start } from "../../testing/program.ts";
+import { dray, inFolder, output, start } from "../../testing/program.ts";
 
 test("up -o prints what a test needs, and nothing else on standard output", () =>
   inFolder(async (folder) => {

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Pod } from "@dray/api/core/v1";
 import { createClient, httpsTransport, loadKubeconfig } from "@dray/client";
-import { dray, eventually, inFolder } from "../../testing/program.ts";
+import { eventually } from "@dray/testing/eventually";
+import { dray, inFolder } from "../../testing/program.ts";
 
 const packing = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { connect } from "node:tls";
 import { loadKubeconfig } from "@dray/client";
-import { dray, eventually, inFolder, output, start } from "../../testing/program.ts";
+import { eventually } from "@dray/testing/eventually";
+import { dray, inFolder, output, start } from "../../testing/program.ts";
 
 const withoutKubectl = spawnSync("kubectl", ["version", "--client"]).status !== 0 && "kubectl is not on PATH";
 const outside = Object.values(networkInterfaces())

@@ -120,7 +120,7 @@ test("a device that becomes free wakes the pod that waits for one", () =>
     await cluster.bound("p1");
     await cluster.pod("p2", uses("c2"));
     assert.equal(await cluster.refused("p2"), refusal(1, "1 cannot allocate all claims"));
-    cluster.clock.pass(60_000);
+    cluster.clock.advance(60_000);
     await cluster.settle();
     assert.equal((await cluster.get(Pod, "p2")).spec.nodeName, undefined);
     await cluster.remove("p1", "c1");

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Answer } from "../../../testing/test-server.ts";
-import { applies, createConfigMap, createDeployment, patches, rule, serverWith } from "./test-policies.ts";
+import { eventually } from "@dray/testing/eventually";
+import type { Answer } from "../../../testing/server.ts";
+import { applies, createConfigMap, createDeployment, patches, rule, serverWith } from "./testing.ts";
 
 const by = "policy 'p0' with binding 'p0' denied request";
 
@@ -156,11 +157,10 @@ describe("ApplyConfiguration", () => {
       metadata: { name: "w" },
       spec: { parts: [{ name: "a" }] },
     };
-    let created = await tested.call("POST", url, { body });
-    for (let attempt = 0; created.status === 404 && attempt < 100; attempt++) {
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      created = await tested.call("POST", url, { body });
-    }
+    const created = await eventually("the kind is served", async () => {
+      const answer = await tested.call("POST", url, { body });
+      return answer.status !== 404 && answer;
+    });
     assert.equal(created.status, 201, created.body.message);
     assert.deepEqual(created.body.spec, {
       parts: [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type TestServer, testServer } from "../../../testing/test-server.ts";
+import { type TestServer, testServer } from "../../../testing/server.ts";
 import {
   addPolicies,
   annotates,
@@ -12,7 +12,7 @@ import {
   rule,
   serverWith,
   type TestPolicy,
-} from "./test-policies.ts";
+} from "./testing.ts";
 
 const by = "policy 'p0' with binding 'p0' denied request";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { Hooks } from "../../webhook/test-hooks.ts";
-import { annotates, createConfigMap, path, serverWith, type TestPolicy } from "./test-policies.ts";
+import { Hooks } from "../../webhook/testing.ts";
+import { annotates, createConfigMap, path, serverWith, type TestPolicy } from "./testing.ts";
 
 const hooks = new Hooks();
 before(() => hooks.start());

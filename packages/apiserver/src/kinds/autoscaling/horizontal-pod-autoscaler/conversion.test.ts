@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { testServer } from "../../../testing/test-server.ts";
+import { testServer } from "../../../testing/server.ts";
 
 const old = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers";
 const now = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createAuthority, issueCertificate } from "../../../certificates/pki.ts";
-import { testServer } from "../../../testing/test-server.ts";
+import { testServer } from "../../../testing/server.ts";
 
 const path = "/apis/certificates.k8s.io/v1/clustertrustbundles";
 const now = Date.parse("2026-01-01T00:00:00Z");

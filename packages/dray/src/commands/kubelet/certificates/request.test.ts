@@ -4,10 +4,11 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { CertificateSigningRequest } from "@dray/api/certificates/v1";
-import { createAuthority, createServer, signCertificateRequest } from "@dray/apiserver";
-import { type Client, createClient, silentLog, systemClock } from "@dray/client";
-import { memoryStore } from "@dray/store";
-import { eventually, inFolder } from "../../../testing/program.ts";
+import { createAuthority, signCertificateRequest } from "@dray/apiserver";
+import { type Client, silentLog, systemClock } from "@dray/client";
+import { startApiServer } from "@dray/testing/api-server";
+import { eventually } from "@dray/testing/eventually";
+import { inFolder } from "../../../testing/program.ts";
 import { type CertificateWish, requestCertificate } from "./request.ts";
 
 /** A server with nobody who signs, and a wish to it. */
@@ -15,10 +16,8 @@ async function withServer(
   run: (client: Client, wish: (signal?: AbortSignal) => CertificateWish) => Promise<void>,
 ): Promise<void> {
   await inFolder(async (folder) => {
-    const store = memoryStore(systemClock);
-    const server = await createServer({ store });
-    const transport = server.transport({ name: "admin", groups: ["system:masters"] });
-    const client = createClient({ transport, userAgent: "test" });
+    const server = await startApiServer();
+    const client = server.admin();
     try {
       await run(client, (signal = new AbortController().signal) => ({
         client,
@@ -32,7 +31,6 @@ async function withServer(
       }));
     } finally {
       await server.close();
-      await store.close();
     }
   });
 }

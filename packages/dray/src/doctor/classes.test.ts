@@ -1,0 +1,81 @@
+import { claim, gpuClass, node } from "../plan/testing.ts";
+import { cluster, finds, rule } from "./testing.ts";
+
+rule("device-plugin-beside-dra", () => {
+  const withPlugin = node("a", { allocatable: { "nvidia.com/gpu": "2", "example.com/gpu": "1" } });
+  finds(cluster([withPlugin]), []);
+  const extended = {
+    ...gpuClass,
+    spec: { ...(gpuClass["spec"] as object), extendedResourceName: "example.com/gpu" },
+  };
+  finds(cluster([withPlugin, extended]), [
+    "device-plugin-beside-dra: Node a offers example.com/gpu by a device plugin, and the same devices by driver gpu.example.com",
+  ]);
+  const nvidia = { ...gpuClass, metadata: { name: "gpu.nvidia.com" } };
+  finds(cluster([withPlugin, nvidia]), [
+    "device-plugin-beside-dra: Node a offers nvidia.com/gpu by a device plugin, and the same devices by driver gpu.example.com",
+  ]);
+});
+
+rule("class-without-devices", () => {
+  const other = {
+    ...gpuClass,
+    metadata: { name: "other" },
+    spec: { selectors: [{ cel: { expression: 'device.driver == "gpu.example.org"' } }] },
+  };
+  finds(cluster([other]), ["class-without-devices: DeviceClass other has no devices"], {
+    evidence: /drivers that publish devices: gpu\.example\.com \(4 devices\)/,
+  });
+});
+
+rule("missing-class", () => {
+  finds(
+    cluster([claim("open", { deviceClassName: "gpus" })]),
+    ["missing-class: ResourceClaim default/open names DeviceClass gpus, which does not exist"],
+    { evidence: /did you mean gpu\?/ },
+  );
+});
+
+rule("dropped-field", () => {
+  const applied = (spec: object): object => ({
+    annotations: {
+      "kubectl.kubernetes.io/last-applied-configuration": JSON.stringify({
+        apiVersion: "resource.k8s.io/v1",
+        kind: "DeviceClass",
+        metadata: { name: "gpu" },
+        spec,
+      }),
+    },
+  });
+  const given = { ...(gpuClass["spec"] as object), extendedResourceName: "example.com/gpu" };
+  finds(cluster([{ ...gpuClass, metadata: { name: "gpu", uid: "g", ...applied(given) } }]), [
+    "dropped-field: DeviceClass gpu lacks spec.extendedResourceName, which was applied",
+  ]);
+  finds(
+    cluster([{ ...gpuClass, metadata: { name: "gpu", uid: "g", ...applied(gpuClass["spec"] as object) } }]),
+    [],
+  );
+  const managedFields = [
+    {
+      manager: "helm",
+      operation: "Apply",
+      apiVersion: "resource.k8s.io/v1",
+      fieldsType: "FieldsV1",
+      fieldsV1: {
+        "f:spec": {
+          "f:devices": {
+            "f:requests": {
+              'k:{"name":"gpu"}': {
+                "f:exactly": { "f:count": {}, "f:selectors": {}, "f:tolerations": {} },
+              },
+            },
+          },
+        },
+      },
+    },
+  ];
+  const metadata = { name: "open", uid: "o", managedFields };
+  finds(cluster([claim("open", { count: 1 }, { metadata })]), [
+    "dropped-field: ResourceClaim default/open lacks spec.devices.requests[0].exactly.tolerations, which was applied",
+  ]);
+});
