@@ -1,7 +1,7 @@
 import type { ResourceQuota, ScopedResourceSelectorRequirement } from "../generated/core/v1.ts";
 import type { KubeObject } from "../objects/object.ts";
 import { type Amounts, addTo, amountsOf, growth, only, textOf } from "../values/amounts.ts";
-import type { QuotaEvaluator, QuotaWrite } from "./evaluator.ts";
+import type { QuotaEvaluator, QuotaWrite } from "../kinds/quota-evaluator.ts";
 
 /** Quotas as one round of charging sees them: `used` is replaced by what it becomes. */
 export interface Balance {

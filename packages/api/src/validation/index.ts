@@ -10,9 +10,9 @@ import type { KubeObject } from "../objects/object.ts";
 import { kindRows } from "../schema/table.ts";
 import type { NameRule } from "../values/names.ts";
 import { dnsSubdomain, pathSegment } from "../values/names.ts";
-import type { ValidationContext } from "./context.ts";
-import { FieldErrors } from "./field.ts";
-import { checkCommonUpdate, checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "./metadata.ts";
+import type { ValidationContext } from "../checks/context.ts";
+import { FieldErrors } from "../checks/field.ts";
+import { checkCommonUpdate, checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../checks/metadata.ts";
 
 export {
   checkService as checkWebhookService,
@@ -24,19 +24,19 @@ export type { GroupKind } from "../kinds/registry.ts";
 export { stampChangedTaint } from "../kinds/resource/device-taint-rule/validation.ts";
 export { dropDeallocatedDevices } from "../kinds/resource/resource-claim/status.ts";
 export { isExtendedResourceName } from "../values/names.ts";
-export { checkConditions } from "./conditions.ts";
-export type { AdmissionExpressions, CompiledSelector, ValidationContext } from "./context.ts";
-export type { DisabledField } from "./disabled.ts";
-export { disabledFields, dropDisabledFields } from "./disabled.ts";
-export { checkImmutable, FieldErrors, sameValue } from "./field.ts";
+export { checkConditions } from "../checks/conditions.ts";
+export type { AdmissionExpressions, CompiledSelector, ValidationContext } from "../checks/context.ts";
+export type { DisabledField } from "../checks/disabled.ts";
+export { disabledFields, dropDisabledFields } from "../checks/disabled.ts";
+export { checkImmutable, FieldErrors, sameValue } from "../checks/field.ts";
 export {
   checkAnnotations,
   checkCommonUpdate,
   checkLabels,
   checkMetadata,
   checkMetadataUpdate,
-} from "./metadata.ts";
-export { checkNodeSelector, checkNodeSelectorTerm } from "./nodeselector.ts";
+} from "../checks/metadata.ts";
+export { checkNodeSelector, checkNodeSelectorTerm } from "../checks/nodeselector.ts";
 
 const keyOf = ({ group, kind }: GroupKind): string => `${group}/${kind}`;
 

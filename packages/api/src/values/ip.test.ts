@@ -11,8 +11,8 @@ import {
   isStrictlyWithin,
   networkRule,
   networkWarnings,
-} from "../validation/address.ts";
-import { FieldErrors } from "../validation/field.ts";
+} from "../checks/address.ts";
+import { FieldErrors } from "../checks/field.ts";
 import {
   addressBytes,
   addressText,

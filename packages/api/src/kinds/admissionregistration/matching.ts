@@ -4,9 +4,9 @@ import type {
   NamedRuleWithOperations,
   RuleWithOperations,
 } from "../../generated/admissionregistration/v1.ts";
-import type { AdmissionExpressions } from "../../validation/context.ts";
-import type { FieldErrors } from "../../validation/field.ts";
-import { checkLabelSelector } from "../../validation/nodeselector.ts";
+import type { AdmissionExpressions } from "../../checks/context.ts";
+import type { FieldErrors } from "../../checks/field.ts";
+import { checkLabelSelector } from "../../checks/nodeselector.ts";
 import { pathSegment, qualifiedName } from "../../values/names.ts";
 
 export const matchPolicies = ["Equivalent", "Exact"];

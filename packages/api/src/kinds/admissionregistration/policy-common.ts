@@ -6,10 +6,10 @@ import type {
   Variable,
 } from "../../generated/admissionregistration/v1.ts";
 import type { KubeObject } from "../../objects/object.ts";
-import type { AdmissionExpressions, ValidationContext } from "../../validation/context.ts";
-import type { FieldErrors } from "../../validation/field.ts";
-import { sameValue } from "../../validation/field.ts";
-import { checkMetadata } from "../../validation/metadata.ts";
+import type { AdmissionExpressions, ValidationContext } from "../../checks/context.ts";
+import type { FieldErrors } from "../../checks/field.ts";
+import { sameValue } from "../../checks/field.ts";
+import { checkMetadata } from "../../checks/metadata.ts";
 import { dnsSubdomain } from "../../values/names.ts";
 import { checkCompiled, checkMatchConditions, checkMatchResources } from "./matching.ts";
 import { checkParamKind, checkParamRef } from "./parameters.ts";

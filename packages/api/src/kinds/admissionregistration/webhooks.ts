@@ -4,10 +4,10 @@ import type {
   ValidatingWebhook,
   ValidatingWebhookConfiguration,
 } from "../../generated/admissionregistration/v1.ts";
-import type { ValidationContext } from "../../validation/context.ts";
-import { FieldErrors, sameValue } from "../../validation/field.ts";
-import { checkMetadata } from "../../validation/metadata.ts";
-import { checkLabelSelector } from "../../validation/nodeselector.ts";
+import type { ValidationContext } from "../../checks/context.ts";
+import { FieldErrors, sameValue } from "../../checks/field.ts";
+import { checkMetadata } from "../../checks/metadata.ts";
+import { checkLabelSelector } from "../../checks/nodeselector.ts";
 import { dns1035Label, dnsSubdomain } from "../../values/names.ts";
 import { checkMatchConditions, checkRule, matchPolicies } from "./matching.ts";
 import { failurePolicies, reinvocationPolicies } from "./policy-common.ts";

@@ -4,7 +4,7 @@ import type {
   ResourceAttributes,
   SubjectAccessReview,
 } from "../../generated/authorization/v1.ts";
-import type { FieldErrors } from "../../validation/field.ts";
+import type { FieldErrors } from "../../checks/field.ts";
 import { isLabelValue, qualifiedName } from "../../values/names.ts";
 
 interface Questions {

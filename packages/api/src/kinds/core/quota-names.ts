@@ -1,4 +1,4 @@
-import type { FieldErrors } from "../../validation/field.ts";
+import type { FieldErrors } from "../../checks/field.ts";
 import { qualifiedName } from "../../values/names.ts";
 import { counted } from "./pod/resources.ts";
 

@@ -1,4 +1,4 @@
-import { asTyped, type FieldErrors } from "../../validation/field.ts";
+import { asTyped, type FieldErrors } from "../../checks/field.ts";
 
 /** Conditions of both kinds: only their types matter. */
 export function checkConditions(

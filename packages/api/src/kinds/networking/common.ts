@@ -1,6 +1,6 @@
-import { addressFamily } from "../../validation/address.ts";
-import type { ValidationContext } from "../../validation/context.ts";
-import type { FieldErrors } from "../../validation/field.ts";
+import { addressFamily } from "../../checks/address.ts";
+import type { ValidationContext } from "../../checks/context.ts";
+import type { FieldErrors } from "../../checks/field.ts";
 import {
   isLinkLocalMulticast,
   isLinkLocalUnicast,

@@ -1,5 +1,5 @@
-import type { FieldErrors } from "../../validation/field.ts";
-import { asTyped } from "../../validation/field.ts";
+import type { FieldErrors } from "../../checks/field.ts";
+import { asTyped } from "../../checks/field.ts";
 import { byteLength, dnsLabel, dnsSubdomain, isCIdentifier } from "../../values/names.ts";
 
 /** Limits of resource.k8s.io, in bytes, items or units of cost. */

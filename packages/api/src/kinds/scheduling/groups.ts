@@ -5,8 +5,8 @@ import type {
   TopologyConstraint,
   WorkloadReference,
 } from "../../generated/scheduling/v1beta1.ts";
-import type { ValidationContext } from "../../validation/context.ts";
-import { type FieldErrors, sameValue } from "../../validation/field.ts";
+import type { ValidationContext } from "../../checks/context.ts";
+import { type FieldErrors, sameValue } from "../../checks/field.ts";
 import { dnsLabel, longName, qualifiedName } from "../../values/names.ts";
 
 /** HighestUserDefinablePriority */

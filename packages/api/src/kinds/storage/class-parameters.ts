@@ -1,4 +1,4 @@
-import type { FieldErrors } from "../../validation/field.ts";
+import type { FieldErrors } from "../../checks/field.ts";
 import { byteLength, qualifiedName } from "../../values/names.ts";
 
 export const limits = { parameters: 512, bytes: 256 * 1024, nodeId: 192, error: 1024 } as const;

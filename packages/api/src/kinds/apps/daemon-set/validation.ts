@@ -1,12 +1,12 @@
 import type { DaemonSet } from "../../../generated/apps/v1.ts";
-import type { ValidationContext } from "../../../validation/context.ts";
-import { checkCollisions, checkCounts } from "../../../validation/counts.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
-import { amountOf, checkAtMostAll, checkShare } from "../../../validation/int-or-percent.ts";
-import { internalForm } from "../../../validation/internal.ts";
-import { checkLabelSelector } from "../../../validation/nodeselector.ts";
-import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
-import { isEmptySelector } from "../../../validation/shown-selectors.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import { checkCollisions, checkCounts } from "../../../checks/counts.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { amountOf, checkAtMostAll, checkShare } from "../../../checks/int-or-percent.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkLabelSelector } from "../../../checks/nodeselector.ts";
+import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import { isEmptySelector } from "../../../checks/shown-selectors.ts";
 import { checkEndless, checkMatch, checkTemplate } from "../../core/pod-template/template.ts";
 import { checkSelectorKept } from "../replicas.ts";
 

@@ -1,13 +1,13 @@
 import type { StatefulSet, StatefulSetSpec } from "../../../generated/apps/v1.ts";
 import type { PodTemplateSpec, Volume } from "../../../generated/core/v1.ts";
-import type { ValidationContext } from "../../../validation/context.ts";
-import { checkCollisions, checkCounts } from "../../../validation/counts.ts";
-import { checkImmutable, FieldErrors, sameValue } from "../../../validation/field.ts";
-import { amountOf, checkAtMostAll, checkShare } from "../../../validation/int-or-percent.ts";
-import { internalForm } from "../../../validation/internal.ts";
-import { checkLabelSelector } from "../../../validation/nodeselector.ts";
-import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
-import { isEmptySelector, selects, shownSelector } from "../../../validation/shown-selectors.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import { checkCollisions, checkCounts } from "../../../checks/counts.ts";
+import { checkImmutable, FieldErrors, sameValue } from "../../../checks/field.ts";
+import { amountOf, checkAtMostAll, checkShare } from "../../../checks/int-or-percent.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkLabelSelector } from "../../../checks/nodeselector.ts";
+import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import { isEmptySelector, selects, shownSelector } from "../../../checks/shown-selectors.ts";
 import { dnsLabel } from "../../../values/names.ts";
 import { checkClaimSpec } from "../../core/persistent-volume-claim/validation.ts";
 import {

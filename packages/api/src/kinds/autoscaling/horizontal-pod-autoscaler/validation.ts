@@ -11,9 +11,9 @@ import type {
   MetricTarget,
   ResourceMetricSource,
 } from "../../../generated/autoscaling/v2.ts";
-import type { ValidationContext } from "../../../validation/context.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
-import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import { dnsLabel, pathSegment, qualifiedName } from "../../../values/names.ts";
 import { Quantity } from "../../../values/quantity.ts";
 

@@ -1,13 +1,13 @@
 /** Job. */
 import type { Job, JobSpec } from "../../../generated/batch/v1.ts";
 import type { Container, PodSpec, PodTemplateSpec } from "../../../generated/core/v1.ts";
-import type { ValidationContext } from "../../../validation/context.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
-import { checkImmutable, sameValue } from "../../../validation/field.ts";
-import { internalForm } from "../../../validation/internal.ts";
-import { checkLabelSelector } from "../../../validation/nodeselector.ts";
-import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
-import { selects, shownLabels, shownSelector } from "../../../validation/shown-selectors.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { checkImmutable, sameValue } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkLabelSelector } from "../../../checks/nodeselector.ts";
+import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import { selects, shownLabels, shownSelector } from "../../../checks/shown-selectors.ts";
 import { byteLength, dnsLabel } from "../../../values/names.ts";
 import { checkMatch, checkTemplate } from "../../core/pod-template/template.ts";
 import { checkDomainPath } from "../../resource/names.ts";

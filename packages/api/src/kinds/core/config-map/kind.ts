@@ -1,5 +1,5 @@
 import { ConfigMap } from "../../../generated/core/v1.ts";
-import { countEvaluator } from "../../../quota/evaluator.ts";
+import { countEvaluator } from "../../quota-evaluator.ts";
 import { defineKind } from "../../define.ts";
 import { configMapValidation } from "./validation.ts";
 

@@ -1,13 +1,13 @@
 /** PersistentVolumeClaim. */
 import { keepEmpty } from "../../../codec/empty.ts";
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from "../../../generated/core/v1.ts";
-import type { ValidationContext } from "../../../validation/context.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
-import { checkImmutable, goJson, sameValue } from "../../../validation/field.ts";
-import { internalForm } from "../../../validation/internal.ts";
-import { checkLabelSelector } from "../../../validation/nodeselector.ts";
-import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
-import { unifiedDiff } from "../../../validation/unified-diff.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { checkImmutable, goJson, sameValue } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkLabelSelector } from "../../../checks/nodeselector.ts";
+import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import { unifiedDiff } from "../../../checks/unified-diff.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../values/names.ts";
 import { Quantity } from "../../../values/quantity.ts";
 

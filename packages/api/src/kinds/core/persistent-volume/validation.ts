@@ -2,13 +2,13 @@
 import { posix } from "node:path";
 import type { PersistentVolume, PersistentVolumeSpec, SecretReference } from "../../../generated/core/v1.ts";
 import { typeRows } from "../../../schema/table.ts";
-import type { ValidationContext } from "../../../validation/context.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
-import { checkImmutable, goJson, printedMap, sameValue } from "../../../validation/field.ts";
-import { internalForm } from "../../../validation/internal.ts";
-import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
-import { checkNodeSelector } from "../../../validation/nodeselector.ts";
-import { unifiedDiff } from "../../../validation/unified-diff.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { checkImmutable, goJson, printedMap, sameValue } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
+import { checkNodeSelector } from "../../../checks/nodeselector.ts";
+import { unifiedDiff } from "../../../checks/unified-diff.ts";
 import { dnsLabel, dnsSubdomain } from "../../../values/names.ts";
 import { Quantity } from "../../../values/quantity.ts";
 import {

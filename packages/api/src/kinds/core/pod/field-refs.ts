@@ -1,6 +1,6 @@
 /** What variables and files take from the pod they are in. */
 import type { ObjectFieldSelector, ResourceFieldSelector } from "../../../generated/core/v1.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
 import { qualifiedName } from "../../../values/names.ts";
 import { Quantity } from "../../../values/quantity.ts";
 

@@ -1,4 +1,4 @@
-import type { FieldErrors } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
 
 export function checkBackSteps(errors: FieldErrors, path: string, value: string): void {
   if (value.split("/").includes("..")) errors.invalid(path, value, "must not contain '..'");

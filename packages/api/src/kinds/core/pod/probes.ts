@@ -9,7 +9,7 @@ import type {
   TCPSocketAction,
 } from "../../../generated/core/v1.ts";
 import type { IntOrString } from "../../../objects/object.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
 import { isPortName, rangeProblem } from "../../../values/names.ts";
 
 export function checkPort(errors: FieldErrors, path: string, port: number): void {

@@ -5,8 +5,8 @@ import type {
   ProjectedVolumeSource,
   VolumeProjection,
 } from "../../../generated/core/v1.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
-import { checkLabelSelector } from "../../../validation/nodeselector.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { checkLabelSelector } from "../../../checks/nodeselector.ts";
 import { checkFieldRef, checkResourceRef } from "./field-refs.ts";
 import { checkFreePath, checkMode } from "./paths.ts";
 import { checkItems } from "./volume-sources.ts";

@@ -8,13 +8,13 @@ import type {
 import type { LabelSelector } from "../../../generated/meta/v1.ts";
 import { int64Of, isDecimalInteger } from "../../../text/decimal-integer.ts";
 import { quoted } from "../../../text/quoted.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
-import { seenBefore } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { seenBefore } from "../../../checks/field.ts";
 import {
   checkLabelSelector,
   checkNodeSelector,
   checkNodeSelectorTerm,
-} from "../../../validation/nodeselector.ts";
+} from "../../../checks/nodeselector.ts";
 import { dnsLabel, isLabelValue, qualifiedName } from "../../../values/names.ts";
 
 /** Where a pod may run: selectors, affinity, tolerations, spreading, gates. */

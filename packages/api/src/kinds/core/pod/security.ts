@@ -6,8 +6,8 @@ import type {
   PodSpec,
   SeccompProfile,
 } from "../../../generated/core/v1.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
-import { internalForm } from "../../../validation/internal.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
 import { byteLength } from "../../../values/names.ts";
 import { checkLocalPath } from "./paths.ts";
 import { checkWindowsOptions } from "./windows.ts";

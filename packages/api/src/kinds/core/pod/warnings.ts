@@ -10,8 +10,8 @@ import type {
 } from "../../../generated/core/v1.ts";
 import type { ObjectMeta } from "../../../generated/meta/v1.ts";
 import { quoted } from "../../../text/quoted.ts";
-import { addressWarnings } from "../../../validation/address.ts";
-import { labelDeprecation, termWarnings } from "../../../validation/warnings/node-labels.ts";
+import { addressWarnings } from "../../../checks/address.ts";
+import { labelDeprecation, termWarnings } from "../../../checks/warnings/node-labels.ts";
 import { Quantity } from "../../../values/quantity.ts";
 
 const oldAnnotations: Readonly<Record<string, string>> = {

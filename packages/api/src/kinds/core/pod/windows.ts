@@ -1,6 +1,6 @@
 /** Windows: users, credentials and containers that are processes of the host. */
 import type { Container, PodSpec, WindowsSecurityContextOptions } from "../../../generated/core/v1.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
 import { byteLength, dnsSubdomain } from "../../../values/names.ts";
 
 const credentialLimit = 64 * 1024;

@@ -1,6 +1,6 @@
 import { ReplicationController } from "../../../generated/core/v1.ts";
-import { countEvaluator } from "../../../quota/evaluator.ts";
-import { podMakerWarnings } from "../../../validation/warnings/common.ts";
+import { countEvaluator } from "../../quota-evaluator.ts";
+import { podMakerWarnings } from "../../../checks/warnings/common.ts";
 import { defineKind } from "../../define.ts";
 import { podWarnings } from "../pod/warnings.ts";
 import { defaultReplicationController } from "./defaults.ts";

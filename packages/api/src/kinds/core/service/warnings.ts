@@ -1,5 +1,5 @@
 import type { Service } from "../../../generated/core/v1.ts";
-import { addressWarnings, networkWarnings } from "../../../validation/address.ts";
+import { addressWarnings, networkWarnings } from "../../../checks/address.ts";
 
 /** Upstream: pkg/api/service/warnings.go, in the order of its fields. */
 export function serviceAddressWarnings({

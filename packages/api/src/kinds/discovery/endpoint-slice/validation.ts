@@ -1,17 +1,17 @@
 import type { KubernetesVersion } from "../../../features/features.ts";
 import type { Endpoint, EndpointPort, EndpointSlice } from "../../../generated/discovery/v1.ts";
-import type { AddressFamily } from "../../../validation/address.ts";
-import { addressFamily, addressRule, checkLegacyAddress } from "../../../validation/address.ts";
-import type { ValidationContext } from "../../../validation/context.ts";
+import type { AddressFamily } from "../../../checks/address.ts";
+import { addressFamily, addressRule, checkLegacyAddress } from "../../../checks/address.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
 import {
   asTyped,
   checkImmutable,
   type FieldErrors,
   sameValue,
   seenBefore,
-} from "../../../validation/field.ts";
-import { checkLabels } from "../../../validation/metadata.ts";
-import { checkObject } from "../../../validation/objects.ts";
+} from "../../../checks/field.ts";
+import { checkLabels } from "../../../checks/metadata.ts";
+import { checkObject } from "../../../checks/objects.ts";
 import { dnsLabel, dnsSubdomain, isLabelValue, qualifiedName } from "../../../values/names.ts";
 import { checkEndpointAddress, protocols } from "../../networking/common.ts";
 

@@ -1,5 +1,5 @@
 import type { EndpointSlice } from "../../../generated/discovery/v1.ts";
-import { addressWarnings } from "../../../validation/address.ts";
+import { addressWarnings } from "../../../checks/address.ts";
 
 /** Controllers that mend what they copy. */
 const sliceControllers = ["endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"];

@@ -8,9 +8,9 @@ import type {
   ServiceAccountSubject,
   Subject,
 } from "../../../generated/flowcontrol/v1.ts";
-import { type FieldErrors, sameValue } from "../../../validation/field.ts";
-import { internalForm } from "../../../validation/internal.ts";
-import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { type FieldErrors, sameValue } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { dnsLabel, dnsSubdomain } from "../../../values/names.ts";
 import { checkConditions } from "../conditions.ts";
 import { mandatoryFlowControl } from "../mandatory.ts";

@@ -5,9 +5,9 @@ import type {
   PriorityLevelConfiguration,
   QueuingConfiguration,
 } from "../../../generated/flowcontrol/v1.ts";
-import { asTyped, type FieldErrors, sameValue } from "../../../validation/field.ts";
-import { internalForm } from "../../../validation/internal.ts";
-import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { asTyped, type FieldErrors, sameValue } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
 import { checkConditions } from "../conditions.ts";
 import { mandatoryFlowControl } from "../mandatory.ts";

@@ -4,12 +4,12 @@ import type {
   NetworkPolicyPeer,
   NetworkPolicyPort,
 } from "../../../generated/networking/v1.ts";
-import type { LegacyOptions } from "../../../validation/address.ts";
-import { checkLegacyNetwork, isStrictlyWithin, networkFamily } from "../../../validation/address.ts";
-import type { ValidationContext } from "../../../validation/context.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
-import { checkLabelSelector } from "../../../validation/nodeselector.ts";
-import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import type { LegacyOptions } from "../../../checks/address.ts";
+import { checkLegacyNetwork, isStrictlyWithin, networkFamily } from "../../../checks/address.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { checkLabelSelector } from "../../../checks/nodeselector.ts";
+import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import { dnsSubdomain, isPortName } from "../../../values/names.ts";
 import { checkPort } from "../../core/pod/probes.ts";
 

@@ -1,12 +1,12 @@
 import { PodDisruptionBudget } from "../../../generated/policy/v1.ts";
-import { checkConditions } from "../../../validation/conditions.ts";
-import type { ValidationContext } from "../../../validation/context.ts";
-import { checkCounts } from "../../../validation/counts.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
-import { checkAtMostAll, checkShare } from "../../../validation/int-or-percent.ts";
-import { internalForm } from "../../../validation/internal.ts";
-import { checkLabelSelector } from "../../../validation/nodeselector.ts";
-import { checkObjectUpdate } from "../../../validation/objects.ts";
+import { checkConditions } from "../../../checks/conditions.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import { checkCounts } from "../../../checks/counts.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { checkAtMostAll, checkShare } from "../../../checks/int-or-percent.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkLabelSelector } from "../../../checks/nodeselector.ts";
+import { checkObjectUpdate } from "../../../checks/objects.ts";
 import { defineKind } from "../../define.ts";
 
 const evictions = ["AlwaysAllow", "IfHealthyBudget"];

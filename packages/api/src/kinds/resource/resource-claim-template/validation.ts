@@ -1,13 +1,13 @@
 import type { ResourceClaimTemplate } from "../../../generated/resource/v1.ts";
-import type { ValidationContext } from "../../../validation/context.ts";
-import { checkImmutable, type FieldErrors } from "../../../validation/field.ts";
-import { internalForm } from "../../../validation/internal.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import { checkImmutable, type FieldErrors } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
 import {
   checkFinalizerNames,
   checkMetadata,
   checkMetadataUpdate,
   checkTemplateMetadata,
-} from "../../../validation/metadata.ts";
+} from "../../../checks/metadata.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
 import { checkAdminAccess, checkSpec } from "../resource-claim/validation.ts";
 

@@ -1,7 +1,7 @@
 import type { DeviceClass, ResourceClaim } from "../../../generated/resource/v1.ts";
 import { controllerOf } from "../../../objects/object.ts";
-import type { QuotaEvaluator, QuotaLookup, QuotaOptions } from "../../../quota/evaluator.ts";
-import { countName } from "../../../quota/evaluator.ts";
+import type { QuotaEvaluator, QuotaLookup, QuotaOptions } from "../../quota-evaluator.ts";
+import { countName } from "../../quota-evaluator.ts";
 import type { Amounts } from "../../../values/amounts.ts";
 import { addTo, one, raiseTo } from "../../../values/amounts.ts";
 import { Quantity } from "../../../values/quantity.ts";

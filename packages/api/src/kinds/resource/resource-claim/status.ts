@@ -8,14 +8,14 @@ import type {
   ResourceClaim,
   ResourceClaimConsumerReference,
 } from "../../../generated/resource/v1.ts";
-import { interfaceAddressRule } from "../../../validation/address.ts";
-import { checkConditions } from "../../../validation/conditions.ts";
-import type { ValidationContext } from "../../../validation/context.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
-import { checkImmutable, sameValue, unlimited } from "../../../validation/field.ts";
-import { internalForm } from "../../../validation/internal.ts";
-import { checkFinalizerNames, checkMetadataUpdate } from "../../../validation/metadata.ts";
-import { checkNodeSelector } from "../../../validation/nodeselector.ts";
+import { interfaceAddressRule } from "../../../checks/address.ts";
+import { checkConditions } from "../../../checks/conditions.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { checkImmutable, sameValue, unlimited } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkFinalizerNames, checkMetadataUpdate } from "../../../checks/metadata.ts";
+import { checkNodeSelector } from "../../../checks/nodeselector.ts";
 import { byteLength } from "../../../values/names.ts";
 import { checkBindingConditions } from "../binding.ts";
 import {

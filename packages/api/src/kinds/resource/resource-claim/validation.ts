@@ -11,11 +11,11 @@ import type {
   ResourceClaim,
   ResourceClaimSpec,
 } from "../../../generated/resource/v1.ts";
-import type { ValidationContext } from "../../../validation/context.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
-import { checkImmutable } from "../../../validation/field.ts";
-import { internalForm } from "../../../validation/internal.ts";
-import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { checkImmutable } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { dnsLabel, dnsSubdomain } from "../../../values/names.ts";
 import { checkDriverName, checkFullyQualifiedName, checkRawData, limits } from "../names.ts";
 import { checkExpression, checkSelectors } from "../selectors.ts";

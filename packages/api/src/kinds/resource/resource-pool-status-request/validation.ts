@@ -6,12 +6,12 @@ import type {
   ResourcePoolStatusRequestStatus,
   ShareableSummaryStatus,
 } from "../../../generated/resource/v1alpha3.ts";
-import { checkConditions } from "../../../validation/conditions.ts";
-import type { ValidationContext } from "../../../validation/context.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
-import { checkImmutable, sameValue, seenBefore } from "../../../validation/field.ts";
-import { internalForm } from "../../../validation/internal.ts";
-import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
+import { checkConditions } from "../../../checks/conditions.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { checkImmutable, sameValue, seenBefore } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { byteLength, dnsSubdomain, dnsSubdomainCaseless } from "../../../values/names.ts";
 import { checkFullyQualifiedName, limits } from "../names.ts";
 

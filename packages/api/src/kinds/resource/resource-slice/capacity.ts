@@ -4,8 +4,8 @@ import type {
   CapacityRequestPolicyRange,
   DeviceCapacity,
 } from "../../../generated/resource/v1.ts";
-import type { ValidationContext } from "../../../validation/context.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
 import { Quantity } from "../../../values/quantity.ts";
 import { limits } from "../names.ts";
 

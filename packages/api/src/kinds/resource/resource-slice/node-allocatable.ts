@@ -3,7 +3,7 @@ import type {
   NodeAllocatableMapping,
   NodeAllocatableOverhead,
 } from "../../../generated/resource/v1.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
 import { Quantity } from "../../../values/quantity.ts";
 
 function isNodeResource(name: string): boolean {

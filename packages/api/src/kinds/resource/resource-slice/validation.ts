@@ -8,12 +8,12 @@ import type {
   ResourceSlice,
   ResourceSliceSpec,
 } from "../../../generated/resource/v1.ts";
-import type { ValidationContext } from "../../../validation/context.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
-import { asTyped, checkImmutable, sameValue, seenBefore } from "../../../validation/field.ts";
-import { internalForm } from "../../../validation/internal.ts";
-import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../validation/metadata.ts";
-import { checkNodeSelector } from "../../../validation/nodeselector.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { asTyped, checkImmutable, sameValue, seenBefore } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
+import { checkNodeSelector } from "../../../checks/nodeselector.ts";
 import { byteLength, dnsLabel, dnsSubdomain } from "../../../values/names.ts";
 import { isSemanticVersion } from "../../../values/semver.ts";
 import { checkBindingConditions } from "../binding.ts";

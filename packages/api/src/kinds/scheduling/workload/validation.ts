@@ -4,9 +4,9 @@ import type {
   Workload,
   WorkloadSpec,
 } from "../../../generated/scheduling/v1beta1.ts";
-import type { ValidationContext } from "../../../validation/context.ts";
-import type { FieldErrors } from "../../../validation/field.ts";
-import { checkObject, checkObjectUpdate } from "../../../validation/objects.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import { dnsLabel, longName, pathSegment } from "../../../values/names.ts";
 import { checkFixed, checkShared, checkUnion, type GroupSpec, isOlder } from "../groups.ts";
 
