@@ -316,20 +316,6 @@ test("the health is saved as the kubelet saves it, and read again", async (t) =>
   assert.equal(later.manager.allocatedResourcesStatus(pod, main)[0]?.resources?.[0]?.health, "Unhealthy");
 });
 
-test("a damaged file is named, and everything is Unknown until drivers report", () => {
-  const folder = mkdtempSync("/tmp/dk-");
-  const path = join(folder, "dra_health_state");
-  for (const text of ["{", '{"d":{"Devices":{"p/x":{"PoolName":"p"}}}}', "[]x", '{"d":1}', "null"]) {
-    writeFileSync(path, text);
-    const warnings: object[] = [];
-    const log: Log = { ...silentLog, warn: (fields) => warnings.push(fields) };
-    const cache = new HealthCache({ path, clock: skipClock(), log, changed: () => {} });
-    assert.deepEqual(cache.get("d", { pool: "p", device: "x" }), { health: "Unknown", message: "" });
-    if (text !== '{"d":1}') assert.equal((warnings[0] as { path: string } | undefined)?.path, path, text);
-  }
-  rmSync(folder, { recursive: true });
-});
-
 test("a driver that makes up devices, or floods, fills neither memory nor disk", async () => {
   const folder = mkdtempSync("/tmp/dk-");
   const path = join(folder, "dra_health_state");

@@ -18,7 +18,8 @@ import { ImageTable } from "../runtime/host/images.ts";
 import type { NodeRuntime } from "../runtime/service.ts";
 import { eventually } from "../testing/eventually.ts";
 import { type PluginMethods, type TestPlugin, testPlugin } from "../testing/nri-plugin.ts";
-import { type ContractMachine, ContractPod } from "../testing/runtime-contract.ts";
+import { ContractPod } from "../testing/runtime-contract/pod.ts";
+import type { ContractMachine } from "../testing/runtime-contract/types.ts";
 import { TestContainerd, testImage, withoutContainerd } from "../testing/test-containerd.ts";
 import { withNri } from "./runtime.ts";
 

@@ -1,5 +1,5 @@
 import { silentLog } from "@dray/client";
-import { runtimeContract } from "../../testing/runtime-contract.ts";
+import { runtimeContract } from "../../testing/runtime-contract/contract.ts";
 import { TestContainerd, testImage, withoutContainerd } from "../../testing/test-containerd.ts";
 import { CriRuntime } from "./runtime.ts";
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { silentLog } from "@dray/client";
 import { eventually } from "../../testing/eventually.ts";
-import { type ContractMachine, ContractPod } from "../../testing/runtime-contract.ts";
+import { ContractPod } from "../../testing/runtime-contract/pod.ts";
+import type { ContractMachine } from "../../testing/runtime-contract/types.ts";
 import { TestContainerd, testImage, withoutContainerd } from "../../testing/test-containerd.ts";
 import { CriRuntime } from "./runtime.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { cdiRegistry } from "@dray/cdi";
 import { silentLog, systemClock } from "@dray/client";
 import { isolations } from "../../testing/agent.ts";
-import { runtimeContract } from "../../testing/runtime-contract.ts";
+import { runtimeContract } from "../../testing/runtime-contract/contract.ts";
 import { HostRuntime } from "./host.ts";
 import { ImageTable } from "./images.ts";
 

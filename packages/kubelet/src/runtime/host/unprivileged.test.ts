@@ -8,9 +8,14 @@ import { fileURLToPath } from "node:url";
 
 /** The user `nobody`, who cannot make cgroups. */
 const nobody = 65534;
-const files = ["host", "exec", "attach", "adoption", "../../pods/pods.agent"].map((name) =>
-  fileURLToPath(new URL(`./${name}.test.ts`, import.meta.url)),
-);
+const files = [
+  "host",
+  "exec",
+  "attach",
+  "adoption",
+  "../../pods/pods.agent",
+  "../../pods/containers.agent",
+].map((name) => fileURLToPath(new URL(`./${name}.test.ts`, import.meta.url)));
 
 function asNobody(argv: readonly string[], env: Readonly<Record<string, string>>) {
   const user = [`--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"];

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cdiRegistry } from "@dray/cdi";
 import { silentLog, systemClock } from "@dray/client";
-import { runtimeContract } from "../../testing/runtime-contract.ts";
+import { runtimeContract } from "../../testing/runtime-contract/contract.ts";
 import { writeImages } from "../../testing/test-image.ts";
 import { OciImages } from "./images/service.ts";
 import { OciRuntime } from "./runtime.ts";

@@ -3,7 +3,6 @@ import { existsSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { isIPv4 } from "node:net";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { LedServices, ServiceNetwork } from "../../../services/network.ts";
 import type { PortMapping } from "../../config.ts";
 import { find } from "../../host/isolation.ts";
@@ -11,8 +10,9 @@ import { SharedDatabase } from "../database.ts";
 import { unmountAll } from "../images/snapshots.ts";
 import { runTool, ToolError, tool } from "../tools.ts";
 import { Addresses } from "./addresses.ts";
+import { ensureJumps, removeChains, restore } from "./chains.ts";
 import { endFlows, staleFlows } from "./flows.ts";
-import { clusterRules, jumpsOf, removalRules } from "./rules.ts";
+import { clusterRules } from "./rules.ts";
 
 export interface PodNetworkOptions {
   /** Shared by all nodes of a cluster on this machine; the cluster's network ends with it. */
@@ -318,66 +318,10 @@ async function removeBridge(bridge: string): Promise<void> {
   await removeLink(bridge);
 }
 
-/** Attempts, and their interval in milliseconds, to remove chains that are in use. */
-const removals = { tries: 20, wait: 100 };
-
-/**
- * While another program changes rules, iptables may not find an existing one: then its chain is still in use.
- */
-async function removeChains(bridge: string): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    await dropJumps(bridge);
-    try {
-      for (const [table, text] of removalRules(bridge)) await restore(table, text);
-      return;
-    } catch (error) {
-      if (!/resource busy/i.test((error as Error).message) || attempt === removals.tries) throw error;
-      await sleep(removals.wait);
-    }
-  }
-}
-
 async function removeLink(name: string): Promise<void> {
   await runTool("ip", ["link", "delete", name]).catch((error: Error) => {
     if (!/Cannot find device/.test(error.message)) throw error;
   });
-}
-
-/** Waits for other programs that change rules. */
-const wait = ["--wait", "30"];
-
-async function restore(table: string, text: string): Promise<void> {
-  await runTool("iptables-restore", ["--noflush", ...wait, `--table=${table}`], { input: text });
-}
-
-async function ensureJumps(bridge: string): Promise<void> {
-  for (const { table, chain, rule, last } of jumpsOf(bridge)) {
-    const there = await findsRule("-C", table, chain, rule);
-    const place = last ? ["-A", chain] : ["-I", chain, "1"];
-    if (!there) await runTool("iptables", [...wait, "-t", table, ...place, ...rule]);
-  }
-}
-
-async function dropJumps(bridge: string): Promise<void> {
-  // Repeated, in case a killed agent has inserted it twice.
-  for (const { table, chain, rule } of jumpsOf(bridge)) while (await findsRule("-D", table, chain, rule));
-}
-
-/** Checks for a rule (`-C`) or deletes it (`-D`). Returns false if it does not exist. */
-async function findsRule(
-  command: "-C" | "-D",
-  table: string,
-  chain: string,
-  rule: readonly string[],
-): Promise<boolean> {
-  try {
-    await runTool("iptables", [...wait, "-t", table, command, chain, ...rule]);
-    return true;
-  } catch (error) {
-    // Other errors are not a result.
-    if (/Bad rule|No chain|not exist/.test((error as Error).message)) return false;
-    throw error;
-  }
 }
 
 function sysctl(name: string): void {
