@@ -126,11 +126,11 @@ async function ready(
   try {
     let lastProgress = Number.NEGATIVE_INFINITY;
     const advance = (): void => {
+      deadline.advance();
       // Of thousands of nodes one after the other becomes ready.
       const now = clock.now();
       if (now - lastProgress < progressInterval) return;
       lastProgress = now;
-      deadline.advance();
       onProgress(`Waiting for simulated nodes: ${nodes.length - waiting.size} of ${nodes.length} are ready`);
     };
     await Promise.race([nodesReady(client, waiting, advance), deadline.exceeded]);
