@@ -21,7 +21,7 @@ export const most = 3_100_000;
 export const json = "application/json";
 export const yaml = "application/yaml";
 export const protobuf = "application/vnd.kubernetes.protobuf";
-export const apply = "application/apply-patch+yaml";
+const apply = "application/apply-patch+yaml";
 export const merge = "application/merge-patch+json";
 export const strategic = "application/strategic-merge-patch+json";
 export const jsonPatch = "application/json-patch+json";
@@ -29,7 +29,7 @@ export const jsonPatch = "application/json-patch+json";
 export const namespace = "/api/v1/namespaces/default";
 export const maps = `${namespace}/configmaps`;
 
-export const send = (method: string, url: string, body: unknown, type = json): Sent => ({
+const send = (method: string, url: string, body: unknown, type = json): Sent => ({
   method,
   url,
   type,
@@ -109,8 +109,8 @@ export const definition = (properties: object, rest: object = {}): KubeObject =>
 export const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 export const things = "/apis/example.com/v1/namespaces/default/things";
 export const thing = (rest: object): KubeObject => object("example.com/v1", "Thing", rest);
-export const free = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
-export const schemas = {
+const free = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+const schemas = {
   spec: free,
   list: {
     type: "array",

@@ -66,7 +66,7 @@ export const toleration = {
 };
 export const matched = [{ matchAttribute: "example.com/x" }];
 /** Allowed by itself; two of them cost more than all attributes of a claim may. */
-export const costly = Array.from(
+const costly = Array.from(
   { length: 3 },
   () => "device.attributes.all(k, device.attributes.all(j, device.attributes.all(m, m.size() > 1)))",
 ).join(" && ");

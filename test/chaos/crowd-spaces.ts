@@ -10,7 +10,7 @@ const maxSpaces = 3;
 export const spacePrefix = "chaos-space-";
 
 /** What a namespace may have (KEP-4840); pods and claims beyond it are refused. */
-export const spaceQuota: Readonly<Record<string, string>> = {
+const spaceQuota: Readonly<Record<string, string>> = {
   pods: "8",
   "count/resourceclaims.resource.k8s.io": "6",
   [`gpu.${nodeDriver}.deviceclass.resource.k8s.io/devices`]: "3",

@@ -78,7 +78,7 @@ const untilTerm = "trap 'exit 0' TERM; sleep 99999 & wait";
 const needsDevices = `env | grep -q '^DRA_DEVICE_' || exit ${startedUnprepared}; `;
 
 /** Spec of a pod of the crowd, without what makes containers restart; on the nodes with simulated devices only. */
-export function crowdSpec(random: Random): PodSpec {
+function crowdSpec(random: Random): PodSpec {
   const script = needsDevices + (random.chance(0.2) ? `sleep ${random.below(3)}` : untilTerm);
   const spec = {
     nodeSelector: { crowd: "true" },

@@ -15,7 +15,7 @@ export function killQuietly(pid: number | undefined, signal: NodeJS.Signals): vo
 }
 
 /** Stops a process for longer or shorter than a lease lasts. */
-export function freeze(pid: number | undefined, random: Random): void {
+function freeze(pid: number | undefined, random: Random): void {
   killQuietly(pid, "SIGSTOP");
   setTimeout(() => killQuietly(pid, "SIGCONT"), 1000 * (1 + random.below(25)));
 }

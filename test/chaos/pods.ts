@@ -80,7 +80,7 @@ function withTemplate(name: string, script = needsDevices + untilTerm): Partial<
 type Make = (random: Random) => Partial<PodSpec>;
 
 /** Every kind of pod, by name. */
-export const kinds: Readonly<Record<string, Make>> = {
+const kinds: Readonly<Record<string, Make>> = {
   plain: () => ({ containers: [container("main", untilTerm)] }),
   claim: () => withTemplate("one"),
   "two devices": () => withTemplate("two"),

@@ -23,7 +23,7 @@ export interface Report {
 }
 
 /** A request whose answer breaks a rule. */
-export class Finding extends Error {
+class Finding extends Error {
   readonly seed: number;
   readonly sent: Sent;
 

@@ -265,7 +265,7 @@ export const checks: Readonly<Record<string, (play: Play) => Promise<void>>> = {
 };
 
 /** Two pods have a part of one device, of so much memory and compute each. */
-export async function shareOne(
+async function shareOne(
   { apply, running, devices, variables, claims }: Play,
   name: RegExp,
   amounts: Readonly<Record<string, string>>,

@@ -19,9 +19,8 @@ export {
   makeNode,
   makeSlice,
   nodes,
-  numa,
 } from "./clusters/objects.ts";
-export { allFeatures, defaultFeatures } from "./clusters/theme.ts";
+export { allFeatures } from "./clusters/theme.ts";
 
 /** Allocates some of the devices to other claims: as a whole, or as shares where the device allows that. */
 function allocatedOf(slices: readonly ResourceSlice[], held: readonly number[], shares: boolean): Allocated {

@@ -4,14 +4,14 @@
  * the rules do, so it is for small inputs.
  */
 import type { Allocated, Answer, Question } from "./reference/model.ts";
-import { AttemptError, isOn, variantOf } from "./reference/model.ts";
+import { AttemptError, variantOf } from "./reference/model.ts";
 import { gatherPools } from "./reference/pools.ts";
 import { prepareClaims } from "./reference/requests.ts";
 import { allocationsOf } from "./reference/result.ts";
 import { Search } from "./reference/search.ts";
 
 export type { Allocated, Answer, Question };
-export { isOn, variantOf };
+export { variantOf };
 
 /** Allocates the claims of a question on its node: the first solution in upstream's order, or its error. */
 export function referenceAllocate(question: Question): Answer {

@@ -1,7 +1,7 @@
-import type { Kind, KubeObject, Time } from "../objects/object.ts";
-import type { QuotaEvaluator, QuotaLookup, QuotaOptions } from "./quota-evaluator.ts";
 import type { ValidationContext } from "../checks/context.ts";
 import type { FieldErrors } from "../checks/field.ts";
+import type { Kind, KubeObject, Time } from "../objects/object.ts";
+import type { QuotaEvaluator, QuotaLookup, QuotaOptions } from "./quota-evaluator.ts";
 
 /** Methods, not function types: the registry holds the rules of every T as rules of KubeObject. */
 interface DefaultsOf<T extends KubeObject> {

@@ -1,7 +1,7 @@
 import type { ResourceQuota, ScopedResourceSelectorRequirement } from "../generated/core/v1.ts";
+import type { QuotaEvaluator, QuotaWrite } from "../kinds/quota-evaluator.ts";
 import type { KubeObject } from "../objects/object.ts";
 import { type Amounts, addTo, amountsOf, growth, only, textOf } from "../values/amounts.ts";
-import type { QuotaEvaluator, QuotaWrite } from "../kinds/quota-evaluator.ts";
 
 /** Quotas as one round of charging sees them: `used` is replaced by what it becomes. */
 export interface Balance {
@@ -23,7 +23,7 @@ export function restricts({ quota, hard }: Balance, evaluator: QuotaEvaluator, o
 }
 
 /** The scopes of a quota, both ways of writing them. */
-export function scopesOf({ spec }: ResourceQuota): ScopedResourceSelectorRequirement[] {
+function scopesOf({ spec }: ResourceQuota): ScopedResourceSelectorRequirement[] {
   return [
     ...(spec.scopes ?? []).map((scopeName) => ({ scopeName, operator: "Exists" })),
     ...(spec.scopeSelector?.matchExpressions ?? []),

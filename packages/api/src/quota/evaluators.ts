@@ -1,5 +1,10 @@
+import {
+  countEvaluator,
+  type QuotaEvaluator,
+  type QuotaLookup,
+  type QuotaOptions,
+} from "../kinds/quota-evaluator.ts";
 import { kindDefinitions } from "../kinds/registry.ts";
-import { countEvaluator, type QuotaEvaluator, type QuotaLookup, type QuotaOptions } from "../kinds/quota-evaluator.ts";
 
 /**
  * Returns a function that finds the evaluator of a resource, built in or custom; undefined where quotas do

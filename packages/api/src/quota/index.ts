@@ -1,5 +1,6 @@
 /** What objects take of the quotas of their namespace: for admission, which charges them, and for the controller, which counts. */
-export { type Balance, balanceOf, charge } from "./check.ts";
+
 export type { QuotaEvaluator, QuotaLookup, QuotaWrite } from "../kinds/quota-evaluator.ts";
+export { type Balance, balanceOf, charge } from "./check.ts";
 export { quotaEvaluators } from "./evaluators.ts";
 export { type CountedResource, quotaStatus } from "./usage.ts";

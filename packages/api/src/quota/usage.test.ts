@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ResourceQuota } from "../generated/core/v1.ts";
+import type { QuotaEvaluator } from "../kinds/quota-evaluator.ts";
 import type { KubeObject } from "../objects/object.ts";
 import { Quantity } from "../values/quantity.ts";
-import type { QuotaEvaluator } from "../kinds/quota-evaluator.ts";
 import { quotaStatus } from "./usage.ts";
 
 /** Charges each object so much under one name. */

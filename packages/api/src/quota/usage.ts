@@ -1,8 +1,8 @@
 import type { ResourceQuota } from "../generated/core/v1.ts";
+import type { QuotaEvaluator } from "../kinds/quota-evaluator.ts";
 import type { KubeObject } from "../objects/object.ts";
 import { type Amounts, addTo, listOf, only, zero } from "../values/amounts.ts";
 import { balanceOf, restricts } from "./check.ts";
-import type { QuotaEvaluator } from "../kinds/quota-evaluator.ts";
 
 /** A resource that quotas may count, with its objects in the namespace of a quota. */
 export interface CountedResource {

@@ -3,6 +3,15 @@
  * upstream's paths and texts. Objects of resource.k8s.io are validated in the form of v1, whatever version
  * they were written in.
  */
+
+import type { ValidationContext } from "../checks/context.ts";
+import { FieldErrors } from "../checks/field.ts";
+import {
+  checkCommonUpdate,
+  checkFinalizerNames,
+  checkMetadata,
+  checkMetadataUpdate,
+} from "../checks/metadata.ts";
 import type { FieldError } from "../errors/field-error.ts";
 import type { GroupKind } from "../kinds/registry.ts";
 import { kindDefinition } from "../kinds/registry.ts";
@@ -10,20 +19,7 @@ import type { KubeObject } from "../objects/object.ts";
 import { kindRows } from "../schema/table.ts";
 import type { NameRule } from "../values/names.ts";
 import { dnsSubdomain, pathSegment } from "../values/names.ts";
-import type { ValidationContext } from "../checks/context.ts";
-import { FieldErrors } from "../checks/field.ts";
-import { checkCommonUpdate, checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../checks/metadata.ts";
 
-export {
-  checkService as checkWebhookService,
-  checkUrl as checkWebhookUrl,
-} from "../kinds/admissionregistration/webhook-client.ts";
-export { serviceAddressErrors } from "../kinds/core/service/validation.ts";
-export { mandatoryFlowControl } from "../kinds/flowcontrol/mandatory.ts";
-export type { GroupKind } from "../kinds/registry.ts";
-export { stampChangedTaint } from "../kinds/resource/device-taint-rule/validation.ts";
-export { dropDeallocatedDevices } from "../kinds/resource/resource-claim/status.ts";
-export { isExtendedResourceName } from "../values/names.ts";
 export { checkConditions } from "../checks/conditions.ts";
 export type { AdmissionExpressions, CompiledSelector, ValidationContext } from "../checks/context.ts";
 export type { DisabledField } from "../checks/disabled.ts";
@@ -37,6 +33,16 @@ export {
   checkMetadataUpdate,
 } from "../checks/metadata.ts";
 export { checkNodeSelector, checkNodeSelectorTerm } from "../checks/nodeselector.ts";
+export {
+  checkService as checkWebhookService,
+  checkUrl as checkWebhookUrl,
+} from "../kinds/admissionregistration/webhook-client.ts";
+export { serviceAddressErrors } from "../kinds/core/service/validation.ts";
+export { mandatoryFlowControl } from "../kinds/flowcontrol/mandatory.ts";
+export type { GroupKind } from "../kinds/registry.ts";
+export { stampChangedTaint } from "../kinds/resource/device-taint-rule/validation.ts";
+export { dropDeallocatedDevices } from "../kinds/resource/resource-claim/status.ts";
+export { isExtendedResourceName } from "../values/names.ts";
 
 const keyOf = ({ group, kind }: GroupKind): string => `${group}/${kind}`;
 

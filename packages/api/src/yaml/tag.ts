@@ -3,7 +3,7 @@ import { type Cursor, isBlankOrEnd, isDigit, isWord } from "./cursor.ts";
 const [bang, percent, less, greater] = [0x21, 0x25, 0x3c, 0x3e];
 
 /** The text from here on as far as the characters of names go. */
-export function word(cursor: Cursor): string {
+function word(cursor: Cursor): string {
   const start = cursor.at;
   while (isWord(cursor.peek())) cursor.at++;
   return cursor.text.slice(start, cursor.at);

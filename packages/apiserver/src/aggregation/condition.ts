@@ -23,7 +23,7 @@ export function isAvailable(service: APIService): boolean {
  *
  * Upstream: staging/src/k8s.io/kube-aggregator/pkg/apis/apiregistration/v1/helper, SetAPIServiceCondition
  */
-export function withAvailability(
+function withAvailability(
   service: APIService,
   { status, reason, message }: Availability,
   now: string,

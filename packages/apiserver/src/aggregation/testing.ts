@@ -14,9 +14,9 @@ import type { TestServer } from "../testing/server.ts";
 import { testServer } from "../testing/server.ts";
 
 const now = Date.now();
-export const authority = await createAuthority("back-end", now);
-export const proxyAuthority = await createAuthority("front-proxy", now);
-export const proxyClient = await issueCertificate(
+const authority = await createAuthority("back-end", now);
+const proxyAuthority = await createAuthority("front-proxy", now);
+const proxyClient = await issueCertificate(
   proxyAuthority,
   { commonName: "front-proxy-client", usages: ["client"] },
   now,
@@ -250,7 +250,7 @@ export async function aggregated(t: TestContext, options: AggregatedOptions = {}
 }
 
 /** Creates a Service whose only pod is ready on this machine: its address fits into no EndpointSlice. */
-export async function prepareService({ call, namespace }: TestServer, port: number): Promise<void> {
+async function prepareService({ call, namespace }: TestServer, port: number): Promise<void> {
   await namespace("wardle");
   const labels = { app: "flunders" };
   await call("POST", "/api/v1/namespaces/wardle/services", {

@@ -182,7 +182,7 @@ function wrongAudience(own: readonly string[], requested: readonly string[]): To
 }
 
 /** Returns the user that the claims of a token describe. */
-export function userOf(claims: TokenClaims): UserInfo {
+function userOf(claims: TokenClaims): UserInfo {
   const { namespace, serviceaccount, pod, node } = claims["kubernetes.io"];
   const extra: Record<string, readonly string[]> = { [`${extraPrefix}credential-id`]: [`JTI=${claims.jti}`] };
   const add = (name: string, object: NamedObject | undefined): void => {

@@ -36,7 +36,7 @@ function resourceMatches(
 }
 
 /** Splits a rule into its smallest parts: one verb, one group, one resource, one name or URL each. */
-export function breakdown(rule: PolicyRule): PolicyRule[] {
+function breakdown(rule: PolicyRule): PolicyRule[] {
   const parts: PolicyRule[] = [];
   for (const apiGroup of rule.apiGroups ?? []) {
     for (const resource of rule.resources ?? []) {

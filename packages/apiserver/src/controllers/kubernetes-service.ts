@@ -19,7 +19,7 @@ export interface Endpoint {
 }
 
 /** Returns the address of the service `kubernetes`: the first one of the first range. */
-export const apiServiceAddress = ([range]: readonly AddressRange[]): string =>
+const apiServiceAddress = ([range]: readonly AddressRange[]): string =>
   addressText(range!.first, range!.family);
 
 /** Milliseconds between two reconciliations of the service, as upstream. */

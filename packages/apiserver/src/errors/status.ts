@@ -21,7 +21,7 @@ function withoutEmpty(details: StatusDetails): StatusDetails {
 }
 
 /** Creates an error with a code but no reason, or whose reason has an unusual code. */
-export function statusError(code: number, message: string, rest: Partial<Status> = {}): StatusError {
+function statusError(code: number, message: string, rest: Partial<Status> = {}): StatusError {
   return new StatusError(statusObject({ status: "Failure", message, code, ...rest }));
 }
 

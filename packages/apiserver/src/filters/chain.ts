@@ -17,7 +17,7 @@ import { withTimeout } from "./timeout.ts";
  * Upstream: staging/src/k8s.io/apiserver/pkg/server/config.go, DefaultBuildHandlerChain, which names the
  * innermost first
  */
-export function filters(parts: FilterParts): readonly Filter[] {
+function filters(parts: FilterParts): readonly Filter[] {
   return [
     withAuditId(),
     withRequestMetrics(parts),

@@ -16,7 +16,7 @@ import { subresource } from "./subresources.ts";
 import { watchObjects } from "./watch.ts";
 import { createObject, replaceObject } from "./write.ts";
 
-export type Handler = (context: Context) => Promise<ApiResponse>;
+type Handler = (context: Context) => Promise<ApiResponse>;
 
 /** The handler of each method on one path, and its verb in discovery. */
 type Methods = Readonly<Record<string, readonly [verb: string, handler: Handler]>>;

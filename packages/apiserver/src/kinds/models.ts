@@ -28,7 +28,7 @@ export function modelOf(kind: ModelledKind): ResourceModel {
 }
 
 /** The row of a kind in the schema table. Throws a TypeError if it has no such row. */
-export function rowOf(kind: ModelledKind): KindRow {
+function rowOf(kind: ModelledKind): KindRow {
   const row = kindOf(kind.group, kind.version, kind.kind);
   if (row) return row;
   if (!metaKinds.has(kind.kind)) throw new TypeError(`the schema has no ${apiVersionOf(kind)} ${kind.kind}`);

@@ -40,7 +40,7 @@ export interface ListenOptions {
   readonly timeouts?: Partial<Timeouts>;
 }
 
-export interface Tls {
+interface Tls {
   readonly certificate: string;
   readonly key: string;
   /** PEM of the authority of client certificates. */

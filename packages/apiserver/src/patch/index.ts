@@ -3,12 +3,12 @@
  * decode no bytes and do not modify their arguments, frozen or not; results share unchanged parts.
  * Defaulting, decoding and validation come after them.
  */
-export { type ApplyOptions, apply } from "./apply.ts";
+export { apply } from "./apply.ts";
 export { atomicPaths } from "./atomic-paths.ts";
 export { typedProblem } from "./check-typed.ts";
 export { jsonPatch, jsonPatchWarnings } from "./json-patch.ts";
 export { mergePatch } from "./merge-patch.ts";
-export type { ObjectType, OtherVersion } from "./object-type.ts";
+export type { ObjectType } from "./object-type.ts";
 export { UnkeyedElementError } from "./path-element.ts";
 export { restoreProblem } from "./restore.ts";
 export { scaledManagedFields, scaleManagedFields } from "./scale.ts";
@@ -20,9 +20,6 @@ export {
   anyValue,
   atomicValue,
   type FieldSchema,
-  type ListSchema,
-  type MapSchema,
-  type ScalarType,
   type TypeSchema,
 } from "./type-schema.ts";
 export { typedMerge } from "./typed-merge.ts";

@@ -4,14 +4,14 @@ import { plainError } from "./errors.ts";
 import { directiveOf, elementOrder } from "./strategic-directives.ts";
 
 /** Returns the identity of an element of a merged list: its merge key, or the element itself. */
-export function identity(item: unknown, mergeKey: string): unknown {
+function identity(item: unknown, mergeKey: string): unknown {
   if (mergeKey === "") return item;
   if (!isObject(item)) throw plainError(`expected a map[string]interface {}, but received a ${goType(item)}`);
   return mergeKeyOf(item, mergeKey);
 }
 
 /** Returns the merge key of an element; throws 500 if it has none. */
-export function mergeKeyOf(item: JsonObject, mergeKey: string): unknown {
+function mergeKeyOf(item: JsonObject, mergeKey: string): unknown {
   if (Object.hasOwn(item, mergeKey)) return item[mergeKey];
   throw plainError(`map: ${goText(item)} does not contain declared merge key: ${mergeKey}`);
 }

@@ -16,7 +16,7 @@ export const late = "2026-01-02T00:00:00Z";
 export const podType = typeOf("v1", "Pod");
 export const configMapType = typeOf("v1", "ConfigMap");
 
-export function typeOf(apiVersion: string, kind: string): ObjectType {
+function typeOf(apiVersion: string, kind: string): ObjectType {
   const type = builtInType(apiVersion, kind);
   assert.ok(type);
   return type;
@@ -34,18 +34,18 @@ export function entries(object: Json): readonly Entry[] {
   return ((object["metadata"] as Json)["managedFields"] ?? []) as readonly Entry[];
 }
 
-export const key = fc.constantFrom("a", "b", "c", "d");
-export const text = fc.constantFrom("1", "2", "3", 'q"<&', "");
-export const labels = fc.dictionary(key, text);
+const key = fc.constantFrom("a", "b", "c", "d");
+const text = fc.constantFrom("1", "2", "3", 'q"<&', "");
+const labels = fc.dictionary(key, text);
 
-export function named<T extends object>(rest: fc.Arbitrary<T>): fc.Arbitrary<(T & { name: string })[]> {
+function named<T extends object>(rest: fc.Arbitrary<T>): fc.Arbitrary<(T & { name: string })[]> {
   return fc.uniqueArray(
     fc.tuple(key, rest).map(([name, other]) => ({ ...other, name })),
     { selector: (item) => item.name, maxLength: 4 },
   );
 }
 
-export const container = fc.record(
+const container = fc.record(
   {
     image: text,
     args: fc.array(text, { maxLength: 2 }),
@@ -89,7 +89,7 @@ export function stored(object: Json): Json {
 }
 
 /** Removes nulls and empty lists and objects, which are equivalent to unset in all fields of these pods. */
-export function compact(value: unknown): unknown {
+function compact(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(compact);
   if (typeof value !== "object" || value === null) return value;
   const kept = Object.entries(value)
@@ -145,7 +145,7 @@ export function unordered(object: Json): unknown {
   return sorted({ spec: stored(object)["spec"] ?? {}, metadata });
 }
 
-export function sorted(value: unknown): unknown {
+function sorted(value: unknown): unknown {
   if (Array.isArray(value))
     return value.map(sorted).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
   if (!isMap(value)) return value;
@@ -167,7 +167,7 @@ export function reversed(value: unknown): unknown {
   );
 }
 
-export const mergeKeys: Readonly<Record<string, string>> = {
+const mergeKeys: Readonly<Record<string, string>> = {
   containers: "name",
   env: "name",
   schedulingGates: "name",
@@ -208,6 +208,6 @@ export function difference(from: Json, to: Json): Json {
   return patch;
 }
 
-export function isMap(value: unknown): value is Json {
+function isMap(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,4 @@
 import { request } from "node:https";
-import { connect } from "node:net";
 import type { ConnectionOptions } from "node:tls";
 import { StatusError } from "@dray/api";
 import type { Node } from "@dray/api/core/v1";
@@ -82,20 +81,6 @@ export interface Target {
   readonly client?: KubeletClient;
   /** Options of node:tls that replace the others. */
   readonly tls?: ConnectionOptions;
-}
-
-/** Checks that the port accepts connections. Rejects with 500 otherwise. */
-export function dial(host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, host);
-    socket.once("connect", () => {
-      socket.destroy();
-      resolve();
-    });
-    socket.once("error", (error: NodeJS.ErrnoException) => {
-      reject(serverError(`error dialing backend: ${dialError(error, host, String(port))}`));
-    });
-  });
 }
 
 const causes: Readonly<Record<string, string>> = {

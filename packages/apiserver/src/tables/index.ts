@@ -3,8 +3,7 @@ import type { KubeObject } from "@dray/api";
 import type { ListMeta, ObjectMeta, Table, TableRow } from "@dray/api/meta/v1";
 import type { Printer } from "./column.ts";
 
-export { ageText } from "./age.ts";
-export type { Cell, Column } from "./column.ts";
+export type { Cell } from "./column.ts";
 
 /** Metadata of an object as rows and PartialObjectMetadata carry it. */
 export function shownMetadata(printer: Printer<KubeObject>, object: KubeObject): ObjectMeta {

@@ -16,7 +16,7 @@ import type { ManagedFields } from "./managed-fields.ts";
 import { update } from "./update.ts";
 import type { Deletion, UpdateRules, Write, Written } from "./write.ts";
 
-export type { Deletion, UpdateRules, View, Write, Written } from "./write.ts";
+export type { Deletion, UpdateRules, Write, Written } from "./write.ts";
 
 export interface RegistryParts extends Omit<WriteParts, "reader"> {
   readonly storage: Storage;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { ContainerEdits, Spec } from "../index.ts";
 
 export const few = { maxLength: 3 } as const;
-export const word = fc.constantFrom("a", "b", "c", "eth0", "net1");
+const word = fc.constantFrom("a", "b", "c", "eth0", "net1");
 export const path = fc.constantFrom("/", "/a", "/a/b", "/a/", "/dev/x", "/dev/y", "/a/b/../c");
 export const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 /** An object without the fields that are undefined, as JSON has it. */
@@ -11,7 +11,7 @@ export const record = <T extends object>(model: { [K in keyof T]: fc.Arbitrary<T
   fc.record(model as never).map((one: object) => JSON.parse(JSON.stringify(one)) as T);
 
 export const env = fc.tuple(word, word).map(([name, value]) => `${name}=${value}`);
-export const deviceNode = record<NonNullable<ContainerEdits["deviceNodes"]>[number]>({
+const deviceNode = record<NonNullable<ContainerEdits["deviceNodes"]>[number]>({
   path,
   hostPath: optional(path),
   type: optional(fc.constantFrom("b", "c", "u", "p", "")),
@@ -22,13 +22,13 @@ export const deviceNode = record<NonNullable<ContainerEdits["deviceNodes"]>[numb
   uid: optional(fc.integer({ min: 0, max: 3 })),
   gid: optional(fc.integer({ min: 0, max: 3 })),
 });
-export const mount = record<NonNullable<ContainerEdits["mounts"]>[number]>({
+const mount = record<NonNullable<ContainerEdits["mounts"]>[number]>({
   hostPath: path,
   containerPath: path,
   options: optional(fc.array(fc.constantFrom("ro", "bind"), few)),
   type: optional(fc.constantFrom("", "bind")),
 });
-export const hook = record<NonNullable<ContainerEdits["hooks"]>[number]>({
+const hook = record<NonNullable<ContainerEdits["hooks"]>[number]>({
   hookName: fc.constantFrom(
     "prestart",
     "createRuntime",
@@ -42,14 +42,14 @@ export const hook = record<NonNullable<ContainerEdits["hooks"]>[number]>({
   env: optional(fc.array(env, few)),
   timeout: optional(fc.integer({ min: 0, max: 60 })),
 });
-export const intelRdt = record<NonNullable<ContainerEdits["intelRdt"]>>({
+const intelRdt = record<NonNullable<ContainerEdits["intelRdt"]>>({
   closID: optional(word),
   l3CacheSchema: optional(word),
   memBwSchema: optional(word),
   schemata: optional(fc.array(word, few)),
   enableMonitoring: optional(fc.boolean()),
 });
-export const netDevices = fc
+const netDevices = fc
   .uniqueArray(word, few)
   .map((names) => names.map((name, i) => ({ hostInterfaceName: name, name: `in${i}` })));
 export const edits = record<ContainerEdits>({
@@ -61,11 +61,9 @@ export const edits = record<ContainerEdits>({
   intelRdt: optional(intelRdt),
   additionalGids: optional(fc.array(fc.integer({ min: 0, max: 5 }), few)),
 });
-export const filledEdits = fc
-  .tuple(edits, env)
-  .map(([some, one]) => ({ ...some, env: [...(some.env ?? []), one] }));
-export const kind = fc.constantFrom("vendor.com/gpu", "v/c", "vendor.com/gpu.large", "a_b-c/d");
-export const deviceName = fc.constantFrom("gpu0", "0", "1-a:b.c_d", "all");
+const filledEdits = fc.tuple(edits, env).map(([some, one]) => ({ ...some, env: [...(some.env ?? []), one] }));
+const kind = fc.constantFrom("vendor.com/gpu", "v/c", "vendor.com/gpu.large", "a_b-c/d");
+const deviceName = fc.constantFrom("gpu0", "0", "1-a:b.c_d", "all");
 export const content = fc
   .record({
     kind,

@@ -1,5 +1,5 @@
 /** Maximum length of a text from or about a driver in a status or an error, in characters. */
-export const maxText = 1024;
+const maxText = 1024;
 
 /** Returns the text, shortened to `max` characters with a mark that says how long it was. */
 export function shortened(text: string, max = maxText): string {

@@ -8,7 +8,7 @@ import { RegistrationDefinition } from "@dray/rpc/deviceplugin/v1beta1";
 import { shortened } from "../base/text.ts";
 
 /** Version of the device plugin API. */
-export const apiVersion = "v1beta1";
+const apiVersion = "v1beta1";
 
 /** Maximum length of the name of a resource: a domain, a slash, and a name. */
 const maxName = 253 + 1 + 63;

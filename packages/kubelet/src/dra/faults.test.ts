@@ -74,7 +74,7 @@ const stories: Readonly<Record<string, Story>> = {
 };
 
 /** A node whose agent is killed and restarted. */
-export class World {
+class World {
   readonly #story: Story;
   readonly #drivers: Drivers;
   readonly #folder: string;

@@ -62,7 +62,7 @@ export function nriContainer(
   });
 }
 
-export const propagationOptions = {
+const propagationOptions = {
   private: "rprivate",
   hostToContainer: "rslave",
   bidirectional: "rshared",

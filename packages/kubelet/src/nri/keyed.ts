@@ -9,7 +9,7 @@ export function isRemoval(key: string): boolean {
 }
 
 /** Marks a key for removal. */
-export const removal = (key: string): string => `-${key}`;
+const removal = (key: string): string => `-${key}`;
 
 /** Changes of a list whose items are keyed by `name`. */
 export function listChanges<K extends string, T extends Readonly<Record<K, string>>>(

@@ -52,7 +52,7 @@ const allEvents = 2 ** (Event.LAST - 1) - 1;
 const maxSyncBytes = maxTtrpcBytes - 64 * 1024;
 
 /** Requests to plugins, with their events. */
-export const pluginEvents = {
+const pluginEvents = {
   runPodSandbox: Event.RUN_POD_SANDBOX,
   updatePodSandbox: Event.UPDATE_POD_SANDBOX,
   postUpdatePodSandbox: Event.POST_UPDATE_POD_SANDBOX,

@@ -24,7 +24,7 @@ export function computePodActions(view: PodView): PodPlan {
 }
 
 /** Grace period of the containers of a pod in seconds. */
-export function graceOf({ metadata, spec }: Pod): number {
+function graceOf({ metadata, spec }: Pod): number {
   return Number(metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? 30);
 }
 

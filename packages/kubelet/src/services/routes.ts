@@ -51,9 +51,7 @@ export function serviceRoutes(
 }
 
 /** Slices by `NAMESPACE/SERVICE`. */
-export function slicesByService(
-  slices: readonly EndpointSlice[],
-): ReadonlyMap<string, readonly EndpointSlice[]> {
+function slicesByService(slices: readonly EndpointSlice[]): ReadonlyMap<string, readonly EndpointSlice[]> {
   return Map.groupBy(slices, ({ metadata: { namespace, labels } }) =>
     keyOf({ namespace, name: labels?.[serviceNameLabel] ?? "" }),
   );

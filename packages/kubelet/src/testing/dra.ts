@@ -119,7 +119,7 @@ export async function podWithClaims(
 }
 
 /** Allocates a claim, creating it if needed, and reserves it for a pod. */
-export async function reserve(admin: Client, claim: AllocatedClaim, pod: Pod): Promise<ResourceClaim> {
+async function reserve(admin: Client, claim: AllocatedClaim, pod: Pod): Promise<ResourceClaim> {
   const claims = admin.resource(ResourceClaim);
   const { namespace = "default" } = pod.metadata;
   const requests = claim.requests ?? [...new Set(claim.results.map(({ request }) => request))];

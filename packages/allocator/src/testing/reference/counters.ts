@@ -3,7 +3,7 @@ import type { Device } from "@dray/api/resource/v1";
 import { type Candidate, isOn, type Pick, type Pool, type Question, variantOf } from "./model.ts";
 
 /** Reports whether other claims have the device or a share of it. */
-export function isAllocated({ features, allocated }: Question, id: string): boolean {
+function isAllocated({ features, allocated }: Question, id: string): boolean {
   if (allocated?.devices?.includes(id)) return true;
   return variantOf(features) !== "stable" && isShared(allocated, id);
 }

@@ -1,12 +1,12 @@
+import type { AdmissionExpressions } from "../../checks/context.ts";
+import type { FieldErrors } from "../../checks/field.ts";
+import { checkLabelSelector } from "../../checks/nodeselector.ts";
 import type {
   MatchCondition,
   MatchResources,
   NamedRuleWithOperations,
   RuleWithOperations,
 } from "../../generated/admissionregistration/v1.ts";
-import type { AdmissionExpressions } from "../../checks/context.ts";
-import type { FieldErrors } from "../../checks/field.ts";
-import { checkLabelSelector } from "../../checks/nodeselector.ts";
 import { pathSegment, qualifiedName } from "../../values/names.ts";
 
 export const matchPolicies = ["Equivalent", "Exact"];

@@ -1,5 +1,5 @@
-import type { MatchResources } from "../../generated/admissionregistration/v1.ts";
 import type { FieldErrors } from "../../checks/field.ts";
+import type { MatchResources } from "../../generated/admissionregistration/v1.ts";
 
 /** A policy that mutates is not asked about deletions. */
 const mutatedOperations = ["*", "CONNECT", "CREATE", "UPDATE"];

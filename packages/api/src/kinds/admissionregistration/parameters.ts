@@ -1,6 +1,6 @@
-import type { ParamKind, ParamRef } from "../../generated/admissionregistration/v1.ts";
 import type { FieldErrors } from "../../checks/field.ts";
 import { checkLabelSelector } from "../../checks/nodeselector.ts";
+import type { ParamKind, ParamRef } from "../../generated/admissionregistration/v1.ts";
 import type { NameRule } from "../../values/names.ts";
 import { dns1035Label, dnsSubdomain, pathSegment } from "../../values/names.ts";
 

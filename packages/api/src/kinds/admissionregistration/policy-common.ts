@@ -1,3 +1,7 @@
+import type { AdmissionExpressions, ValidationContext } from "../../checks/context.ts";
+import type { FieldErrors } from "../../checks/field.ts";
+import { sameValue } from "../../checks/field.ts";
+import { checkMetadata } from "../../checks/metadata.ts";
 import type {
   MutatingAdmissionPolicy,
   MutatingAdmissionPolicyBinding,
@@ -6,10 +10,6 @@ import type {
   Variable,
 } from "../../generated/admissionregistration/v1.ts";
 import type { KubeObject } from "../../objects/object.ts";
-import type { AdmissionExpressions, ValidationContext } from "../../checks/context.ts";
-import type { FieldErrors } from "../../checks/field.ts";
-import { sameValue } from "../../checks/field.ts";
-import { checkMetadata } from "../../checks/metadata.ts";
 import { dnsSubdomain } from "../../values/names.ts";
 import { checkCompiled, checkMatchConditions, checkMatchResources } from "./matching.ts";
 import { checkParamKind, checkParamRef } from "./parameters.ts";

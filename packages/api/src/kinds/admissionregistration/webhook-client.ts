@@ -1,6 +1,6 @@
+import type { FieldErrors } from "../../checks/field.ts";
 import type { ServiceReference } from "../../generated/admissionregistration/v1.ts";
 import { quoted } from "../../text/quoted.ts";
-import type { FieldErrors } from "../../checks/field.ts";
 import { dnsSubdomain, rangeProblem } from "../../values/names.ts";
 
 const urlForm =

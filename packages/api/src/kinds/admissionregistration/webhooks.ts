@@ -1,13 +1,13 @@
+import type { ValidationContext } from "../../checks/context.ts";
+import { FieldErrors, sameValue } from "../../checks/field.ts";
+import { checkMetadata } from "../../checks/metadata.ts";
+import { checkLabelSelector } from "../../checks/nodeselector.ts";
 import type {
   MutatingWebhook,
   MutatingWebhookConfiguration,
   ValidatingWebhook,
   ValidatingWebhookConfiguration,
 } from "../../generated/admissionregistration/v1.ts";
-import type { ValidationContext } from "../../checks/context.ts";
-import { FieldErrors, sameValue } from "../../checks/field.ts";
-import { checkMetadata } from "../../checks/metadata.ts";
-import { checkLabelSelector } from "../../checks/nodeselector.ts";
 import { dns1035Label, dnsSubdomain } from "../../values/names.ts";
 import { checkMatchConditions, checkRule, matchPolicies } from "./matching.ts";
 import { failurePolicies, reinvocationPolicies } from "./policy-common.ts";

@@ -1,9 +1,9 @@
-import type { Deployment, ReplicaSet } from "../../generated/apps/v1.ts";
-import type { LabelSelector } from "../../generated/meta/v1.ts";
 import type { ValidationContext } from "../../checks/context.ts";
 import { checkImmutable, type FieldErrors } from "../../checks/field.ts";
 import { checkLabelSelector } from "../../checks/nodeselector.ts";
 import { isEmptySelector, selects, shownSelector } from "../../checks/shown-selectors.ts";
+import type { Deployment, ReplicaSet } from "../../generated/apps/v1.ts";
+import type { LabelSelector } from "../../generated/meta/v1.ts";
 import { checkEndless, checkMatch, checkTemplate } from "../core/pod-template/template.ts";
 
 export function checkSelectorKept(

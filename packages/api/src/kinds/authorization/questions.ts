@@ -1,10 +1,10 @@
+import type { FieldErrors } from "../../checks/field.ts";
 import type {
   LocalSubjectAccessReview,
   NonResourceAttributes,
   ResourceAttributes,
   SubjectAccessReview,
 } from "../../generated/authorization/v1.ts";
-import type { FieldErrors } from "../../checks/field.ts";
 import { isLabelValue, qualifiedName } from "../../values/names.ts";
 
 interface Questions {

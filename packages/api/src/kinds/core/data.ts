@@ -1,5 +1,5 @@
-import { cameEmpty } from "../../codec/empty.ts";
 import { type FieldErrors, sameValue } from "../../checks/field.ts";
+import { cameEmpty } from "../../codec/empty.ts";
 
 /** Data of a ConfigMap or Secret, in bytes. */
 export const dataLimit = 1024 * 1024;

@@ -1,7 +1,7 @@
-import type { ClusterRoleBinding, RoleBinding } from "../../generated/rbac/v1.ts";
 import type { FieldErrors } from "../../checks/field.ts";
 import { sameValue } from "../../checks/field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../checks/metadata.ts";
+import type { ClusterRoleBinding, RoleBinding } from "../../generated/rbac/v1.ts";
 import { dnsSubdomain, pathSegment } from "../../values/names.ts";
 
 const group = "rbac.authorization.k8s.io";

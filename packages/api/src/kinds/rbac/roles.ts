@@ -1,7 +1,7 @@
-import type { ClusterRole, PolicyRule, Role } from "../../generated/rbac/v1.ts";
 import type { FieldErrors } from "../../checks/field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../checks/metadata.ts";
 import { checkLabelSelector } from "../../checks/nodeselector.ts";
+import type { ClusterRole, PolicyRule, Role } from "../../generated/rbac/v1.ts";
 import { pathSegment } from "../../values/names.ts";
 
 /** One rule; only a ClusterRole's may be about URLs that are no resources. */

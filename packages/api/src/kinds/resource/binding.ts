@@ -1,6 +1,6 @@
-import { cameEmpty } from "../../codec/empty.ts";
 import type { FieldErrors } from "../../checks/field.ts";
 import { seenBefore } from "../../checks/field.ts";
+import { cameEmpty } from "../../codec/empty.ts";
 import { qualifiedName } from "../../values/names.ts";
 import { limits } from "./names.ts";
 

@@ -1,6 +1,6 @@
-import type { DeviceSelector } from "../../generated/resource/v1.ts";
 import type { ValidationContext } from "../../checks/context.ts";
 import type { FieldErrors } from "../../checks/field.ts";
+import type { DeviceSelector } from "../../generated/resource/v1.ts";
 import { byteLength } from "../../values/names.ts";
 import { limits } from "./names.ts";
 

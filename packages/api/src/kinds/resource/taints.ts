@@ -1,5 +1,5 @@
-import type { DeviceTaint, DeviceToleration } from "../../generated/resource/v1.ts";
 import type { FieldErrors } from "../../checks/field.ts";
+import type { DeviceTaint, DeviceToleration } from "../../generated/resource/v1.ts";
 import { isLabelValue, qualifiedName } from "../../values/names.ts";
 
 const effects = ["NoExecute", "NoSchedule", "None"];

@@ -1,12 +1,13 @@
 /** What PodGroup, CompositePodGroup and Workload have in common. Upstream: pkg/apis/scheduling/validation */
+
+import type { ValidationContext } from "../../checks/context.ts";
+import { type FieldErrors, sameValue } from "../../checks/field.ts";
 import type {
   PodGroupResourceClaim,
   PodGroupSpec,
   TopologyConstraint,
   WorkloadReference,
 } from "../../generated/scheduling/v1beta1.ts";
-import type { ValidationContext } from "../../checks/context.ts";
-import { type FieldErrors, sameValue } from "../../checks/field.ts";
 import { dnsLabel, longName, qualifiedName } from "../../values/names.ts";
 
 /** HighestUserDefinablePriority */

@@ -19,7 +19,7 @@ export interface CriConnection {
 }
 
 /** Path of a runtime's socket, from `/run/containerd/containerd.sock` with or without `unix://`. */
-export function socketPath(endpoint: string): string {
+function socketPath(endpoint: string): string {
   const path = endpoint.startsWith("unix://") ? endpoint.slice("unix://".length) : endpoint;
   if (path.startsWith("/")) return path;
   throw new RuntimeError(

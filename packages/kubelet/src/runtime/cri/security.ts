@@ -31,7 +31,7 @@ const maskedPaths = [
 const readonlyPaths = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"];
 
 /** Name spaces of a sandbox, and of the containers in it. */
-export function namespaceOptions(config: SandboxConfig): NamespaceOption {
+function namespaceOptions(config: SandboxConfig): NamespaceOption {
   const { POD, CONTAINER, NODE } = NamespaceMode;
   return NamespaceOption.fromPartial({
     network: config.hostNetwork ? NODE : POD,

@@ -44,7 +44,7 @@ export interface RootView {
 }
 
 /** Everything that the machine has. */
-export const wholeMachine: RootView = { files: "writable", devices: "all", readOnlyRoot: false };
+const wholeMachine: RootView = { files: "writable", devices: "all", readOnlyRoot: false };
 
 /** A planned root directory: the skeleton, and the mounts in order. */
 export interface RootPlan {

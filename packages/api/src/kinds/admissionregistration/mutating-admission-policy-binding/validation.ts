@@ -1,5 +1,5 @@
-import type { MutatingAdmissionPolicyBinding } from "../../../generated/admissionregistration/v1.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
+import type { MutatingAdmissionPolicyBinding } from "../../../generated/admissionregistration/v1.ts";
 import { checkMutated } from "../mutated-resources.ts";
 import { checkBindingOf } from "../policy-common.ts";
 

@@ -1,6 +1,6 @@
-import type { MutatingAdmissionPolicy, Mutation } from "../../../generated/admissionregistration/v1.ts";
 import type { AdmissionExpressions, ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
+import type { MutatingAdmissionPolicy, Mutation } from "../../../generated/admissionregistration/v1.ts";
 import { checkCompiled } from "../matching.ts";
 import { checkMutated } from "../mutated-resources.ts";
 import {

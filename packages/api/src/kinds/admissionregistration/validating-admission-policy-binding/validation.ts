@@ -1,5 +1,5 @@
-import type { ValidatingAdmissionPolicyBinding } from "../../../generated/admissionregistration/v1.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
+import type { ValidatingAdmissionPolicyBinding } from "../../../generated/admissionregistration/v1.ts";
 import { checkBindingOf } from "../policy-common.ts";
 
 const actions = ["Audit", "Deny", "Warn"];

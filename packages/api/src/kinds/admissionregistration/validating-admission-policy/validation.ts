@@ -1,11 +1,11 @@
+import { checkConditions } from "../../../checks/conditions.ts";
+import type { AdmissionExpressions, ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
 import type {
   AuditAnnotation,
   ValidatingAdmissionPolicy,
   Validation,
 } from "../../../generated/admissionregistration/v1.ts";
-import { checkConditions } from "../../../checks/conditions.ts";
-import type { AdmissionExpressions, ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
 import { byteLength, qualifiedName } from "../../../values/names.ts";
 import { checkCompiled } from "../matching.ts";
 import { checkCommon, checkName, checkPolicyConditions, checkVariables } from "../policy-common.ts";

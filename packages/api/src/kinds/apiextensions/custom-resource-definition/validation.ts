@@ -1,7 +1,7 @@
-import type { CustomResourceDefinitionSpec } from "../../../generated/apiextensions/v1.ts";
-import type { KubeObject } from "../../../objects/object.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
+import type { CustomResourceDefinitionSpec } from "../../../generated/apiextensions/v1.ts";
+import type { KubeObject } from "../../../objects/object.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
 
 type Definition = KubeObject & { readonly spec?: CustomResourceDefinitionSpec };

@@ -1,7 +1,7 @@
-import type { APIService, APIServiceSpec, ServiceReference } from "../../../generated/apiregistration/v1.ts";
-import { quoted } from "../../../text/quoted.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
+import type { APIService, APIServiceSpec, ServiceReference } from "../../../generated/apiregistration/v1.ts";
+import { quoted } from "../../../text/quoted.ts";
 import { dns1035Label, dnsSubdomain, pathSegment, rangeProblem } from "../../../values/names.ts";
 
 const maxGroupPriority = 20_000;

@@ -1,6 +1,6 @@
-import type { ControllerRevision } from "../../../generated/apps/v1.ts";
 import { checkImmutable, type FieldErrors } from "../../../checks/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import type { ControllerRevision } from "../../../generated/apps/v1.ts";
 
 function checkRevision(errors: FieldErrors, object: ControllerRevision): void {
   checkObject(errors, object);

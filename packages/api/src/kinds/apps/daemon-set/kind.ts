@@ -1,5 +1,5 @@
-import { DaemonSet } from "../../../generated/apps/v1.ts";
 import { changed } from "../../../checks/warnings/common.ts";
+import { DaemonSet } from "../../../generated/apps/v1.ts";
 import { podWarnings } from "../../core/pod/warnings.ts";
 import { defineKind } from "../../define.ts";
 import { defaultDaemonSet } from "./defaults.ts";

@@ -1,4 +1,3 @@
-import type { DaemonSet } from "../../../generated/apps/v1.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { checkCollisions, checkCounts } from "../../../checks/counts.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
@@ -7,6 +6,7 @@ import { internalForm } from "../../../checks/internal.ts";
 import { checkLabelSelector } from "../../../checks/nodeselector.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import { isEmptySelector } from "../../../checks/shown-selectors.ts";
+import type { DaemonSet } from "../../../generated/apps/v1.ts";
 import { checkEndless, checkMatch, checkTemplate } from "../../core/pod-template/template.ts";
 import { checkSelectorKept } from "../replicas.ts";
 

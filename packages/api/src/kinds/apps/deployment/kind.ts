@@ -1,5 +1,5 @@
-import { Deployment } from "../../../generated/apps/v1.ts";
 import { podMakerWarnings } from "../../../checks/warnings/common.ts";
+import { Deployment } from "../../../generated/apps/v1.ts";
 import { podWarnings } from "../../core/pod/warnings.ts";
 import { defineKind } from "../../define.ts";
 import { defaultDeployment } from "./defaults.ts";

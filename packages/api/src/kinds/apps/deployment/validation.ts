@@ -1,10 +1,10 @@
-import type { Deployment, DeploymentStrategy } from "../../../generated/apps/v1.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { checkCollisions, checkCounts } from "../../../checks/counts.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { amountOf, checkAtMostAll, checkShare } from "../../../checks/int-or-percent.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import type { Deployment, DeploymentStrategy } from "../../../generated/apps/v1.ts";
 import { checkReplicaSpec, checkSelectorKept } from "../replicas.ts";
 
 function checkStrategy(errors: FieldErrors, strategy: DeploymentStrategy | undefined, version: string): void {

@@ -1,5 +1,5 @@
-import { ReplicaSet } from "../../../generated/apps/v1.ts";
 import { podMakerWarnings } from "../../../checks/warnings/common.ts";
+import { ReplicaSet } from "../../../generated/apps/v1.ts";
 import { podWarnings } from "../../core/pod/warnings.ts";
 import { defineKind } from "../../define.ts";
 import { defaultReplicaSet } from "./defaults.ts";

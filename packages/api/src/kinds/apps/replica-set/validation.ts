@@ -1,8 +1,8 @@
-import type { ReplicaSet } from "../../../generated/apps/v1.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { checkCounts } from "../../../checks/counts.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import type { ReplicaSet } from "../../../generated/apps/v1.ts";
 import { checkReplicaSpec, checkSelectorKept } from "../replicas.ts";
 
 function checkReplicaSetSpec(errors: FieldErrors, { spec }: ReplicaSet, context: ValidationContext): void {

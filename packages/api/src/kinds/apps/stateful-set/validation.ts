@@ -1,5 +1,3 @@
-import type { StatefulSet, StatefulSetSpec } from "../../../generated/apps/v1.ts";
-import type { PodTemplateSpec, Volume } from "../../../generated/core/v1.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { checkCollisions, checkCounts } from "../../../checks/counts.ts";
 import { checkImmutable, FieldErrors, sameValue } from "../../../checks/field.ts";
@@ -8,6 +6,8 @@ import { internalForm } from "../../../checks/internal.ts";
 import { checkLabelSelector } from "../../../checks/nodeselector.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import { isEmptySelector, selects, shownSelector } from "../../../checks/shown-selectors.ts";
+import type { StatefulSet, StatefulSetSpec } from "../../../generated/apps/v1.ts";
+import type { PodTemplateSpec, Volume } from "../../../generated/core/v1.ts";
 import { dnsLabel } from "../../../values/names.ts";
 import { checkClaimSpec } from "../../core/persistent-volume-claim/validation.ts";
 import {

@@ -1,6 +1,6 @@
+import { changed } from "../../../checks/warnings/common.ts";
 import type { StatefulSet } from "../../../generated/apps/v1.ts";
 import type { KubeObject } from "../../../objects/object.ts";
-import { changed } from "../../../checks/warnings/common.ts";
 import { claimWarnings } from "../../core/persistent-volume-claim/warnings.ts";
 import { podWarnings } from "../../core/pod/warnings.ts";
 

@@ -1,5 +1,5 @@
-import { TokenRequest } from "../../../generated/authentication/v1.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
+import { TokenRequest } from "../../../generated/authentication/v1.ts";
 import { defineKind } from "../../define.ts";
 
 const tenMinutes = 10 * 60;

@@ -1,5 +1,5 @@
-import { TokenReview } from "../../../generated/authentication/v1.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
+import { TokenReview } from "../../../generated/authentication/v1.ts";
 import { defineKind } from "../../define.ts";
 
 function checkTokenReview(_errors: FieldErrors, _review: TokenReview): void {

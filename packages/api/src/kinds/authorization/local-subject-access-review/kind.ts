@@ -1,5 +1,5 @@
-import { LocalSubjectAccessReview } from "../../../generated/authorization/v1.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
+import { LocalSubjectAccessReview } from "../../../generated/authorization/v1.ts";
 import { defineKind } from "../../define.ts";
 import { checkEmptyMetadata, checkSubject, printed } from "../questions.ts";
 

@@ -1,5 +1,5 @@
-import { SelfSubjectAccessReview } from "../../../generated/authorization/v1.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
+import { SelfSubjectAccessReview } from "../../../generated/authorization/v1.ts";
 import { defineKind } from "../../define.ts";
 import { checkEmptyMetadata, checkQuestion, checkSelectors } from "../questions.ts";
 

@@ -1,5 +1,5 @@
-import { SubjectAccessReview } from "../../../generated/authorization/v1.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
+import { SubjectAccessReview } from "../../../generated/authorization/v1.ts";
 import { defineKind } from "../../define.ts";
 import { checkEmptyMetadata, checkSubject } from "../questions.ts";
 

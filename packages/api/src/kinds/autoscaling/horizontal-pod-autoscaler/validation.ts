@@ -1,4 +1,8 @@
 /** HorizontalPodAutoscaler, in the form of autoscaling/v2 whatever version it was written in. */
+
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import type {
   ContainerResourceMetricSource,
   CrossVersionObjectReference,
@@ -11,9 +15,6 @@ import type {
   MetricTarget,
   ResourceMetricSource,
 } from "../../../generated/autoscaling/v2.ts";
-import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import { dnsLabel, pathSegment, qualifiedName } from "../../../values/names.ts";
 import { Quantity } from "../../../values/quantity.ts";
 

@@ -1,5 +1,5 @@
-import { CronJob } from "../../../generated/batch/v1.ts";
 import { podMakerWarnings } from "../../../checks/warnings/common.ts";
+import { CronJob } from "../../../generated/batch/v1.ts";
 import { defineKind } from "../../define.ts";
 import { jobWarnings } from "../job/warnings.ts";
 import { defaultCronJob } from "./defaults.ts";

@@ -1,9 +1,10 @@
 /** CronJob. */
-import type { CronJob, CronJobSpec, JobSpec } from "../../../generated/batch/v1.ts";
+
 import type { ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import { shownSelector } from "../../../checks/shown-selectors.ts";
+import type { CronJob, CronJobSpec, JobSpec } from "../../../generated/batch/v1.ts";
 import { scheduleProblem } from "../../../values/schedule.ts";
 import { checkJobTemplate } from "../job/validation.ts";
 

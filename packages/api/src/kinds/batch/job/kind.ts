@@ -1,5 +1,5 @@
-import { Job } from "../../../generated/batch/v1.ts";
 import { podMakerWarnings } from "../../../checks/warnings/common.ts";
+import { Job } from "../../../generated/batch/v1.ts";
 import { defineKind } from "../../define.ts";
 import { defaultJob } from "./defaults.ts";
 import { checkJobStatus } from "./status.ts";

@@ -1,9 +1,10 @@
 /** What the controller of a job may say of it: a job that has ended stays so, and its numbers agree. */
-import type { Job, JobStatus } from "../../../generated/batch/v1.ts";
+
 import { checkCounts } from "../../../checks/counts.ts";
 import { type FieldErrors, sameValue } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkObjectUpdate } from "../../../checks/objects.ts";
+import type { Job, JobStatus } from "../../../generated/batch/v1.ts";
 import { commonIndex, indexProblem, parseIndexes } from "./indexes.ts";
 
 const isTrue = (job: Job, type: string): boolean =>

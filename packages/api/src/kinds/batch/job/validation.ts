@@ -1,6 +1,5 @@
 /** Job. */
-import type { Job, JobSpec } from "../../../generated/batch/v1.ts";
-import type { Container, PodSpec, PodTemplateSpec } from "../../../generated/core/v1.ts";
+
 import type { ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkImmutable, sameValue } from "../../../checks/field.ts";
@@ -8,6 +7,8 @@ import { internalForm } from "../../../checks/internal.ts";
 import { checkLabelSelector } from "../../../checks/nodeselector.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import { selects, shownLabels, shownSelector } from "../../../checks/shown-selectors.ts";
+import type { Job, JobSpec } from "../../../generated/batch/v1.ts";
+import type { Container, PodSpec, PodTemplateSpec } from "../../../generated/core/v1.ts";
 import { byteLength, dnsLabel } from "../../../values/names.ts";
 import { checkMatch, checkTemplate } from "../../core/pod-template/template.ts";
 import { checkDomainPath } from "../../resource/names.ts";

@@ -1,7 +1,7 @@
-import { ClusterTrustBundle } from "../../../generated/certificates/v1.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkImmutable } from "../../../checks/field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
+import { ClusterTrustBundle } from "../../../generated/certificates/v1.ts";
 import type { NameRule } from "../../../values/names.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
 import { defineKind } from "../../define.ts";

@@ -1,6 +1,6 @@
-import { LeaseCandidate } from "../../../generated/coordination/v1beta1.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
+import { LeaseCandidate } from "../../../generated/coordination/v1beta1.ts";
 import { isConfigMapKey, qualifiedName } from "../../../values/names.ts";
 import type { SemanticVersion } from "../../../values/semver.ts";
 import { compareSemanticVersions, parseSemanticVersion } from "../../../values/semver.ts";

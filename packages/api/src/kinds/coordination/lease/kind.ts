@@ -1,6 +1,6 @@
-import { Lease } from "../../../generated/coordination/v1.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
+import { Lease } from "../../../generated/coordination/v1.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
 import { defineKind } from "../../define.ts";
 

@@ -1,6 +1,6 @@
-import type { ConfigMap } from "../../../generated/core/v1.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import type { ConfigMap } from "../../../generated/core/v1.ts";
 import { byteLength, isConfigMapKey } from "../../../values/names.ts";
 import { checkFrozen, dataLimit, decodedLength } from "../data.ts";
 

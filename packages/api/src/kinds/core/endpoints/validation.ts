@@ -1,9 +1,9 @@
-import type { KubernetesVersion } from "../../../features/features.ts";
-import type { EndpointAddress, Endpoints } from "../../../generated/core/v1.ts";
 import { checkLegacyAddress } from "../../../checks/address.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { FieldErrors, sameValue } from "../../../checks/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import type { KubernetesVersion } from "../../../features/features.ts";
+import type { EndpointAddress, Endpoints } from "../../../generated/core/v1.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../values/names.ts";
 import { checkEndpointAddress, protocols } from "../../networking/common.ts";
 import { checkPort } from "../pod/probes.ts";

@@ -1,5 +1,5 @@
-import type { Endpoints } from "../../../generated/core/v1.ts";
 import { addressWarnings } from "../../../checks/address.ts";
+import type { Endpoints } from "../../../generated/core/v1.ts";
 
 /** Upstream: pkg/registry/core/endpoint/strategy.go, endpointsWarnings. */
 export function endpointsAddressWarnings({ metadata, subsets }: Endpoints): string[] {

@@ -1,10 +1,11 @@
 /** Event: one kind with the old rules of core/v1, and stricter ones for who writes it as events.k8s.io/v1. */
-import type { Event } from "../../../generated/core/v1.ts";
+
 import type { ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkImmutable, sameValue } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
+import type { Event } from "../../../generated/core/v1.ts";
 import { byteLength, dnsSubdomain, qualifiedName } from "../../../values/names.ts";
 
 /** In bytes, which upstream calls characters. */

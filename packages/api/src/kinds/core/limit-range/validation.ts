@@ -1,6 +1,6 @@
-import type { LimitRange, LimitRangeItem } from "../../../generated/core/v1.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkFinalizerNames, checkMetadata } from "../../../checks/metadata.ts";
+import type { LimitRange, LimitRangeItem } from "../../../generated/core/v1.ts";
 import { dnsSubdomain, qualifiedName } from "../../../values/names.ts";
 import { Quantity } from "../../../values/quantity.ts";
 import { checkResourceName, computed, isExtended, isNative, type List, sorted } from "../quota-names.ts";

@@ -1,7 +1,7 @@
-import type { Namespace } from "../../../generated/core/v1.ts";
 import { asTyped, type FieldErrors } from "../../../checks/field.ts";
 import { checkCommonUpdate } from "../../../checks/metadata.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import type { Namespace } from "../../../generated/core/v1.ts";
 import { dnsLabel, qualifiedName } from "../../../values/names.ts";
 
 const standardFinalizers = ["kubernetes", "orphan", "foregroundDeletion"];

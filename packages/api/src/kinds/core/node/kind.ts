@@ -1,5 +1,5 @@
-import { Node } from "../../../generated/core/v1.ts";
 import { networkWarnings } from "../../../checks/address.ts";
+import { Node } from "../../../generated/core/v1.ts";
 import { defineKind } from "../../define.ts";
 import { defaultNode } from "./defaults.ts";
 import { nodeValidation } from "./validation.ts";

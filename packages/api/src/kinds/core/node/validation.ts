@@ -1,12 +1,12 @@
-import type { KubernetesVersion } from "../../../features/features.ts";
-import type { Node } from "../../../generated/core/v1.ts";
-import { quoted } from "../../../text/quoted.ts";
 import { checkLegacyNetwork, networkFamily } from "../../../checks/address.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { type FieldErrors, goJson, seenBefore } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkLabels } from "../../../checks/metadata.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import type { KubernetesVersion } from "../../../features/features.ts";
+import type { Node } from "../../../generated/core/v1.ts";
+import { quoted } from "../../../text/quoted.ts";
 import { byteLength, dnsSubdomain } from "../../../values/names.ts";
 import { Quantity } from "../../../values/quantity.ts";
 import { checkQuantity } from "../pod/resources.ts";

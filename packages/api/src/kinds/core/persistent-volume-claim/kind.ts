@@ -1,5 +1,5 @@
-import { PersistentVolumeClaim } from "../../../generated/core/v1.ts";
 import { annotationWarnings } from "../../../checks/warnings/common.ts";
+import { PersistentVolumeClaim } from "../../../generated/core/v1.ts";
 import { defineKind } from "../../define.ts";
 import { defaultPersistentVolumeClaim } from "./defaults.ts";
 import { volumeClaimEvaluator } from "./quota.ts";

@@ -1,6 +1,5 @@
 /** PersistentVolumeClaim. */
-import { keepEmpty } from "../../../codec/empty.ts";
-import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from "../../../generated/core/v1.ts";
+
 import type { ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkImmutable, goJson, sameValue } from "../../../checks/field.ts";
@@ -8,6 +7,8 @@ import { internalForm } from "../../../checks/internal.ts";
 import { checkLabelSelector } from "../../../checks/nodeselector.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import { unifiedDiff } from "../../../checks/unified-diff.ts";
+import { keepEmpty } from "../../../codec/empty.ts";
+import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from "../../../generated/core/v1.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../values/names.ts";
 import { Quantity } from "../../../values/quantity.ts";
 

@@ -1,7 +1,5 @@
 /** PersistentVolume. */
 import { posix } from "node:path";
-import type { PersistentVolume, PersistentVolumeSpec, SecretReference } from "../../../generated/core/v1.ts";
-import { typeRows } from "../../../schema/table.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkImmutable, goJson, printedMap, sameValue } from "../../../checks/field.ts";
@@ -9,6 +7,8 @@ import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { checkNodeSelector } from "../../../checks/nodeselector.ts";
 import { unifiedDiff } from "../../../checks/unified-diff.ts";
+import type { PersistentVolume, PersistentVolumeSpec, SecretReference } from "../../../generated/core/v1.ts";
+import { typeRows } from "../../../schema/table.ts";
 import { dnsLabel, dnsSubdomain } from "../../../values/names.ts";
 import { Quantity } from "../../../values/quantity.ts";
 import {

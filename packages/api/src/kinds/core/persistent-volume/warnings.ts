@@ -1,6 +1,6 @@
-import type { PersistentVolume } from "../../../generated/core/v1.ts";
 import { annotationWarnings } from "../../../checks/warnings/common.ts";
 import { termWarnings } from "../../../checks/warnings/node-labels.ts";
+import type { PersistentVolume } from "../../../generated/core/v1.ts";
 import { betaStorageClass } from "../persistent-volume-claim/warnings.ts";
 
 export function volumeWarnings(volume: PersistentVolume): string[] {

@@ -1,5 +1,5 @@
-import { PodTemplate } from "../../../generated/core/v1.ts";
 import { changed } from "../../../checks/warnings/common.ts";
+import { PodTemplate } from "../../../generated/core/v1.ts";
 import { defineKind } from "../../define.ts";
 import { defaultPodTemplate } from "../pod/defaults.ts";
 import { podWarnings } from "../pod/warnings.ts";

@@ -1,10 +1,11 @@
 /** What the kinds that make pods check about their template. */
-import type { PodTemplateSpec } from "../../../generated/core/v1.ts";
-import type { LabelSelector } from "../../../generated/meta/v1.ts";
+
 import type { ValidationContext } from "../../../checks/context.ts";
 import { type FieldErrors, printedMap } from "../../../checks/field.ts";
 import { checkAnnotations, checkLabels } from "../../../checks/metadata.ts";
 import { selects } from "../../../checks/shown-selectors.ts";
+import type { PodTemplateSpec } from "../../../generated/core/v1.ts";
+import type { LabelSelector } from "../../../generated/meta/v1.ts";
 import { checkPodAnnotations } from "../pod/annotations.ts";
 import { checkPodSpec } from "../pod/spec.ts";
 

@@ -1,7 +1,7 @@
-import type { PodTemplate } from "../../../generated/core/v1.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import type { PodTemplate } from "../../../generated/core/v1.ts";
 import { checkTemplate } from "./template.ts";
 
 export const podTemplateValidation = {

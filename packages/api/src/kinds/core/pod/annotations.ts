@@ -1,7 +1,8 @@
 /** Annotations of pods that mean something to the server (ValidatePodSpecificAnnotations upstream). */
+
+import type { FieldErrors } from "../../../checks/field.ts";
 import type { Pod, PodSpec } from "../../../generated/core/v1.ts";
 import { quoted } from "../../../text/quoted.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
 import { checkLocalPath } from "./paths.ts";
 
 /** Marks what the API server shows of a static pod of a node. */

@@ -1,7 +1,8 @@
 /** What the kubelet says of containers: as whom they run (KEP-3619), how their devices are (KEP-4680). */
-import type { Container, ContainerStatus, Pod, ResourceStatus } from "../../../generated/core/v1.ts";
+
 import type { FieldErrors } from "../../../checks/field.ts";
 import { asTyped, byName } from "../../../checks/field.ts";
+import type { Container, ContainerStatus, Pod, ResourceStatus } from "../../../generated/core/v1.ts";
 import { byteLength } from "../../../values/names.ts";
 
 /** In bytes. Upstream: k8s.io/api/core/v1, ResourceHealthMessageMaxLength. */

@@ -1,8 +1,8 @@
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
 import { cameEmpty } from "../../../codec/empty.ts";
 import type { Container, PodSpec } from "../../../generated/core/v1.ts";
 import { isSidecar } from "../../../pod/containers.ts";
-import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
 import { dnsLabel, isPortName } from "../../../values/names.ts";
 import { checkEnvironment } from "./environment.ts";
 import type { Volumes } from "./mounts.ts";

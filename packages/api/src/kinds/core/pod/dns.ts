@@ -1,7 +1,7 @@
-import type { KubernetesVersion } from "../../../features/features.ts";
-import type { PodSpec } from "../../../generated/core/v1.ts";
 import { checkLegacyAddress } from "../../../checks/address.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
+import type { KubernetesVersion } from "../../../features/features.ts";
+import type { PodSpec } from "../../../generated/core/v1.ts";
 import { dnsSubdomain, dnsSubdomainWithUnderscores } from "../../../values/names.ts";
 
 const maxServers = 3;

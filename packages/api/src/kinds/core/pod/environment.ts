@@ -1,5 +1,5 @@
-import type { Container, EnvFromSource, EnvVar, EnvVarSource } from "../../../generated/core/v1.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
+import type { Container, EnvFromSource, EnvVar, EnvVarSource } from "../../../generated/core/v1.ts";
 import { dnsLabel, dnsSubdomain, isConfigMapKey, isEnvironmentName } from "../../../values/names.ts";
 import { checkFieldRef, checkResourceRef } from "./field-refs.ts";
 import { checkBackSteps } from "./paths.ts";

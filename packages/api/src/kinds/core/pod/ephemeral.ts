@@ -1,9 +1,9 @@
-import type { EphemeralContainer, Pod } from "../../../generated/core/v1.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { type FieldErrors, goJson, sameValue } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { unifiedDiff } from "../../../checks/unified-diff.ts";
+import type { EphemeralContainer, Pod } from "../../../generated/core/v1.ts";
 import { checkPodAnnotationsUpdate, mirrorAnnotation } from "./annotations.ts";
 import { checkPod } from "./validation.ts";
 

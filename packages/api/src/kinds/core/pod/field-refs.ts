@@ -1,6 +1,7 @@
 /** What variables and files take from the pod they are in. */
-import type { ObjectFieldSelector, ResourceFieldSelector } from "../../../generated/core/v1.ts";
+
 import type { FieldErrors } from "../../../checks/field.ts";
+import type { ObjectFieldSelector, ResourceFieldSelector } from "../../../generated/core/v1.ts";
 import { qualifiedName } from "../../../values/names.ts";
 import { Quantity } from "../../../values/quantity.ts";
 

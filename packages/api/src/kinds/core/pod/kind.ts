@@ -1,6 +1,6 @@
-import { Pod } from "../../../generated/core/v1.ts";
 import { statusAddressWarnings } from "../../../checks/warnings/addresses.ts";
 import { nameWarnings } from "../../../checks/warnings/common.ts";
+import { Pod } from "../../../generated/core/v1.ts";
 import { defineKind } from "../../define.ts";
 import { defaultPod } from "./defaults.ts";
 import { checkEphemeralContainers } from "./ephemeral.ts";

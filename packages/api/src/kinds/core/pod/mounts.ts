@@ -1,5 +1,5 @@
-import type { Container, Volume, VolumeDevice, VolumeMount } from "../../../generated/core/v1.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
+import type { Container, Volume, VolumeDevice, VolumeMount } from "../../../generated/core/v1.ts";
 import { checkLocalPath } from "./paths.ts";
 
 function checkPropagation(errors: FieldErrors, path: string, mode: string, container: Container): void {

@@ -1,3 +1,4 @@
+import type { FieldErrors } from "../../../checks/field.ts";
 import type {
   Container,
   ExecAction,
@@ -9,7 +10,6 @@ import type {
   TCPSocketAction,
 } from "../../../generated/core/v1.ts";
 import type { IntOrString } from "../../../objects/object.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
 import { isPortName, rangeProblem } from "../../../values/names.ts";
 
 export function checkPort(errors: FieldErrors, path: string, port: number): void {

@@ -1,12 +1,13 @@
 /** Volumes that are made of other objects: projected ones and those of the downward API. */
+
+import type { FieldErrors } from "../../../checks/field.ts";
+import { checkLabelSelector } from "../../../checks/nodeselector.ts";
 import type {
   DownwardAPIVolumeFile,
   PodCertificateProjection,
   ProjectedVolumeSource,
   VolumeProjection,
 } from "../../../generated/core/v1.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { checkLabelSelector } from "../../../checks/nodeselector.ts";
 import { checkFieldRef, checkResourceRef } from "./field-refs.ts";
 import { checkFreePath, checkMode } from "./paths.ts";
 import { checkItems } from "./volume-sources.ts";

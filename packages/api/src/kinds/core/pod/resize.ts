@@ -1,11 +1,11 @@
-import { minorOf } from "../../../features/features.ts";
-import type { Container, Pod, PodSpec, ResourceRequirements } from "../../../generated/core/v1.ts";
-import { isSidecar } from "../../../pod/containers.ts";
-import { podQosClass } from "../../../pod/qos.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { sameValue } from "../../../checks/field.ts";
 import { checkMetadataUpdate } from "../../../checks/metadata.ts";
+import { minorOf } from "../../../features/features.ts";
+import type { Container, Pod, PodSpec, ResourceRequirements } from "../../../generated/core/v1.ts";
+import { isSidecar } from "../../../pod/containers.ts";
+import { podQosClass } from "../../../pod/qos.ts";
 import { checkPod } from "./validation.ts";
 
 const mirror = "kubernetes.io/config.mirror";

@@ -1,8 +1,9 @@
 /** Requests, limits and claims of containers. */
+
+import type { FieldErrors } from "../../../checks/field.ts";
 import { cameEmpty } from "../../../codec/empty.ts";
 import type { PodSpec, ResourceClaim, ResourceRequirements } from "../../../generated/core/v1.ts";
 import { containerTotal } from "../../../pod/resources.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
 import { dnsLabel, qualifiedName } from "../../../values/names.ts";
 import { Quantity, QuantityError } from "../../../values/quantity.ts";
 

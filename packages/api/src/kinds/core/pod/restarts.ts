@@ -1,7 +1,8 @@
 /** When containers are started anew (KEP-5307), and what happens to them when their resources change (KEP-1287). */
-import type { Container, PodSpec } from "../../../generated/core/v1.ts";
+
 import type { ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
+import type { Container, PodSpec } from "../../../generated/core/v1.ts";
 
 export function checkResizePolicy(
   errors: FieldErrors,

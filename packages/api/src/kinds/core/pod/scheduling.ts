@@ -1,3 +1,10 @@
+import type { FieldErrors } from "../../../checks/field.ts";
+import { seenBefore } from "../../../checks/field.ts";
+import {
+  checkLabelSelector,
+  checkNodeSelector,
+  checkNodeSelectorTerm,
+} from "../../../checks/nodeselector.ts";
 import type { Features } from "../../../features/features.ts";
 import type {
   PodAffinityTerm,
@@ -8,13 +15,6 @@ import type {
 import type { LabelSelector } from "../../../generated/meta/v1.ts";
 import { int64Of, isDecimalInteger } from "../../../text/decimal-integer.ts";
 import { quoted } from "../../../text/quoted.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { seenBefore } from "../../../checks/field.ts";
-import {
-  checkLabelSelector,
-  checkNodeSelector,
-  checkNodeSelectorTerm,
-} from "../../../checks/nodeselector.ts";
 import { dnsLabel, isLabelValue, qualifiedName } from "../../../values/names.ts";
 
 /** Where a pod may run: selectors, affinity, tolerations, spreading, gates. */

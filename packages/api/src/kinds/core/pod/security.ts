@@ -1,4 +1,7 @@
 /** Security contexts of pods and containers. */
+
+import type { FieldErrors } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
 import type {
   AppArmorProfile,
   Container,
@@ -6,8 +9,6 @@ import type {
   PodSpec,
   SeccompProfile,
 } from "../../../generated/core/v1.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { internalForm } from "../../../checks/internal.ts";
 import { byteLength } from "../../../values/names.ts";
 import { checkLocalPath } from "./paths.ts";
 import { checkWindowsOptions } from "./windows.ts";

@@ -1,9 +1,9 @@
-import type { PodResourceClaim, PodSpec } from "../../../generated/core/v1.ts";
-import { quoted } from "../../../text/quoted.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { byName } from "../../../checks/field.ts";
 import { checkLabels } from "../../../checks/metadata.ts";
+import type { PodResourceClaim, PodSpec } from "../../../generated/core/v1.ts";
+import { quoted } from "../../../text/quoted.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName, rangeProblem } from "../../../values/names.ts";
 import { checkContainers } from "./containers.ts";
 import { checkDns, checkHostAliases } from "./dns.ts";

@@ -1,6 +1,7 @@
 /** What pods may have on one operating system and not on the other (KEP-2802). */
-import type { Container, PodSpec } from "../../../generated/core/v1.ts";
+
 import type { FieldErrors } from "../../../checks/field.ts";
+import type { Container, PodSpec } from "../../../generated/core/v1.ts";
 
 const podContext = ["appArmorProfile", "seLinuxOptions"] as const;
 const podContextLater = ["seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls"] as const;

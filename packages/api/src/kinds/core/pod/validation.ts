@@ -1,12 +1,12 @@
-import { forgetEmpty, keepEmpty } from "../../../codec/empty.ts";
-import type { Features } from "../../../features/features.ts";
-import type { Container, NodeAffinity, Pod, PodSpec, Toleration } from "../../../generated/core/v1.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { goJson, printedList, sameValue } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { unifiedDiff } from "../../../checks/unified-diff.ts";
+import { forgetEmpty, keepEmpty } from "../../../codec/empty.ts";
+import type { Features } from "../../../features/features.ts";
+import type { Container, NodeAffinity, Pod, PodSpec, Toleration } from "../../../generated/core/v1.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
 import {
   checkAppArmorMatch,

@@ -1,6 +1,7 @@
 /** What each type of volume must say. Paths and texts are upstream's, which differ from type to type. */
-import type { KeyToPath, PersistentVolumeSpec, Volume } from "../../../generated/core/v1.ts";
+
 import type { FieldErrors } from "../../../checks/field.ts";
+import type { KeyToPath, PersistentVolumeSpec, Volume } from "../../../generated/core/v1.ts";
 import { dnsLabel, dnsSubdomain } from "../../../values/names.ts";
 import { checkBackSteps, checkFreePath, checkLocalPath, checkMode } from "./paths.ts";
 

@@ -1,7 +1,7 @@
-import type { Volume } from "../../../generated/core/v1.ts";
-import { quoted } from "../../../text/quoted.ts";
 import { FieldErrors } from "../../../checks/field.ts";
 import { checkTemplateMetadata } from "../../../checks/metadata.ts";
+import type { Volume } from "../../../generated/core/v1.ts";
+import { quoted } from "../../../text/quoted.ts";
 import { dnsLabel, dnsSubdomain } from "../../../values/names.ts";
 import { Quantity } from "../../../values/quantity.ts";
 import { checkClaimSpec } from "../persistent-volume-claim/validation.ts";

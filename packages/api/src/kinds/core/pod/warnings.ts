@@ -1,4 +1,7 @@
 /** What a pod, or a template of pods, is warned of though it is valid. */
+
+import { addressWarnings } from "../../../checks/address.ts";
+import { labelDeprecation, termWarnings } from "../../../checks/warnings/node-labels.ts";
 import type {
   AppArmorProfile,
   Container,
@@ -10,8 +13,6 @@ import type {
 } from "../../../generated/core/v1.ts";
 import type { ObjectMeta } from "../../../generated/meta/v1.ts";
 import { quoted } from "../../../text/quoted.ts";
-import { addressWarnings } from "../../../checks/address.ts";
-import { labelDeprecation, termWarnings } from "../../../checks/warnings/node-labels.ts";
 import { Quantity } from "../../../values/quantity.ts";
 
 const oldAnnotations: Readonly<Record<string, string>> = {
@@ -259,7 +260,7 @@ export function podWarnings(root: string, pod: PodTemplateSpec | undefined): str
 }
 
 /** Upstream: pkg/api/pod/warnings.go. */
-export function podAddressWarnings(path: string, { dnsConfig, hostAliases }: PodSpec): string[] {
+function podAddressWarnings(path: string, { dnsConfig, hostAliases }: PodSpec): string[] {
   return [
     ...(dnsConfig?.nameservers ?? []).flatMap((server, index) =>
       addressWarnings(`${path}.dnsConfig.nameservers[${index}]`, server),

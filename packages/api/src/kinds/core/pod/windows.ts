@@ -1,6 +1,7 @@
 /** Windows: users, credentials and containers that are processes of the host. */
-import type { Container, PodSpec, WindowsSecurityContextOptions } from "../../../generated/core/v1.ts";
+
 import type { FieldErrors } from "../../../checks/field.ts";
+import type { Container, PodSpec, WindowsSecurityContextOptions } from "../../../generated/core/v1.ts";
 import { byteLength, dnsSubdomain } from "../../../values/names.ts";
 
 const credentialLimit = 64 * 1024;

@@ -1,7 +1,7 @@
-import { ReplicationController } from "../../../generated/core/v1.ts";
-import { countEvaluator } from "../../quota-evaluator.ts";
 import { podMakerWarnings } from "../../../checks/warnings/common.ts";
+import { ReplicationController } from "../../../generated/core/v1.ts";
 import { defineKind } from "../../define.ts";
+import { countEvaluator } from "../../quota-evaluator.ts";
 import { podWarnings } from "../pod/warnings.ts";
 import { defaultReplicationController } from "./defaults.ts";
 import { replicationControllerValidation } from "./validation.ts";

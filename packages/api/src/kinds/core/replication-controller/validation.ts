@@ -1,10 +1,10 @@
-import type { ReplicationController } from "../../../generated/core/v1.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { checkCounts } from "../../../checks/counts.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { printedMap } from "../../../checks/field.ts";
 import { checkFinalizerNames, checkMetadata } from "../../../checks/metadata.ts";
 import { checkObjectUpdate } from "../../../checks/objects.ts";
+import type { ReplicationController } from "../../../generated/core/v1.ts";
 import { longName } from "../../../values/names.ts";
 import { checkEndless, checkTemplate } from "../pod-template/template.ts";
 

@@ -1,6 +1,6 @@
 import { ResourceQuota } from "../../../generated/core/v1.ts";
-import { countEvaluator } from "../../quota-evaluator.ts";
 import { defineKind } from "../../define.ts";
+import { countEvaluator } from "../../quota-evaluator.ts";
 import { defaultResourceQuota } from "./defaults.ts";
 import { resourceQuotaValidation } from "./validation.ts";
 

@@ -1,6 +1,6 @@
-import type { ResourceQuota, ResourceQuotaSpec } from "../../../generated/core/v1.ts";
 import { type FieldErrors, sameValue } from "../../../checks/field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
+import type { ResourceQuota, ResourceQuotaSpec } from "../../../generated/core/v1.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
 import { Quantity } from "../../../values/quantity.ts";
 import { counted } from "../pod/resources.ts";

@@ -1,6 +1,6 @@
 import { Secret } from "../../../generated/core/v1.ts";
-import { countEvaluator } from "../../quota-evaluator.ts";
 import { defineKind } from "../../define.ts";
+import { countEvaluator } from "../../quota-evaluator.ts";
 import { defaultSecret } from "./defaults.ts";
 import { secretValidation } from "./validation.ts";
 

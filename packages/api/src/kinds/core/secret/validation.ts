@@ -1,8 +1,8 @@
-import type { Secret } from "../../../generated/core/v1.ts";
-import { JSONError, parseJSON } from "../../../json/parser.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { asTyped, checkImmutable } from "../../../checks/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import type { Secret } from "../../../generated/core/v1.ts";
+import { JSONError, parseJSON } from "../../../json/parser.ts";
 import { isConfigMapKey } from "../../../values/names.ts";
 import { checkFrozen, dataLimit, decodedLength } from "../data.ts";
 

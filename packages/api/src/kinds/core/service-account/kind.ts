@@ -1,8 +1,8 @@
-import { ServiceAccount } from "../../../generated/core/v1.ts";
-import type { KubeObject } from "../../../objects/object.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import { annotationWarnings } from "../../../checks/warnings/common.ts";
+import { ServiceAccount } from "../../../generated/core/v1.ts";
+import type { KubeObject } from "../../../objects/object.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
 import { defineKind } from "../../define.ts";
 

@@ -1,5 +1,5 @@
-import { Service } from "../../../generated/core/v1.ts";
 import { statusAddressWarnings } from "../../../checks/warnings/addresses.ts";
+import { Service } from "../../../generated/core/v1.ts";
 import { defineKind } from "../../define.ts";
 import { defaultService } from "./defaults.ts";
 import { serviceEvaluator } from "./quota.ts";

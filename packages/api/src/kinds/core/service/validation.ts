@@ -1,7 +1,5 @@
 /** Service. */
-import type { FieldError } from "../../../errors/field-error.ts";
-import type { KubernetesVersion } from "../../../features/features.ts";
-import type { Service, ServicePort, ServiceSpec } from "../../../generated/core/v1.ts";
+
 import type { LegacyOptions } from "../../../checks/address.ts";
 import { addressFamily, checkLegacyAddress, checkLegacyNetwork } from "../../../checks/address.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
@@ -9,6 +7,9 @@ import { FieldErrors, seenBefore } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkLabels } from "../../../checks/metadata.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import type { FieldError } from "../../../errors/field-error.ts";
+import type { KubernetesVersion } from "../../../features/features.ts";
+import type { Service, ServicePort, ServiceSpec } from "../../../generated/core/v1.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../values/names.ts";
 import { checkEndpointAddress, checkHost, serviceNameRule } from "../../networking/common.ts";
 import { checkPort, checkPortReference } from "../pod/probes.ts";

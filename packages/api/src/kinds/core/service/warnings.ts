@@ -1,10 +1,8 @@
-import type { Service } from "../../../generated/core/v1.ts";
 import { addressWarnings, networkWarnings } from "../../../checks/address.ts";
+import type { Service } from "../../../generated/core/v1.ts";
 
 /** Upstream: pkg/api/service/warnings.go, in the order of its fields. */
-export function serviceAddressWarnings({
-  spec,
-}: Service): Record<"cluster" | "external" | "others", string[]> {
+function serviceAddressWarnings({ spec }: Service): Record<"cluster" | "external" | "others", string[]> {
   const { clusterIP, clusterIPs, externalIPs, loadBalancerIP, loadBalancerSourceRanges } = spec ?? {};
   const all = (name: string, list: readonly string[] | undefined): string[] =>
     (list ?? []).flatMap((address, index) => addressWarnings(`spec.${name}[${index}]`, address));

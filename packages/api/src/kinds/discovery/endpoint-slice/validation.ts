@@ -1,17 +1,11 @@
-import type { KubernetesVersion } from "../../../features/features.ts";
-import type { Endpoint, EndpointPort, EndpointSlice } from "../../../generated/discovery/v1.ts";
 import type { AddressFamily } from "../../../checks/address.ts";
 import { addressFamily, addressRule, checkLegacyAddress } from "../../../checks/address.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
-import {
-  asTyped,
-  checkImmutable,
-  type FieldErrors,
-  sameValue,
-  seenBefore,
-} from "../../../checks/field.ts";
+import { asTyped, checkImmutable, type FieldErrors, sameValue, seenBefore } from "../../../checks/field.ts";
 import { checkLabels } from "../../../checks/metadata.ts";
 import { checkObject } from "../../../checks/objects.ts";
+import type { KubernetesVersion } from "../../../features/features.ts";
+import type { Endpoint, EndpointPort, EndpointSlice } from "../../../generated/discovery/v1.ts";
 import { dnsLabel, dnsSubdomain, isLabelValue, qualifiedName } from "../../../values/names.ts";
 import { checkEndpointAddress, protocols } from "../../networking/common.ts";
 

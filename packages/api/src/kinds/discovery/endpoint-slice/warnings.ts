@@ -1,5 +1,5 @@
-import type { EndpointSlice } from "../../../generated/discovery/v1.ts";
 import { addressWarnings } from "../../../checks/address.ts";
+import type { EndpointSlice } from "../../../generated/discovery/v1.ts";
 
 /** Controllers that mend what they copy. */
 const sliceControllers = ["endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"];

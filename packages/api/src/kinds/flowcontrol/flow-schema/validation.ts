@@ -1,4 +1,8 @@
 /** Upstream: pkg/apis/flowcontrol/validation/validation.go, ValidateFlowSchema */
+
+import { type FieldErrors, sameValue } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import type {
   FlowSchema,
   FlowSchemaSpec,
@@ -8,9 +12,6 @@ import type {
   ServiceAccountSubject,
   Subject,
 } from "../../../generated/flowcontrol/v1.ts";
-import { type FieldErrors, sameValue } from "../../../checks/field.ts";
-import { internalForm } from "../../../checks/internal.ts";
-import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { dnsLabel, dnsSubdomain } from "../../../values/names.ts";
 import { checkConditions } from "../conditions.ts";
 import { mandatoryFlowControl } from "../mandatory.ts";

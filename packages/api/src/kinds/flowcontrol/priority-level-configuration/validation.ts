@@ -1,13 +1,14 @@
 /** Upstream: pkg/apis/flowcontrol/validation/validation.go, ValidatePriorityLevelConfiguration */
+
+import { asTyped, type FieldErrors, sameValue } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import type {
   LimitedPriorityLevelConfiguration,
   LimitResponse,
   PriorityLevelConfiguration,
   QueuingConfiguration,
 } from "../../../generated/flowcontrol/v1.ts";
-import { asTyped, type FieldErrors, sameValue } from "../../../checks/field.ts";
-import { internalForm } from "../../../checks/internal.ts";
-import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
 import { checkConditions } from "../conditions.ts";
 import { mandatoryFlowControl } from "../mandatory.ts";

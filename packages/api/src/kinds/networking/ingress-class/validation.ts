@@ -1,8 +1,8 @@
-import type { IngressClass } from "../../../generated/networking/v1.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { checkImmutable, type FieldErrors } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
+import type { IngressClass } from "../../../generated/networking/v1.ts";
 import { byteLength, dnsLabel, dnsSubdomain } from "../../../values/names.ts";
 import { checkDomainPath } from "../../resource/names.ts";
 import { checkReference } from "../common.ts";

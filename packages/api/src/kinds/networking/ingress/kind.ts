@@ -1,5 +1,5 @@
-import { Ingress } from "../../../generated/networking/v1.ts";
 import { statusAddressWarnings } from "../../../checks/warnings/addresses.ts";
+import { Ingress } from "../../../generated/networking/v1.ts";
 import { defineKind } from "../../define.ts";
 import { ingressValidation } from "./validation.ts";
 

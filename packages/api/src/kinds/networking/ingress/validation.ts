@@ -1,14 +1,14 @@
+import { addressFamily, checkLegacyAddress } from "../../../checks/address.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { printedList } from "../../../checks/field.ts";
+import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import type {
   HTTPIngressPath,
   Ingress,
   IngressBackend,
   IngressRule,
 } from "../../../generated/networking/v1.ts";
-import { addressFamily, checkLegacyAddress } from "../../../checks/address.ts";
-import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { printedList } from "../../../checks/field.ts";
-import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import type { NameRule } from "../../../values/names.ts";
 import { dnsSubdomain, isPortName } from "../../../values/names.ts";
 import { checkPort } from "../../core/pod/probes.ts";

@@ -1,10 +1,10 @@
-import type { IPAddress } from "../../../generated/networking/v1.ts";
 import { addressRule } from "../../../checks/address.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { checkImmutable, type FieldErrors } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata } from "../../../checks/metadata.ts";
 import { checkObjectUpdate } from "../../../checks/objects.ts";
+import type { IPAddress } from "../../../generated/networking/v1.ts";
 import { dnsSubdomain, pathSegment } from "../../../values/names.ts";
 
 function checkAddress(errors: FieldErrors, object: IPAddress): void {

@@ -1,15 +1,15 @@
-import type {
-  IPBlock,
-  NetworkPolicy,
-  NetworkPolicyPeer,
-  NetworkPolicyPort,
-} from "../../../generated/networking/v1.ts";
 import type { LegacyOptions } from "../../../checks/address.ts";
 import { checkLegacyNetwork, isStrictlyWithin, networkFamily } from "../../../checks/address.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkLabelSelector } from "../../../checks/nodeselector.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import type {
+  IPBlock,
+  NetworkPolicy,
+  NetworkPolicyPeer,
+  NetworkPolicyPort,
+} from "../../../generated/networking/v1.ts";
 import { dnsSubdomain, isPortName } from "../../../values/names.ts";
 import { checkPort } from "../../core/pod/probes.ts";
 

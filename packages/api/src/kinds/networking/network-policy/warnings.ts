@@ -1,5 +1,5 @@
-import type { NetworkPolicy } from "../../../generated/networking/v1.ts";
 import { networkWarnings } from "../../../checks/address.ts";
+import type { NetworkPolicy } from "../../../generated/networking/v1.ts";
 
 /** Upstream: pkg/registry/networking/networkpolicy/strategy.go, networkPolicyWarnings. */
 export function policyAddressWarnings({ spec }: NetworkPolicy): string[] {

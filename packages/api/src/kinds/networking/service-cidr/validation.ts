@@ -1,9 +1,9 @@
-import { cameEmpty } from "../../../codec/empty.ts";
-import type { ServiceCIDR } from "../../../generated/networking/v1.ts";
 import { networkFamily, networkRule } from "../../../checks/address.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkFinalizerNames, checkMetadata } from "../../../checks/metadata.ts";
 import { checkObjectUpdate } from "../../../checks/objects.ts";
+import { cameEmpty } from "../../../codec/empty.ts";
+import type { ServiceCIDR } from "../../../generated/networking/v1.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
 
 const cidrsPath = "spec.cidrs";

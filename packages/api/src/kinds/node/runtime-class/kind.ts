@@ -1,5 +1,5 @@
-import { RuntimeClass } from "../../../generated/node/v1.ts";
 import { labelDeprecation } from "../../../checks/warnings/node-labels.ts";
+import { RuntimeClass } from "../../../generated/node/v1.ts";
 import { defineKind } from "../../define.ts";
 import { runtimeClassValidation } from "./validation.ts";
 

@@ -1,8 +1,8 @@
-import type { RuntimeClass } from "../../../generated/node/v1.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { checkImmutable, type FieldErrors, seenBefore } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkLabels, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
+import type { RuntimeClass } from "../../../generated/node/v1.ts";
 import { dnsLabel, dnsSubdomain } from "../../../values/names.ts";
 import { checkResources } from "../../core/pod/resources.ts";
 import { checkTolerations } from "../../core/pod/scheduling.ts";

@@ -1,4 +1,3 @@
-import { PodDisruptionBudget } from "../../../generated/policy/v1.ts";
 import { checkConditions } from "../../../checks/conditions.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { checkCounts } from "../../../checks/counts.ts";
@@ -7,6 +6,7 @@ import { checkAtMostAll, checkShare } from "../../../checks/int-or-percent.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkLabelSelector } from "../../../checks/nodeselector.ts";
 import { checkObjectUpdate } from "../../../checks/objects.ts";
+import { PodDisruptionBudget } from "../../../generated/policy/v1.ts";
 import { defineKind } from "../../define.ts";
 
 const evictions = ["AlwaysAllow", "IfHealthyBudget"];

@@ -1,8 +1,8 @@
-import type { DeviceTaintRule } from "../../../generated/resource/v1.ts";
-import type { Time } from "../../../objects/object.ts";
 import { checkConditions } from "../../../checks/conditions.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
+import type { DeviceTaintRule } from "../../../generated/resource/v1.ts";
+import type { Time } from "../../../objects/object.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
 import { checkDeviceName, checkDriverName, checkPoolName, limits } from "../names.ts";
 import { checkTaint } from "../taints.ts";

@@ -1,4 +1,3 @@
-import type { ResourceClaimTemplate } from "../../../generated/resource/v1.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { checkImmutable, type FieldErrors } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
@@ -8,6 +7,7 @@ import {
   checkMetadataUpdate,
   checkTemplateMetadata,
 } from "../../../checks/metadata.ts";
+import type { ResourceClaimTemplate } from "../../../generated/resource/v1.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
 import { checkAdminAccess, checkSpec } from "../resource-claim/validation.ts";
 

@@ -1,4 +1,13 @@
 /** Status of a ResourceClaim: allocation, reservations, device status (KEP-4381, KEP-4817). */
+
+import { interfaceAddressRule } from "../../../checks/address.ts";
+import { checkConditions } from "../../../checks/conditions.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { checkImmutable, sameValue, unlimited } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkFinalizerNames, checkMetadataUpdate } from "../../../checks/metadata.ts";
+import { checkNodeSelector } from "../../../checks/nodeselector.ts";
 import type {
   AllocatedDeviceStatus,
   AllocationResult,
@@ -8,14 +17,6 @@ import type {
   ResourceClaim,
   ResourceClaimConsumerReference,
 } from "../../../generated/resource/v1.ts";
-import { interfaceAddressRule } from "../../../checks/address.ts";
-import { checkConditions } from "../../../checks/conditions.ts";
-import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { checkImmutable, sameValue, unlimited } from "../../../checks/field.ts";
-import { internalForm } from "../../../checks/internal.ts";
-import { checkFinalizerNames, checkMetadataUpdate } from "../../../checks/metadata.ts";
-import { checkNodeSelector } from "../../../checks/nodeselector.ts";
 import { byteLength } from "../../../values/names.ts";
 import { checkBindingConditions } from "../binding.ts";
 import {

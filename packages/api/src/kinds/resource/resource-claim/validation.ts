@@ -1,5 +1,10 @@
 /** ResourceClaim and ResourceClaimTemplate (KEP-4381, KEP-4816). */
 
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { checkImmutable } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import type {
   DeviceClaim,
   DeviceConfiguration,
@@ -11,11 +16,6 @@ import type {
   ResourceClaim,
   ResourceClaimSpec,
 } from "../../../generated/resource/v1.ts";
-import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { checkImmutable } from "../../../checks/field.ts";
-import { internalForm } from "../../../checks/internal.ts";
-import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { dnsLabel, dnsSubdomain } from "../../../values/names.ts";
 import { checkDriverName, checkFullyQualifiedName, checkRawData, limits } from "../names.ts";
 import { checkExpression, checkSelectors } from "../selectors.ts";

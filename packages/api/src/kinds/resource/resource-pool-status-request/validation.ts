@@ -1,4 +1,11 @@
 /** Requests for the state of pools (KEP-5677). But for metadata and immutability, upstream's rules are declarative. */
+
+import { checkConditions } from "../../../checks/conditions.ts";
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { checkImmutable, sameValue, seenBefore } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import type {
   PartitionTypeStatus,
   PoolStatus,
@@ -6,12 +13,6 @@ import type {
   ResourcePoolStatusRequestStatus,
   ShareableSummaryStatus,
 } from "../../../generated/resource/v1alpha3.ts";
-import { checkConditions } from "../../../checks/conditions.ts";
-import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { checkImmutable, sameValue, seenBefore } from "../../../checks/field.ts";
-import { internalForm } from "../../../checks/internal.ts";
-import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { byteLength, dnsSubdomain, dnsSubdomainCaseless } from "../../../values/names.ts";
 import { checkFullyQualifiedName, limits } from "../names.ts";
 

@@ -1,11 +1,12 @@
 /** Capacities that several allocations share (KEP-5075). */
+
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
 import type {
   CapacityRequestPolicy,
   CapacityRequestPolicyRange,
   DeviceCapacity,
 } from "../../../generated/resource/v1.ts";
-import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
 import { Quantity } from "../../../values/quantity.ts";
 import { limits } from "../names.ts";
 

@@ -1,9 +1,9 @@
+import type { FieldErrors } from "../../../checks/field.ts";
 import type {
   Device,
   NodeAllocatableMapping,
   NodeAllocatableOverhead,
 } from "../../../generated/resource/v1.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
 import { Quantity } from "../../../values/quantity.ts";
 
 function isNodeResource(name: string): boolean {

@@ -1,4 +1,11 @@
 /** ResourceSlice (KEP-4381) with shared counters (KEP-4815), list attributes (KEP-5491), node resources (KEP-5517). */
+
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { asTyped, checkImmutable, sameValue, seenBefore } from "../../../checks/field.ts";
+import { internalForm } from "../../../checks/internal.ts";
+import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
+import { checkNodeSelector } from "../../../checks/nodeselector.ts";
 import { cameEmpty } from "../../../codec/empty.ts";
 import type {
   CounterSet,
@@ -8,12 +15,6 @@ import type {
   ResourceSlice,
   ResourceSliceSpec,
 } from "../../../generated/resource/v1.ts";
-import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { asTyped, checkImmutable, sameValue, seenBefore } from "../../../checks/field.ts";
-import { internalForm } from "../../../checks/internal.ts";
-import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
-import { checkNodeSelector } from "../../../checks/nodeselector.ts";
 import { byteLength, dnsLabel, dnsSubdomain } from "../../../values/names.ts";
 import { isSemanticVersion } from "../../../values/semver.ts";
 import { checkBindingConditions } from "../binding.ts";

@@ -1,8 +1,8 @@
-import type { CompositePodGroup } from "../../../generated/scheduling/v1alpha3.ts";
-import type { PodGroup } from "../../../generated/scheduling/v1beta1.ts";
 import { checkConditions } from "../../../checks/conditions.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import type { CompositePodGroup } from "../../../generated/scheduling/v1alpha3.ts";
+import type { PodGroup } from "../../../generated/scheduling/v1beta1.ts";
 import { checkFixed, checkParent, checkReference, checkShared } from "../groups.ts";
 
 type Group = PodGroup | CompositePodGroup;

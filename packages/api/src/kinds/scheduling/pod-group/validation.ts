@@ -1,8 +1,8 @@
-import type { PodGroup } from "../../../generated/scheduling/v1beta1.ts";
 import { checkConditions } from "../../../checks/conditions.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { type FieldErrors, sameValue } from "../../../checks/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import type { PodGroup } from "../../../generated/scheduling/v1beta1.ts";
 import { longName } from "../../../values/names.ts";
 import {
   checkFixed,

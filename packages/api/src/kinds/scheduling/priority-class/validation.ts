@@ -1,6 +1,6 @@
-import type { PriorityClass } from "../../../generated/scheduling/v1.ts";
 import { checkImmutable, type FieldErrors } from "../../../checks/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import type { PriorityClass } from "../../../generated/scheduling/v1.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
 
 /** The highest priority of a class that is not Kubernetes' own. */

@@ -1,12 +1,12 @@
+import type { ValidationContext } from "../../../checks/context.ts";
+import type { FieldErrors } from "../../../checks/field.ts";
+import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import type {
   CompositePodGroupTemplate,
   PodGroupTemplate,
   Workload,
   WorkloadSpec,
 } from "../../../generated/scheduling/v1beta1.ts";
-import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import { dnsLabel, longName, pathSegment } from "../../../values/names.ts";
 import { checkFixed, checkShared, checkUnion, type GroupSpec, isOlder } from "../groups.ts";
 

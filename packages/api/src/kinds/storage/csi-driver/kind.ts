@@ -1,5 +1,5 @@
-import { CSIDriver } from "../../../generated/storage/v1.ts";
 import { sameValue } from "../../../checks/field.ts";
+import { CSIDriver } from "../../../generated/storage/v1.ts";
 import { defineKind } from "../../define.ts";
 import { csiDriverValidation } from "./validation.ts";
 

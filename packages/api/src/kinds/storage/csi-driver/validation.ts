@@ -1,6 +1,6 @@
-import type { CSIDriver } from "../../../generated/storage/v1.ts";
 import { checkImmutable, type FieldErrors, seenBefore } from "../../../checks/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import type { CSIDriver } from "../../../generated/storage/v1.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
 
 const lifecycleModes = ["Persistent", "Ephemeral"];

@@ -1,9 +1,9 @@
-import { keepEmpty } from "../../../codec/empty.ts";
-import type { CSINode } from "../../../generated/storage/v1.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { checkImmutable, type FieldErrors, seenBefore } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkObject } from "../../../checks/objects.ts";
+import { keepEmpty } from "../../../codec/empty.ts";
+import type { CSINode } from "../../../generated/storage/v1.ts";
 import { dnsSubdomain, qualifiedName } from "../../../values/names.ts";
 import { checkDriver } from "../../core/pod/volume-sources.ts";
 import { limits } from "../class-parameters.ts";

@@ -1,9 +1,9 @@
-import { CSIStorageCapacity } from "../../../generated/storage/v1.ts";
 import { checkImmutable, type FieldErrors } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkLabelSelector } from "../../../checks/nodeselector.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import { labelDeprecation, termWarnings } from "../../../checks/warnings/node-labels.ts";
+import { CSIStorageCapacity } from "../../../generated/storage/v1.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
 import { Quantity } from "../../../values/quantity.ts";
 import { defineKind } from "../../define.ts";

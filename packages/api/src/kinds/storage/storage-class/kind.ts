@@ -1,5 +1,5 @@
-import { StorageClass } from "../../../generated/storage/v1.ts";
 import { labelDeprecation } from "../../../checks/warnings/node-labels.ts";
+import { StorageClass } from "../../../generated/storage/v1.ts";
 import { defineKind } from "../../define.ts";
 import { storageClassValidation } from "./validation.ts";
 

@@ -1,7 +1,7 @@
-import type { TopologySelectorTerm } from "../../../generated/core/v1.ts";
-import type { StorageClass } from "../../../generated/storage/v1.ts";
 import { checkImmutable, type FieldErrors, printedMap, seenBefore } from "../../../checks/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import type { TopologySelectorTerm } from "../../../generated/core/v1.ts";
+import type { StorageClass } from "../../../generated/storage/v1.ts";
 import { dnsSubdomain, qualifiedName } from "../../../values/names.ts";
 import { checkParameters, checkProvisioner } from "../class-parameters.ts";
 

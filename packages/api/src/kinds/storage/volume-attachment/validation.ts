@@ -1,8 +1,8 @@
-import type { VolumeAttachment } from "../../../generated/storage/v1.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { checkImmutable, type FieldErrors } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkObject } from "../../../checks/objects.ts";
+import type { VolumeAttachment } from "../../../generated/storage/v1.ts";
 import { byteLength, dnsSubdomain } from "../../../values/names.ts";
 import { checkInlineVolume } from "../../core/persistent-volume/validation.ts";
 import { checkDriver } from "../../core/pod/volume-sources.ts";

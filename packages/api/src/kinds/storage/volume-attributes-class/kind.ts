@@ -1,6 +1,6 @@
-import { VolumeAttributesClass } from "../../../generated/storage/v1.ts";
 import { type FieldErrors, sameValue } from "../../../checks/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
+import { VolumeAttributesClass } from "../../../generated/storage/v1.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
 import { defineKind } from "../../define.ts";
 import { checkParameters, checkProvisioner } from "../class-parameters.ts";

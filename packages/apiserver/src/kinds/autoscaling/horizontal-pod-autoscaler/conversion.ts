@@ -24,7 +24,7 @@ interface Autoscaler extends KubeObject {
 }
 
 /** From v2 to v1. */
-export function toOldAutoscaler(object: KubeObject): KubeObject {
+function toOldAutoscaler(object: KubeObject): KubeObject {
   const { spec = {}, status = {}, ...rest } = object as Autoscaler;
   const { metrics: allMetrics, behavior, ...plainSpec } = spec;
   const { currentMetrics: allCurrent, conditions: allConditions, ...plainStatus } = status;
@@ -55,7 +55,7 @@ export function toOldAutoscaler(object: KubeObject): KubeObject {
 }
 
 /** From v1 to v2. An annotation that cannot be read is left out. */
-export function fromOldAutoscaler(object: KubeObject): KubeObject {
+function fromOldAutoscaler(object: KubeObject): KubeObject {
   const { spec = {}, status = {}, ...rest } = object as Autoscaler;
   const { targetCPUUtilizationPercentage: share, ...plainSpec } = spec;
   const { currentCPUUtilizationPercentage: currentShare, currentReplicas, ...plainStatus } = status;

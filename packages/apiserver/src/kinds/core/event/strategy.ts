@@ -1,6 +1,6 @@
 import type { Strategy } from "../../strategy.ts";
 
 /** Events go after an hour (--event-ttl). */
-export const eventSeconds = 3600;
+const eventSeconds = 3600;
 
 export const eventStrategy: Strategy = { ttl: () => eventSeconds, garbageCollection: "unsupported" };

@@ -23,15 +23,14 @@ export const needsHealthCheck = (spec: ServiceSpec): boolean =>
   spec.type === "LoadBalancer" && spec.externalTrafficPolicy === "Local";
 
 /** Whether the type of a service has ports on nodes, given or asked for. */
-export const hasNodePorts = ({ type }: ServiceSpec): boolean =>
-  type === "NodePort" || type === "LoadBalancer";
+const hasNodePorts = ({ type }: ServiceSpec): boolean => type === "NodePort" || type === "LoadBalancer";
 
 /** Whether ports on nodes are given to a service that does not name them. */
 export const getsNodePorts = (spec: ServiceSpec): boolean =>
   spec.type === "NodePort" || (spec.type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts !== false);
 
 /** The ports that a service holds on the nodes. */
-export function heldPorts(spec: ServiceSpec | undefined): ReadonlySet<number> {
+function heldPorts(spec: ServiceSpec | undefined): ReadonlySet<number> {
   const ports = (spec?.ports ?? []).map(({ nodePort }) => nodePort ?? 0);
   return new Set([...ports, spec?.healthCheckNodePort ?? 0].filter((port) => port !== 0));
 }

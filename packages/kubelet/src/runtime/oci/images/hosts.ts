@@ -20,7 +20,7 @@ export interface RegistryHost {
 }
 
 /** A file of registry hosts is invalid. */
-export class RegistryHostsError extends Error {
+class RegistryHostsError extends Error {
   override readonly name = "RegistryHostsError";
 }
 

@@ -19,7 +19,7 @@ import { shown, type TarEntry, TarError } from "./tar.ts";
 import { tarEnd, tarHeader, tarPadding } from "./tar-write.ts";
 
 /** A layer cannot be unpacked: it would leave its root, or is invalid. */
-export class LayerError extends Error {
+class LayerError extends Error {
   override readonly name = "LayerError";
 }
 

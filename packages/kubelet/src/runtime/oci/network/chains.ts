@@ -22,7 +22,7 @@ export async function removeChains(bridge: string): Promise<void> {
 }
 
 /** Waits for other programs that change rules. */
-export const wait = ["--wait", "30"];
+const wait = ["--wait", "30"];
 
 export async function restore(table: string, text: string): Promise<void> {
   await runTool("iptables-restore", ["--noflush", ...wait, `--table=${table}`], { input: text });
@@ -36,7 +36,7 @@ export async function ensureJumps(bridge: string): Promise<void> {
   }
 }
 
-export async function dropJumps(bridge: string): Promise<void> {
+async function dropJumps(bridge: string): Promise<void> {
   // Repeated, in case a killed agent has inserted it twice.
   for (const { table, chain, rule } of jumpsOf(bridge)) while (await findsRule("-D", table, chain, rule));
 }

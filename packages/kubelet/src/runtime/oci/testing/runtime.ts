@@ -10,7 +10,7 @@ import { OciRuntime } from "../runtime.ts";
 import { dockerArchive, type LayerEntry, testImage } from "./image.ts";
 
 /** The image of the tests, made of the machine's busybox-static. */
-export const testImageName = "docker.io/library/test:1";
+const testImageName = "docker.io/library/test:1";
 
 export const plainSecurity: SecurityConfig = {
   privileged: false,

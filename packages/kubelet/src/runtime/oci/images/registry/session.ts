@@ -327,7 +327,7 @@ function withoutQuery({ origin, pathname }: URL): string {
 }
 
 /** An error for several addresses of a host has no text of its own. */
-export function message(error: Error): string {
+function message(error: Error): string {
   if (error instanceof AggregateError) return error.errors.map((one: Error) => one.message).join("; ");
   return error.message;
 }
