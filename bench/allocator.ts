@@ -1,6 +1,7 @@
 /**
- * `node scripts/node24.js bench/allocator.ts [CASE...]`: how long our allocator takes, and beside it Kubernetes' own
- * library on the same input in the same run. Prints tables in Markdown. A case is a table's name or a part of a row's.
+ * `node scripts/node24.js bench/allocator.ts [CASE...]`: how long our allocator takes, and beside it
+ * Kubernetes' own library on the same input in the same run. Prints tables in Markdown. A case is a table's
+ * name or a part of a row's.
  */
 import type { ResourceSlice } from "@dray/api/resource/v1";
 import { duration, heap, machine, markdown, median, ratio, timed } from "./allocator/clock.ts";

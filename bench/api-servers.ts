@@ -17,7 +17,9 @@ export interface RunningServer {
   readonly ready: number;
 }
 
-/** Plays with a server until the promise is settled. `DRAY_PROFILE` names a folder for CPU profiles of Dray's. */
+/**
+ * Plays with a server until the promise is settled. `DRAY_PROFILE` names a folder for CPU profiles of Dray's.
+ */
 export async function withServer<T>(side: Side, run: (server: RunningServer) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "dray-bench-"));
   const profile = process.env["DRAY_PROFILE"];
@@ -45,8 +47,8 @@ export async function withServer<T>(side: Side, run: (server: RunningServer) => 
 }
 
 /**
- * Runs a load program. Calls `paused` for each line that names a pause, after which the program goes on with a line of
- * input; returns the last line.
+ * Runs a load program. Calls `paused` for each line that names a pause, after which the program goes on with
+ * a line of input; returns the last line.
  */
 export async function playLoad(
   program: string,

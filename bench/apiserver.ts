@@ -1,6 +1,6 @@
 /**
- * Dray's API server beside kube-apiserver on etcd: the same load, written in Go, on both, in alternating rounds. Needs the
- * peers that `interop/build` makes, and Go.
+ * Dray's API server beside kube-apiserver on etcd: the same load, written in Go, on both, in alternating
+ * rounds. Needs the peers that `interop/build` makes, and Go.
  */
 import { join } from "node:path";
 import { buildClients } from "../interop/go-clients.ts";
@@ -47,14 +47,16 @@ interface Round {
   readonly rates: ReadonlyMap<string, Rate>;
   /** Milliseconds from the start of the process until /readyz answers ok. */
   readonly ready: number;
-  /** Resident MiB of the API server with the pods loaded, before anything else is asked; and with its etcd. */
+  /**
+   * Resident MiB of the API server with the pods loaded, before anything else is asked; and with its etcd.
+   */
   readonly memory: number;
   readonly memoryWithStore: number;
 }
 
 /**
- * `PODS` and `ROUNDS` (10,000 and 3 if absent): gives a table in Markdown. `DRAY_PROFILE` names a folder for CPU profiles of
- * Dray's server.
+ * `PODS` and `ROUNDS` (10,000 and 3 if absent): gives a table in Markdown. `DRAY_PROFILE` names a folder for
+ * CPU profiles of Dray's server.
  */
 export async function apiserverBench([pods = "10000", rounds = "3"]: readonly string[]): Promise<string> {
   const missing = missingPeers(controlPlanePeers);

@@ -1,6 +1,6 @@
 /**
- * How long one request with a large body keeps all others waiting: the API server in this process, on a memory store, gets
- * one body after the other, while somebody asks again and again for something small.
+ * How long one request with a large body keeps all others waiting: the API server in this process, on a
+ * memory store, gets one body after the other, while somebody asks again and again for something small.
  */
 import type { ApiRequest, ApiResponse } from "@dray/client";
 import { systemClock } from "@dray/client";
@@ -21,7 +21,10 @@ interface Measured {
   readonly total: number;
   /** The longest that the small request waited. */
   readonly stall: number;
-  /** The most processor time that the server's thread used meanwhile: the wait on a machine with nothing else to do. */
+  /**
+   * The most processor time that the server's thread used meanwhile: the wait on a machine with nothing else
+   * to do.
+   */
   readonly busy: number;
 }
 

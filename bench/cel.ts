@@ -1,6 +1,7 @@
 /**
- * How long one evaluation of a device selector takes: 1,000 distinct devices, costs counted, nothing kept from one
- * evaluation to the next. Beside it Kubernetes' own library on the same devices, asked through the oracle.
+ * How long one evaluation of a device selector takes: 1,000 distinct devices, costs counted, nothing kept
+ * from one evaluation to the next. Beside it Kubernetes' own library on the same devices, asked through the
+ * oracle.
  */
 
 import { spawnSync } from "node:child_process";

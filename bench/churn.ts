@@ -1,6 +1,6 @@
 /**
- * ConfigMaps that change while many watch all of them: Dray's API server beside kube-apiserver on etcd, the same load on
- * both, in alternating rounds. Needs the peers that `interop/build` makes, and Go.
+ * ConfigMaps that change while many watch all of them: Dray's API server beside kube-apiserver on etcd, the
+ * same load on both, in alternating rounds. Needs the peers that `interop/build` makes, and Go.
  */
 import { join } from "node:path";
 import { buildClients } from "../interop/go-clients.ts";
@@ -22,8 +22,9 @@ interface Round {
 }
 
 /**
- * `WATCHERS`, `OBJECTS`, `EVENTS` to all watches and `ROUNDS` (25, 10,000, 1,000,000 and 1 if absent): gives a table in
- * Markdown. `--alone` leaves the peer out. `DRAY_PROFILE` names a folder for CPU profiles of Dray's server.
+ * `WATCHERS`, `OBJECTS`, `EVENTS` to all watches and `ROUNDS` (25, 10,000, 1,000,000 and 1 if absent): gives
+ * a table in Markdown. `--alone` leaves the peer out. `DRAY_PROFILE` names a folder for CPU profiles of
+ * Dray's server.
  */
 export async function churnBench(words: readonly string[]): Promise<string> {
   const alone = words.includes("--alone");

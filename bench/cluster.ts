@@ -1,6 +1,6 @@
 /**
- * What a person waits for and pays with: starts clusters as a person does. Bare Node is measured beside, so that the
- * figures can be read on another machine.
+ * What a person waits for and pays with: starts clusters as a person does. Bare Node is measured beside, so
+ * that the figures can be read on another machine.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";

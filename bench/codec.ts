@@ -1,4 +1,7 @@
-/** How fast bodies become objects: JSON and protobuf of objects of every kind, against JSON.parse of the same text. */
+/**
+ * How fast bodies become objects: JSON and protobuf of objects of every kind, against JSON.parse of the same
+ * text.
+ */
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { decodeAs, decodeProtobuf, encodeProtobuf, kindOf, parseJSON } from "@dray/api/codec";

@@ -1,7 +1,7 @@
 /**
- * A node under load: 200 pods with a claim each, created at once and deleted at once, by runtime; upstream's kubelet on
- * containerd beside, in the same run, on the same API server, scheduler and controllers (ours). As root, with what
- * `interop/build` has built.
+ * A node under load: 200 pods with a claim each, created at once and deleted at once, by runtime; upstream's
+ * kubelet on containerd beside, in the same run, on the same API server, scheduler and controllers (ours). As
+ * root, with what `interop/build` has built.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";

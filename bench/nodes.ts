@@ -1,6 +1,7 @@
 /**
- * Simulated nodes: what thousands of them cost while nothing happens, and how fast pods with claims run on hundreds under
- * a steady load. `COUNT` and `LOADED` are the numbers of nodes, `RATE` is pods a second, for `SECONDS`.
+ * Simulated nodes: what thousands of them cost while nothing happens, and how fast pods with claims run on
+ * hundreds under a steady load. `COUNT` and `LOADED` are the numbers of nodes, `RATE` is pods a second, for
+ * `SECONDS`.
  */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -124,7 +125,10 @@ async function steady(count: number, rate: number, duration: number): Promise<st
   });
 }
 
-/** Creates pods at a steady rate, and deletes the oldest ones; milliseconds from each create until it was seen running. */
+/**
+ * Creates pods at a steady rate, and deletes the oldest ones; milliseconds from each create until it was seen
+ * running.
+ */
 async function play(client: Client, rate: number, duration: number, prefix: string): Promise<number[]> {
   const pods = client.resource(Pod);
   const created = new Map<string, number>();

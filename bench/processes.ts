@@ -6,7 +6,9 @@ import type { Program } from "../interop/processes.ts";
 export const resident = (pid: number): number =>
   Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
 
-/** Milliseconds of CPU that the programs have used (utime and stime of proc(5), in hundredths of a second). */
+/**
+ * Milliseconds of CPU that the programs have used (utime and stime of proc(5), in hundredths of a second).
+ */
 export function cpuTime(programs: readonly Pick<Program, "pid">[]): number {
   return programs.reduce((sum, { pid }) => {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -1,6 +1,7 @@
 /**
- * How fast pods with claims get nodes: `dray up` on SQLite beside kube-scheduler with kube-apiserver, etcd and
- * kube-controller-manager, the same load on both, in alternating rounds. Needs the peers that `interop/build` makes, and Go.
+ * How fast pods with claims get nodes: `dray up` on SQLite beside kube-scheduler with kube-apiserver, etcd
+ * and kube-controller-manager, the same load on both, in alternating rounds. Needs the peers that
+ * `interop/build` makes, and Go.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -21,7 +22,10 @@ import { type Scenario, scenarios } from "./scheduling/workloads.ts";
 
 interface Round {
   readonly perSecond: number;
-  /** Milliseconds of all processes of the control plane for each pod, from when it is created until all have nodes. */
+  /**
+   * Milliseconds of all processes of the control plane for each pod, from when it is created until all have
+   * nodes.
+   */
   readonly cpu: number;
   /** Milliseconds from the creation of a pod until it has a node. */
   readonly p50: number;
@@ -37,9 +41,9 @@ interface Plane {
 }
 
 /**
- * `NAME...`: the scenarios of these names, or whose names hold them, all if absent; a number is how many rounds (1).
- * `--alone` leaves the peer out, whose programs need not be there then. `DRAY_PROFILE` names a folder for CPU profiles of
- * Dray.
+ * `NAME...`: the scenarios of these names, or whose names hold them, all if absent; a number is how many
+ * rounds (1). `--alone` leaves the peer out, whose programs need not be there then. `DRAY_PROFILE` names a
+ * folder for CPU profiles of Dray.
  */
 export async function schedulingBench(words: readonly string[]): Promise<string> {
   const alone = words.includes("--alone");
@@ -148,7 +152,9 @@ const startPeer = (folder: string, { gates = [], versions = [] }: Scenario): Pro
     unlimited: true,
   });
 
-/** One workload: what Dray needs, and unless it is alone what Kubernetes needs and how much better Dray is. */
+/**
+ * One workload: what Dray needs, and unless it is alone what Kubernetes needs and how much better Dray is.
+ */
 function row({ name, unit = "pod" }: Scenario, measured: Record<Side, Round[]>, alone: boolean): string[] {
   const shown = (value: number): string => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
   const cell = (value: (round: Round) => number, more: "better" | "worse"): string => {

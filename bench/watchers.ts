@@ -1,6 +1,6 @@
 /**
- * What the API server pays for watchers that never read, beside others that do: they are a process that is stopped while
- * events come, and killed afterwards.
+ * What the API server pays for watchers that never read, beside others that do: they are a process that is
+ * stopped while events come, and killed afterwards.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -34,8 +34,8 @@ interface Figures {
 }
 
 /**
- * `WATCHERS`, `EVENTS`, `BYTES` of each (2,000, 20 and 200,000 if absent) and one of `kinds` (all if absent): gives a
- * table in Markdown.
+ * `WATCHERS`, `EVENTS`, `BYTES` of each (2,000, 20 and 200,000 if absent) and one of `kinds` (all if absent):
+ * gives a table in Markdown.
  */
 export async function watchersBench([
   watchers = "2000",

@@ -39,7 +39,9 @@ export interface Difference {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A line that no case can be read from; the message names the field, its value and what would be accepted. */
+/**
+ * A line that no case can be read from; the message names the field, its value and what would be accepted.
+ */
 export class MalformedLine extends Error {
   override readonly name = "MalformedLine";
 }

@@ -9,7 +9,10 @@ export class KnownDifferences {
   readonly #rules: ReadonlyMap<string, string>;
   readonly #met = new Set<string>();
 
-  /** Throws where the file names a rule that there is not. `live`: questions are random, so that its rules hold too. */
+  /**
+   * Throws where the file names a rule that there is not. `live`: questions are random, so that its rules
+   * hold too.
+   */
   constructor(text: string, live = false) {
     const sections = (parse(text) ?? {}) as Record<"cases" | "rules" | "live", Record<string, string> | null>;
     this.#cases = new Map(Object.entries(sections.cases ?? {}));

@@ -1,7 +1,7 @@
 /**
- * `npm run conformance:live -- [--minutes N] [--seed S] [--out FILE]`: random questions to Kubernetes' own libraries
- * (the oracle) and to ours. Every difference that is not a known one goes to FILE, small, as a case that
- * `npm run conformance -- FILE` replays. The seed repeats a run.
+ * `npm run conformance:live -- [--minutes N] [--seed S] [--out FILE]`: random questions to Kubernetes' own
+ * libraries (the oracle) and to ours. Every difference that is not a known one goes to FILE, small, as a case
+ * that `npm run conformance -- FILE` replays. The seed repeats a run.
  */
 import { appendFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

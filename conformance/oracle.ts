@@ -9,8 +9,8 @@ import { parseJSON } from "@dray/api/codec";
 const sources = join(import.meta.dirname, "oracle");
 
 /**
- * The program that answers with Kubernetes' own libraries: what DRAY_ORACLE names, or `oracle/` built into a cache,
- * which takes minutes the first time. Undefined if Go is missing; throws if the build fails.
+ * The program that answers with Kubernetes' own libraries: what DRAY_ORACLE names, or `oracle/` built into a
+ * cache, which takes minutes the first time. Undefined if Go is missing; throws if the build fails.
  */
 export function oracleProgram(): string | undefined {
   const named = process.env["DRAY_ORACLE"];

@@ -1,7 +1,7 @@
 /**
  * `node scripts/node24.js conformance/record.ts FILE...`: plays scenarios on the server of
- * DRAY_CONFORMANCE_KUBECONFIG, the real kube-apiserver, and prints them with what it answered. What a step expects so far
- * is replaced; a step whose `expect` is `{"status": 0}` keeps no body.
+ * DRAY_CONFORMANCE_KUBECONFIG, the real kube-apiserver, and prints them with what it answered. What a step
+ * expects so far is replaced; a step whose `expect` is `{"status": 0}` keeps no body.
  */
 import { readFileSync } from "node:fs";
 import { parseJSON } from "@dray/api/codec";

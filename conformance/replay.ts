@@ -20,7 +20,10 @@ export interface FileReport {
   readonly beyond: number;
 }
 
-/** Files of cases: `path` itself, or all `.jsonl` and `.jsonl.gz` in that folder and below, in the order of names. */
+/**
+ * Files of cases: `path` itself, or all `.jsonl` and `.jsonl.gz` in that folder and below, in the order of
+ * names.
+ */
 export function caseFiles(path: string): string[] {
   if (!existsSync(path)) throw new Error(`${path}: there is no such file or folder`);
   if (!statSync(path).isDirectory()) return [path];
@@ -120,8 +123,8 @@ export function readCase(text: string): Case {
 }
 
 /**
- * What is asked of another process is asked once more where the answer differs: a few answers hang on whether the clock
- * has come to another second in between.
+ * What is asked of another process is asked once more where the answer differs: a few answers hang on whether
+ * the clock has come to another second in between.
  */
 async function replayTwice(question: Case): Promise<Outcome> {
   const outcome = await replay(question);

@@ -1,6 +1,8 @@
 import type { Case, Difference } from "./format.ts";
 
-/** Whether a difference is of a kind that `known-differences.yaml` allows by this name, wherever it occurs. */
+/**
+ * Whether a difference is of a kind that `known-differences.yaml` allows by this name, wherever it occurs.
+ */
 type Rule = (question: Case, difference: Difference) => boolean;
 
 export const rules: Readonly<Record<string, Rule>> = {
@@ -11,7 +13,10 @@ export const rules: Readonly<Record<string, Rule>> = {
   /** A text with a macro in it is no expression for both, and the first error is at another place. */
   "syntax-recovery": ({ question }, { kind, actual }) =>
     kind === "syntax error" && actual !== "" && macro.test(question),
-  /** Both refuse an expression with the same first mistake at the same place; what else ANTLR finds after it differs. */
+  /**
+   * Both refuse an expression with the same first mistake at the same place; what else ANTLR finds after it
+   * differs.
+   */
   "parser-recovery": (_, { kind, expected, actual }) =>
     kind === "body" &&
     expected.includes("Syntax error: ") &&
@@ -36,11 +41,17 @@ export const rules: Readonly<Record<string, Rule>> = {
 const macro =
   /(has|cel\.bind|\.(all|exists|exists_one|existsOne|filter|map|sortBy|transform\w+|optMap|optFlatMap))\s*\(/;
 
-/** An answer with the first syntax error of each expression alone, without what could have stood there instead. */
+/**
+ * An answer with the first syntax error of each expression alone, without what could have stood there
+ * instead.
+ */
 function firstMistakes(answer: string): string {
   return answer.replace(syntaxErrors, (_, first: string) => first.replace(/ expecting .*/, ""));
 }
 
-/** The text of the first mistake, and all that follows about the same expression. Line ends are escaped: it is JSON. */
+/**
+ * The text of the first mistake, and all that follows about the same expression. Line ends are escaped: it is
+ * JSON.
+ */
 const syntaxErrors =
   /(ERROR: <input>:\d+:\d+: Syntax error: .*?)\\n \| .*?\\n \| \.*\^(\\nERROR: <input>:.*?\\n \| .*?\\n \| \.*\^)*/g;

@@ -1,6 +1,7 @@
 /**
- * `npm run conformance -- [FILE|DIR...]`: replays recorded answers of Kubernetes' own libraries and API server, prints
- * every disagreement, and exits with 1 if there is one. Without arguments it takes the project's own data.
+ * `npm run conformance -- [FILE|DIR...]`: replays recorded answers of Kubernetes' own libraries and API
+ * server, prints every disagreement, and exits with 1 if there is one. Without arguments it takes the
+ * project's own data.
  */
 import { join, relative } from "node:path";
 import { KnownDifferences } from "./known-differences.ts";

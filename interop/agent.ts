@@ -1,4 +1,7 @@
-/** A node with containers, for the clients that need more than hollow nodes have: `dray kubelet`, beside any API server. */
+/**
+ * A node with containers, for the clients that need more than hollow nodes have: `dray kubelet`, beside any
+ * API server.
+ */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Node, Pod } from "@dray/api/core/v1";
@@ -20,7 +23,10 @@ export interface Agent {
   stop(): Promise<void>;
 }
 
-/** Starts it with its files in `folder`; resolves when the node is ready, and rejects if it is not within a minute. */
+/**
+ * Starts it with its files in `folder`; resolves when the node is ready, and rejects if it is not within a
+ * minute.
+ */
 export async function startAgent({ admin, users }: ControlPlane, folder: string): Promise<Agent> {
   const root = join(folder, "agent");
   mkdirSync(root);

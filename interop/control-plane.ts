@@ -1,6 +1,6 @@
 /**
- * A control plane in processes of its own: Dray's API server, or etcd and kube-apiserver; around either of them the
- * real kube-controller-manager and kube-scheduler, as the users that kubeadm gives them.
+ * A control plane in processes of its own: Dray's API server, or etcd and kube-apiserver; around either of
+ * them the real kube-controller-manager and kube-scheduler, as the users that kubeadm gives them.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -92,7 +92,8 @@ export async function startComponents(
       `--authorization-kubeconfig=${kubeconfig}`,
       "--bind-address=127.0.0.1",
       "--leader-elect=true",
-      // A component that cannot renew its lease in time ends; under load a write of etcd can take longer than by default.
+      // A component that cannot renew its lease in time ends; under load a write of etcd can take longer than
+      // by default.
       "--leader-elect-lease-duration=90s",
       "--leader-elect-renew-deadline=60s",
       ...(unlimited ? ["--kube-api-qps=5000", "--kube-api-burst=5000"] : []),

@@ -9,7 +9,10 @@ const sources = join(import.meta.dirname, "clients");
 const programs = ["client-go", "controller-runtime"] as const;
 const built = [...programs, "load", "churn", "scheduling"];
 
-/** The folder with the programs built from `clients/`; undefined where Go is missing. Throws if they do not build. */
+/**
+ * The folder with the programs built from `clients/`; undefined where Go is missing. Throws if they do not
+ * build.
+ */
 export function buildClients(): string | undefined {
   if (spawnSync("go", ["version"]).status !== 0) return undefined;
   const folder = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "dray", "interop-clients");
@@ -29,7 +32,9 @@ interface Step {
   readonly error?: string;
 }
 
-/** Runs the programs one after the other against a cluster; each line that they print is the end of one step. */
+/**
+ * Runs the programs one after the other against a cluster; each line that they print is the end of one step.
+ */
 export async function runClients(
   folder: string,
   kubeconfig: string,

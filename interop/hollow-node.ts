@@ -1,6 +1,7 @@
 /**
- * A node without containers: does through the API what a kubelet does (its Node, Lease, ResourceSlice, tokens and the
- * statuses of its pods), as the user that a kubelet is, so that the node authorizer and NodeRestriction take part.
+ * A node without containers: does through the API what a kubelet does (its Node, Lease, ResourceSlice, tokens
+ * and the statuses of its pods), as the user that a kubelet is, so that the node authorizer and
+ * NodeRestriction take part.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { StatusError } from "@dray/api";
@@ -157,8 +158,8 @@ async function renew(client: Client, name: string, uid: string): Promise<void> {
 }
 
 /**
- * Failures that a kubelet waits out: no answer, a write that came too late, and what the node authorizer says of a pod that
- * it has not yet seen on this node, or no longer.
+ * Failures that a kubelet waits out: no answer, a write that came too late, and what the node authorizer says
+ * of a pod that it has not yet seen on this node, or no longer.
  */
 const isPassing = (error: unknown): boolean =>
   error instanceof ConnectionError ||

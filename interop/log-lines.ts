@@ -6,8 +6,8 @@ export type LineCounts = ReadonlyMap<string, number>;
 const header = /^([EWFI])\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ ([\w./-]+):\d+\] (.*)$/;
 
 /**
- * What is left of a line of an error, a warning, or with an `err=` when all is taken away that differs from run to run:
- * time, process, names of objects, identifiers, addresses and numbers. Undefined for other lines.
+ * What is left of a line of an error, a warning, or with an `err=` when all is taken away that differs from
+ * run to run: time, process, names of objects, identifiers, addresses and numbers. Undefined for other lines.
  */
 export function normalise(line: string): string | undefined {
   const match = header.exec(line);
@@ -44,9 +44,9 @@ const identifying = new Set([
 ]);
 
 /**
- * Returns the kind of an error line, for logs in which names can be anything: the message and `err`, without quoted parts
- * (except resources and groups that were refused) and without words that have a digit, a slash or a dash. Undefined for
- * other lines.
+ * Returns the kind of an error line, for logs in which names can be anything: the message and `err`, without
+ * quoted parts (except resources and groups that were refused) and without words that have a digit, a slash
+ * or a dash. Undefined for other lines.
  */
 export function normaliseError(line: string): string | undefined {
   const match = header.exec(line);

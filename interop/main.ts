@@ -1,6 +1,7 @@
 /**
- * `npm run interop`: the real kube-controller-manager and kube-scheduler on Dray's API server. Plays scenarios there and
- * on kube-apiserver, and compares how they end and what the components log. See README.md.
+ * `npm run interop`: the real kube-controller-manager and kube-scheduler on Dray's API server. Plays
+ * scenarios there and on kube-apiserver, and compares how they end and what the components log. See
+ * README.md.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -152,7 +153,10 @@ async function playSuite(kind: SuiteKind | ConformanceSuite, suite: Suite): Prom
   return wrong.length === 0;
 }
 
-/** Compares preemption, gangs and the scores of random pods, in clusters of other seeds until the time is over. */
+/**
+ * Compares preemption, gangs and the scores of random pods, in clusters of other seeds until the time is
+ * over.
+ */
 async function playScheduling(): Promise<boolean> {
   const obstacle = schedulingObstacle();
   if (obstacle !== undefined) {

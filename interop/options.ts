@@ -19,7 +19,10 @@ export interface Options {
   /** In this order. */
   readonly sides: readonly Side[];
   readonly minutes: number;
-  /** Names of the scenarios to play, of the specs of the DRA suite, or of the drivers; all, and the Go clients, if undefined. */
+  /**
+   * Names of the scenarios to play, of the specs of the DRA suite, or of the drivers; all, and the Go
+   * clients, if undefined.
+   */
   readonly only: RegExp | undefined;
   /** Scenarios at a time. */
   readonly jobs: number;

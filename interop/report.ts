@@ -28,7 +28,9 @@ const reference = join(import.meta.dirname, "reference-lines.json");
 const report = join(repository, "docs", "interop.md");
 const pins = join(import.meta.dirname, "peers", "go.mod");
 
-/** Kinds of lines, by component, that runs on kube-apiserver have brought before: some races are seldom lost. */
+/**
+ * Kinds of lines, by component, that runs on kube-apiserver have brought before: some races are seldom lost.
+ */
 export function knownLines(): ReadonlyMap<string, readonly string[]> {
   if (!existsSync(reference)) return new Map();
   return new Map(Object.entries(JSON.parse(readFileSync(reference, "utf8")) as Record<string, string[]>));
@@ -83,7 +85,10 @@ export function writeReport(results: readonly SideResult[]): void {
   writeSections({ scenarios: markdown(results, merged) });
 }
 
-/** Writes the row of one run of upstream's DRA suite in docs/interop.md, or the column of one of its Conformance suite. */
+/**
+ * Writes the row of one run of upstream's DRA suite in docs/interop.md, or the column of one of its
+ * Conformance suite.
+ */
 export function writeSuiteReport(
   kind: SuiteKind | ConformanceSuite,
   result: SuiteResult,

@@ -23,8 +23,8 @@ export interface Server {
 }
 
 /**
- * Starts one in `folder`, with flags for Node if it is Dray's, and with more flags, on an address of this machine. It may
- * not be ready yet.
+ * Starts one in `folder`, with flags for Node if it is Dray's, and with more flags, on an address of this
+ * machine. It may not be ready yet.
  */
 export async function startServer(
   side: Side,
@@ -36,7 +36,10 @@ export async function startServer(
   return side === "dray" ? startDray(folder, nodeFlags, address, more) : startPeer(folder, more, address);
 }
 
-/** Starts Dray's API server in `folder`, with flags for Node, on an address of this machine, and with more flags. */
+/**
+ * Starts Dray's API server in `folder`, with flags for Node, on an address of this machine, and with more
+ * flags.
+ */
 export async function startDray(
   folder: string,
   nodeFlags: readonly string[] = [],

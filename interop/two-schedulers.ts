@@ -1,6 +1,6 @@
 /**
- * Two schedulers on one API server fight for the devices of ten nodes, round after round: each has pods for more than half
- * of the devices. Afterwards every device must be in use, by one claim.
+ * Two schedulers on one API server fight for the devices of ten nodes, round after round: each has pods for
+ * more than half of the devices. Afterwards every device must be in use, by one claim.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// The house has floors: a package imports only packages on lower floors. Tests may import every package. A private package
-// is for tests only. That package.json names what is imported is a rule of its own (rules/dependencies.ts).
+// The house has floors: a package imports only packages on lower floors. Tests may import every package. A
+// private package is for tests only. That package.json names what is imported is a rule of its own
+// (rules/dependencies.ts).
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { repository } from "./node24.js";

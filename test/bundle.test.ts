@@ -1,4 +1,7 @@
-/** `@dray/cel` and `@dray/allocator` are for browsers too: they need nothing that Node brings and JavaScript does not. */
+/**
+ * `@dray/cel` and `@dray/allocator` are for browsers too: they need nothing that Node brings and JavaScript
+ * does not.
+ */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

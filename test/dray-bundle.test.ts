@@ -1,4 +1,7 @@
-/** What `dray` runs, in a clone and as npm has it: the sources as a bundle, as long as they are those it was made of. */
+/**
+ * What `dray` runs, in a clone and as npm has it: the sources as a bundle, as long as they are those it was
+ * made of.
+ */
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -18,8 +18,9 @@ import {
 } from "./harness.ts";
 
 /**
- * Every component as a process of its own; each is killed with SIGKILL in the middle of a workload and started again.
- * Nothing acknowledged may be lost, no device given twice, and each pod must end with an unprepare.
+ * Every component as a process of its own; each is killed with SIGKILL in the middle of a workload and
+ * started again. Nothing acknowledged may be lost, no device given twice, and each pod must end with an
+ * unprepare.
  */
 class Parts implements TestCluster {
   readonly folder = mkdtempSync(join(tmpdir(), "dray-faults-"));
@@ -123,7 +124,10 @@ class Parts implements TestCluster {
   }
 }
 
-/** Says who it is (`$$$$` is `$$` once the kubelet has expanded it), which tells an adopted process from a new one. */
+/**
+ * Says who it is (`$$$$` is `$$` once the kubelet has expanded it), which tells an adopted process from a new
+ * one.
+ */
 const program = "echo pid $$$$; env | grep -E GPU_DEVICE_[0-9]+=; trap 'exit 0' TERM; sleep 9999 & wait";
 
 function workload(name: string, replicas: number): object[] {

@@ -18,8 +18,9 @@ import { type PageRun, runPage } from "./docs/run-page.ts";
 import { processesOf, repository, withoutKubectl } from "./harness.ts";
 
 /**
- * The first hour of a newcomer, who has no clone: installs Dray from its tarballs, and does what README and docs say,
- * word for word. `npm install` of our packages takes the tarballs, and `npx dray` is what they have installed.
+ * The first hour of a newcomer, who has no clone: installs Dray from its tarballs, and does what README and
+ * docs say, word for word. `npm install` of our packages takes the tarballs, and `npx dray` is what they have
+ * installed.
  */
 const folder = mkdtempSync(join(tmpdir(), "dray-first-hour-"));
 const [tarballs, installed, programs, home] = ["tarballs", "installed", "bin", "home"].map((name) =>

@@ -1,4 +1,7 @@
-/** Two schedulers and the controllers on one API server, in what order chance has it: the choices come of a seed. */
+/**
+ * Two schedulers and the controllers on one API server, in what order chance has it: the choices come of a
+ * seed.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Pod } from "@dray/api/core/v1";

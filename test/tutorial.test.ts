@@ -16,8 +16,8 @@ import {
 } from "./harness.ts";
 
 /**
- * The tutorial of the first seed, step by step with the real kubectl. Each step's output is checked against what the
- * tutorial shows; only names, ages and ids differ.
+ * The tutorial of the first seed, step by step with the real kubectl. Each step's output is checked against
+ * what the tutorial shows; only names, ages and ids differ.
  */
 test("the tutorial, word for word", { skip: withoutKubectl, timeout: 180_000 }, async (t) => {
   let cluster: TestCluster;

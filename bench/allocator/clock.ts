@@ -8,7 +8,10 @@ export const machine = `${cpus().length} cores of ${cpus()[0]?.model.trim()}, ${
 export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
-/** Microseconds of each call of `run`: at least five, then as many as half a second has room for, at most a thousand. */
+/**
+ * Microseconds of each call of `run`: at least five, then as many as half a second has room for, at most a
+ * thousand.
+ */
 export function timed(run: (round: number) => void): number[] {
   const times: number[] = [];
   let total = 0;

@@ -20,7 +20,9 @@ export interface FleetOptions {
   readonly load: number;
   /** Held devices are spread over all nodes; packed: the first nodes are full, the others empty. */
   readonly packed?: boolean;
-  /** Partitions of each GPU, of which each takes one slice of its counter set; without it a GPU is one device. */
+  /**
+   * Partitions of each GPU, of which each takes one slice of its counter set; without it a GPU is one device.
+   */
   readonly partitions?: number;
 }
 

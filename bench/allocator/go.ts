@@ -31,7 +31,10 @@ const common = ({ features, claims, classes, slices, held }: Input): object => (
   allocated: { devices: held },
 });
 
-/** Microseconds of one allocation on the first node, and its steps (calls of allocateOne); it is given up after two seconds. */
+/**
+ * Microseconds of one allocation on the first node, and its steps (calls of allocateOne); it is given up
+ * after two seconds.
+ */
 export function goAllocates(
   input: Input,
   rounds: number,
@@ -48,7 +51,10 @@ export function goAllocates(
   return { us, steps, timedOut: false };
 }
 
-/** Microseconds per round: a new allocator, then one Allocate for each of the nodes, without stopping at one that fits. */
+/**
+ * Microseconds per round: a new allocator, then one Allocate for each of the nodes, without stopping at one
+ * that fits.
+ */
 export function goVisits(input: Input, repeat: number): number[] | undefined {
   return ask({ op: "bench", repeat, nodes: input.nodes, ...common(input) })?.["us"] as number[] | undefined;
 }

@@ -49,7 +49,9 @@ export interface Placed {
   readonly result: AllocateResult | undefined;
 }
 
-/** The first node that can serve the claims: of the candidates where the index names some, else of all nodes. */
+/**
+ * The first node that can serve the claims: of the candidates where the index names some, else of all nodes.
+ */
 export function place(
   allocator: Allocator,
   nodes: ReadonlyMap<string, Node>,

@@ -1,4 +1,7 @@
-/** Inputs on which a plain search takes exponential time, each for any size: large for the clock, small for the proof. */
+/**
+ * Inputs on which a plain search takes exponential time, each for any size: large for the clock, small for
+ * the proof.
+ */
 import type { Device, DeviceConstraint, DeviceRequest, ResourceClaim } from "@dray/api/resource/v1";
 import {
   asking,
@@ -85,7 +88,9 @@ function groups(count: number, size: number): Input {
   return input(devices, ask([request(0, size + 1)], [{ matchAttribute: numa }]));
 }
 
-/** As many pairs of a GPU and a NIC on one root are wanted as there are, but one NIC is on a root of its own. */
+/**
+ * As many pairs of a GPU and a NIC on one root are wanted as there are, but one NIC is on a root of its own.
+ */
 function pairs(count: number): Input {
   const at = (name: string, value: string, n: number): Device => ({
     name,

@@ -1,6 +1,6 @@
 /**
- * The workloads of upstream's scheduler_perf for DRA, by its names (test/integration/scheduler_perf/dra): how many pods
- * with claims get nodes in a second, on nodes that nothing runs on.
+ * The workloads of upstream's scheduler_perf for DRA, by its names (test/integration/scheduler_perf/dra): how
+ * many pods with claims get nodes in a second, on nodes that nothing runs on.
  */
 import {
   claim,

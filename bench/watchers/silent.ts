@@ -1,6 +1,6 @@
 /**
- * Watchers that read nothing, as a process of its own that the benchmark stops: `silent.ts KIND KUBECONFIG PATH COUNT`.
- * Prints a line when all watches have been answered.
+ * Watchers that read nothing, as a process of its own that the benchmark stops: `silent.ts KIND KUBECONFIG
+ * PATH COUNT`. Prints a line when all watches have been answered.
  */
 import { once } from "node:events";
 import { connect as http2Connect } from "node:http2";

@@ -1,6 +1,6 @@
 /**
- * The CEL specification's own tests (@bufbuild/cel-spec), asked of `@dray/cel`. Those that are left out stand in
- * `cel-spec-skipped.json`, by reason.
+ * The CEL specification's own tests (@bufbuild/cel-spec), asked of `@dray/cel`. Those that are left out stand
+ * in `cel-spec-skipped.json`, by reason.
  */
 import { tests } from "@bufbuild/cel-spec/testdata/conformance.js";
 import { createEnvironment, types, type Value } from "@dray/cel";
@@ -70,7 +70,8 @@ function ask(test: TestJSON, backend: "generated" | "closures"): string | undefi
   });
   const compiled = environment.compile(test.expr);
   if (!compiled.ok) {
-    // Kubernetes checks every expression and folds constants, and so finds many an error before it runs anything.
+    // Kubernetes checks every expression and folds constants, and so finds many an error before it runs
+    // anything.
     const early = test.evalError !== undefined && !compiled.error.includes("undeclared reference");
     return early ? undefined : compiled.error;
   }

@@ -3,7 +3,10 @@ import type { FieldType, ScalarName, StructType } from "../../packages/api/src/s
 /** The release whose Go libraries answer. */
 export const release = "1.37";
 
-/** Values that have gone wrong somewhere: ends of ranges, what sorts or escapes in its own way, what means unset. */
+/**
+ * Values that have gone wrong somewhere: ends of ranges, what sorts or escapes in its own way, what means
+ * unset.
+ */
 const edges: Readonly<Record<ScalarName, readonly unknown[]>> = {
   string: [
     "",

@@ -27,7 +27,10 @@ interface Question {
 const folder = new URL(".", import.meta.url);
 const inputs = JSON.parse(readFileSync(new URL("inputs.json", folder), "utf8")) as Inputs;
 
-/** Puts values into every field of every kind: all of them for the first few fields of a scalar type, then one. */
+/**
+ * Puts values into every field of every kind: all of them for the first few fields of a scalar type, then
+ * one.
+ */
 function objects(): Question[] {
   const questions: Question[] = [];
   const met = new Map<string, number>();

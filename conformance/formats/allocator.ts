@@ -85,8 +85,9 @@ function readFeatures(names: readonly string[]): Features {
 }
 
 /**
- * What is held, as the claims that hold it: the allocator knows of nothing else. Upstream's allocator is told of
- * devices, of shares and of the sum that the shares of a device consume, so that sum goes to one share of the device.
+ * What is held, as the claims that hold it: the allocator knows of nothing else. Upstream's allocator is told
+ * of devices, of shares and of the sum that the shares of a device consume, so that sum goes to one share of
+ * the device.
  */
 function readHolders(allocated: Fields): ResourceClaim[] {
   const listed = (name: string): readonly string[] =>

@@ -8,8 +8,8 @@ interface Variable {
 }
 
 /**
- * A random expression of type bool; now and then one of another type, or with a mistake in it. `depth` bounds the
- * nesting.
+ * A random expression of type bool; now and then one of another type, or with a mistake in it. `depth` bounds
+ * the nesting.
  */
 export function randomExpression(random: Random, depth: number): string {
   const text = expression(random, random.chance(0.95) ? "bool" : "dyn", depth, []);
@@ -43,8 +43,8 @@ const anyType: readonly string[] = [
 ];
 
 /**
- * Replaces `{type}` by an expression of that type, `$v` by the name of a variable, and `{v=type:result}` by an
- * expression of type `result` in which the variable is known.
+ * Replaces `{type}` by an expression of that type, `$v` by the name of a variable, and `{v=type:result}` by
+ * an expression of type `result` in which the variable is known.
  */
 function fill(random: Random, template: string, depth: number, scope: readonly Variable[]): string {
   const names = new Map<string, string>();

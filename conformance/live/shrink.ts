@@ -4,8 +4,8 @@ import type { Fields } from "../format.ts";
 const maps = new Set(["attributes", "capacity", "counters", "requests", "allocated"]);
 
 /**
- * A smaller question on which `still` holds: elements of lists, entries of maps and parts of the expression are left
- * out as long as it does. Asks at most `most` times.
+ * A smaller question on which `still` holds: elements of lists, entries of maps and parts of the expression
+ * are left out as long as it does. Asks at most `most` times.
  */
 export async function shrink(
   question: Fields,

@@ -39,7 +39,10 @@ export interface RawAnswer {
   readonly body: Buffer;
 }
 
-/** Sends requests byte for byte as they are written, over HTTP/1.1, with or without the administrator's credentials. */
+/**
+ * Sends requests byte for byte as they are written, over HTTP/1.1, with or without the administrator's
+ * credentials.
+ */
 export class Connection {
   readonly #server: URL;
   readonly #token: string | undefined;

@@ -23,7 +23,10 @@ export async function play(scenario: Scenario, connection: Connection): Promise<
   }
 }
 
-/** Plays a scenario on a server and returns its answers, in the form of `expect`; then takes away what it has made. */
+/**
+ * Plays a scenario on a server and returns its answers, in the form of `expect`; then takes away what it has
+ * made.
+ */
 export async function record(scenario: Scenario, connection: Connection): Promise<Answer[]> {
   const player = new Player(scenario, connection);
   try {

@@ -20,7 +20,9 @@ export interface Answer {
 /** What of a body is compared: keys, indices, elements with these values, the keys of an object. */
 export type Pick = readonly (string | Fields)[];
 
-/** One request with the recorded answer. `${id.path}` in its texts stands for a field of an earlier answer. */
+/**
+ * One request with the recorded answer. `${id.path}` in its texts stands for a field of an earlier answer.
+ */
 export interface Step {
   readonly id?: string;
   readonly method: string;

@@ -15,8 +15,8 @@ const flags = [
 ];
 
 /**
- * The kubeconfig of a server that is there, on which scenarios are played instead of one of our own: with the real
- * kube-apiserver it shows whether a recording is right.
+ * The kubeconfig of a server that is there, on which scenarios are played instead of one of our own: with the
+ * real kube-apiserver it shows whether a recording is right.
  */
 export const otherServer = process.env["DRAY_CONFORMANCE_KUBECONFIG"] || undefined;
 

@@ -2,8 +2,8 @@ import type { Fields } from "../format.ts";
 import type { Pick } from "./scenario.ts";
 
 /**
- * Replaces what differs from run to run (ids, versions, times, addresses) by tokens that are numbered by their first
- * appearance in a scenario: what was equal stays equal.
+ * Replaces what differs from run to run (ids, versions, times, addresses) by tokens that are numbered by
+ * their first appearance in a scenario: what was equal stays equal.
  */
 export class Tokens {
   readonly #written: string;

@@ -7,7 +7,10 @@ import { readReport, type SpecResult } from "../suites/report.ts";
 import { startCertManager } from "./cert-manager.ts";
 import type { DriverTrial, TrialContext } from "./index.ts";
 
-/** What upstream's cluster for the suite has, beyond the defaults of the release (demo/scripts/kind-cluster-config.yaml). */
+/**
+ * What upstream's cluster for the suite has, beyond the defaults of the release
+ * (demo/scripts/kind-cluster-config.yaml).
+ */
 const featureGates = [
   "DRAWorkloadResourceClaims",
   "GangScheduling",
@@ -31,8 +34,8 @@ const excludedSpecs: readonly (readonly [spec: string, reason: string])[] = [
 const twoDrivers = "with partitionable devices";
 
 /**
- * dra-example-driver with its chart, its demos and its own end-to-end suite: each spec installs the kubelet plugin, and
- * controller or webhook, with Helm and the profile that the spec is about.
+ * dra-example-driver with its chart, its demos and its own end-to-end suite: each spec installs the kubelet
+ * plugin, and controller or webhook, with Helm and the profile that the spec is about.
  */
 export const draExampleDriver: DriverTrial = {
   name: "dra-example-driver",

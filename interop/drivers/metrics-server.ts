@@ -19,14 +19,17 @@ const group = "metrics.k8s.io";
 const groupVersion = `${group}/v1beta1`;
 const root = `/apis/${groupVersion}`;
 const image = "registry.k8s.io/metrics-server/metrics-server:*";
-/** Seconds for what depends on figures: the readiness probe waits 20 s, and kubelets are read every 15 s, twice. */
+/**
+ * Seconds for what depends on figures: the readiness probe waits 20 s, and kubelets are read every 15 s,
+ * twice.
+ */
 const figuresTimeout = 180;
 
 type Kubectl = (...args: readonly string[]) => Promise<string>;
 
 /**
- * metrics-server with its own manifests, behind the API server as an aggregated one. The cluster's own metrics.k8s.io is
- * turned off, so that whatever there is of the group is metrics-server's.
+ * metrics-server with its own manifests, behind the API server as an aggregated one. The cluster's own
+ * metrics.k8s.io is turned off, so that whatever there is of the group is metrics-server's.
  */
 export const metricsServer: DriverTrial = {
   name: "metrics-server",
@@ -157,7 +160,9 @@ async function read<T>(client: Client, path: string): Promise<T> {
   return JSON.parse(await client.text("GET", path)) as T;
 }
 
-/** Waits until discovery and both OpenAPI documents have the group; kubectl reads them in their newer forms. */
+/**
+ * Waits until discovery and both OpenAPI documents have the group; kubectl reads them in their newer forms.
+ */
 async function checkDocuments(client: Client, kubectl: Kubectl): Promise<void> {
   await eventually("discovery has the resources", async () => {
     const rows = await kubectl("api-resources", `--api-group=${group}`, "--no-headers");

@@ -24,8 +24,8 @@ const account = "dra-driver-nvidia-gpu-service-account-kubeletplugin";
 const paths = ["/var/lib/kubelet/plugins_registry", "/var/lib/kubelet/plugins", "/var/run/cdi"];
 
 /**
- * NVIDIA's DRA driver on simulated GPUs: the kubelet plugin as the container `gpus` of its chart, with the service account,
- * rights and class of the chart (deployments/helm/dra-driver-nvidia-gpu).
+ * NVIDIA's DRA driver on simulated GPUs: the kubelet plugin as the container `gpus` of its chart, with the
+ * service account, rights and class of the chart (deployments/helm/dra-driver-nvidia-gpu).
  */
 export const nvidiaDraDriver: DriverTrial = {
   name: "nvidia-dra-driver",

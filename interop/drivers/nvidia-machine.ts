@@ -3,7 +3,10 @@ import { appendFileSync, copyFileSync, mkdirSync, symlinkSync, writeFileSync } f
 import { join } from "node:path";
 import { peer } from "../peers.ts";
 
-/** A machine with GPUs of NVIDIA, as drivers see it: the folder where a driver is installed, and a simulated library. */
+/**
+ * A machine with GPUs of NVIDIA, as drivers see it: the folder where a driver is installed, and a simulated
+ * library.
+ */
 export interface NvidiaMachine {
   /** Has /usr/lib64 with the library, /usr/bin with nvidia-smi, and /dev. */
   readonly root: string;
@@ -18,7 +21,10 @@ export const driverVersion = "580.95.05";
 /** Where the driver of the machine of a trial is. */
 export const driverRoot = (folder: string): string => join(folder, "driver");
 
-/** Makes a machine with so many H100 below `folder`. Needs root, for device nodes; they are those of /dev/null. */
+/**
+ * Makes a machine with so many H100 below `folder`. Needs root, for device nodes; they are those of
+ * /dev/null.
+ */
 export function nvidiaMachine(folder: string, count: number): NvidiaMachine {
   const root = driverRoot(folder);
   const libraries = join(root, "usr/lib64");

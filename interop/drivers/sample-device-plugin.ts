@@ -11,8 +11,8 @@ const resource = "example.com/resource";
 const files = ["/tmp/Dev-1", "/tmp/Dev-2"];
 
 /**
- * Upstream's own device plugin for tests: two devices, by mounts and CDI. It is the pod that upstream's manifest makes of
- * it (test/e2e/testing-manifests/sample-device-plugin), but for the image.
+ * Upstream's own device plugin for tests: two devices, by mounts and CDI. It is the pod that upstream's
+ * manifest makes of it (test/e2e/testing-manifests/sample-device-plugin), but for the image.
  */
 export const sampleDevicePlugin: DriverTrial = {
   name: "sample-device-plugin",

@@ -1,7 +1,8 @@
 /**
- * Nodes that are full of pods, some of them in groups, and gangs that need room: kube-scheduler and ours, each on nodes
- * of its own that are made alike, must say the same of each gang, nominate the same nodes and choose the same victims.
- * Each pod of a gang is held to a node: between equally good nodes both may take any.
+ * Nodes that are full of pods, some of them in groups, and gangs that need room: kube-scheduler and ours,
+ * each on nodes of its own that are made alike, must say the same of each gang, nominate the same nodes and
+ * choose the same victims. Each pod of a gang is held to a node: between equally good nodes both may take
+ * any.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Pod } from "@dray/api/core/v1";
@@ -174,8 +175,8 @@ async function compare(
 }
 
 /**
- * kube-scheduler 1.37 may take a gang before all its pods are in its queue. Then it tries none of them, its plugin misses
- * what it would have noted of them, and the gang is tried again after a while.
+ * kube-scheduler 1.37 may take a gang before all its pods are in its queue. Then it tries none of them, its
+ * plugin misses what it would have noted of them, and the gang is tried again after a while.
  */
 const tooSoon = 'error in "DynamicResources" PodGroupPostFilter plugins: not found';
 const done = /pod group preemption: found a placement for podgroup, preempting (\d+) victims/;
@@ -209,8 +210,8 @@ async function outcomeOf(admin: Client, prefix: string, count: number): Promise<
 }
 
 /**
- * Which pods were tried before it was certain that too few fit depends on their order. Another attempt, while the victims
- * leave, says that they do. That claims were freed kube-scheduler says also where there are none.
+ * Which pods were tried before it was certain that too few fit depends on their order. Another attempt, while
+ * the victims leave, says that they do. That claims were freed kube-scheduler says also where there are none.
  */
 const steady = (text: string): string =>
   text

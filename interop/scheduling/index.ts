@@ -1,6 +1,6 @@
 /**
- * Random pods, one after the other, in a cluster of random nodes: what kube-scheduler makes of each, node by node and
- * plugin by plugin, must be what our plugins make of it. The pod goes where kube-scheduler puts it.
+ * Random pods, one after the other, in a cluster of random nodes: what kube-scheduler makes of each, node by
+ * node and plugin by plugin, must be what our plugins make of it. The pod goes where kube-scheduler puts it.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * Nodes that are full of pods of random priorities, and a pod that needs room: kube-scheduler and ours, each on nodes of
- * its own that are made alike, must choose the same node and the same victims.
+ * Nodes that are full of pods of random priorities, and a pod that needs room: kube-scheduler and ours, each
+ * on nodes of its own that are made alike, must choose the same node and the same victims.
  */
 import { Pod } from "@dray/api/core/v1";
 import { PodDisruptionBudget } from "@dray/api/policy/v1";

@@ -3,7 +3,10 @@ export type Scores = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 const line = /"Plugin scored node for pod" pod="([^"]+)" plugin="([^"]+)" node="([^"]+)" score=(-?\d+)/;
 
-/** What kube-scheduler logs of the scores of one pod with -v=10. Upstream: pkg/scheduler/schedule_one.go, prioritizeNodes */
+/**
+ * What kube-scheduler logs of the scores of one pod with -v=10. Upstream: pkg/scheduler/schedule_one.go,
+ * prioritizeNodes
+ */
 export function scoresOf(log: string, pod: string): Scores {
   const scores = new Map<string, Map<string, number>>();
   for (const text of log.split("\n")) {

@@ -5,7 +5,10 @@ import { join } from "node:path";
 /** The cgroup of all nodes. */
 export const group = "dray-interop";
 
-/** Makes the cgroup that kubelet keeps its pods below, in every hierarchy that there is. Returns what removes it. */
+/**
+ * Makes the cgroup that kubelet keeps its pods below, in every hierarchy that there is. Returns what removes
+ * it.
+ */
 export function makeCgroups(name: string): () => void {
   const root = "/sys/fs/cgroup";
   const unified = existsSync(join(root, "cgroup.controllers"));

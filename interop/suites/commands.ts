@@ -1,6 +1,9 @@
 import { spawnSync } from "node:child_process";
 
-/** Runs a program to its end and returns what it prints. Throws an error with what it complains of if it fails. */
+/**
+ * Runs a program to its end and returns what it prints. Throws an error with what it complains of if it
+ * fails.
+ */
 export function output(program: string, args: readonly string[]): string {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     encoding: "utf8",

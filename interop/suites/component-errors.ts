@@ -1,4 +1,6 @@
-/** Errors that the real components log during a suite, and those of them that are unknown on kube-apiserver. */
+/**
+ * Errors that the real components log during a suite, and those of them that are unknown on kube-apiserver.
+ */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errors, type LineCounts, onlyIn } from "../log-lines.ts";
@@ -16,7 +18,9 @@ export interface StrangeError {
 const components = ["kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy"];
 const file = join(import.meta.dirname, "..", "conformance-errors.json");
 
-/** Counts the errors in the logs of the real components among the programs; logs of all nodes count together. */
+/**
+ * Counts the errors in the logs of the real components among the programs; logs of all nodes count together.
+ */
 export function componentErrors(programs: readonly Program[]): ComponentErrors {
   const found = new Map<string, Map<string, number>>();
   for (const { name, log } of programs) {

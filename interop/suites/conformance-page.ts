@@ -1,6 +1,6 @@
 /**
- * Pages about Conformance: what became of each spec, one column for each kind of cluster, each from a run of its own.
- * docs/conformance.md has those of control planes, docs/node-conformance.md those of nodes.
+ * Pages about Conformance: what became of each spec, one column for each kind of cluster, each from a run of
+ * its own. docs/conformance.md has those of control planes, docs/node-conformance.md those of nodes.
  */
 
 import type { StrangeError } from "./component-errors.ts";

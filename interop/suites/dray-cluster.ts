@@ -12,7 +12,10 @@ import type { SuiteCluster, SuiteClusterOptions } from "./clusters.ts";
 import { packLayout } from "./images.ts";
 import { serveImages } from "./registry.ts";
 
-/** Starts it with more flags and its data in the folder; resolves when all nodes are ready and have the images. */
+/**
+ * Starts it with more flags and its data in the folder; resolves when all nodes are ready and have the
+ * images.
+ */
 export async function startDrayCluster(
   { folder, images, nodes }: SuiteClusterOptions,
   ...flags: readonly string[]
@@ -27,8 +30,8 @@ export async function startDrayCluster(
     const { status, stderr } = spawnSync(process.execPath, await words(...args), { encoding: "utf8", env });
     if (status !== 0) throw new Error(`dray ${args.join(" ")}: ${stderr}`);
   };
-  // Images are loaded below, but policy Always pulls them again, from this registry. Specs run registries of their own on this
-  // machine: images that this one lacks are pulled from the registry in their name.
+  // Images are loaded below, but policy Always pulls them again, from this registry. Specs run registries of
+  // their own on this machine: images that this one lacks are pulled from the registry in their name.
   const registries = join(folder, "registries");
   mkdirSync(join(registries, "_default"), { recursive: true });
   const runtime = ["--runtime=oci", `--registry-hosts=${registries}`];

@@ -1,6 +1,6 @@
 /**
- * The images of upstream's suites, without a registry: an OCI layout that holds the machine's busybox and bash and what
- * `interop/build` has built, under the names that the suite asks for.
+ * The images of upstream's suites, without a registry: an OCI layout that holds the machine's busybox and
+ * bash and what `interop/build` has built, under the names that the suite asks for.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -163,8 +163,8 @@ export function packLayout(layout: string): string {
 }
 
 /**
- * The layer that an image adds to those it is built on; empty if it adds none. `root`: a folder for its files.
- * `contents`: manifests of the images before it, each with what it names.
+ * The layer that an image adds to those it is built on; empty if it adds none. `root`: a folder for its
+ * files. `contents`: manifests of the images before it, each with what it names.
  */
 function ownLayer(
   { program, tools = [], files = {}, prepare, serves }: Image,
@@ -215,7 +215,10 @@ function registryFiles(
   ];
 }
 
-/** Adds the files that agnhost expects in its image: a certificate for localhost, a folder for uploads, a second name. */
+/**
+ * Adds the files that agnhost expects in its image: a certificate for localhost, a folder for uploads, a
+ * second name.
+ */
 function prepareAgnhost(root: string): void {
   const [key, certificate] = [join(root, "localhost.key"), join(root, "localhost.crt")];
   const pair = ["-newkey", "rsa:2048", "-nodes", "-days", "3650", "-keyout", key, "-out", certificate];
@@ -225,7 +228,10 @@ function prepareAgnhost(root: string): void {
   symlinkSync("agnhost", join(root, "agnhost-2"));
 }
 
-/** A small root file system. Its sh is bash: busybox's drops environment variables whose names a shell cannot have. */
+/**
+ * A small root file system. Its sh is bash: busybox's drops environment variables whose names a shell cannot
+ * have.
+ */
 function makeBase(root: string): void {
   for (const folder of [
     "bin",
@@ -260,7 +266,9 @@ function makeBase(root: string): void {
   symlinkSync("/bin/env", join(root, "usr/bin/env"));
 }
 
-/** Copies a program of this machine, and the libraries it is linked with, into `root`. Returns its path here. */
+/**
+ * Copies a program of this machine, and the libraries it is linked with, into `root`. Returns its path here.
+ */
 function install(root: string, name: string): string {
   const path = output("sh", ["-c", `command -v ${name}`]);
   const target = join(root, "bin", name);

@@ -1,6 +1,9 @@
 /** The runs of upstream's suites by their names on the command line. */
 
-/** `dra`: real kubelets; `dra-oci` and `dra-cri`: our nodes with that runtime. Real containerd runs under the first and last. */
+/**
+ * `dra`: real kubelets; `dra-oci` and `dra-cri`: our nodes with that runtime. Real containerd runs under the
+ * first and last.
+ */
 export const draSuites = ["dra", "dra-oci", "dra-cri"] as const;
 /** Dray's API server with the real scheduler and controllers; all from Dray; all real. */
 export const conformanceSuites = ["conformance", "conformance-dray", "conformance-peer"] as const;

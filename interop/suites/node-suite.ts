@@ -1,4 +1,7 @@
-/** Upstream's specs of a kubelet's DRA (`test/e2e_node/dra_test.go`) on one node of ours with the runtime `oci`. */
+/**
+ * Upstream's specs of a kubelet's DRA (`test/e2e_node/dra_test.go`) on one node of ours with the runtime
+ * `oci`.
+ */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -124,7 +127,9 @@ interface NodeSettings {
   readonly gates: readonly string[];
 }
 
-/** Starts the agent as the suite starts it again: by `systemctl`. Resolves to the words that enter the node. */
+/**
+ * Starts the agent as the suite starts it again: by `systemctl`. Resolves to the words that enter the node.
+ */
 async function startNode(
   { folder, users, images, ca, gates }: NodeSettings,
   programs: Program[],

@@ -1,7 +1,7 @@
 /**
- * Real nodes on this machine: each has a kubelet and a containerd of its own, in name spaces of its own for processes,
- * mounts, network and host name. All that a node has started and mounted goes with the first process of its process name
- * space. All nodes share one bridge and one cgroup of the machine.
+ * Real nodes on this machine: each has a kubelet and a containerd of its own, in name spaces of its own for
+ * processes, mounts, network and host name. All that a node has started and mounted goes with the first
+ * process of its process name space. All nodes share one bridge and one cgroup of the machine.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -78,7 +78,10 @@ export interface Cluster {
   readonly registry: string;
   readonly agent: NodeAgent;
   readonly gates: readonly string[];
-  /** How many nodes there will be whose pods reach each other and this machine, and have Services; absent: they do not. */
+  /**
+   * How many nodes there will be whose pods reach each other and this machine, and have Services; absent:
+   * they do not.
+   */
   readonly connected?: number;
 }
 
@@ -138,7 +141,10 @@ export async function startNode(cluster: Cluster, index: number): Promise<RealNo
   }
 }
 
-/** Makes the name spaces of a node, which end with the program that this adds. Resolves to the words that enter them. */
+/**
+ * Makes the name spaces of a node, which end with the program that this adds. Resolves to the words that
+ * enter them.
+ */
 export async function enterNode(
   folder: string,
   name: string,
@@ -189,7 +195,8 @@ async function startContainerd(cluster: Cluster, { folder, name, index, enter, r
   writeFileSync(join(folder, "containerd.toml"), containerdConfig(folder, cluster.images.pause));
   const hosts = join(folder, "registries", "_default");
   mkdirSync(hosts, { recursive: true });
-  // Asked first; what it does not have is asked of the registry that the image names, which may be a pod of the suite.
+  // Asked first; what it does not have is asked of the registry that the image names, which may be a pod of
+  // the suite.
   writeFileSync(join(hosts, "hosts.toml"), `[host.${JSON.stringify(cluster.registry)}]\n`);
   const containerd = run("containerd", [peer("containerd"), `--config=${join(folder, "containerd.toml")}`]);
   const ctr = [...enter, peer("ctr"), "--namespace=k8s.io"];
@@ -229,7 +236,10 @@ async function proxyCommand(users: Users, name: string): Promise<string[]> {
   ];
 }
 
-/** Leads the pods of the node to those of the others, and this machine, where the API server is, to the node's pods. */
+/**
+ * Leads the pods of the node to those of the others, and this machine, where the API server is, to the node's
+ * pods.
+ */
 function connectPods(index: number, enter: readonly string[], count: number): void {
   const route = (node: number): string[] => [
     ...["route", "replace", `${podNetwork}.${node}.0/24`],
@@ -282,8 +292,8 @@ export function nodeAddress(index: number): string {
 }
 
 /**
- * The first process of a node. Folders that only exist in its mount name space stand at the paths of a real node; sh waits,
- * so that it takes in the processes that have lost their parent.
+ * The first process of a node. Folders that only exist in its mount name space stand at the paths of a real
+ * node; sh waits, so that it takes in the processes that have lost their parent.
  */
 function initScript(folder: string, name: string): string {
   const quoted = `'${folder.replaceAll("'", "'\\''")}'`;

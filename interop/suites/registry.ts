@@ -15,8 +15,8 @@ interface Index {
 }
 
 /**
- * Serves the layout for pulls (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pull). A client that
- * asks in place of another registry says which as `?ns=`, as containerd does.
+ * Serves the layout for pulls (https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pull). A
+ * client that asks in place of another registry says which as `?ns=`, as containerd does.
  */
 export async function serveImages(layout: string, address: string): Promise<Registry> {
   const { manifests } = JSON.parse(readFileSync(join(layout, "index.json"), "utf8")) as Index;

@@ -77,9 +77,9 @@ export function readKnownFailures(text: string): KnownFailure[] {
 }
 
 /**
- * One sentence for each deviation from the list of known failures; none if the result is as expected. The list may only
- * shrink: a listed spec that passes is as wrong as one that fails and is not listed. With `partial` specs may be listed
- * that were not run.
+ * One sentence for each deviation from the list of known failures; none if the result is as expected. The
+ * list may only shrink: a listed spec that passes is as wrong as one that fails and is not listed. With
+ * `partial` specs may be listed that were not run.
  */
 export function complaints(
   { specs }: Pick<SuiteResult, "specs">,

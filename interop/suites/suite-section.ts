@@ -1,4 +1,7 @@
-/** The section of docs/interop.md about upstream's suite: one row for each kind of nodes, each from a run of its own. */
+/**
+ * The section of docs/interop.md about upstream's suite: one row for each kind of nodes, each from a run of
+ * its own.
+ */
 
 import type { DraSuite } from "./kinds.ts";
 import type { KnownFailure, SuiteResult } from "./report.ts";

@@ -1,4 +1,7 @@
-/** Upstream's end-to-end specs, those for DRA and those of Conformance, with real kubelets or with our own nodes. */
+/**
+ * Upstream's end-to-end specs, those for DRA and those of Conformance, with real kubelets or with our own
+ * nodes.
+ */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,7 +41,9 @@ interface Definition {
   readonly conformance?: boolean;
 }
 
-/** All specs of DRA, those of gates that are off by default too. Two of them take two nodes, and one three. */
+/**
+ * All specs of DRA, those of gates that are off by default too. Two of them take two nodes, and one three.
+ */
 const dra = (start: Definition["start"]): Definition => ({ labels: "DRA", nodes: 3, jobs: 6, start });
 
 // The last three go into images of the suite.

@@ -1,4 +1,7 @@
-/** Bad values of the fields of resource.k8s.io/v1, by the rules of pkg/apis/resource/validation of Kubernetes 1.37. */
+/**
+ * Bad values of the fields of resource.k8s.io/v1, by the rules of pkg/apis/resource/validation of Kubernetes
+ * 1.37.
+ */
 import { deviceClassValues } from "./device-class.ts";
 import { deviceTaintRuleValues } from "./device-taint-rule.ts";
 import { resourceClaimValues } from "./resource-claim.ts";

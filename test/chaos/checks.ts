@@ -18,8 +18,8 @@ export interface Look {
 }
 
 /**
- * What must hold at every moment; returns what does not. Where schedulers of one name compete without a lease, one may
- * give up the claim of a pod that the other is about to bind, as upstream.
+ * What must hold at every moment; returns what does not. Where schedulers of one name compete without a
+ * lease, one may give up the claim of a pod that the other is about to bind, as upstream.
  */
 export function broken({ pods, claims, slices }: Look, schedulersCompete: boolean): string[] {
   return [
@@ -30,8 +30,9 @@ export function broken({ pods, claims, slices }: Look, schedulersCompete: boolea
 }
 
 /**
- * A device, a share of its capacity and a counter are never given twice. Two schedulers may write the same device into
- * two claims; the one that sees it gives up before it binds its pod. So claims of pods with a node count.
+ * A device, a share of its capacity and a counter are never given twice. Two schedulers may write the same
+ * device into two claims; the one that sees it gives up before it binds its pod. So claims of pods with a
+ * node count.
  */
 function sharedDevices({ pods, claims, slices }: Look): string[] {
   const placed = Map.groupBy(
@@ -57,13 +58,17 @@ function sharedDevices({ pods, claims, slices }: Look): string[] {
   ];
 }
 
-/** Names of the claims that a pod uses. A scheduler that comes too late has made one for it that it does not. */
+/**
+ * Names of the claims that a pod uses. A scheduler that comes too late has made one for it that it does not.
+ */
 function claimsOf(pod: Pod): string[] {
   const extended = pod.status?.extendedResourceClaimStatus?.resourceClaimName;
   return [...claimNames(pod).map(({ claim }) => claim), ...(extended === undefined ? [] : [extended])];
 }
 
-/** A container never starts before its claims are prepared: the programs of the pods look for their devices. */
+/**
+ * A container never starts before its claims are prepared: the programs of the pods look for their devices.
+ */
 function unpreparedStarts(pods: readonly Pod[]): string[] {
   return pods.flatMap(({ metadata, status }) =>
     [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
@@ -129,7 +134,10 @@ export class Ledger {
     return new Map(this.#created);
   }
 
-  /** Of acknowledged objects, those that are missing or another one, and that nobody has asked to go meanwhile. */
+  /**
+   * Of acknowledged objects, those that are missing or another one, and that nobody has asked to go
+   * meanwhile.
+   */
   lost(acknowledged: ReadonlyMap<string, string>, pods: readonly Pod[]): string[] {
     const uids = new Map(pods.map(({ metadata }) => [metadata.name, metadata.uid]));
     return [...acknowledged]

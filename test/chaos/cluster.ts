@@ -59,7 +59,10 @@ export class ChaosCluster {
     }));
   }
 
-  /** Until then (`performance.now()`) no pod need start: a part waits for the lease of the one that was killed. */
+  /**
+   * Until then (`performance.now()`) no pod need start: a part waits for the lease of the one that was
+   * killed.
+   */
   get excusedUntil(): number {
     return 0;
   }

@@ -35,8 +35,9 @@ const maxPods = 250;
 const maxWorkloads = 12;
 
 /**
- * Pods on nodes with simulated devices, and what happens to these: taints, breaks, deletions, a second scheduler that
- * is killed. Pods of a crowd may be evicted or preempted, so that the ledger of acknowledged writes does not hold them.
+ * Pods on nodes with simulated devices, and what happens to these: taints, breaks, deletions, a second
+ * scheduler that is killed. Pods of a crowd may be evicted or preempted, so that the ledger of acknowledged
+ * writes does not hold them.
  */
 export class Crowd {
   readonly #options: CrowdOptions;

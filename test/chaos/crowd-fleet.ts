@@ -17,8 +17,8 @@ const attached = {
 };
 
 /**
- * Devices of one node: whole or in partitions (KEP-4815), shared by capacity (KEP-5075), with binding conditions
- * (KEP-5007) that come late or never, and one whose first prepare fails.
+ * Devices of one node: whole or in partitions (KEP-4815), shared by capacity (KEP-5075), with binding
+ * conditions (KEP-5007) that come late or never, and one whose first prepare fails.
  */
 const nodeDevices: readonly object[] = [
   {
@@ -75,7 +75,10 @@ const classOf = (driver: string, type: string): object => ({
   ...(type === "gpu" ? { extendedResourceName: `${nodeDriver}/gpu` } : {}),
 });
 
-/** A fleet whose first nodes have no devices, as the example driver brings its own, and whose others have simulated ones. */
+/**
+ * A fleet whose first nodes have no devices, as the example driver brings its own, and whose others have
+ * simulated ones.
+ */
 export function crowdFleet(plain: readonly string[], simulated: readonly string[]): object {
   return {
     apiVersion: "dray.dev/v1alpha1",

@@ -74,10 +74,15 @@ export const priorityClass = {
 };
 
 const untilTerm = "trap 'exit 0' TERM; sleep 99999 & wait";
-/** Ends the program at once, with a code that nothing else has, if its container started without its devices. */
+/**
+ * Ends the program at once, with a code that nothing else has, if its container started without its devices.
+ */
 const needsDevices = `env | grep -q '^DRA_DEVICE_' || exit ${startedUnprepared}; `;
 
-/** Spec of a pod of the crowd, without what makes containers restart; on the nodes with simulated devices only. */
+/**
+ * Spec of a pod of the crowd, without what makes containers restart; on the nodes with simulated devices
+ * only.
+ */
 function crowdSpec(random: Random): PodSpec {
   const script = needsDevices + (random.chance(0.2) ? `sleep ${random.below(3)}` : untilTerm);
   const spec = {
@@ -123,8 +128,8 @@ export function crowdPod(random: Random, number: number, space: string = namespa
 }
 
 /**
- * A gang (KEP-4671) of pods of one scheduler; some of its pods never come. Pods of some gangs share the claim of their
- * group (KEP-5729).
+ * A gang (KEP-4671) of pods of one scheduler; some of its pods never come. Pods of some gangs share the claim
+ * of their group (KEP-5729).
  */
 export function gang(random: Random, number: number): { group: PodGroup; pods: Pod[] } {
   const name = `gang-${number}`;

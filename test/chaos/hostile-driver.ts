@@ -1,7 +1,8 @@
 /**
- * A driver that means harm, as a process: `ROOT NODE KUBECONFIG SEED MODE`. It offers devices of `hostile.example.com`
- * on one node and answers the kubelet with errors of a megabyte, answers that are too large, wrong or missing, or not
- * at all. In the mode `calm` it does what a driver should, so that what it held can be let go.
+ * A driver that means harm, as a process: `ROOT NODE KUBECONFIG SEED MODE`. It offers devices of
+ * `hostile.example.com` on one node and answers the kubelet with errors of a megabyte, answers that are too
+ * large, wrong or missing, or not at all. In the mode `calm` it does what a driver should, so that what it
+ * held can be let go.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -107,7 +108,8 @@ const slice = {
   },
 } as const;
 for (;;) {
-  // The kubelet removes it when this process is gone for half a minute, so that it is written again and again.
+  // The kubelet removes it when this process is gone for half a minute, so that it is written again and
+  // again.
   await client
     .resource(ResourceSlice)
     .create(slice as never)

@@ -1,4 +1,7 @@
-/** `npm run chaos -- [--minutes N] [--seed N] [--nodes N] [--split] [--keep]`: a bad day for a cluster. See `runChaos`. */
+/**
+ * `npm run chaos -- [--minutes N] [--seed N] [--nodes N] [--split] [--keep]`: a bad day for a cluster. See
+ * `runChaos`.
+ */
 import { parseArgs } from "node:util";
 import { runChaos } from "./run.ts";
 

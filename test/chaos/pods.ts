@@ -9,7 +9,9 @@ export const hostileClass = "hostile.example.com";
 /** Exit codes of containers that saw what must never be; the pods' programs use no others of this range. */
 export const startedUnprepared = 71;
 
-/** Ends the program at once, with a code that nothing else has, if its container started without its devices. */
+/**
+ * Ends the program at once, with a code that nothing else has, if its container started without its devices.
+ */
 const needsDevices = `env | grep -q '^GPU_DEVICE_[0-9]*=' || exit ${startedUnprepared}; `;
 const needsHostile = `[ -n "$HOSTILE" ] || exit ${startedUnprepared}; `;
 const untilTerm = "trap 'exit 0' TERM; sleep 99999 & wait";

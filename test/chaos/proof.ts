@@ -52,8 +52,8 @@ function pod({ name, node }: Taker, schedulerName: string | undefined): object {
 }
 
 /**
- * Takes all devices of every node at once: what the API says is free, a scheduler that counts wrongly may hold. Returns
- * what does not run in time. The pods stay.
+ * Takes all devices of every node at once: what the API says is free, a scheduler that counts wrongly may
+ * hold. Returns what does not run in time. The pods stay.
  */
 export async function takeAllDevices(
   { client, nodes }: ChaosCluster,

@@ -59,7 +59,10 @@ export function comesToRest(cluster: ChaosCluster, seconds: number): Promise<str
   });
 }
 
-/** Waits until every pool is published by its newest slices alone, and each slice belongs to a node that is there. */
+/**
+ * Waits until every pool is published by its newest slices alone, and each slice belongs to a node that is
+ * there.
+ */
 export function slicesAreWhole({ client }: ChaosCluster, seconds: number): Promise<string[]> {
   return untilNothing(seconds, async () => {
     const { items } = await client.resource(ResourceSlice).list();
@@ -89,7 +92,9 @@ export function slicesAreWhole({ client }: ChaosCluster, seconds: number): Promi
   });
 }
 
-/** Deletes the namespace of the run; returns what keeps it, and what of the run's namespaces outlives them. */
+/**
+ * Deletes the namespace of the run; returns what keeps it, and what of the run's namespaces outlives them.
+ */
 export async function namespaceGoes({ client }: ChaosCluster, seconds: number): Promise<string[]> {
   await client.resource(Namespace).delete({ name: namespace });
   const stays = await untilNothing(seconds, async () => {

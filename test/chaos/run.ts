@@ -45,9 +45,9 @@ const endTimeout = 180;
 const proofTimeout = 120;
 
 /**
- * Runs a cluster and does to it what its worst day would, for some time: pods with claims of all kinds come and go,
- * every process is killed, folders are disturbed, a driver means harm. Looks all the while whether what must always
- * hold does, and at the end whether everything comes to rest and leaves nothing.
+ * Runs a cluster and does to it what its worst day would, for some time: pods with claims of all kinds come
+ * and go, every process is killed, folders are disturbed, a driver means harm. Looks all the while whether
+ * what must always hold does, and at the end whether everything comes to rest and leaves nothing.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { seconds, seed, nodes, split, keep, progress } = options;

@@ -31,14 +31,17 @@ import { ProcessPart, type ProcessPartOptions } from "./part.ts";
 const clusterName = "chaos";
 /** Milliseconds in which another takes the lease of a scheduler or a controller manager that was killed. */
 const takeOver = 17_000;
-/** Most milliseconds that agents of a crowd's nodes stay away: longer than until their nodes count as unreachable. */
+/**
+ * Most milliseconds that agents of a crowd's nodes stay away: longer than until their nodes count as
+ * unreachable.
+ */
 const maxAgentsAway = 70_000;
 /** Nodes of a crowd whose agents are one process. */
 const nodesPerAgents = 9;
 
 /**
- * A cluster whose parts are processes of their own, so that each dies alone: the API server, two schedulers and two
- * controller managers under a lease, the agents in groups, the simulated drivers.
+ * A cluster whose parts are processes of their own, so that each dies alone: the API server, two schedulers
+ * and two controller managers under a lease, the agents in groups, the simulated drivers.
  */
 export class SplitCluster extends ChaosCluster {
   override readonly schedulersCompete: boolean;

@@ -11,9 +11,10 @@ export interface PageRun {
 }
 
 /**
- * Does in `folder` what a reader of the page does: writes the files that it shows, and runs its commands in one shell.
- * Rejects with the output of the command that failed. In a block of the language `console` what stands behind `$ ` is a
- * command, and the rest what it prints, which must be just that unless the page says that it varies.
+ * Does in `folder` what a reader of the page does: writes the files that it shows, and runs its commands in
+ * one shell. Rejects with the output of the command that failed. In a block of the language `console` what
+ * stands behind `$ ` is a command, and the rest what it prints, which must be just that unless the page says
+ * that it varies.
  */
 export async function runPage(path: string, folder: string, env: NodeJS.ProcessEnv): Promise<PageRun> {
   const script = ["set -euo pipefail"];

@@ -1,6 +1,11 @@
-/** What clients and watchers of a server that is killed again and again have noted, and what its store says. */
+/**
+ * What clients and watchers of a server that is killed again and again have noted, and what its store says.
+ */
 
-/** One request that changes an object. `expected` is the revision that it was conditional on; 0: must not exist. */
+/**
+ * One request that changes an object. `expected` is the revision that it was conditional on; 0: must not
+ * exist.
+ */
 export interface Attempt {
   readonly client: string;
   readonly verb: "create" | "update" | "delete";
@@ -37,7 +42,10 @@ export interface Change {
   readonly value?: string;
 }
 
-/** What a watcher was told: a list, then the changes after it, over all interruptions, until it had to list again. */
+/**
+ * What a watcher was told: a list, then the changes after it, over all interruptions, until it had to list
+ * again.
+ */
 export interface Story {
   readonly revision: number;
   readonly list: ReadonlyMap<string, Version>;

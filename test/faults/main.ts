@@ -1,4 +1,6 @@
-/** `node scripts/node24.js test/faults/main.ts --store sqlite --kills 100 --seed N`: many crashes, by hand. */
+/**
+ * `node scripts/node24.js test/faults/main.ts --store sqlite --kills 100 --seed N`: many crashes, by hand.
+ */
 import { parseArgs } from "node:util";
 import { run } from "./run.ts";
 

@@ -25,7 +25,10 @@ export interface Result {
   readonly summary: string;
 }
 
-/** Lets clients work on a server that is killed at random times, and compares what they were told with its store. */
+/**
+ * Lets clients work on a server that is killed at random times, and compares what they were told with its
+ * store.
+ */
 export async function run({ store, kills, seed, progress }: Options): Promise<Result> {
   const random = randomFrom(seed);
   const folder = mkdtempSync(join(tmpdir(), "dray-crashes-"));

@@ -3,7 +3,10 @@ import type { Scenario, Step } from "./corpus.ts";
 import type { Random } from "./random.ts";
 import type { Sent } from "./target.ts";
 
-/** A body with one place in it that is much larger than anybody means, and the text of it where trees have none. */
+/**
+ * A body with one place in it that is much larger than anybody means, and the text of it where trees have
+ * none.
+ */
 interface Bomb {
   readonly tree: unknown;
   readonly text?: string;

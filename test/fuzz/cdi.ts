@@ -54,7 +54,10 @@ const config: OciConfig = {
 
 const host: HostDevice = { type: "c", major: 195, minor: 255, fileMode: 0o666 };
 
-/** Broken and odd specs: each is read as a spec that can be applied and written again, or refused by a CdiError. */
+/**
+ * Broken and odd specs: each is read as a spec that can be applied and written again, or refused by a
+ * CdiError.
+ */
 export function fuzzCdi(random: Random): void {
   for (let spec = 0; spec < 5; spec++) fuzzSpec(random);
   for (let name = 0; name < 5; name++) fuzzName(random);

@@ -11,8 +11,8 @@ export const components: Readonly<Record<string, Round>> = { cdi: fuzzCdi };
 const maxRoundTime = 1000;
 
 /**
- * Runs rounds for so long, each with a seed of its own, counted up from `seed`; returns how many. The error of the first
- * that breaks a rule names its seed, with which it is found again.
+ * Runs rounds for so long, each with a seed of its own, counted up from `seed`; returns how many. The error
+ * of the first that breaks a rule names its seed, with which it is found again.
  */
 export async function fuzzComponent(round: Round, seed: number, milliseconds: number): Promise<number> {
   const until = Date.now() + milliseconds;

@@ -38,11 +38,14 @@ class Finding extends Error {
 
 /** Rounds on one server; then it is closed and its memory must come back. */
 const roundsOfServer = 300;
-/** Caches that live as long as the process (compiled expressions, tables) are allowed to grow by so many bytes. */
+/**
+ * Caches that live as long as the process (compiled expressions, tables) are allowed to grow by so many
+ * bytes.
+ */
 const mostGrowth = 64 * 1024 * 1024;
 /**
- * Milliseconds of its thread's processor time that an answer may take while nobody else is answered, on a slow and busy
- * machine.
+ * Milliseconds of its thread's processor time that an answer may take while nobody else is answered, on a
+ * slow and busy machine.
  */
 const longest = 500;
 /** Bytes that an answer may have: a few times what a request may. */
@@ -51,8 +54,8 @@ const mostBytes = 32 * 1024 * 1024;
 const reported = 5;
 
 /**
- * Sends what a generator makes for so long; each round has a seed of its own, counted up from `seed`, and finds the
- * same again when it is run first. Throws the first Finding.
+ * Sends what a generator makes for so long; each round has a seed of its own, counted up from `seed`, and
+ * finds the same again when it is run first. Throws the first Finding.
  */
 export async function fuzz(
   generator: Generator,
@@ -83,7 +86,10 @@ export async function fuzz(
   return { requests, statuses, slowest, largest, ...(growth === undefined ? {} : { growth }) };
 }
 
-/** By how many bytes the heap has grown; what was refused for its time may still be worked on for some seconds. */
+/**
+ * By how many bytes the heap has grown; what was refused for its time may still be worked on for some
+ * seconds.
+ */
 async function growthSince(base: number): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     const growth = usedHeap() - base;
@@ -93,8 +99,8 @@ async function growthSince(base: number): Promise<number> {
 }
 
 /**
- * Rounds on a server of their own; returns how many. Apart from those who look at the memory, because a function that
- * waits may keep what it has used.
+ * Rounds on a server of their own; returns how many. Apart from those who look at the memory, because a
+ * function that waits may keep what it has used.
  */
 async function onOneServer(
   generator: Generator,
@@ -138,8 +144,8 @@ async function runRound(
 }
 
 /**
- * The least time that the last of these requests takes. What earlier requests have left to collect and to compile is in
- * it too, so that a slow answer is asked for again on new servers.
+ * The least time that the last of these requests takes. What earlier requests have left to collect and to
+ * compile is in it too, so that a slow answer is asked for again on new servers.
  */
 async function leastTime(sent: readonly Sent[], first: number, seed: number): Promise<number> {
   let least = first;

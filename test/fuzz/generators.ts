@@ -47,7 +47,10 @@ function bodyOf(step: Step): Uint8Array | undefined {
   return step.body === undefined ? undefined : Buffer.from(filled(JSON.stringify(step.body)));
 }
 
-/** The steps of a scenario, of which those with a body that `changes` takes are changed, the first ones seldom. */
+/**
+ * The steps of a scenario, of which those with a body that `changes` takes are changed, the first ones
+ * seldom.
+ */
 function steps(
   random: Random,
   { steps: all }: Scenario,

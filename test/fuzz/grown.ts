@@ -28,7 +28,10 @@ function canGrow(value: Tree): boolean {
   return items.length > 0 && (Array.isArray(value) || items.every((item) => typeof item === "string"));
 }
 
-/** One or two: what is looked for in another list takes the product of both. None where there is nothing to grow. */
+/**
+ * One or two: what is looked for in another list takes the product of both. None where there is nothing to
+ * grow.
+ */
 export function growthsOf(random: Random, body: unknown): readonly Growth[] {
   const all = places(body).filter((path) => path.length > 0);
   if (all.length === 0) return [];

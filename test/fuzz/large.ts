@@ -7,7 +7,10 @@ const merge = "application/merge-patch+json";
 const strategic = "application/strategic-merge-patch+json";
 const jsonPatch = "application/json-patch+json";
 
-/** Bytes of a body: near what etcd takes of an object, for a request has to be over in a second of a slow machine. */
+/**
+ * Bytes of a body: near what etcd takes of an object, for a request has to be over in a second of a slow
+ * machine.
+ */
 const most = 1_000_000;
 
 const list = <T>(length: number, item: (index: number) => T): T[] =>
@@ -386,7 +389,10 @@ const policies: Shape = (random, size) => {
 
 const shapes: readonly Shape[] = [operations, directives, managers, applied, selectors, full, policies];
 
-/** Requests of a size that nobody means, of which each part is what many have: the time must not grow with its square. */
+/**
+ * Requests of a size that nobody means, of which each part is what many have: the time must not grow with its
+ * square.
+ */
 export function largeRequests(random: Random): Sent[] {
   return random.pick(shapes)(random, random.pick([100, 1000, 5000, 10_000]));
 }

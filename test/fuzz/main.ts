@@ -1,8 +1,9 @@
 /**
- * `npm run fuzz -- [--seconds N] [--seed N] [--part K/N] [NAME...]`: sends broken and odd requests to an API server in this
- * process, each fuzzer for that long (10 seconds), says which answers were the slowest and the largest, and exits with
- * 1 at the first answer that breaks a rule; components that are not behind the API server are given broken and odd input. `--part 1/2`: every second fuzzer from the first on, so that two processes
- * share them.
+ * `npm run fuzz -- [--seconds N] [--seed N] [--part K/N] [NAME...]`: sends broken and odd requests to an API
+ * server in this process, each fuzzer for that long (10 seconds), says which answers were the slowest and the
+ * largest, and exits with 1 at the first answer that breaks a rule; components that are not behind the API
+ * server are given broken and odd input. `--part 1/2`: every second fuzzer from the first on, so that two
+ * processes share them.
  */
 import { parseArgs } from "node:util";
 import { components, fuzzComponent } from "./components.ts";

@@ -39,7 +39,10 @@ const edges: readonly unknown[] = [
   { a: { b: { c: {} } } },
 ];
 
-/** A copy of a tree with a few things in it changed. Strings that occur elsewhere in it are among what is put in. */
+/**
+ * A copy of a tree with a few things in it changed. Strings that occur elsewhere in it are among what is put
+ * in.
+ */
 export function mutated(random: Random, tree: unknown, changes = 1 + random.below(3)): unknown {
   let result = structuredClone(tree);
   for (let change = 0; change < changes; change++) result = once(random, result, leaves(tree));

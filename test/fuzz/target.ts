@@ -10,7 +10,10 @@ export interface Sent {
   readonly body?: Uint8Array;
 }
 
-/** What was answered, and what it took: milliseconds for which nobody else was answered, and bytes of the answer. */
+/**
+ * What was answered, and what it took: milliseconds for which nobody else was answered, and bytes of the
+ * answer.
+ */
 export interface Answered {
   readonly status: number;
   readonly milliseconds: number;
@@ -21,7 +24,8 @@ export interface Answered {
 const patience = 30_000;
 
 /**
- * All texts with which kube-apiserver answers 500 too, by where they come from. Every other 500 is a fault of ours.
+ * All texts with which kube-apiserver answers 500 too, by where they come from. Every other 500 is a fault of
+ * ours.
  */
 const upstreamFaults: readonly RegExp[] = [
   // Admission webhooks that cannot be asked (k8s.io/apiserver/pkg/admission/plugin/webhook).
@@ -40,12 +44,14 @@ const upstreamFaults: readonly RegExp[] = [
   /^This pod has more than one PodDisruptionBudget, which the eviction subresource does not support\.$/,
   /^Non-matching dry-run options in request and content: /,
   /^target\.(?:kind: Unsupported value|name: Required value)/,
-  // Versions of objects (k8s.io/apiserver/pkg/storage, of its versioner and of its preconditions), and etcd itself.
+  // Versions of objects (k8s.io/apiserver/pkg/storage, of its versioner and of its preconditions), and etcd
+  // itself.
   /^resourceVersion: Invalid value: .*: strconv\.ParseUint: parsing /s,
   /^strconv\.ParseUint: parsing .*: invalid syntax$/s,
   /^resourceVersion should not be set on objects to be created$/,
   /^etcdserver: request is too large$/,
-  // An object of a schema that only its definition knows, asked for as a list (k8s.io/apimachinery, unstructured).
+  // An object of a schema that only its definition knows, asked for as a list (k8s.io/apimachinery,
+  // unstructured).
   /^content is not a list$/,
   // Strategic merge patches that do not fit (k8s.io/apimachinery/pkg/util/strategicpatch).
   /^unknown patch type: /,

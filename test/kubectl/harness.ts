@@ -121,9 +121,9 @@ const bodies: Readonly<Record<string, string>> = {
 };
 
 /**
- * `GET T /api/v1/pods?limit=500`, `POST json /api/v1/..`: the method, then what kind of answer a read asks for (T a
- * table, P protobuf, J JSON) or what kind of body a write has, then path and query, unescaped. `OA` stands for the
- * OpenAPI v3 documents. Nothing for the discovery that kubectl keeps in its cache.
+ * `GET T /api/v1/pods?limit=500`, `POST json /api/v1/..`: the method, then what kind of answer a read asks
+ * for (T a table, P protobuf, J JSON) or what kind of body a write has, then path and query, unescaped. `OA`
+ * stands for the OpenAPI v3 documents. Nothing for the discovery that kubectl keeps in its cache.
  */
 function describe({ method, url, headers }: ApiRequest): string | undefined {
   if (/^\/(api|apis)(\?|$)/.test(url)) return undefined;

@@ -1,4 +1,7 @@
-/** What the real kubectl asks of a server, command by command, what it then prints, and what has become of the objects. */
+/**
+ * What the real kubectl asks of a server, command by command, what it then prints, and what has become of the
+ * objects.
+ */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -92,7 +95,9 @@ async function play(server: KubectlServer, step: Step): Promise<void> {
   }
 }
 
-/** The recorded request that a line with `*` matches, so that the two compare as equal; else the line itself. */
+/**
+ * The recorded request that a line with `*` matches, so that the two compare as equal; else the line itself.
+ */
 function pattern(line: string, requests: readonly string[]): string {
   const expression = new RegExp(`^${line.split("*").map(RegExp.escape).join("[^&]*")}$`);
   return requests.find((request) => expression.test(request)) ?? line;

@@ -9,7 +9,10 @@ import { after, before, test } from "node:test";
 import { eventually } from "@dray/testing/eventually";
 import { command, logsOf, startCluster, type TestCluster, withoutKubectl } from "../harness.ts";
 
-/** What kubectl speaks to the API server: WebSockets by default since 1.31, SPDY before and where it is told to. */
+/**
+ * What kubectl speaks to the API server: WebSockets by default since 1.31, SPDY before and where it is told
+ * to.
+ */
 const transports = ["WebSocket", "SPDY"] as const;
 
 /** Serves its own path, and a long page. */

@@ -1,4 +1,7 @@
-/** The manifests of the pods in `predictions.ts`; each scenario has a namespace, a driver and a class of its own. */
+/**
+ * The manifests of the pods in `predictions.ts`; each scenario has a namespace, a driver and a class of its
+ * own.
+ */
 
 export interface Scenario {
   /** Specs of slices, created in this order. */
@@ -9,7 +12,9 @@ export interface Scenario {
   readonly labels?: Readonly<Record<string, string>>;
   /** Spec of a DeviceTaintRule of resource.k8s.io/v1alpha3. */
   readonly rule?: object;
-  /** The pods, created one after the other: the request of the claim of each, or what its container requests. */
+  /**
+   * The pods, created one after the other: the request of the claim of each, or what its container requests.
+   */
   readonly pods: readonly ({ readonly request: object } | { readonly resource: string })[];
   /** The words for devices per pod, in the order of `pods`; null waits. By default the last pod counts. */
   words?(devices: readonly (readonly string[] | null)[]): string;

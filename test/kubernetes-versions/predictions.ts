@@ -1,7 +1,7 @@
 /**
- * What each Kubernetes release does with DRA, as upstream documents it, not as Dray answers: the releases of kinds and
- * fields (k8s.io/api), the stages of gates (pkg/features/kube_features.go), and what a server does with a field whose
- * gate is off (pkg/registry/resource/*, dropDisabledFields).
+ * What each Kubernetes release does with DRA, as upstream documents it, not as Dray answers: the releases of
+ * kinds and fields (k8s.io/api), the stages of gates (pkg/features/kube_features.go), and what a server does
+ * with a field whose gate is off (pkg/registry/resource/*, dropDisabledFields).
  */
 
 export const releases = ["1.34", "1.35", "1.36", "1.37"] as const;
@@ -181,8 +181,8 @@ export const fields: readonly FieldPrediction[] = [
 ];
 
 /**
- * What becomes of the field in the stored object: `kept`, `dropped`, `refused` as the object has a fault without it, or
- * `unknown`: the release has no such field, which is an error in strict decoding.
+ * What becomes of the field in the stored object: `kept`, `dropped`, `refused` as the object has a fault
+ * without it, or `unknown`: the release has no such field, which is an error in strict decoding.
  */
 export function fieldOutcome(field: FieldPrediction, release: number, gates: "default" | "all"): string {
   const stage = field.stages[release]!;

@@ -44,9 +44,10 @@ interface Waiting {
 }
 
 /**
- * Reports whether all pools are complete, as nothing is allocated from others and their counters are unknown, and whether
- * the name of a device is unique in its pool (Device.name of resource.k8s.io/v1). The allocator of Kubernetes rejects a
- * pool only where one node sees a name twice; two devices of one name on two nodes are the same device to it.
+ * Reports whether all pools are complete, as nothing is allocated from others and their counters are unknown,
+ * and whether the name of a device is unique in its pool (Device.name of resource.k8s.io/v1). The allocator
+ * of Kubernetes rejects a pool only where one node sees a name twice; two devices of one name on two nodes
+ * are the same device to it.
  */
 function isWhole({ features, slices }: Question): boolean {
   const pools = Map.groupBy(slices, ({ spec }) => `${spec.driver}/${spec.pool.name}`);

@@ -13,8 +13,8 @@ import {
 } from "./index.ts";
 
 /**
- * What the Go library that container runtimes use (container-device-interface 1.1.1) answered: whether a spec is
- * valid, the lowest version it needs, and what injecting devices makes of a configuration.
+ * What the Go library that container runtimes use (container-device-interface 1.1.1) answered: whether a spec
+ * is valid, the lowest version it needs, and what injecting devices makes of a configuration.
  */
 interface Case {
   readonly name: string;

@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { MessageType, ServiceDefinition } from "./index.ts";
 
-/** What Go's own types of k8s.io/kubelet 0.37.2 write for messages in which every field is set, and their methods. */
+/**
+ * What Go's own types of k8s.io/kubelet 0.37.2 write for messages in which every field is set, and their
+ * methods.
+ */
 type Case =
   | { readonly file: string; readonly message: string; readonly json: object; readonly protobuf: string }
   | { readonly file: string; readonly methods: readonly Method[] };

@@ -1,11 +1,19 @@
-/** A clock whose time passes only when the test says so. Is a `Clock` of @dray/client and a `StoreClock` of @dray/store. */
+/**
+ * A clock whose time passes only when the test says so. Is a `Clock` of @dray/client and a `StoreClock` of
+ * @dray/store.
+ */
 export interface FakeClock {
   /** Milliseconds since the epoch. */
   now(): number;
   after(milliseconds: number, run: () => void): () => void;
-  /** Lets time pass at once. Timers run in the order in which they are due, also those that are set meanwhile. */
+  /**
+   * Lets time pass at once. Timers run in the order in which they are due, also those that are set meanwhile.
+   */
   advance(milliseconds: number): void;
-  /** Lets time pass in steps, with some turns of the event loop after each, so that promises settle in between. */
+  /**
+   * Lets time pass in steps, with some turns of the event loop after each, so that promises settle in
+   * between.
+   */
   advanceInSteps(milliseconds: number, step: number): Promise<void>;
   /** Sets the time without running a timer, as when the clock of a machine is set. */
   set(now: number): void;
@@ -48,7 +56,9 @@ export function fakeClock(now = Date.parse("2026-01-01T00:00:00Z")): FakeClock {
   };
 }
 
-/** The system's time, of which a test can leave out as much as it likes: for tests with processes and sockets. */
+/**
+ * The system's time, of which a test can leave out as much as it likes: for tests with processes and sockets.
+ */
 export interface SkipClock {
   now(): number;
   after(milliseconds: number, run: () => void): () => void;
@@ -92,8 +102,8 @@ const maxTimerDelay = 2 ** 31 - 1;
 const stepTurns = 3;
 
 /**
- * Waits for some turns of the event loop, in which everything runs that needs no time: promises, and requests that stay in
- * this process.
+ * Waits for some turns of the event loop, in which everything runs that needs no time: promises, and requests
+ * that stay in this process.
  */
 export async function eventLoopTurns(count = 10): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));

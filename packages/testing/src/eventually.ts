@@ -10,9 +10,9 @@ const maxInterval = 100;
 type NotYet = undefined | null | false;
 
 /**
- * Calls `check` until it returns something other than `undefined`, `null` and `false`, and returns that. A check that throws
- * is tried again, because what it reads may not exist yet; an assertion that fails in it rejects at once, because what it
- * says must always hold.
+ * Calls `check` until it returns something other than `undefined`, `null` and `false`, and returns that. A
+ * check that throws is tried again, because what it reads may not exist yet; an assertion that fails in it
+ * rejects at once, because what it says must always hold.
  *
  * @param what - what the test waits for, for the error; a function is called when it is over
  * @param timeout - milliseconds until it rejects, with the last error of `check` as its cause
@@ -73,8 +73,8 @@ async function poll<T>(
 }
 
 /**
- * Rejects if `check` returns false within `milliseconds`. For what must not happen where no clock can be moved: a real wait,
- * so keep it short, and prefer something that comes after what must not happen.
+ * Rejects if `check` returns false within `milliseconds`. For what must not happen where no clock can be
+ * moved: a real wait, so keep it short, and prefer something that comes after what must not happen.
  */
 export async function holdsFor(
   what: string,
@@ -92,7 +92,8 @@ export async function holdsFor(
 const holdsInterval = 10;
 
 /**
- * Waits for `milliseconds` of real time: the last resort, where there is neither a condition to wait for nor a clock to move.
+ * Waits for `milliseconds` of real time: the last resort, where there is neither a condition to wait for nor
+ * a clock to move.
  *
  * @param _reason - why nothing else will do; for the reader
  */

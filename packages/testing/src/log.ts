@@ -6,7 +6,7 @@ export interface ProblemLog {
   readonly problems: string[];
 }
 
-/** A log that keeps warnings and errors: in most tests there must be none. */
+/** A log that keeps warnings and errors; most tests expect none. */
 export function problemLog(): ProblemLog {
   const problems: string[] = [];
   const keep = (fields: object, message: string): void => {

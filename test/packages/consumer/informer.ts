@@ -1,4 +1,7 @@
-/** Follows the ResourceSlices of the cluster that $KUBECONFIG names; prints the devices of the first driver that comes. */
+/**
+ * Follows the ResourceSlices of the cluster that $KUBECONFIG names; prints the devices of the first driver
+ * that comes.
+ */
 import { ResourceSlice } from "@dray/api/resource/v1";
 import { createClient, httpsTransport, type Informer, loadKubeconfig } from "@dray/client";
 

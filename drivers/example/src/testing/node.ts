@@ -15,7 +15,10 @@ import { eventually } from "@dray/testing/eventually";
 export const driverName = "gpu.example.com";
 export const nodeName = "kind-worker";
 
-/** A real API server over HTTPS and the folders of one node, for programs that run as a pod of the driver would. */
+/**
+ * A real API server over HTTPS and the folders of one node, for programs that run as a pod of the driver
+ * would.
+ */
 export interface TestNode {
   readonly admin: Client;
   readonly root: string;
@@ -23,7 +26,9 @@ export interface TestNode {
   readonly dra: string;
   readonly cdi: string;
   readonly claims: string;
-  /** Starts a program with the environment of the tutorial's DaemonSet and waits for its registration socket. */
+  /**
+   * Starts a program with the environment of the tutorial's DaemonSet and waits for its registration socket.
+   */
   start(program: string, env?: Record<string, string>): Promise<Program>;
   /** A claim for a GPU, allocated. */
   claim(name: string, device: string): Promise<ResourceClaim>;

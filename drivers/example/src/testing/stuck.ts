@@ -3,7 +3,10 @@ import { createClient, httpsTransport, loadKubeconfig, systemClock } from "@dray
 import { runDriver } from "@dray/driver";
 import { exampleDriver, gpuProfile, klog, readOptions } from "../index.ts";
 
-/** The example driver, but where `STUCK_IN` names prepare or unprepare, that does its work and never comes back. */
+/**
+ * The example driver, but where `STUCK_IN` names prepare or unprepare, that does its work and never comes
+ * back.
+ */
 const { nodeName, registrarDirectory, pluginsDirectory, cdiDirectory } = readOptions([], process.env);
 const gpus = exampleDriver({ nodeName, profile: gpuProfile(nodeName, { count: 9 }) });
 const stuck = <R>(what: string, result: Promise<R>): Promise<R> => {

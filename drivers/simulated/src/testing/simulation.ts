@@ -20,7 +20,9 @@ import {
   type SimulatedNode,
 } from "../index.ts";
 
-/** A real API server in this process, and one node whose drivers are simulated, called as the kubelet does. */
+/**
+ * A real API server in this process, and one node whose drivers are simulated, called as the kubelet does.
+ */
 export interface Simulation {
   readonly client: Client;
   readonly node: SimulatedNode;

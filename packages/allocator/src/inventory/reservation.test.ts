@@ -156,7 +156,9 @@ function inTwoSlices(names: readonly string[], more: Partial<Device>): ResourceS
   ];
 }
 
-/** A server, a watch that lags and repeats events, and a scheduler that follows the rules of `Reservation`. */
+/**
+ * A server, a watch that lags and repeats events, and a scheduler that follows the rules of `Reservation`.
+ */
 function simulate(
   claims: number,
   steps: readonly (readonly [string, number])[],

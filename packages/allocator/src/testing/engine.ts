@@ -49,7 +49,9 @@ export function withAllocation(claim: ResourceClaim, allocation: AllocationResul
   return { ...claim, status: { allocation } };
 }
 
-/** Claims that have the allocated devices. One share of a device gets what all its shares consume together. */
+/**
+ * Claims that have the allocated devices. One share of a device gets what all its shares consume together.
+ */
 function holdersOf({ devices = [], shared = [], capacity = {} }: Allocated = {}): ResourceClaim[] {
   const left = new Map(Object.entries(capacity));
   const results = [...devices, ...shared].map((id): DeviceRequestAllocationResult => {

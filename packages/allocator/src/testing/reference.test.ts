@@ -6,7 +6,10 @@ import { gunzipSync } from "node:zlib";
 import { comparable } from "./compare.ts";
 import { type Answer, type Question, referenceAllocate } from "./reference.ts";
 
-/** Inputs with the results of dynamic-resource-allocation 0.37.2. Without `slow`: the reference does not prune. */
+/**
+ * Inputs with the results of dynamic-resource-allocation 0.37.2. Without `slow`: the reference does not
+ * prune.
+ */
 const recorded = join(import.meta.dirname, "..", "..", "..", "..", "conformance", "alloc");
 
 for (const file of readdirSync(recorded).filter((name) => name !== "slow.jsonl.gz")) {

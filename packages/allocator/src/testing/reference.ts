@@ -1,7 +1,7 @@
 /**
- * A deliberately simple allocator that defines the right answer, for tests only. Plain recursion over immutable picks,
- * without pruning, indexes or caches: each check is computed anew from the picks so far. It takes exponential time where
- * the rules do, so it is for small inputs.
+ * A deliberately simple allocator that defines the right answer, for tests only. Plain recursion over
+ * immutable picks, without pruning, indexes or caches: each check is computed anew from the picks so far. It
+ * takes exponential time where the rules do, so it is for small inputs.
  */
 import type { Allocated, Answer, Question } from "./reference/model.ts";
 import { AttemptError, variantOf } from "./reference/model.ts";

@@ -9,7 +9,10 @@ import type {
 } from "@dray/api/resource/v1";
 import type { Allocated } from "./reference.ts";
 
-/** The allocated state that results from allocations, as an input of the reference. Admin access allocates nothing. */
+/**
+ * The allocated state that results from allocations, as an input of the reference. Admin access allocates
+ * nothing.
+ */
 export function allocatedBy(allocations: Iterable<AllocationResult>): Allocated {
   const devices: string[] = [];
   const shared: string[] = [];
@@ -27,7 +30,10 @@ export function allocatedBy(allocations: Iterable<AllocationResult>): Allocated 
   return { devices, shared, capacity };
 }
 
-/** Asserts that no device is allocated twice and no capacity or counter is exceeded, from results and slices alone. */
+/**
+ * Asserts that no device is allocated twice and no capacity or counter is exceeded, from results and slices
+ * alone.
+ */
 export function checkWorld(slices: readonly ResourceSlice[], allocations: Iterable<AllocationResult>): void {
   const results = resultsOf(allocations);
   const whole = results.filter(({ shareID }) => shareID === undefined).map(idOf);

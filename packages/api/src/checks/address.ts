@@ -131,7 +131,9 @@ export function checkLegacyNetwork(
   return problem === undefined;
 }
 
-/** A network with its first address, of IPv4 where it lies among the mapped ones. Upstream: Go's net.IPNet. */
+/**
+ * A network with its first address, of IPv4 where it lies among the mapped ones. Upstream: Go's net.IPNet.
+ */
 function plainNetwork(network: Network): Network {
   const first = masked(network);
   if (!isMapped(first.address)) return first;

@@ -33,13 +33,13 @@ export interface ValidationContext {
   /** The API group that the request speaks, where it is not the object's own: events have two. */
   readonly requestGroup?: string;
   /**
-   * Compiles a CEL device selector, or the expression of a derived attribute (KEP-5491), as a new one; the compiler is
-   * injected because it lies on a higher floor.
+   * Compiles a CEL device selector, or the expression of a derived attribute (KEP-5491), as a new one; the
+   * compiler is injected because it lies on a higher floor.
    */
   compileSelector(expression: string, derivedAttribute?: boolean): CompiledSelector;
   /**
-   * For policies and webhooks; where it is absent their expressions are not looked at. `composes`: there is a variable
-   * `variables`.
+   * For policies and webhooks; where it is absent their expressions are not looked at. `composes`: there is a
+   * variable `variables`.
    */
   admissionExpressions?(options: { readonly composes: boolean }): AdmissionExpressions;
   /** Labels of the object's namespace: claims with admin access need one. */

@@ -26,7 +26,10 @@ function gatesOf([, , , marks]: FieldRow): string[] {
 type Tree = Record<string, unknown>;
 /** Called with the gated field `name` of the struct `above[at]`. */
 type Visit = (above: Tree, at: string, name: string, gates: readonly string[]) => void;
-/** Visits every gated field that is set in `above[at]`, a value of one type; those of a struct before what is in them. */
+/**
+ * Visits every gated field that is set in `above[at]`, a value of one type; those of a struct before what is
+ * in them.
+ */
 type Walk = (above: Tree, at: string, visit: Visit) => void;
 
 const walks = new Map<string, Walk | undefined>();
@@ -110,8 +113,9 @@ export function disabledFields(kind: Kind, object: KubeObject, features: Feature
 }
 
 /**
- * Drops, in place, the fields whose feature gate is off, as the server does before it validates; a feature that the
- * stored object uses already stays usable in it. `kind` is the version that the object is written in.
+ * Drops, in place, the fields whose feature gate is off, as the server does before it validates; a feature
+ * that the stored object uses already stays usable in it. `kind` is the version that the object is written
+ * in.
  */
 export function dropDisabledFields(
   kind: Kind,

@@ -6,7 +6,10 @@ import { looseText } from "../json/parser.ts";
 import { quoted } from "../text/quoted.ts";
 import type { NameRule } from "../values/names.ts";
 
-/** JSON as Go writes it into messages: no bigint is lost, and `<`, `>`, `&` are escaped; `indent` is in blanks. */
+/**
+ * JSON as Go writes it into messages: no bigint is lost, and `<`, `>`, `&` are escaped; `indent` is in
+ * blanks.
+ */
 export function goJson(value: unknown, indent?: number): string {
   if (value === undefined) return "null";
   const text = withoutBigints(value, indent) ?? withBigints(value, indent);
@@ -61,8 +64,8 @@ function shown(value: unknown): string {
 }
 
 /**
- * Field errors in the order they are found. Paths are texts, `spec.devices.requests[0].name`; a method adds one error
- * of the type it is named after. What comes after `maxErrorText` is dropped, and costs nothing.
+ * Field errors in the order they are found. Paths are texts, `spec.devices.requests[0].name`; a method adds
+ * one error of the type it is named after. What comes after `maxErrorText` is dropped, and costs nothing.
  */
 export class FieldErrors {
   readonly list: FieldError[] = [];
@@ -286,7 +289,9 @@ function isEmpty(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
 }
 
-/** The immutable-field error of Kubernetes, unless both are the same; `shownAs` makes what the message prints. */
+/**
+ * The immutable-field error of Kubernetes, unless both are the same; `shownAs` makes what the message prints.
+ */
 export function checkImmutable(
   errors: FieldErrors,
   path: string,

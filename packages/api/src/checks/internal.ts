@@ -33,7 +33,9 @@ function flatRows(type: string): FieldRow[] {
 
 const known = new Map<string, readonly InternalField[]>();
 
-/** The fields of the server's own struct in order: those of the API's type, unless the data says otherwise. */
+/**
+ * The fields of the server's own struct in order: those of the API's type, unless the data says otherwise.
+ */
 function internalFields(type: string, version: string): readonly InternalField[] {
   const order = orderOf(type, version);
   const key = order ?? type;
@@ -68,8 +70,9 @@ function withHostFields(spec: Tree): Tree {
 }
 
 /**
- * A value as the API server's messages print it where they show its own structs: every field with its Go name, unset
- * ones too. `type` is a name of the schema table; fields that `version` does not have yet are left out.
+ * A value as the API server's messages print it where they show its own structs: every field with its Go
+ * name, unset ones too. `type` is a name of the schema table; fields that `version` does not have yet are
+ * left out.
  */
 export function internalForm(type: string, value: unknown, version: string): unknown {
   if (value === undefined || value === null) return null;
@@ -110,7 +113,9 @@ export function internalForm(type: string, value: unknown, version: string): unk
   return result;
 }
 
-/** A struct that is the same inside the server, its fields in order and its maps sorted, as Go writes them. */
+/**
+ * A struct that is the same inside the server, its fields in order and its maps sorted, as Go writes them.
+ */
 function sharedForm(type: string, value: Tree, version: string): Tree {
   if (typeof value !== "object") return value;
   return Object.fromEntries(

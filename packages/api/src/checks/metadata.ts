@@ -186,7 +186,8 @@ export function checkMetadataUpdate(
   }
   checkImmutable(errors, `${path}.name`, metadata.name, old.name);
   checkImmutable(errors, `${path}.namespace`, metadata.namespace ?? "", old.namespace ?? "");
-  // The server fills it in from the stored object where the client left it out; another creation time is ignored.
+  // The server fills it in from the stored object where the client left it out; another creation time is
+  // ignored.
   if (metadata.uid) checkImmutable(errors, `${path}.uid`, metadata.uid, old.uid);
   const keeps = ["deletionTimestamp", "deletionGracePeriodSeconds"] as const;
   for (const name of keeps) checkImmutable(errors, `${path}.${name}`, metadata[name], old[name]);

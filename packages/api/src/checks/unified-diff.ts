@@ -10,8 +10,8 @@ interface Match {
 /** Number of lines from which on lines that occur often are not compared. */
 const manyLines = 200;
 /**
- * Lines that are compared before all that is left counts as different. Upstream goes on, and takes a minute for texts of
- * a few hundred kilobytes; texts that people write take some thousands.
+ * Lines that are compared before all that is left counts as different. Upstream goes on, and takes a minute
+ * for texts of a few hundred kilobytes; texts that people write take some thousands.
  */
 const maxCompared = 3_000_000;
 
@@ -139,7 +139,10 @@ function runsOf(matches: readonly Match[], aLength: number, bLength: number): Ru
   return runs;
 }
 
-/** Runs that belong together: `context` equal lines at either end, and no more than twice as many between changes. */
+/**
+ * Runs that belong together: `context` equal lines at either end, and no more than twice as many between
+ * changes.
+ */
 function groupsOf(runs: readonly Run[], context: number): Run[][] {
   const groups: Run[][] = [];
   let group: Run[] = [];
@@ -181,8 +184,8 @@ function range([from, to]: readonly [number, number]): string {
 const maxText = 4 * maxErrorText;
 
 /**
- * How one text becomes another, line by line, as `diff -u` shows it but without the names of files. What is longer than
- * an answer may be ends with a line of dots.
+ * How one text becomes another, line by line, as `diff -u` shows it but without the names of files. What is
+ * longer than an answer may be ends with a line of dots.
  */
 export function unifiedDiff(from: string, to: string): string {
   const [a, b] = [from, to].map((text) => text.slice(0, maxText).split("\n")) as [string[], string[]];

@@ -29,7 +29,9 @@ export interface QuotaWrite {
   readonly old?: KubeObject;
 }
 
-/** How the objects of one resource are charged to quotas (core/v1 ResourceQuota, upstream's quota evaluators). */
+/**
+ * How the objects of one resource are charged to quotas (core/v1 ResourceQuota, upstream's quota evaluators).
+ */
 export interface QuotaEvaluator {
   handles(write: QuotaWrite): boolean;
   /** Which of these names of a quota this resource is charged to. */

@@ -1,4 +1,7 @@
-/** What objects take of the quotas of their namespace: for admission, which charges them, and for the controller, which counts. */
+/**
+ * What objects take of the quotas of their namespace: for admission, which charges them, and for the
+ * controller, which counts.
+ */
 
 export type { QuotaEvaluator, QuotaLookup, QuotaWrite } from "../kinds/quota-evaluator.ts";
 export { type Balance, balanceOf, charge } from "./check.ts";

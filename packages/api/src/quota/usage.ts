@@ -11,8 +11,8 @@ export interface CountedResource {
 }
 
 /**
- * What `status` of a quota is to say: its limits, and how much of each is used by the objects that there are. What no
- * resource is charged to keeps the number that it has.
+ * What `status` of a quota is to say: its limits, and how much of each is used by the objects that there are.
+ * What no resource is charged to keeps the number that it has.
  */
 export function quotaStatus(
   quota: ResourceQuota,

@@ -47,7 +47,10 @@ export { isExtendedResourceName } from "../values/names.ts";
 const keyOf = ({ group, kind }: GroupKind): string => `${group}/${kind}`;
 
 let namespacedKinds: ReadonlyMap<string, boolean> | undefined;
-/** Whether objects of the kind live in a namespace; a kind that the schema does not know: where this object says so. */
+/**
+ * Whether objects of the kind live in a namespace; a kind that the schema does not know: where this object
+ * says so.
+ */
 function isNamespaced(kind: GroupKind, object: KubeObject): boolean {
   namespacedKinds ??= new Map(kindRows.map((row) => [keyOf(row), row.namespaced]));
   return namespacedKinds.get(keyOf(kind)) ?? Boolean(object.metadata.namespace);
@@ -99,7 +102,10 @@ export function validateUpdate(
   return errors.reported;
 }
 
-/** What is wrong with an object that is written by a subresource; undefined where that has no rules of its own. */
+/**
+ * What is wrong with an object that is written by a subresource; undefined where that has no rules of its
+ * own.
+ */
 export function validateView(
   kind: GroupKind,
   object: KubeObject,
@@ -132,7 +138,10 @@ export function validateStatusUpdate(
   return errors.reported;
 }
 
-/** What a valid object is warned of; without `old` it is a new one. Of subresources only `status` has warnings. */
+/**
+ * What a valid object is warned of; without `old` it is a new one. Of subresources only `status` has
+ * warnings.
+ */
 export function warningsFor(
   kind: GroupKind,
   object: KubeObject,

@@ -202,7 +202,8 @@ describe("fields of disabled gates", () => {
     assert.deepEqual(object.spec.devices?.[0]?.taints, [{ key: "other", effect: "None" }]);
   });
 
-  // Upstream: pkg/api/pod/util.go, dropDisabledClusterTrustBundleProjection and dropDisabledPodCertificateProjection
+  // Upstream: pkg/api/pod/util.go, dropDisabledClusterTrustBundleProjection and
+  // dropDisabledPodCertificateProjection
   test("of projected volumes follow the gates of trust bundles and pod certificates", () => {
     const kept = (version: KubernetesVersion, gates: string): string[] => {
       const sources: VolumeProjection[] = [

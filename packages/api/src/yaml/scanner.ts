@@ -244,7 +244,8 @@ export class Scanner {
     if (this.#flowLevel > 0) {
       const { token } = this.#key();
       this.#flowLevel--;
-      // A collection without a possible key is not a possible key itself: libyaml finds keys by their numbers.
+      // A collection without a possible key is not a possible key itself: libyaml finds keys by their
+      // numbers.
       if (this.#key().token === token) this.#key().awaited = false;
     }
     this.#keyAllowed = false;

@@ -10,7 +10,10 @@ export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
 /** A write on its way into the registry, as admission sees it. */
 export interface AdmissionRequest {
   readonly operation: Operation;
-  /** Of the request: an object may be created by an `update` and a `patch` too. Absent for what the server does itself. */
+  /**
+   * Of the request: an object may be created by an `update` and a `patch` too. Absent for what the server
+   * does itself.
+   */
   readonly verb?: string;
   readonly served: ServedResource;
   readonly subresource: string;
@@ -23,7 +26,9 @@ export interface AdmissionRequest {
   readonly object?: KubeObject;
   /** Frozen; absent for CREATE. */
   readonly old?: KubeObject;
-  /** Of what kind `object` is where a subresource speaks another than that of its parent (Eviction, Scale). */
+  /**
+   * Of what kind `object` is where a subresource speaks another than that of its parent (Eviction, Scale).
+   */
   readonly kind?: Kind;
   readonly user: UserInfo;
   readonly dryRun: boolean;
@@ -31,7 +36,10 @@ export interface AdmissionRequest {
   readonly options?: object;
   /** Adds a text to the Warning headers of the answer. */
   readonly warn: (text: string) => void;
-  /** The request behind it. Its signal ends when the client has gone or the time is over, and is made when it is asked for. */
+  /**
+   * The request behind it. Its signal ends when the client has gone or the time is over, and is made when it
+   * is asked for.
+   */
   readonly sent?: Pick<ApiRequest, "signal">;
 }
 
@@ -72,7 +80,9 @@ export class Admission {
     this.#plugins = plugins.filter((plugin) => !disabled.includes(plugin.name));
   }
 
-  /** Where a webhook has changed the object all plugins see it a second time (reinvocationPolicy of webhooks). */
+  /**
+   * Where a webhook has changed the object all plugins see it a second time (reinvocationPolicy of webhooks).
+   */
   async mutate(request: AdmissionRequest): Promise<void> {
     const rounds = new Rounds();
     await this.#mutateOnce(request, rounds);

@@ -15,7 +15,10 @@ export class OperationError extends Error {
   }
 }
 
-/** Applies a JSON patch, one operation at a time: the error names the operation that fails. Throws OperationError. */
+/**
+ * Applies a JSON patch, one operation at a time: the error names the operation that fails. Throws
+ * OperationError.
+ */
 export function applyOperations(object: Tree, operations: readonly Tree[]): Tree {
   let tree = object;
   for (const operation of operations) {

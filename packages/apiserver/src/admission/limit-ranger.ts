@@ -17,7 +17,10 @@ const zero = Quantity.of(0);
 /** Up to here a number of thousandths fits in 64 bits. */
 const maxMilli = (2n ** 63n - 1n) / 1000n;
 
-/** Gives containers the default requests and limits of their namespace, and holds pods and volume claims to its bounds (core/v1 LimitRange). */
+/**
+ * Gives containers the default requests and limits of their namespace, and holds pods and volume claims to
+ * its bounds (core/v1 LimitRange).
+ */
 export function limitRanger({ storage }: AdmissionContext): AdmissionPlugin {
   const cache = storage.cache("limitranges");
   const ranges = (request: AdmissionRequest): LimitRange[] => {
@@ -116,7 +119,10 @@ function podProblems({ spec }: LimitRange, pod: Pod): string[] {
   });
 }
 
-/** As the pod asks for it now, whatever its containers hold; cpu and memory of the whole pod go before the sum. */
+/**
+ * As the pod asks for it now, whatever its containers hold; cpu and memory of the whole pod go before the
+ * sum.
+ */
 function podTotal(pod: Pod, side: ResourceSide): Amounts {
   const total = containerTotal(pod, side);
   for (const [name, quantity] of amountsOf(pod.spec?.resources?.[side])) {

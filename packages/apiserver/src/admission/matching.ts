@@ -66,8 +66,8 @@ const isEmpty = ({ matchLabels, matchExpressions }: LabelSelector): boolean =>
   Object.keys(matchLabels ?? {}).length === 0 && (matchExpressions ?? []).length === 0;
 
 /**
- * Whether the labels of the request's namespace are selected. What is in no namespace always is, a Namespace is judged
- * by its own labels. The error, 404, says that there is no such namespace. Throws SelectorError.
+ * Whether the labels of the request's namespace are selected. What is in no namespace always is, a Namespace
+ * is judged by its own labels. The error, 404, says that there is no such namespace. Throws SelectorError.
  */
 export function namespaceSelected(
   selector: LabelSelector | undefined,

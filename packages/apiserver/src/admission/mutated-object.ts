@@ -21,8 +21,8 @@ export interface Replacement {
 }
 
 /**
- * Replaces the content of a request's object, with defaults for new fields. Returns whether anything has changed.
- * Throws UndecodableError.
+ * Replaces the content of a request's object, with defaults for new fields. Returns whether anything has
+ * changed. Throws UndecodableError.
  */
 export function replaceObject(
   request: AdmissionRequest,

@@ -10,7 +10,9 @@ const permanent = new Set(["default", "kube-system", "kube-public"]);
 /** What may be created in a namespace that is going away: questions that leave nothing behind. */
 const alwaysAllowed = new Set(["localsubjectaccessreviews"]);
 
-/** Nothing is created in a namespace that does not exist or is being deleted; some namespaces stay for ever. */
+/**
+ * Nothing is created in a namespace that does not exist or is being deleted; some namespaces stay for ever.
+ */
 export function namespaceLifecycle({ storage }: AdmissionContext): AdmissionPlugin {
   return {
     name: "NamespaceLifecycle",

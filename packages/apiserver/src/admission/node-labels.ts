@@ -1,4 +1,7 @@
-/** Whose second half a node may choose as it likes: `kubelet.kubernetes.io/*`, `node.kubernetes.io/*` and below. */
+/**
+ * Whose second half a node may choose as it likes: `kubelet.kubernetes.io/*`, `node.kubernetes.io/*` and
+ * below.
+ */
 const ownDomains = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 /** With `node-restriction.kubernetes.io`, whose labels are for administrators only. */
 const kubernetesDomains = ["kubernetes.io", "k8s.io"];
@@ -21,8 +24,9 @@ const ownLabels = new Set([
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * The keys, sorted, of the labels that differ and that a node may not set, change or remove on its own Node (KEP-279
- * "Limit node access", section on labels): a node must not draw workloads to itself by labels that others trust.
+ * The keys, sorted, of the labels that differ and that a node may not set, change or remove on its own Node
+ * (KEP-279 "Limit node access", section on labels): a node must not draw workloads to itself by labels that
+ * others trust.
  */
 export function forbiddenNodeLabels(labels: Labels = {}, old: Labels = {}): string[] {
   const keys = new Set([...Object.keys(labels), ...Object.keys(old)]);

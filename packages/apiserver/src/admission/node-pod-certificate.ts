@@ -10,8 +10,8 @@ import type { AdmissionContext } from "./context.ts";
 const mirrorAnnotation = "kubernetes.io/config.mirror";
 
 /**
- * A node requests certificates of its own pods only, for signers that they name (KEP-4317). `refuse` throws 403; what
- * may come of caches that lag behind is 500, so that the node tries again.
+ * A node requests certificates of its own pods only, for signers that they name (KEP-4317). `refuse` throws
+ * 403; what may come of caches that lag behind is 500, so that the node tries again.
  *
  * Upstream: plugin/pkg/admission/noderestriction/admission.go, admitPodCertificateRequest
  */

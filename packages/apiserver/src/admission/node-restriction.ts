@@ -17,8 +17,8 @@ import { checkPodCertificateRequest } from "./node-pod-certificate.ts";
 type Refuse = (why: string) => never;
 
 /**
- * Limits what a node writes to what is about itself (KEP-279 "Limit node access"). Drivers on a node are other users:
- * each brings a ValidatingAdmissionPolicy for its slices (KEP-4381).
+ * Limits what a node writes to what is about itself (KEP-279 "Limit node access"). Drivers on a node are
+ * other users: each brings a ValidatingAdmissionPolicy for its slices (KEP-4381).
  *
  * Upstream: plugin/pkg/admission/noderestriction/admission.go
  */

@@ -3,7 +3,9 @@ import type { AdmissionPlugin } from "./admission.ts";
 
 const key = "node.kubernetes.io/not-ready";
 
-/** A new node is not ready until its conditions say so: the node lifecycle controller takes the taint away. */
+/**
+ * A new node is not ready until its conditions say so: the node lifecycle controller takes the taint away.
+ */
 export function taintNodesByCondition(): AdmissionPlugin {
   return {
     name: "TaintNodesByCondition",

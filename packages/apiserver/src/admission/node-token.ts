@@ -25,9 +25,10 @@ const refusal = (account: string, why: string): StatusError =>
   forbidden({ group: "", resource: "serviceaccounts" }, account, why);
 
 /**
- * A node asks for tokens only on behalf of its pods: the token must be bound to a pod, by name and uid, that runs on
- * that node (NodeRestriction; `spec.boundObjectRef` of TokenRequest). Users that are not nodes pass. That the pod
- * runs as this service account is checked for all users where the token is made. Throws 403, or 404 without the pod.
+ * A node asks for tokens only on behalf of its pods: the token must be bound to a pod, by name and uid, that
+ * runs on that node (NodeRestriction; `spec.boundObjectRef` of TokenRequest). Users that are not nodes pass.
+ * That the pod runs as this service account is checked for all users where the token is made. Throws 403, or
+ * 404 without the pod.
  */
 export function checkNodeToken(wanted: WantedToken): void {
   const { storage, user, namespace, account, request } = wanted;
@@ -53,8 +54,8 @@ export function checkNodeToken(wanted: WantedToken): void {
 }
 
 /**
- * A node asks for the audiences that the pod's volumes name, or the drivers of them, and no others unless it has the
- * right to (KEP-4412).
+ * A node asks for the audiences that the pod's volumes name, or the drivers of them, and no others unless it
+ * has the right to (KEP-4412).
  */
 function checkAudience(
   { storage, user, namespace, account, request, authorize }: WantedToken,

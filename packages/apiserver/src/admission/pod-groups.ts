@@ -23,7 +23,8 @@ export function podGroupProtection({ features }: AdmissionContext): AdmissionPlu
 }
 
 /**
- * A group that was made from a template of a Workload needs both to be there; only in 1.36 does a group say which.
+ * A group that was made from a template of a Workload needs both to be there; only in 1.36 does a group say
+ * which.
  *
  * Upstream: plugin/pkg/admission/podgroup of 1.36.
  */

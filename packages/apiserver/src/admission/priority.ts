@@ -53,8 +53,8 @@ export function choosePriority(spec: PodSpec, classes: Iterable<PriorityClass>):
 type GroupSpec = Pick<PodGroup["spec"], "priorityClassName" | "priority" | "preemptionPolicy">;
 
 /**
- * Gives a new group the number that its priority class means, and its policy of preemption where groups have one
- * (`hasPolicies`). Returns why it is forbidden, if it is: then the group is unchanged.
+ * Gives a new group the number that its priority class means, and its policy of preemption where groups have
+ * one (`hasPolicies`). Returns why it is forbidden, if it is: then the group is unchanged.
  * Upstream: plugin/pkg/admission/priority/admission.go, admitPodGroup, admitCompositePodGroup.
  */
 export function chooseGroupPriority(

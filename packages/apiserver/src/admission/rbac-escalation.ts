@@ -10,8 +10,8 @@ import type { AdmissionContext } from "./context.ts";
 const group = "rbac.authorization.k8s.io";
 
 /**
- * Nobody gives away rights that they do not have: who writes a role must hold its rules (or may `escalate`), who
- * writes a binding must hold those of its role (or may `bind`).
+ * Nobody gives away rights that they do not have: who writes a role must hold its rules (or may `escalate`),
+ * who writes a binding must hold those of its role (or may `bind`).
  */
 export function rbacEscalation(context: AdmissionContext): AdmissionPlugin {
   const may = (request: AdmissionRequest, verb: string, resource: string, name: string): boolean =>
@@ -65,8 +65,8 @@ export function rbacEscalation(context: AdmissionContext): AdmissionPlugin {
 }
 
 /**
- * Whether an update changes nothing but what the garbage collector needs. All else counts, labels too: they choose
- * the roles into which a role is gathered.
+ * Whether an update changes nothing but what the garbage collector needs. All else counts, labels too: they
+ * choose the roles into which a role is gathered.
  */
 function isOnlyForCollection(object: KubeObject, old: KubeObject | undefined): boolean {
   if (old === undefined) return false;

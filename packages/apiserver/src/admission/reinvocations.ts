@@ -3,8 +3,9 @@ import { deepEqual, thaw } from "../storage/json.ts";
 import type { AdmissionRequest, Rounds } from "./admission.ts";
 
 /**
- * Tracks which webhooks or policies of a plugin run again in the second round: those with reinvocationPolicy IfNeeded
- * after which the object has changed. Upstream: pkg/admission/plugin/policy/mutating/reinvocationcontext.go
+ * Tracks which webhooks or policies of a plugin run again in the second round: those with reinvocationPolicy
+ * IfNeeded after which the object has changed. Upstream:
+ * pkg/admission/plugin/policy/mutating/reinvocationcontext.go
  */
 export class Reinvocations {
   /** The object at the end of the plugin's last round. */

@@ -107,7 +107,10 @@ function mergeTolerations(spec: PodSpec, more: readonly Toleration[]): void {
   });
 }
 
-/** Only tolerations of a kind can make each other needless, and those of all values of a key, or of all keys, others. */
+/**
+ * Only tolerations of a kind can make each other needless, and those of all values of a key, or of all keys,
+ * others.
+ */
 function kindOf({ key = "", operator, value = "" }: Toleration): string {
   return JSON.stringify(operator === "Exists" ? [operator, key] : [operator || "Equal", key, value]);
 }

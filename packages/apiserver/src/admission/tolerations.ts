@@ -4,7 +4,9 @@ import type { AdmissionPlugin } from "./admission.ts";
 const seconds = 300;
 const keys = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
-/** Lets a pod bear a node that is not ready or not reachable for five minutes, unless it says something else. */
+/**
+ * Lets a pod bear a node that is not ready or not reachable for five minutes, unless it says something else.
+ */
 export function tolerateOutages(spec: PodSpec): void {
   const missing = keys.filter(
     (key) => !(spec.tolerations ?? []).some((toleration) => tolerates(toleration, key)),

@@ -30,7 +30,10 @@ export function requestedVersion({ served, subresource }: AdmissionRequest): Ver
   return versioned(served, subresource);
 }
 
-/** The same objects under other names: other versions, and for events the other group (matchPolicy Equivalent). */
+/**
+ * The same objects under other names: other versions, and for events the other group (matchPolicy
+ * Equivalent).
+ */
 export function* otherVersions(
   { served, subresource }: AdmissionRequest,
   resources: Iterable<ServedResource>,

@@ -32,7 +32,8 @@ export function tableOf(
   const objects = inRowOrder(printer, items);
   const table = makeTable({
     printer,
-    // The columns of a built-in kind are those of its stored version; each version of a custom one has its own.
+    // The columns of a built-in kind are those of its stored version; each version of a custom one has its
+    // own.
     objects: served.model ? objects : objects.map((object) => convert(object, served, served.stored)),
     listMeta: metadata,
     includeObject,

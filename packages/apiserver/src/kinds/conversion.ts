@@ -3,14 +3,17 @@ import type { ModelledKind } from "./model.ts";
 import { convertBuiltIn } from "./models.ts";
 
 /**
- * The object in another version of its kind, or in the form in which it is stored. The answer shares what it can with
- * `object`, so it is frozen if that is.
+ * The object in another version of its kind, or in the form in which it is stored. The answer shares what it
+ * can with `object`, so it is frozen if that is.
  */
 export function convert(object: KubeObject, from: ModelledKind, to: ModelledKind): KubeObject {
   return to.model === undefined ? convertBuiltIn(object, from, to) : to.model.convert(object, to);
 }
 
-/** Lets `convert` have stored objects in a version, where that takes a question to a webhook. Throws StatusError. */
+/**
+ * Lets `convert` have stored objects in a version, where that takes a question to a webhook. Throws
+ * StatusError.
+ */
 export async function prepareConversion(objects: readonly KubeObject[], to: ModelledKind): Promise<void> {
   await to.model?.conversion?.prepare(objects, to);
 }

@@ -3,8 +3,8 @@ import type { FeatureGate } from "@dray/api";
 /** What differs between the resources of kinds as data; what differs as code is in the strategy. */
 export interface ResourceFacts {
   /**
-   * Has a `status` subresource. Which metadata a write of it changes: `keep` what comes, all but `labels`, or none
-   * but managedFields (`reset`).
+   * Has a `status` subresource. Which metadata a write of it changes: `keep` what comes, all but `labels`, or
+   * none but managedFields (`reset`).
    */
   readonly status?: "keep" | "labels" | "reset";
   /** The first release that has the `status` subresource. */
@@ -12,9 +12,9 @@ export interface ResourceFacts {
   /** Has a `scale` subresource. */
   readonly scale?: true;
   /**
-   * metadata.generation counts changes of what is not metadata or status; `sent`: also those of fields that a feature
-   * gate then drops; `changed`: new objects have none yet; `annotated`: also those of annotations, which the
-   * revisions of a deployment are told by; `labelled`: also those of labels.
+   * metadata.generation counts changes of what is not metadata or status; `sent`: also those of fields that a
+   * feature gate then drops; `changed`: new objects have none yet; `annotated`: also those of annotations,
+   * which the revisions of a deployment are told by; `labelled`: also those of labels.
    */
   readonly generation?: true | "sent" | "changed" | "annotated" | "labelled";
   /** The first release that counts it. */
@@ -46,7 +46,9 @@ export interface ResourceFacts {
   /** In which words an unknown field selector is refused. */
   readonly fieldError?: "core" | "kind" | "job";
   readonly noNamespaceField?: true;
-  /** In Kubernetes an extension API server has it (metrics-server): served only where runtimeConfig names it. */
+  /**
+   * In Kubernetes an extension API server has it (metrics-server): served only where runtimeConfig names it.
+   */
   readonly extension?: true;
   /** Served only where this gate is on. */
   readonly gate?: FeatureGate;

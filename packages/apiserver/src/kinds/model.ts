@@ -23,15 +23,15 @@ export interface OutsideConversion {
 }
 
 /**
- * What the server must know of a kind in one version, beyond its names and facts. Built-in kinds take it from the
- * schema table (`models.ts`), custom ones from their definition (`customresources/model.ts`).
+ * What the server must know of a kind in one version, beyond its names and facts. Built-in kinds take it from
+ * the schema table (`models.ts`), custom ones from their definition (`customresources/model.ts`).
  */
 export interface ResourceModel {
   /** The apiVersion in which objects are written from now on; absent where it never changes. */
   readonly storedAs?: string;
   /**
-   * The fields of a body, and those that are not known. Throws 400 and 422. `release`: whose fields are known.
-   * `keepsNulls`: nulls where none may be stay, for validation to refuse them.
+   * The fields of a body, and those that are not known. Throws 400 and 422. `release`: whose fields are
+   * known. `keepsNulls`: nulls where none may be stay, for validation to refuse them.
    */
   decode(raw: RawBody, release: string | undefined, keepsNulls?: boolean): DecodedBody;
   /**

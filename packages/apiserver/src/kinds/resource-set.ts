@@ -26,7 +26,10 @@ export class ResourceSet {
     return this.#revision;
   }
 
-  /** Takes away and adds. What is there already under a path stays: a definition cannot replace a built-in kind. */
+  /**
+   * Takes away and adds. What is there already under a path stays: a definition cannot replace a built-in
+   * kind.
+   */
   replace(old: readonly ServedResource[], next: readonly ServedResource[]): void {
     for (const resource of old) {
       const index = this.#list.indexOf(resource);

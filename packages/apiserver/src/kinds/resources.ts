@@ -9,7 +9,9 @@ export interface StoredRow extends KindRow {
   readonly model?: ResourceModel;
 }
 
-/** Where a custom resource has what its scale shows (apiextensions.k8s.io/v1 CustomResourceSubresourceScale). */
+/**
+ * Where a custom resource has what its scale shows (apiextensions.k8s.io/v1 CustomResourceSubresourceScale).
+ */
 export interface ScalePaths {
   readonly spec: string;
   readonly status: string;
@@ -25,7 +27,9 @@ export interface ServedResource extends StoredRow {
   readonly facts: ResourceFacts;
   /** What every answer of this version warns of. */
   readonly deprecation?: string;
-  /** The row of the version in which the objects are stored; its resource is the name of their place there. */
+  /**
+   * The row of the version in which the objects are stored; its resource is the name of their place there.
+   */
   readonly stored: StoredRow;
   /** The version that upstream stores the objects in, as discovery shows by its hash. */
   readonly storageVersion: string;

@@ -27,7 +27,8 @@ export interface StrategyContext {
 export type GarbageCollection = "delete" | "orphan" | "unsupported";
 
 /**
- * Unique values that a write has reserved, such as addresses, ports and devices. Exactly one method is called, once.
+ * Unique values that a write has reserved, such as addresses, ports and devices. Exactly one method is
+ * called, once.
  */
 export interface Reservation {
   /** The object has been stored. */
@@ -39,8 +40,9 @@ export interface Reservation {
 }
 
 /**
- * What is particular about one resource. Objects are in their stored version; the first argument of `prepare...` is
- * a draft that may be changed, all else is frozen. A resource without a strategy follows the general rules.
+ * What is particular about one resource. Objects are in their stored version; the first argument of
+ * `prepare...` is a draft that may be changed, all else is frozen. A resource without a strategy follows the
+ * general rules.
  */
 export interface Strategy<T extends KubeObject = KubeObject> {
   /** After defaults, before validation. */
@@ -59,8 +61,8 @@ export interface Strategy<T extends KubeObject = KubeObject> {
   /** Seconds until the object goes; absent or undefined: it goes at once. */
   gracePeriod?(object: T, options: DeleteOptions, context: StrategyContext): number | undefined;
   /**
-   * Right before the object is stored under its key: takes what only one object may have, and may replace it in the
-   * object. Throws StatusError.
+   * Right before the object is stored under its key: takes what only one object may have, and may replace it
+   * in the object. Throws StatusError.
    */
   reserve?(key: string, object: T): Reservation | Promise<Reservation>;
   /** The object has been removed from the store. */

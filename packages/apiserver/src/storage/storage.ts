@@ -23,8 +23,9 @@ import { storedAt } from "./stored-at.ts";
 export type Encode = (object: object) => string;
 
 /**
- * All objects in memory, fed by one watch of the store over the whole prefix, and the way to write them. A write is
- * acknowledged only when the caches have reached its revision, so that a client reads what it has written.
+ * All objects in memory, fed by one watch of the store over the whole prefix, and the way to write them. A
+ * write is acknowledged only when the caches have reached its revision, so that a client reads what it has
+ * written.
  */
 export class Storage {
   readonly #store: Store;

@@ -1,4 +1,7 @@
-/** Tables (meta/v1): the columns that kubectl prints, chosen and filled by the server as upstream's printers do. */
+/**
+ * Tables (meta/v1): the columns that kubectl prints, chosen and filled by the server as upstream's printers
+ * do.
+ */
 import type { KubeObject } from "@dray/api";
 import type { ListMeta, ObjectMeta, Table, TableRow } from "@dray/api/meta/v1";
 import type { Printer } from "./column.ts";

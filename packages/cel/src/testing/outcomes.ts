@@ -15,7 +15,9 @@ function outcome(expression: string): boolean | string {
   return matches ?? error.replace(hint, "");
 }
 
-/** Defines one test for each expression. The outcomes are those of k8s.io/dynamic-resource-allocation 0.37.2. */
+/**
+ * Defines one test for each expression. The outcomes are those of k8s.io/dynamic-resource-allocation 0.37.2.
+ */
 export function testOutcomes(outcomes: readonly Outcome[]): void {
   for (const [expression, expected] of outcomes) {
     test(expression, () => assert.equal(outcome(expression), expected));

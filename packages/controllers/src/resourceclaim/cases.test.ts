@@ -1,4 +1,7 @@
-/** Cases of the claim controller that need objects which the API server would not let come about by themselves. */
+/**
+ * Cases of the claim controller that need objects which the API server would not let come about by
+ * themselves.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { featuresOf, type KubernetesVersion } from "@dray/api";

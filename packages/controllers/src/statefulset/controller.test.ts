@@ -270,7 +270,8 @@ test("the retention policy makes the set, or a pod that is scaled away, the owne
     await cluster.until("owned by its pod", async () => (await owners("data-db-1")) === "Pod db-1");
     await cluster.finishDeletions();
     await steady(cluster, "db-0 one");
-    // The claim of the pod that is gone is not used again: the garbage collector, which is away here, deletes it.
+    // The claim of the pod that is gone is not used again: the garbage collector, which is away here, deletes
+    // it.
     await change(cluster, { replicas: 2 });
     await steady(cluster, "db-0 one");
     const claims = cluster.client.resource(PersistentVolumeClaim);

@@ -33,7 +33,9 @@ export interface TestCluster {
   finishDeletions(): Promise<void>;
   /** `type reason message` of the events of namespace `d`. */
   events(): Promise<string[]>;
-  /** Waits until the function returns a value other than undefined and false, while the fake clock advances. */
+  /**
+   * Waits until the function returns a value other than undefined and false, while the fake clock advances.
+   */
   until<T>(what: string, check: () => Promise<T | undefined | false>): Promise<T>;
   /** Some turns, for what should not happen to have had its chance. */
   settle(): Promise<void>;
@@ -229,8 +231,8 @@ function clockControls(clock: FakeClock, problems: readonly string[]): Pick<Test
 }
 
 /**
- * Runs the test once for each write that the controllers do: there they are killed before they have the answer, and
- * others take over.
+ * Runs the test once for each write that the controllers do: there they are killed before they have the
+ * answer, and others take over.
  */
 export async function killedAtEveryWrite(
   start: (context: ControllerContext) => Promise<unknown>,

@@ -18,8 +18,9 @@ export interface Crash {
 const maxWrites = 20;
 
 /**
- * Kills a controller before its first write, before its second, and so on until the allowed writes suffice; each
- * time another one starts on what is left and has to bring the work to its end. Events do not count as writes.
+ * Kills a controller before its first write, before its second, and so on until the allowed writes suffice;
+ * each time another one starts on what is left and has to bring the work to its end. Events do not count as
+ * writes.
  */
 export async function afterEachCrash(
   start: (context: ControllerContext) => Promise<Controller>,

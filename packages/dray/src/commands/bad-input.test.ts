@@ -5,7 +5,10 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { dray, inFolder } from "../testing/program.ts";
 
-/** What is there: `file`, a text; `folder`, empty; `damaged/cluster.json` and others that are not configurations. */
+/**
+ * What is there: `file`, a text; `folder`, empty; `damaged/cluster.json` and others that are not
+ * configurations.
+ */
 function prepare(folder: string): void {
   writeFileSync(join(folder, "file"), "some text\n");
   for (const name of ["folder", "damaged", "number", "list"]) mkdirSync(join(folder, name));

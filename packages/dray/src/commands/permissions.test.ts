@@ -17,7 +17,10 @@ const own = (path: string): void => {
   if (ordinaryUser.uid !== undefined) chownSync(path, ordinaryUser.uid, ordinaryUser.gid!);
 };
 
-/** A folder of that user, with one in it that is closed to writing and a file in that that is closed to reading. */
+/**
+ * A folder of that user, with one in it that is closed to writing and a file in that that is closed to
+ * reading.
+ */
 async function closedFolder(
   work: (place: {
     readonly folder: string;

@@ -1,6 +1,9 @@
 import { UsageError } from "../terminal/failure.ts";
 
-/** Reads the value of `--allowed-unsafe-sysctls`: names of sysctls, or beginnings that end with `*`, with commas between. */
+/**
+ * Reads the value of `--allowed-unsafe-sysctls`: names of sysctls, or beginnings that end with `*`, with
+ * commas between.
+ */
 export async function unsafeSysctlsOption(value = ""): Promise<readonly string[]> {
   if (value === "") return [];
   const { SysctlAllowlist, SysctlPatternError } = await import("@dray/kubelet");

@@ -5,7 +5,10 @@ import { test } from "node:test";
 const start = new URL("../../bin/start.js", import.meta.url).href;
 const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
 
-/** Mebibytes that stay resident of 200 in large buffers which are gone, with small ones between them that are not. */
+/**
+ * Mebibytes that stay resident of 200 in large buffers which are gone, with small ones between them that are
+ * not.
+ */
 const program = `
   const rss = () => process.memoryUsage.rss() / 2 ** 20;
   const small = [], large = [];
@@ -20,7 +23,9 @@ const program = `
   setTimeout(() => { gc(); console.log(Math.round(rss() - before), small.length); }, 200);
 `;
 
-/** Starts a process that calls `beginAnew` for a command, without our variables, and returns what it prints. */
+/**
+ * Starts a process that calls `beginAnew` for a command, without our variables, and returns what it prints.
+ */
 function begun(command: string[]): string {
   const { MALLOC_MMAP_THRESHOLD_: _threshold, MALLOC_MMAP_MAX_: _max, ...env } = process.env;
   const script = `import(${JSON.stringify(start)}).then(({ beginAnew }) => {

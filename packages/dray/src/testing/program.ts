@@ -63,7 +63,10 @@ export async function inFolder(work: (folder: string) => Promise<void>): Promise
   }
 }
 
-/** Processes whose command line or environment mentions `text`; only those of the program `name` if it is given. */
+/**
+ * Processes whose command line or environment mentions `text`; only those of the program `name` if it is
+ * given.
+ */
 export function processesWith(text: string, name?: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)

@@ -33,7 +33,10 @@ function publishing(first: readonly Pool[]) {
   return { driver, publish: (pools: readonly Pool[]) => next(pools) };
 }
 
-/** Lets more time pass than the publisher waits until it repairs a slice, and checks that it finds nothing to repair. */
+/**
+ * Lets more time pass than the publisher waits until it repairs a slice, and checks that it finds nothing to
+ * repair.
+ */
 async function writesNoMore(clock: SkipClock): Promise<void> {
   for (let looks = 0; looks < 3; looks++) {
     clock.skip(2_000);

@@ -150,7 +150,10 @@ extenders:
   ]);
 });
 
-/** Values and texts: pkg/scheduler/apis/config/validation of 1.37.1, but for fields and types, which decoding rejects there. */
+/**
+ * Values and texts: pkg/scheduler/apis/config/validation of 1.37.1, but for fields and types, which decoding
+ * rejects there.
+ */
 const bad: readonly (readonly [string, string])[] = [
   ["parallelism: 0", "parallelism: Invalid value: 0: should be an integer value greater than zero"],
   ["parallelism: many", 'parallelism: Invalid value: "many": must be a whole number of 32 bits'],

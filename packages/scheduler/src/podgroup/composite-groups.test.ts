@@ -1,4 +1,7 @@
-/** Groups of groups (alpha in 1.37). Upstream: schedule_one_podgroup.go, compositePodGroupSchedulingDefaultAlgorithm. */
+/**
+ * Groups of groups (alpha in 1.37). Upstream: schedule_one_podgroup.go,
+ * compositePodGroupSchedulingDefaultAlgorithm.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Pod } from "@dray/api/core/v1";

@@ -1,4 +1,6 @@
-/** Groups whose pods have to be in one domain of a topology. Upstream: podGroupSchedulingPlacementAlgorithm. */
+/**
+ * Groups whose pods have to be in one domain of a topology. Upstream: podGroupSchedulingPlacementAlgorithm.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Node, Pod } from "@dray/api/core/v1";

@@ -41,7 +41,9 @@ export interface TestCluster {
   refused(pod: string, reason?: string): Promise<string>;
   /** `type reason message` of the events. */
   events(): Promise<string[]>;
-  /** Waits until the function returns a value other than undefined and false, while the fake clock advances. */
+  /**
+   * Waits until the function returns a value other than undefined and false, while the fake clock advances.
+   */
   until<T>(what: string, check: () => Promise<T | undefined | false>): Promise<T>;
   /** Some turns, in which the clock stands still. */
   settle(): Promise<void>;

@@ -9,7 +9,10 @@ export interface RunningScheduler {
   stop(): Promise<void>;
   /** Ends it as a crash would: from now on it reads and writes nothing. */
   kill(): void;
-  /** From now on the server does what it is asked, but the answers to such requests are lost; undefined: no more. */
+  /**
+   * From now on the server does what it is asked, but the answers to such requests are lost; undefined: no
+   * more.
+   */
   loseAnswers(which: ((method: string, url: string) => boolean) | undefined): void;
   /** Called after each request that the server has handled: the answer arrives when it is done. */
   beforeAnswers(run: (method: string, url: string) => Promise<void>): void;
@@ -17,7 +20,9 @@ export interface RunningScheduler {
   holdClaims(): () => void;
 }
 
-/** Starts a scheduler over a transport that can lose or delay answers. `before` is called before each answer. */
+/**
+ * Starts a scheduler over a transport that can lose or delay answers. `before` is called before each answer.
+ */
 export async function startTestScheduler(
   surroundings: {
     readonly transport: Transport;

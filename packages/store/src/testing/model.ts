@@ -14,7 +14,9 @@ export function randomFrom(seed: number): () => number {
   };
 }
 
-/** Does random work on an empty store and compares every answer with that of a model which keeps every state. */
+/**
+ * Does random work on an empty store and compares every answer with that of a model which keeps every state.
+ */
 export async function agreesWithModel(store: Store, seed: number): Promise<void> {
   const random = randomFrom(seed);
   const below = (limit: number): number => Math.floor(random() * limit);

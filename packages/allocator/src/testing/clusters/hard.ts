@@ -6,8 +6,9 @@ import { allFeatures, defaultFeatures, often } from "./theme.ts";
 import { tries } from "./tries.ts";
 
 /**
- * Inputs on which a plain search is slow for their size: few kinds of devices, many of each, in requests with many
- * alternatives of which most do not match, and a few devices on which selectors fail. Bounded, for the reference.
+ * Inputs on which a plain search is slow for their size: few kinds of devices, many of each, in requests with
+ * many alternatives of which most do not match, and a few devices on which selectors fail. Bounded, for the
+ * reference.
  */
 export function hardQuestions(maxTries = 2000): fc.Arbitrary<Question> {
   const kind = fc.record({

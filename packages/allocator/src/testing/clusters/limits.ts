@@ -5,8 +5,8 @@ import { classes, driver, makeClaim, makeSlice, nodes } from "./objects.ts";
 import { allFeatures, defaultFeatures, often } from "./theme.ts";
 
 /**
- * Claims that can exceed the maximum number of devices: alternatives that request all devices of a model or a few.
- * Earlier choices decide what is left. A device without `single` is an error if the search reaches it.
+ * Claims that can exceed the maximum number of devices: alternatives that request all devices of a model or a
+ * few. Earlier choices decide what is left. A device without `single` is an error if the search reaches it.
  */
 export function limitQuestions(): fc.Arbitrary<Question> {
   const alternative = fc.record({

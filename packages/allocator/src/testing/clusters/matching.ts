@@ -10,8 +10,8 @@ const selects = (request: number) => [
 ];
 
 /**
- * Each request matches some devices at random: the first solution often comes after many dead ends. A few devices lack an
- * attribute that a selector reads, which is an error if the search reaches them.
+ * Each request matches some devices at random: the first solution often comes after many dead ends. A few
+ * devices lack an attribute that a selector reads, which is an error if the search reaches them.
  */
 export function matchingQuestions(): fc.Arbitrary<Question> {
   const fits = fc.nat(99);

@@ -13,7 +13,10 @@ const notRepresentable = "capacity request cannot be represented in the device's
 /** Ends the attempt instead of skipping the device. */
 class CapacityError extends Error {}
 
-/** Returns what one share consumes of each capacity of the device (KEP-5075). Throws AttemptError that begins with `where`. */
+/**
+ * Returns what one share consumes of each capacity of the device (KEP-5075). Throws AttemptError that begins
+ * with `where`.
+ */
 export function consumption(
   question: Question,
   wanted: CapacityRequirements | undefined,

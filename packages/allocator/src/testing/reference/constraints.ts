@@ -14,7 +14,10 @@ import { inputOf } from "./selectors.ts";
 
 const environment = deviceEnvironment({ stored: true });
 
-/** Reports whether a constraint holds with the candidate in addition to the picks of its claim. Throws AttemptError. */
+/**
+ * Reports whether a constraint holds with the candidate in addition to the picks of its claim. Throws
+ * AttemptError.
+ */
 export function holds(
   question: Question,
   constraint: DeviceConstraint,
@@ -69,7 +72,10 @@ function setOf(attribute: DeviceAttribute): Set<string> | undefined {
   return values.length === 0 ? undefined : new Set(values);
 }
 
-/** A derived attribute of the request hides one of the device; a name without a domain is in that of the driver. */
+/**
+ * A derived attribute of the request hides one of the device; a name without a domain is in that of the
+ * driver.
+ */
 function attributeOf(
   question: Question,
   name: string,

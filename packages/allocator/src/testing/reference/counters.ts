@@ -31,7 +31,10 @@ function chargedPicks(pool: Pool, picks: readonly Pick[]): Device[] {
     .map((pick) => pick.candidate.device);
 }
 
-/** Reports whether the candidate overdraws no counter of the pool (KEP-4815), also of those that it does not consume. */
+/**
+ * Reports whether the candidate overdraws no counter of the pool (KEP-4815), also of those that it does not
+ * consume.
+ */
 export function countersSuffice(question: Question, candidate: Candidate, picks: readonly Pick[]): boolean {
   const { pool, device } = candidate;
   const uses = [...chargedDevices(question, pool, picks), device].flatMap(
@@ -49,8 +52,8 @@ export function countersSuffice(question: Question, candidate: Candidate, picks:
 }
 
 /**
- * Reports whether the candidate is compatible with the devices on its counter sets: all have a group in common, or none
- * has groups (KEP-5963). Whether the allocated ones agree is not checked.
+ * Reports whether the candidate is compatible with the devices on its counter sets: all have a group in
+ * common, or none has groups (KEP-5963). Whether the allocated ones agree is not checked.
  */
 export function groupsAgree(question: Question, candidate: Candidate, picks: readonly Pick[]): boolean {
   if (!isOn(question, "CompatibilityGroups")) return true;

@@ -86,7 +86,9 @@ function configuration(
   });
 }
 
-/** Returns which nodes can use the devices: this one, those that all node selectors match, or any (undefined). */
+/**
+ * Returns which nodes can use the devices: this one, those that all node selectors match, or any (undefined).
+ */
 function selectorOf(
   { features, node }: Question,
   claim: PreparedClaim,

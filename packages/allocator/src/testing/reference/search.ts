@@ -59,7 +59,10 @@ export class Search {
     return outcomes.has("failed") ? "failed" : "tooMany";
   }
 
-  /** Finds device number `index` of an alternative, from candidate number `start` on, and then all that follows. */
+  /**
+   * Finds device number `index` of an alternative, from candidate number `start` on, and then all that
+   * follows.
+   */
   #place(
     c: number,
     r: number,
@@ -128,7 +131,9 @@ export class Search {
     return { alternative, candidate, charged, share: this.#share(candidate, alternative) };
   }
 
-  /** With admin access only the claim itself blocks a device (KEP-5018). Shares are checked by `#hasCapacity`. */
+  /**
+   * With admin access only the claim itself blocks a device (KEP-5018). Shares are checked by `#hasCapacity`.
+   */
   #isFree(candidate: Candidate, alternative: Alternative, picks: readonly Pick[]): boolean {
     const same = picks.filter((pick) => pick.candidate.id === candidate.id && pick.share === undefined);
     if (alternative.adminAccess) return same.every((pick) => pick.alternative.claim !== alternative.claim);

@@ -1,6 +1,8 @@
 import type { DeviceTaint, DeviceToleration } from "@dray/api/resource/v1";
 
-/** Reports whether all taints are tolerated (KEP-5055). The effect None and unknown effects do not need to be. */
+/**
+ * Reports whether all taints are tolerated (KEP-5055). The effect None and unknown effects do not need to be.
+ */
 export function toleratesAll(
   tolerations: readonly DeviceToleration[] | undefined,
   taints: readonly DeviceTaint[] | undefined,

@@ -74,7 +74,10 @@ function checkWildcard(
     errors.invalid(path, items, `if '*' is present, must not specify other ${what}`);
 }
 
-/** `pods`, `pods/status`, `pods/*`, `*`, `*` with a subresource: what a wildcard holds must not be named beside it. */
+/**
+ * `pods`, `pods/status`, `pods/*`, `*`, `*` with a subresource: what a wildcard holds must not be named
+ * beside it.
+ */
 function checkResources(errors: FieldErrors, path: string, resources: readonly string[]): void {
   if (resources.length === 0) errors.required(path);
   const allSubresources = new Set<string>();

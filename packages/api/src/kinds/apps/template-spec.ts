@@ -1,6 +1,9 @@
 import type { PodTemplateSpec } from "../../generated/core/v1.ts";
 
-/** The API's structs always have a spec and a template: an object that was written without them gets their defaults. */
+/**
+ * The API's structs always have a spec and a template: an object that was written without them gets their
+ * defaults.
+ */
 export function completed<S extends { template?: PodTemplateSpec }>(object: { spec?: S }): S {
   const spec = object.spec ?? ({} as S);
   object.spec = spec;

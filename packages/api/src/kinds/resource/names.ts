@@ -67,8 +67,8 @@ function checkIdentifier(errors: FieldErrors, path: string, name: string): void 
 }
 
 /**
- * Name of an attribute or a capacity: a C identifier, with a domain and a slash before it or not. Names with more
- * slashes pass, as they do upstream up to 1.36.
+ * Name of an attribute or a capacity: a C identifier, with a domain and a slash before it or not. Names with
+ * more slashes pass, as they do upstream up to 1.36.
  */
 export function checkQualifiedName(errors: FieldErrors, path: string, name: string): void {
   const parts = name.split("/");

@@ -19,7 +19,10 @@ export interface Policy {
 const prefix = "pod-security.kubernetes.io/";
 const levels: readonly Level[] = ["privileged", "baseline", "restricted"];
 
-/** What the labels of a namespace ask for (`pod-security.kubernetes.io/enforce`, ...); nothing if there are none. */
+/**
+ * What the labels of a namespace ask for (`pod-security.kubernetes.io/enforce`, ...); nothing if there are
+ * none.
+ */
 export function policyOf(labels: Labels | undefined): Policy {
   const errors: FieldError[] = [];
   const refuse = (label: string, value: string, detail: string): void => {

@@ -48,7 +48,10 @@ export interface ActivationInput {
   readonly namespace?: KubeObject | undefined;
   readonly variables?: ReadonlyMap<string, Expression>;
   readonly authorize: (attributes: Attributes) => Decision;
-  /** There is no `authorizer`, though expressions that name one compile: so it is for audit annotations upstream. */
+  /**
+   * There is no `authorizer`, though expressions that name one compile: so it is for audit annotations
+   * upstream.
+   */
   readonly withoutAuthorizer?: boolean;
 }
 

@@ -34,12 +34,14 @@ export function compileVariables(
   );
 }
 
-/** Whether all conditions hold; else why that is not known (one false condition outweighs errors of others). */
+/**
+ * Whether all conditions hold; else why that is not known (one false condition outweighs errors of others).
+ */
 export type ConditionsMet = { readonly matches: boolean } | { readonly error: string };
 
 /**
- * Evaluates match conditions (KEP-3716): they see no namespaceObject, and `request.resource` is the one that was asked
- * for. With failure policy Ignore an error means that they do not match.
+ * Evaluates match conditions (KEP-3716): they see no namespaceObject, and `request.resource` is the one that
+ * was asked for. With failure policy Ignore an error means that they do not match.
  */
 export function conditionsMet(
   conditions: readonly Expression[],

@@ -21,7 +21,9 @@ export interface Denial {
 /** Longest message that an expression may make, in bytes (MaxEvaluatedMessageExpressionSizeBytes). */
 const maxMessageLength = 5 * 1024;
 
-/** Evaluates a policy with one parameter object; an empty list means that it has nothing against the request. */
+/**
+ * Evaluates a policy with one parameter object; an empty list means that it has nothing against the request.
+ */
 export function evaluatePolicy(policy: ValidatingAdmissionPolicy, input: ActivationInput): Denial[] {
   const fails = policy.spec.failurePolicy !== "Ignore";
   const failed = (message: string): Denial[] => (fails ? [{ message }] : []);

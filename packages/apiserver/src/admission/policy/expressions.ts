@@ -43,8 +43,8 @@ const results: Readonly<Record<ResultKind, readonly CelType[]>> = {
 const variablesName = "kubernetes.variables";
 
 /**
- * The expressions of one policy or webhook: the CEL of Kubernetes with the variables of an admission request, and with
- * those that the policy has declared before (KEP-3488, KEP-3716, KEP-3962).
+ * The expressions of one policy or webhook: the CEL of Kubernetes with the variables of an admission request,
+ * and with those that the policy has declared before (KEP-3488, KEP-3716, KEP-3962).
  */
 export class Expressions {
   readonly #composes: boolean;
@@ -67,7 +67,9 @@ export class Expressions {
     return program.ok ? program : { ok: false, error: program.error, type: program.type };
   }
 
-  /** Compiles a variable, which later expressions can then name; one that fails is there, too, of any type. */
+  /**
+   * Compiles a variable, which later expressions can then name; one that fails is there, too, of any type.
+   */
   variable(
     name: string,
     expression: string,

@@ -14,7 +14,9 @@ import { isNamespaces, namespaceOf, type VersionedResource } from "../versions.t
 import { matchedVersion } from "./match-resources.ts";
 import { ConfigurationError, collectParams, paramResource } from "./params.ts";
 
-/** Resources that policies never see: policies themselves, and the reviews that authentication and RBAC need. */
+/**
+ * Resources that policies never see: policies themselves, and the reviews that authentication and RBAC need.
+ */
 const exempt = new Set([
   "admissionregistration.k8s.io/mutatingadmissionpolicies",
   "admissionregistration.k8s.io/mutatingadmissionpolicybindings",
@@ -63,8 +65,9 @@ export interface Misconfiguration<K extends keyof Kinds> {
 }
 
 /**
- * Yields the policies that match a request, by name of policy, then of binding; upstream's order is random. Skips
- * misconfigurations if the failure policy is Ignore. Upstream: pkg/admission/plugin/policy/generic/policy_dispatcher.go, Dispatch
+ * Yields the policies that match a request, by name of policy, then of binding; upstream's order is random.
+ * Skips misconfigurations if the failure policy is Ignore. Upstream:
+ * pkg/admission/plugin/policy/generic/policy_dispatcher.go, Dispatch
  */
 export function* findInvocations<K extends keyof Kinds>(
   policies: BoundPolicies<K>,

@@ -24,8 +24,8 @@ export function paramResource(
 }
 
 /**
- * The parameter objects that a binding names, in the version of paramKind; none where there is nothing and that is no
- * error. Throws ConfigurationError.
+ * The parameter objects that a binding names, in the version of paramKind; none where there is nothing and
+ * that is no error. Throws ConfigurationError.
  */
 export function collectParams(
   ref: ParamRef,

@@ -9,8 +9,8 @@ const stringMap = mapType(stringType, stringType);
 const object = (name: string): CelType => structType(`kubernetes.${name}`);
 
 /**
- * The fields that expressions may name of `request` and `namespaceObject` (KEP-3488). Upstream leaves some out on
- * purpose, and spells `metadata.UID` so.
+ * The fields that expressions may name of `request` and `namespaceObject` (KEP-3488). Upstream leaves some
+ * out on purpose, and spells `metadata.UID` so.
  */
 const declared: Readonly<Record<string, Fields>> = {
   GroupVersionKind: { group: stringType, version: stringType, kind: stringType },

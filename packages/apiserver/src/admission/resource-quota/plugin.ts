@@ -26,9 +26,10 @@ interface Waiting {
 
 const attempts = 4;
 /**
- * Charges writes to the quotas of their namespace before they happen, so that status.used is never behind and no
- * number of concurrent writes takes more than the limit (core/v1 ResourceQuota). What is deleted is given back by the
- * quota controller. The writes of a namespace that come while one round is being stored share the next round.
+ * Charges writes to the quotas of their namespace before they happen, so that status.used is never behind and
+ * no number of concurrent writes takes more than the limit (core/v1 ResourceQuota). What is deleted is given
+ * back by the quota controller. The writes of a namespace that come while one round is being stored share the
+ * next round.
  */
 export function resourceQuota(context: AdmissionContext): AdmissionPlugin {
   const quotas = context.storage.cache("resourcequotas");
@@ -113,7 +114,10 @@ function chargeOne(balances: Balance[], { request, object, evaluator }: Waiting)
   return charge(dryRun ? balances.map((balance) => ({ ...balance })) : balances, evaluator, write);
 }
 
-/** Stores a quota's status unless the quota has been changed in the meantime; answers whether it has been stored. */
+/**
+ * Stores a quota's status unless the quota has been changed in the meantime; answers whether it has been
+ * stored.
+ */
 function store({ resources, storeStatus }: AdmissionContext, quota: ResourceQuota): Promise<boolean> {
   const served = resources.find(({ group, resource }) => group === "" && resource === "resourcequotas")!;
   // A quota that is gone restricts nothing: the next attempt does not find it.

@@ -11,8 +11,8 @@ import { verdictOf, type WebhookPatch } from "./verdict.ts";
 const defaultTimeoutSeconds = 10;
 
 /**
- * Asks one webhook; `use` is given the patch that it wants, if any. Throws StatusError where it refuses, where it
- * cannot be asked and that counts, or where the client's time is over.
+ * Asks one webhook; `use` is given the patch that it wants, if any. Throws StatusError where it refuses,
+ * where it cannot be asked and that counts, or where the client's time is over.
  */
 export async function ask(
   { hook, version }: Call<ValidatingWebhook | MutatingWebhook>,

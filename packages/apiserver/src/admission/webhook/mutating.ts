@@ -6,7 +6,10 @@ import { ask } from "./ask.ts";
 import { callOf, hooksOf, isExempt } from "./hooks.ts";
 import { applyPatch } from "./patch.ts";
 
-/** Changes that programs beside the cluster want to make (admissionregistration.k8s.io MutatingWebhookConfiguration). */
+/**
+ * Changes that programs beside the cluster want to make (admissionregistration.k8s.io
+ * MutatingWebhookConfiguration).
+ */
 export function mutatingAdmissionWebhook(context: AdmissionContext): AdmissionPlugin {
   const cache = context.storage.cache("mutatingwebhookconfigurations");
   const plugin: AdmissionPlugin = {

@@ -9,9 +9,9 @@ import { objectsIn, type VersionedResource } from "../versions.ts";
 import type { WebhookPatch } from "./verdict.ts";
 
 /**
- * Applies the patch of a webhook to the object of a request, in the version that the webhook was sent, with the
- * defaults of what is new. Answers whether anything has changed. Throws CallFailure, or 500 where the patch does not
- * fit.
+ * Applies the patch of a webhook to the object of a request, in the version that the webhook was sent, with
+ * the defaults of what is new. Answers whether anything has changed. Throws CallFailure, or 500 where the
+ * patch does not fit.
  */
 export function applyPatch(
   { type, text }: WebhookPatch,

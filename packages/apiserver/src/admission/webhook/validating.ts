@@ -4,7 +4,10 @@ import type { AdmissionContext } from "../context.ts";
 import { ask } from "./ask.ts";
 import { callOf, hooksOf, isExempt } from "./hooks.ts";
 
-/** Checks by programs beside the cluster (admissionregistration.k8s.io ValidatingWebhookConfiguration), all at once. */
+/**
+ * Checks by programs beside the cluster (admissionregistration.k8s.io ValidatingWebhookConfiguration), all at
+ * once.
+ */
 export function validatingAdmissionWebhook(context: AdmissionContext): AdmissionPlugin {
   const cache = context.storage.cache("validatingwebhookconfigurations");
   return {

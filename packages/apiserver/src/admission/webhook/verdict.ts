@@ -139,7 +139,10 @@ function responseProblem(response: unknown): string | undefined {
   return garbage === null ? undefined : `illegal base64 data at input byte ${garbage.index}`;
 }
 
-/** The form of a value in the words of Go's decoder, where it is not the wanted one; absent and null fit everywhere. */
+/**
+ * The form of a value in the words of Go's decoder, where it is not the wanted one; absent and null fit
+ * everywhere.
+ */
 function unfit(value: unknown, wanted: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   const form = Array.isArray(value) ? "array" : typeof value === "boolean" ? "bool" : typeof value;

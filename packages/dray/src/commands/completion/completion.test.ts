@@ -116,7 +116,10 @@ test(
     }),
 );
 
-/** Types the line and a Tab into a zsh with a terminal of its own, and prints the line as the function leaves it. */
+/**
+ * Types the line and a Tab into a zsh with a terminal of its own, and prints the line as the function leaves
+ * it.
+ */
 const zshProgram = `
 zmodload zsh/zpty
 zpty -b z zsh -f -i

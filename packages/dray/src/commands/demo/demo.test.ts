@@ -5,7 +5,10 @@ import { test } from "node:test";
 import { eventually } from "@dray/testing/eventually";
 import { inFolder, output, processesWith, start } from "../../testing/program.ts";
 
-/** Starts the demo with temporary files in a folder of its own, and checks at the end that nothing of it is left. */
+/**
+ * Starts the demo with temporary files in a folder of its own, and checks at the end that nothing of it is
+ * left.
+ */
 async function played(
   work: (demo: {
     child: ReturnType<typeof start>;

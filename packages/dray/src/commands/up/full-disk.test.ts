@@ -10,7 +10,10 @@ import { fillDisk, smallDisk, withoutMounts } from "../../../../store/src/testin
 import { connect } from "../../connection/connect.ts";
 import { dray } from "../../testing/program.ts";
 
-/** A small disk, on which a cluster is stopped before it goes: hooks run in the order in which they were added. */
+/**
+ * A small disk, on which a cluster is stopped before it goes: hooks run in the order in which they were
+ * added.
+ */
 function clusterDisk(t: TestContext, size: number): { disk: string; dataDir: string } {
   let dataDir = "";
   t.after(() => dray(["down", "--data-dir", dataDir]));

@@ -18,7 +18,10 @@ const image = "example.com/app:1";
 /** This Node and the libraries of the machine, for a pod. */
 const programs = [process.execPath, "/lib", "/lib64", "/usr/lib"].filter((path) => existsSync(path));
 
-/** Lists the pods of the namespace at the address of the Service `kubernetes` and by its name, as client-go would. */
+/**
+ * Lists the pods of the namespace at the address of the Service `kubernetes` and by its name, as client-go
+ * would.
+ */
 const clientScript = `
 const { readFileSync, writeFileSync } = require("node:fs");
 const folder = "/var/run/secrets/kubernetes.io/serviceaccount/";
@@ -124,7 +127,8 @@ test(
             roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" },
             subjects: [{ kind: "ServiceAccount", namespace: "default", name: "default" }],
           });
-          // A Service with a selector answers, and a headless one has names for its pods, as those of a StatefulSet.
+          // A Service with a selector answers, and a headless one has names for its pods, as those of a
+          // StatefulSet.
           const server = scriptPod({ name: "db-0", labels: { app: "db" } }, serverScript);
           Object.assign(server.spec, { hostname: "db-0", subdomain: "db" });
           await pods.create(server);

@@ -20,7 +20,10 @@ const refusal = (nodes: number, reasons: string): string =>
   `0/${nodes} nodes are available: ${reasons}. preemption: 0/${nodes} nodes are available: ` +
   `${nodes} Preemption is not helpful for scheduling.`;
 
-/** Every device that claims have, and those of bound pods among them. Fails if two bound pods' claims share one. */
+/**
+ * Every device that claims have, and those of bound pods among them. Fails if two bound pods' claims share
+ * one.
+ */
 async function inUse(cluster: TestCluster): Promise<{ all: string[]; bound: string[] }> {
   const [claims, pods] = [await cluster.list(ResourceClaim), await cluster.list(Pod)];
   const names = new Set(pods.filter((pod) => pod.spec.nodeName).map((pod) => pod.metadata.uid));

@@ -1,4 +1,7 @@
-/** What beta features of 1.37 let pods have, through a real API server: see @dray/allocator for the rules themselves. */
+/**
+ * What beta features of 1.37 let pods have, through a real API server: see @dray/allocator for the rules
+ * themselves.
+ */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Pod } from "@dray/api/core/v1";

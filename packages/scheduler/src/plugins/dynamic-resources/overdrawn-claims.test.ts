@@ -8,7 +8,10 @@ import { devicesOf, type TestCluster, uses, withCluster } from "../../testing/cl
 const driver = "gpu.example.com";
 const memory = (value: string): object[] => [{ counterSet: "gpu", counters: { memory: { value } } }];
 
-/** Node n1 with a GPU, whole or in halves, and a link of capacity 10 that is shared; class `gpu` has all of them. */
+/**
+ * Node n1 with a GPU, whole or in halves, and a link of capacity 10 that is shared; class `gpu` has all of
+ * them.
+ */
 async function withNode(run: (cluster: TestCluster) => Promise<void>): Promise<void> {
   await withCluster(async (cluster) => {
     await cluster.node("n1");

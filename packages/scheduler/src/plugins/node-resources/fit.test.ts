@@ -62,7 +62,10 @@ test("a resource with a device class fits where the node has none of it", () => 
   });
 });
 
-/** Upstream: least_allocated_test.go, most_allocated_test.go, requested_to_capacity_ratio_test.go: the formulas. */
+/**
+ * Upstream: least_allocated_test.go, most_allocated_test.go, requested_to_capacity_ratio_test.go: the
+ * formulas.
+ */
 test("scores by strategy", () => {
   const nodes = [
     nodeInfo("empty", { allocatable: { cpu: "4000m", memory: "10000" } }),
@@ -148,7 +151,10 @@ test("an extended resource counts for pods that ask for it, on nodes that have i
   });
 });
 
-/** Upstream: calculateResourceAllocatableRequest: devices count where no device plugin offers the resource (KEP-5004). */
+/**
+ * Upstream: calculateResourceAllocatableRequest: devices count where no device plugin offers the resource
+ * (KEP-5004).
+ */
 test("devices that serve an extended resource count in scores", () => {
   const scoringStrategy: ScoringStrategy = {
     type: "MostAllocated",
@@ -182,7 +188,10 @@ test("containers that ask for nothing count 100m and 200Mi in scores", () => {
   assert.deepEqual(scores(fit, podOf(), nodes), { a: 80 });
 });
 
-/** Upstream: fit.go, isSchedulableAfterNodeChange, isSchedulableAfterAssignedPodScaleDown, isSchedulableAfterDeviceClassEvent */
+/**
+ * Upstream: fit.go, isSchedulableAfterNodeChange, isSchedulableAfterAssignedPodScaleDown,
+ * isSchedulableAfterDeviceClassEvent
+ */
 test("events help that free or bring what the pod asks for", () => {
   const pod = asking({ cpu: "2", "example.com/gpu": "1" });
   const gpus = { cpu: "4", "example.com/gpu": "1" };

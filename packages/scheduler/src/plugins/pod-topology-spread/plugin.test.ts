@@ -204,7 +204,8 @@ test("pods without constraints are spread over hosts and zones with those of the
   ];
   const system = defaultPluginArgs.PodTopologySpread;
   assert.equal(scores(podTopologySpread(system, workloads()), lonely, nodes), undefined);
-  // Hosts by log(5), zones (a, b and none) by log(5); maxSkew adds 2 and 4: 19, 6, and 2 of the node without a zone.
+  // Hosts by log(5), zones (a, b and none) by log(5); maxSkew adds 2 and 4: 19, 6, and 2 of the node without
+  // a zone.
   const expected = { a1: 10, b1: 78, bare: 100 };
   assert.deepEqual(scores(podTopologySpread(system, workloads({ replicaSet })), owned, nodes), expected);
   assert.deepEqual(scores(podTopologySpread(system, workloads({ services })), lonely, nodes), expected);

@@ -81,7 +81,9 @@ export function preFilter(
   return result?.type;
 }
 
-/** Rejections of the plugin's Filter by node, with `!` where preemption would not help; "" where the pod fits. */
+/**
+ * Rejections of the plugin's Filter by node, with `!` where preemption would not help; "" where the pod fits.
+ */
 export function filter(
   plugin: Plugin,
   pod: Pod,
@@ -99,7 +101,10 @@ export function filter(
   );
 }
 
-/** The normalised scores of nodes, all of which have passed the filters; undefined where the plugin has no say. */
+/**
+ * The normalised scores of nodes, all of which have passed the filters; undefined where the plugin has no
+ * say.
+ */
 export function scores(
   plugin: Plugin,
   pod: Pod,

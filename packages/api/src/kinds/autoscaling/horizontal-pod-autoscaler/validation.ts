@@ -18,7 +18,9 @@ import type {
 import { dnsLabel, pathSegment, qualifiedName } from "../../../values/names.ts";
 import { Quantity } from "../../../values/quantity.ts";
 
-/** What is asked of the version of an object that is referred to; `any`: nothing, since it stood there before. */
+/**
+ * What is asked of the version of an object that is referred to; `any`: nothing, since it stood there before.
+ */
 type VersionRule = "withGroup" | "withOrWithoutGroup" | "any";
 
 const metricTypes = ["ContainerResource", "External", "Object", "Pods", "Resource"];

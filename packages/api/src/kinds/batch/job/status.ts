@@ -11,7 +11,9 @@ const isTrue = (job: Job, type: string): boolean =>
   (job.status?.conditions ?? []).some((condition) => condition.type === type && condition.status === "True");
 const isFinished = (job: Job): boolean => isTrue(job, "Complete") || isTrue(job, "Failed");
 
-/** Whether the two jobs differ in any of these fields of their status, or in whether these conditions hold. */
+/**
+ * Whether the two jobs differ in any of these fields of their status, or in whether these conditions hold.
+ */
 function differ(
   job: Job,
   old: Job,

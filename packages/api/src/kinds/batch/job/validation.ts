@@ -185,7 +185,9 @@ function withSchedulingOf(old: PodTemplateSpec, now: PodTemplateSpec): PodTempla
   };
 }
 
-/** The old spec of the pods with the resources that its containers have now, as far as they are the same ones. */
+/**
+ * The old spec of the pods with the resources that its containers have now, as far as they are the same ones.
+ */
 function withResourcesOf(old: PodSpec, now: PodSpec | undefined): PodSpec {
   const merged = (before: readonly Container[], after: readonly Container[] | undefined): Container[] =>
     before.map((container, index) => {

@@ -20,7 +20,10 @@ function nameRule(signerName: string): NameRule {
   };
 }
 
-/** ClusterTrustBundles: names, and that the signer stays; the API server reads the certificates, which takes X.509. */
+/**
+ * ClusterTrustBundles: names, and that the signer stays; the API server reads the certificates, which takes
+ * X.509.
+ */
 const clusterTrustBundleValidation = {
   create(errors: FieldErrors, { metadata, spec }: ClusterTrustBundle): void {
     checkMetadata(errors, "metadata", metadata, nameRule(spec.signerName ?? ""), false);

@@ -110,7 +110,10 @@ function withField<K extends keyof Spec>(spec: Spec, name: K, value: Spec[K] | u
   return keepEmpty((value === undefined ? rest : { ...spec, [name]: value }) as Spec, spec);
 }
 
-/** The new spec with what may change as it was before: a class that was not set, and the size of a bound claim. */
+/**
+ * The new spec with what may change as it was before: a class that was not set, and the size of a bound
+ * claim.
+ */
 function munged(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): Spec {
   let spec: Spec = claim.spec ?? {};
   const before: Spec = old.spec ?? {};

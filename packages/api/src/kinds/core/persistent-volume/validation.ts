@@ -194,7 +194,9 @@ function checkSpec(errors: FieldErrors, volume: Volume): void {
   if (!spec.csi) errors.required(`${path}.csi`, "has to be specified when using volumeAttributesClassName");
 }
 
-/** The spec of a volume in a VolumeAttachment: one of a CSI driver, and nothing that a claim would be about. */
+/**
+ * The spec of a volume in a VolumeAttachment: one of a CSI driver, and nothing that a claim would be about.
+ */
 export function checkInlineVolume(errors: FieldErrors, path: string, spec: PersistentVolumeSpec): void {
   checkSpec(errors, { spec, path, name: "", inline: true });
 }

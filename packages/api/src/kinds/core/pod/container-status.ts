@@ -26,7 +26,10 @@ function checkUser(errors: FieldErrors, path: string, { user }: ContainerStatus,
   });
 }
 
-/** A resource of a status is one that the container asks for, or a claim of it; a container that is gone has none. */
+/**
+ * A resource of a status is one that the container asks for, or a claim of it; a container that is gone has
+ * none.
+ */
 function checkResourceName(
   errors: FieldErrors,
   path: string,

@@ -22,7 +22,10 @@ const requests = "requests.";
 const deviceClassPrefix = "deviceclass.resource.kubernetes.io/";
 const isNative = (name: string): boolean => !name.includes("/") || name.includes("kubernetes.io/");
 
-/** `requests.example.com/gpu` and the like: a resource that is not Kubernetes' own, or stands for a device class. */
+/**
+ * `requests.example.com/gpu` and the like: a resource that is not Kubernetes' own, or stands for a device
+ * class.
+ */
 export function isExtendedQuotaName(name: string): boolean {
   if (!name.startsWith(requests)) return false;
   return !isNative(name) || name.startsWith(`${requests}${deviceClassPrefix}`);

@@ -1,4 +1,7 @@
-/** When containers are started anew (KEP-5307), and what happens to them when their resources change (KEP-1287). */
+/**
+ * When containers are started anew (KEP-5307), and what happens to them when their resources change
+ * (KEP-1287).
+ */
 
 import type { ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";

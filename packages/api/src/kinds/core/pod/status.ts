@@ -11,7 +11,10 @@ import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../values/names.ts"
 import { checkPodAnnotationsUpdate } from "./annotations.ts";
 import { checkContainerStatuses } from "./container-status.ts";
 
-/** Names in the claim statuses are entries of the spec; what the scheduler made for extended resources is whole. */
+/**
+ * Names in the claim statuses are entries of the spec; what the scheduler made for extended resources is
+ * whole.
+ */
 function checkClaimStatuses(errors: FieldErrors, { spec, status }: Pod): void {
   const known = new Set((spec?.resourceClaims ?? []).map(({ name }) => name));
   const seen = new Set<string>();

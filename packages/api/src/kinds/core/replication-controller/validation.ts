@@ -30,7 +30,8 @@ function checkSpec(errors: FieldErrors, { spec }: ReplicationController, context
 
 export const replicationControllerValidation = {
   create(errors: FieldErrors, object: ReplicationController, context: ValidationContext): void {
-    // Upstream: pkg/apis/core/validation/validation.go, ValidateReplicationController: only the name is checked.
+    // Upstream: pkg/apis/core/validation/validation.go, ValidateReplicationController: only the name is
+    // checked.
     checkMetadata(errors, "metadata", { ...object.metadata, generateName: "" }, longName, true);
     checkFinalizerNames(errors, "metadata", object.metadata);
     checkSpec(errors, object, context);

@@ -244,7 +244,8 @@ function checkSpec(
 }
 
 /**
- * Returns what is wrong with the addresses and families of a service: what the server refuses before it gives addresses.
+ * Returns what is wrong with the addresses and families of a service: what the server refuses before it gives
+ * addresses.
  *
  * Upstream: pkg/apis/core/validation/validation.go, ValidateServiceClusterIPsRelatedFields
  */

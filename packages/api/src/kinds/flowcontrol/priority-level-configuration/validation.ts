@@ -37,7 +37,10 @@ function checkQueuing(errors: FieldErrors, path: string, queuing: QueuingConfigu
   }
 }
 
-/** Errors of fields that do not fit the type of their struct: from 1.37 on they come last, and say no more than the path. */
+/**
+ * Errors of fields that do not fit the type of their struct: from 1.37 on they come last, and say no more
+ * than the path.
+ */
 class UnionErrors {
   readonly #errors: FieldErrors;
   readonly #deferred: (() => void)[] = [];
@@ -129,7 +132,10 @@ function checkLevelSpec(
   } else errors.notSupported("spec.type", type, ["Exempt", "Limited"]);
 }
 
-/** An administrator may change the seats of `exempt`, and what it lends; everything else of mandatory objects is fixed. */
+/**
+ * An administrator may change the seats of `exempt`, and what it lends; everything else of mandatory objects
+ * is fixed.
+ */
 function checkFixedLevel(errors: FieldErrors, { metadata, spec }: PriorityLevelConfiguration): void {
   const { name } = metadata;
   const fixed = Object.hasOwn(fixedLevels, name) ? fixedLevels[name] : undefined;

@@ -39,8 +39,8 @@ export function checkRuleStatus(errors: FieldErrors, rule: DeviceTaintRule, old:
 }
 
 /**
- * Sets the time of a rule's taint to `now`, in place, where its effect changed and its time did not. To be called
- * before the update is validated (KEP-5055).
+ * Sets the time of a rule's taint to `now`, in place, where its effect changed and its time did not. To be
+ * called before the update is validated (KEP-5055).
  */
 export function stampChangedTaint(rule: DeviceTaintRule, old: DeviceTaintRule, now: Time): void {
   const [taint, before] = [rule.spec?.taint, old.spec?.taint];

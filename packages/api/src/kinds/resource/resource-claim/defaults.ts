@@ -37,7 +37,10 @@ export function defaultClaim(claim: ResourceClaim): void {
   defaultResults(claim);
 }
 
-/** v1beta1 has the fields of `exactly` in the request itself; a request without a class should have none of them. */
+/**
+ * v1beta1 has the fields of `exactly` in the request itself; a request without a class should have none of
+ * them.
+ */
 export function defaultOldSpec(spec: OldResourceClaim["spec"] | undefined): void {
   for (const request of spec?.devices?.requests ?? []) {
     if (request.deviceClassName) defaultRequest(request);

@@ -17,8 +17,8 @@ const extendedMark = "resource.kubernetes.io/extended-resource-claim";
 const maxDevices = 32;
 
 /**
- * Charges claims: each as one, and the devices that it may get at most by device class (KEP-4840), also under the
- * extended resource names of the class where quotas restrict those (KEP-5004).
+ * Charges claims: each as one, and the devices that it may get at most by device class (KEP-4840), also under
+ * the extended resource names of the class where quotas restrict those (KEP-5004).
  */
 export function claimEvaluator(lookup: QuotaLookup, { extendedResources }: QuotaOptions): QuotaEvaluator {
   return {

@@ -199,8 +199,8 @@ function checkReservations(errors: FieldErrors, claim: ResourceClaim, old: Resou
 }
 
 /**
- * Drops the status of devices that this update deallocates, in place: a driver cannot be asked to do it in the same
- * write as the scheduler. To be called before the update is validated.
+ * Drops the status of devices that this update deallocates, in place: a driver cannot be asked to do it in
+ * the same write as the scheduler. To be called before the update is validated.
  */
 export function dropDeallocatedDevices(claim: ResourceClaim, old: ResourceClaim): void {
   const { status } = claim;

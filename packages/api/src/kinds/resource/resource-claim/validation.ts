@@ -240,7 +240,9 @@ export function checkSpec(
 const costlyAttributes =
   "too complex, total cost of derived attribute CEL expressions in the claim exceeds cost limit";
 
-/** Admin access is for namespaces that an administrator has labelled; only the first such request is named. */
+/**
+ * Admin access is for namespaces that an administrator has labelled; only the first such request is named.
+ */
 export function checkAdminAccess(
   errors: FieldErrors,
   spec: ResourceClaimSpec | undefined,

@@ -1,4 +1,7 @@
-/** Requests for the state of pools (KEP-5677). But for metadata and immutability, upstream's rules are declarative. */
+/**
+ * Requests for the state of pools (KEP-5677). But for metadata and immutability, upstream's rules are
+ * declarative.
+ */
 
 import { checkConditions } from "../../../checks/conditions.ts";
 import type { ValidationContext } from "../../../checks/context.ts";

@@ -152,7 +152,9 @@ function checkPolicy(
   }
 }
 
-/** One capacity of a device; only devices with several allocations have a policy for what a request may take. */
+/**
+ * One capacity of a device; only devices with several allocations have a policy for what a request may take.
+ */
 export function checkCapacity(
   errors: FieldErrors,
   path: string,

@@ -1,4 +1,7 @@
-/** ResourceSlice (KEP-4381) with shared counters (KEP-4815), list attributes (KEP-5491), node resources (KEP-5517). */
+/**
+ * ResourceSlice (KEP-4381) with shared counters (KEP-4815), list attributes (KEP-5491), node resources
+ * (KEP-5517).
+ */
 
 import type { ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";

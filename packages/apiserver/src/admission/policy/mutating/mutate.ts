@@ -25,8 +25,8 @@ export class MutationError extends Error {
 }
 
 /**
- * Applies a mutation of a policy to the object of a request, with defaults for new fields. Returns whether anything has
- * changed. Throws MutationError, and 500 if the result of a JSON patch cannot be decoded.
+ * Applies a mutation of a policy to the object of a request, with defaults for new fields. Returns whether
+ * anything has changed. Throws MutationError, and 500 if the result of a JSON patch cannot be decoded.
  * Upstream: pkg/admission/plugin/policy/mutating/dispatcher.go, dispatchOne
  */
 export function mutate(
@@ -115,7 +115,8 @@ function merged(schema: TypeSchema, live: Tree, applied: Tree): Tree {
 }
 
 /**
- * Applies a JSON patch to the object. Returns undefined if a `test` fails: the patch is skipped, without an error.
+ * Applies a JSON patch to the object. Returns undefined if a `test` fails: the patch is skipped, without an
+ * error.
  * Upstream: pkg/admission/plugin/policy/mutating/patch/json_patch.go
  */
 function patched(value: Value, live: Tree): Tree | undefined {

@@ -109,7 +109,9 @@ class Round {
     if (policy.spec.reinvocationPolicy === "IfNeeded") this.#reinvocations.invoked(id);
   }
 
-  /** Applies the mutations in order, also those after a failed one. Returns whether any changed the object. */
+  /**
+   * Applies the mutations in order, also those after a failed one. Returns whether any changed the object.
+   */
   #mutate(invocation: MutatingInvocation, input: Omit<ActivationInput, "objects">): boolean {
     if (this.#request.object === undefined) return false;
     let isChanged = false;

@@ -20,7 +20,9 @@ const emptyStatus = {
   storedVersions: null as unknown as [],
 };
 
-/** Definitions of custom resources: their status is the server's, and their objects are deleted before them. */
+/**
+ * Definitions of custom resources: their status is the server's, and their objects are deleted before them.
+ */
 export const customResourceDefinitionStrategy: Strategy<Definition> = {
   prepareForCreate: (object) => noteStoredVersion(object),
   prepareForUpdate(object, _old, context) {

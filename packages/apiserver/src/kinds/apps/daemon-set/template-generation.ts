@@ -8,7 +8,9 @@ export function setTemplateGeneration(object: KubeObject, generation: number): v
   object.metadata.annotations = { ...object.metadata.annotations, [templateGeneration]: String(generation) };
 }
 
-/** Metadata of a daemon set as upstream's internal type has it: there the number is a field, no annotation. */
+/**
+ * Metadata of a daemon set as upstream's internal type has it: there the number is a field, no annotation.
+ */
 export function internalMetadata({ metadata }: KubeObject): ObjectMeta {
   if (metadata.annotations?.[templateGeneration] === undefined) return metadata;
   const { [templateGeneration]: _number, ...annotations } = metadata.annotations;

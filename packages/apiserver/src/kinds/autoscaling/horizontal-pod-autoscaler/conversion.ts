@@ -3,8 +3,9 @@ import type { ApiVersion } from "../../define.ts";
 import { isPlain, newSpec, newStatus, oldSpec, oldStatus, type Plain } from "./metrics.ts";
 
 /**
- * autoscaling/v1 knows one metric, the share of processor time. All else of autoscaling/v2 stands in annotations as
- * JSON, so that a client of v1 that writes back what it has read loses nothing (k8s.io/kubernetes/pkg/apis/autoscaling).
+ * autoscaling/v1 knows one metric, the share of processor time. All else of autoscaling/v2 stands in
+ * annotations as JSON, so that a client of v1 that writes back what it has read loses nothing
+ * (k8s.io/kubernetes/pkg/apis/autoscaling).
  */
 const annotation = {
   metrics: "autoscaling.alpha.kubernetes.io/metrics",

@@ -1,6 +1,6 @@
 /**
- * The metrics of HorizontalPodAutoscalers: v1 has the fields of its former beta versions, which it shows in annotations
- * only, in the order in which upstream's types have them.
+ * The metrics of HorizontalPodAutoscalers: v1 has the fields of its former beta versions, which it shows in
+ * annotations only, in the order in which upstream's types have them.
  */
 
 /** An object of JSON. */

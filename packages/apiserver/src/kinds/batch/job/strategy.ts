@@ -6,7 +6,9 @@ const warning =
   "child pods are preserved by default when jobs are deleted; " +
   "set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
 
-/** A new job selects its pods by its own uid, unless it says that it chooses by itself; the job is a draft. */
+/**
+ * A new job selects its pods by its own uid, unless it says that it chooses by itself; the job is a draft.
+ */
 export function selectOwnPods({ spec, metadata }: Job): void {
   if (!spec || spec.manualSelector) return;
   const own = {

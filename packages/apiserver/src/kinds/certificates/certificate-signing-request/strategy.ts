@@ -41,7 +41,10 @@ const usages = [
 const final = ["Approved", "Denied", "Failed"];
 const approval = ["Approved", "Denied"];
 
-/** Requests for certificates: who asks is what the server knows of him; approval and certificate have writers of their own. */
+/**
+ * Requests for certificates: who asks is what the server knows of him; approval and certificate have writers
+ * of their own.
+ */
 export const certificateSigningRequestStrategy: Strategy<CertificateSigningRequest> = {
   prepareForCreate(request, { user }) {
     const { request: pem, signerName, expirationSeconds, usages: wanted } = request.spec;

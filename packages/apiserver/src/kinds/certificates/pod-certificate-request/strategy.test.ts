@@ -26,7 +26,9 @@ const spec = {
   stubPKCS10Request: der(pem),
 };
 
-/** Upstream: pkg/apis/certificates/validation/validation.go; pkg/registry/certificates/podcertificaterequest */
+/**
+ * Upstream: pkg/apis/certificates/validation/validation.go; pkg/registry/certificates/podcertificaterequest
+ */
 describe("PodCertificateRequests", () => {
   let tested: TestServer;
   let authority: Awaited<ReturnType<typeof createAuthority>>;

@@ -21,7 +21,10 @@ const requestPath = "spec.stubPKCS10Request";
 const chainPath = "status.certificateChain";
 const outcomes = ["Issued", "Denied", "Failed"];
 
-/** Upstream: pkg/apis/certificates/validation/validation.go, ValidatePodCertificateRequestCreate and the two after it */
+/**
+ * Upstream: pkg/apis/certificates/validation/validation.go, ValidatePodCertificateRequestCreate and the two
+ * after it
+ */
 export const podCertificateRequestStrategy: Strategy<PodCertificateRequest> = {
   validateCreate(object, { features }) {
     const { spec } = object;

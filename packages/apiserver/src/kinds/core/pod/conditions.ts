@@ -1,8 +1,8 @@
 import type { PodCondition, PodStatus } from "@dray/api/core/v1";
 
 /**
- * Returns a status with a condition set: in the place of the one of its type, else at the end. The time of the transition
- * stays if the state does.
+ * Returns a status with a condition set: in the place of the one of its type, else at the end. The time of
+ * the transition stays if the state does.
  *
  * Upstream: pkg/api/pod/util.go, UpdatePodCondition
  */

@@ -3,9 +3,9 @@ import type { LabelSelector } from "@dray/api/meta/v1";
 import { deepEqual } from "../../../storage/json.ts";
 
 /**
- * Takes the labels that a new pod names by key (`matchLabelKeys`, `mismatchLabelKeys`) into the selectors beside them,
- * in place: the scheduler looks at the selectors alone (KEP-3633, KEP-3243). A selector that is not set stays so, as it
- * matches nothing.
+ * Takes the labels that a new pod names by key (`matchLabelKeys`, `mismatchLabelKeys`) into the selectors
+ * beside them, in place: the scheduler looks at the selectors alone (KEP-3633, KEP-3243). A selector that is
+ * not set stays so, as it matches nothing.
  */
 export function mergeLabelKeys({ metadata, spec }: Pod): void {
   const labels = metadata.labels ?? {};
@@ -44,8 +44,8 @@ const appArmorPrefix = "container.apparmor.security.beta.kubernetes.io/";
 const maxProfileBytes = 4095;
 
 /**
- * Gives the containers of a new pod the AppArmor profiles that its annotations name, in place (KEP-24, version skew);
- * Calls `warn` for each annotation that is obsolete or cannot be read.
+ * Gives the containers of a new pod the AppArmor profiles that its annotations name, in place (KEP-24,
+ * version skew); Calls `warn` for each annotation that is obsolete or cannot be read.
  */
 export function takeAppArmorAnnotations(pod: Pod, warn: (text: string) => void): void {
   const { spec, metadata } = pod;

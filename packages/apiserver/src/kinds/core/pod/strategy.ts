@@ -48,7 +48,10 @@ export const podStrategy: Strategy<Pod> = {
     }
   },
 
-  /** The pod's own grace unless the request says another; none before it runs somewhere and after it has ended. */
+  /**
+   * The pod's own grace unless the request says another; none before it runs somewhere and after it has
+   * ended.
+   */
   gracePeriod(pod, options) {
     if (!pod.spec?.nodeName || isPodTerminal(pod)) return 0;
     const seconds = options.gracePeriodSeconds ?? Number(pod.spec.terminationGracePeriodSeconds ?? 30);
@@ -58,8 +61,9 @@ export const podStrategy: Strategy<Pod> = {
 };
 
 /**
- * A writer that does not know the fields of claims does not take them away, or a pod could not be ended; an empty list
- * does. Upstream: pkg/registry/core/pod/strategy.go, podStatusStrategy.PrepareForUpdate (since 1.37).
+ * A writer that does not know the fields of claims does not take them away, or a pod could not be ended; an
+ * empty list does. Upstream: pkg/registry/core/pod/strategy.go, podStatusStrategy.PrepareForUpdate (since
+ * 1.37).
  */
 function keepClaimStatuses({ status }: Pod, { status: old }: Pod): void {
   if (!status || !old) return;
@@ -71,7 +75,10 @@ function keepClaimStatuses({ status }: Pod, { status: old }: Pod): void {
     status.nodeAllocatableResourceClaimStatuses ??= thaw(old.nodeAllocatableResourceClaimStatuses);
 }
 
-/** A writer that does not know `observedGeneration` (KEP-5067) loses neither the status' own nor its conditions'. */
+/**
+ * A writer that does not know `observedGeneration` (KEP-5067) loses neither the status' own nor its
+ * conditions'.
+ */
 function keepObservedGenerations({ status }: Pod, { status: old }: Pod): void {
   if (!status) return;
   if (!status.observedGeneration && old?.observedGeneration)
@@ -88,7 +95,9 @@ function keepObservedGenerations({ status }: Pod, { status: old }: Pod): void {
 /** Resources of the pod as a whole are completed after admission (PodLevelResourcesFixDefaulting). */
 const completesLate = (version: KubernetesVersion): boolean => minorOf(version) >= 37;
 
-/** Only what containers ask for is taken of a resize; containers that came, went or moved are for validation. */
+/**
+ * Only what containers ask for is taken of a resize; containers that came, went or moved are for validation.
+ */
 function keepButResources(pod: Pod, old: Pod): void {
   const [spec, before] = [pod.spec, old.spec];
   if (!spec || !before) return;

@@ -2,8 +2,8 @@ import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
 import { pemBlocks } from "@dray/api/pem";
 
 /**
- * Why a certificate and a key, both PEM, cannot serve TLS together; undefined if they can. The words are those of Go's
- * `tls.X509KeyPair`, which the API server repeats.
+ * Why a certificate and a key, both PEM, cannot serve TLS together; undefined if they can. The words are
+ * those of Go's `tls.X509KeyPair`, which the API server repeats.
  */
 export function keyPairProblem(certificate: string, key: string): string | undefined {
   const blocks = [...pemBlocks(certificate)];

@@ -23,8 +23,8 @@ export function heldAddresses(service: Service | undefined): readonly string[] {
 }
 
 /**
- * Chooses cluster addresses out of the ServiceCIDRs that are ready (KEP-1880). What is chosen is only promised when its
- * IPAddress has been made; until then somebody else may take it.
+ * Chooses cluster addresses out of the ServiceCIDRs that are ready (KEP-1880). What is chosen is only
+ * promised when its IPAddress has been made; until then somebody else may take it.
  */
 export class Addresses {
   readonly #storage: Storage;
@@ -121,7 +121,10 @@ export class Addresses {
     return refused(service, address, "provided IP is already allocated");
   }
 
-  /** Another address in the place of one that was chosen here and lost to somebody; undefined if it was asked for. */
+  /**
+   * Another address in the place of one that was chosen here and lost to somebody; undefined if it was asked
+   * for.
+   */
   instead(service: Service, lost: string): string | undefined {
     if (!this.#chosen.get(service)?.has(lost)) return undefined;
     const address = this.choose(service, familyOf(lost), lost);
@@ -133,8 +136,8 @@ export class Addresses {
 }
 
 /**
- * Checks the IPAddress that would be made for a service. That is before the service itself is validated, so this is where
- * a wrong name shows first. Throws 422.
+ * Checks the IPAddress that would be made for a service. That is before the service itself is validated, so
+ * this is where a wrong name shows first. Throws 422.
  *
  * Upstream: pkg/registry/core/service/ipallocator/ipallocator.go, createIPAddress
  */

@@ -25,9 +25,9 @@ export interface ServiceAllocatorOptions {
 }
 
 /**
- * Sees to it that no service has an address or a port of another one. Before a service is stored its addresses get their
- * IPAddress objects, of which there is at most one, whichever server writes; addresses that a service no longer has lose
- * theirs after the write (KEP-1880).
+ * Sees to it that no service has an address or a port of another one. Before a service is stored its
+ * addresses get their IPAddress objects, of which there is at most one, whichever server writes; addresses
+ * that a service no longer has lose theirs after the write (KEP-1880).
  */
 export class ServiceAllocator {
   readonly families: readonly Family[];
@@ -82,7 +82,9 @@ export class ServiceAllocator {
     if (endpoints) await this.#storage.delete(endpoints.key, endpoints.revision);
   }
 
-  /** Returns the address, or another one if no client asked for it and it has been taken by now. Throws 422. */
+  /**
+   * Returns the address, or another one if no client asked for it and it has been taken by now. Throws 422.
+   */
   async #take(address: string, service: Service): Promise<string> {
     for (let wanted = address; ; ) {
       if (await this.#writer().create(wanted, service)) return wanted;

@@ -25,7 +25,9 @@ function defaultPolicy(spec: ServiceSpec, old: ServiceSpec | undefined): string 
 
 const hasSelector = ({ selector }: ServiceSpec): boolean => Object.keys(selector ?? {}).length > 0;
 
-/** What a change of the policy means for what it does not mention, and what it must not take away silently. */
+/**
+ * What a change of the policy means for what it does not mention, and what it must not take away silently.
+ */
 function reduce(spec: ServiceSpec, old: ServiceSpec, refuse: (detail: string) => void): void {
   const [addresses, families] = [spec.clusterIPs ?? [], spec.ipFamilies ?? []];
   const [addressesBefore, familiesBefore] = [old.clusterIPs ?? [], old.ipFamilies ?? []];
@@ -42,8 +44,9 @@ function reduce(spec: ServiceSpec, old: ServiceSpec, refuse: (detail: string) =>
 }
 
 /**
- * Fills in policy and families of a service that will have addresses, by what the cluster has (its default first), or
- * refuses what does not go together (registry/core/service/storage/alloc.go, initIPFamilyFields). Throws 422.
+ * Fills in policy and families of a service that will have addresses, by what the cluster has (its default
+ * first), or refuses what does not go together (registry/core/service/storage/alloc.go, initIPFamilyFields).
+ * Throws 422.
  */
 export function settleFamilies(
   service: Service,

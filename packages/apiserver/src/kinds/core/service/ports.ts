@@ -13,7 +13,10 @@ export interface PortRange {
 
 export const defaultPortRange: PortRange = { first: 30_000, last: 32_767 };
 
-/** Ports at the beginning of a range that are only given out when asked for, or when the rest is full (KEP-3668). */
+/**
+ * Ports at the beginning of a range that are only given out when asked for, or when the rest is full
+ * (KEP-3668).
+ */
 function reservedPorts({ first, last }: PortRange): number {
   const size = last - first + 1;
   return size <= 16 ? 0 : Math.min(Math.max(Math.floor(size / 32), 16), 128);
@@ -161,8 +164,8 @@ export class NodePorts {
   }
 
   /**
-   * Makes sure that what `assign` found free is so still, while the service is written: chooses again what was not asked
-   * for, throws 422 for what was. Returns a function that ends the reservation.
+   * Makes sure that what `assign` found free is so still, while the service is written: chooses again what
+   * was not asked for, throws 422 for what was. Returns a function that ends the reservation.
    */
   claim(service: Service, old: ServiceSpec | undefined): () => void {
     const spec = service.spec!;

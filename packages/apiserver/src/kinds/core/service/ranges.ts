@@ -10,14 +10,18 @@ import {
 /** A family as services name it (ServiceSpec.ipFamilies). */
 export type Family = "IPv4" | "IPv6";
 
-/** The addresses of a CIDR that services may have: neither the network's own nor an IPv4 broadcast address. */
+/**
+ * The addresses of a CIDR that services may have: neither the network's own nor an IPv4 broadcast address.
+ */
 export interface AddressRange {
   /** The CIDR in its canonical form. */
   readonly text: string;
   readonly family: Family;
   readonly first: bigint;
   readonly last: bigint;
-  /** Addresses at the beginning that are only given out when asked for, or when the rest is full (KEP-3070). */
+  /**
+   * Addresses at the beginning that are only given out when asked for, or when the rest is full (KEP-3070).
+   */
   readonly reserved: bigint;
 }
 
@@ -58,8 +62,8 @@ const within = (value: bigint, least: bigint, most: bigint): bigint =>
   value < least ? least : value > most ? most : value;
 
 /**
- * A number from `first` to `last` that is not taken: from behind the reserved ones if there is one, else from these;
- * each time beginning anywhere. Undefined if all are taken. `random` answers from 0 to below 1.
+ * A number from `first` to `last` that is not taken: from behind the reserved ones if there is one, else from
+ * these; each time beginning anywhere. Undefined if all are taken. `random` answers from 0 to below 1.
  */
 export function chooseFree(
   range: { readonly first: bigint; readonly last: bigint; readonly reserved: bigint },
@@ -82,7 +86,9 @@ export function chooseFree(
   return undefined;
 }
 
-/** The first address of a CIDR, which the service `kubernetes` has. Throws a TypeError if `cidr` is not valid. */
+/**
+ * The first address of a CIDR, which the service `kubernetes` has. Throws a TypeError if `cidr` is not valid.
+ */
 export function firstServiceAddress(cidr: string): string {
   const range = parseRange(cidr);
   if (range === undefined) throw new TypeError(`${cidr} is not a CIDR`);

@@ -9,8 +9,8 @@ import type { Family } from "./ranges.ts";
 import { dropOldTypeFields } from "./type.ts";
 
 /**
- * Gives services their cluster addresses and node ports, in the order of upstream: what is given is settled before it
- * is validated (registry/core/service/storage).
+ * Gives services their cluster addresses and node ports, in the order of upstream: what is given is settled
+ * before it is validated (registry/core/service/storage).
  */
 export function serviceStrategy(allocator: ServiceAllocator): Strategy<Service> {
   return {

@@ -20,9 +20,9 @@ const fields: readonly (readonly [keyof ServiceSpec, (spec: ServiceSpec) => bool
 ];
 
 /**
- * Takes away what belongs to the old type of a service where its type changes: who changes the type alone would
- * otherwise be refused for fields that the server has filled in. A field that is changed by the same write
- * stays, and is validated.
+ * Takes away what belongs to the old type of a service where its type changes: who changes the type alone
+ * would otherwise be refused for fields that the server has filled in. A field that is changed by the same
+ * write stays, and is validated.
  */
 export function dropOldTypeFields(service: Service, old: Service): void {
   const { spec } = service;

@@ -21,8 +21,8 @@ export interface TakenDevice {
 }
 
 /**
- * Which claims have which devices: those of the watch cache, kept up to date event by event, and those of writes whose
- * outcome is not in the cache yet.
+ * Which claims have which devices: those of the watch cache, kept up to date event by event, and those of
+ * writes whose outcome is not in the cache yet.
  */
 export class DeviceHolders {
   readonly #claims = new Map<string, readonly Holding[]>();
@@ -36,8 +36,8 @@ export class DeviceHolders {
   }
 
   /**
-   * What a write would give to the claim `key`. What the claim has already is not given: a claim that has a device
-   * wrongly can still be changed, and give it back.
+   * What a write would give to the claim `key`. What the claim has already is not given: a claim that has a
+   * device wrongly can still be changed, and give it back.
    */
   gained(key: string, object: object): Holding[] {
     const before = this.#claims.get(key) ?? [];

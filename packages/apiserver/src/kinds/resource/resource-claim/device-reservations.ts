@@ -8,11 +8,12 @@ import { type DeviceUsage, followDevices, unversioned } from "./device-usage.ts"
 const claimResource = { group: "resource.k8s.io", resource: "resourceclaims" };
 
 /**
- * Reserves the devices that a write gives to a claim until the watch cache shows whether the claim was stored: of two
- * writes at the same time the second one sees the first. Only with the admission plugin UniqueDeviceAllocation.
+ * Reserves the devices that a write gives to a claim until the watch cache shows whether the claim was
+ * stored: of two writes at the same time the second one sees the first. Only with the admission plugin
+ * UniqueDeviceAllocation.
  *
- * A refusal is 403, not 409: kube-scheduler repeats a write that conflicts with the same devices, five times, and
- * begins anew for any other error, with back-off and a newer cache.
+ * A refusal is 403, not 409: kube-scheduler repeats a write that conflicts with the same devices, five times,
+ * and begins anew for any other error, with back-off and a newer cache.
  * Upstream: pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go, bindClaim.
  */
 export class DeviceReservations {

@@ -5,14 +5,21 @@ export type DeviceUsageEvent =
   | { readonly kind: "slice"; readonly object: ResourceSlice; readonly deleted: boolean }
   | { readonly kind: "claim"; readonly object: ResourceClaim; readonly deleted: boolean };
 
-/** Adds up what claims take of counters and capacity. The allocator does, which the server must not import. */
+/**
+ * Adds up what claims take of counters and capacity. The allocator does, which the server must not import.
+ */
 export interface DeviceUsage {
   update(event: DeviceUsageEvent): void;
-  /** Takes what the allocation needs until the function that it returns is called; returns why it cannot be had. */
+  /**
+   * Takes what the allocation needs until the function that it returns is called; returns why it cannot be
+   * had.
+   */
   reserve(claim: ResourceClaim, allocation: AllocationResult): (() => void) | string;
 }
 
-/** A claim without its version: it counts as it is, be it older than what was seen before, or not stored yet. */
+/**
+ * A claim without its version: it counts as it is, be it older than what was seen before, or not stored yet.
+ */
 export function unversioned(claim: object): ResourceClaim {
   const { metadata, ...rest } = claim as ResourceClaim;
   return { ...rest, metadata: { ...metadata, resourceVersion: "" } };
