@@ -9,10 +9,10 @@ const folder = join(import.meta.dirname, "..", "..", "scripts", "origin");
 /** Why the comparison cannot run here; false if it can. */
 function missing(): string | false {
   const { status, stdout } = spawnSync("go", ["env", "GOMODCACHE"], { encoding: "utf8" });
-  if (status !== 0) return "needs Go";
+  if (status !== 0) return "Go is not installed";
   const modules = ["api@v0.34.10", "api@v0.35.4", "api@v0.36.3", "api@v0.37.2", "kubernetes@v1.37.1"];
   const absent = modules.filter((name) => !existsSync(join(stdout.trim(), "k8s.io", name)));
-  return absent.length > 0 && `needs k8s.io/${absent.join(", k8s.io/")} in Go's module cache`;
+  return absent.length > 0 && `Go's module cache lacks k8s.io/${absent.join(", k8s.io/")}`;
 }
 
 test("the tables are what upstream's sources give", { skip: missing() }, () => {
