@@ -5,7 +5,6 @@ import { containerHash } from "../containers/container-hash.ts";
 import type { Container, Sandbox } from "../runtime/service.ts";
 import { restartingCondition } from "../status/conditions.ts";
 import { allContainers, type StartableContainer } from "../types/containers.ts";
-
 import { podText } from "../types/pod-text.ts";
 import { crashKey } from "./back-off.ts";
 import type { PodAction, PodPlan, PodView } from "./pod-actions.ts";

@@ -2,7 +2,6 @@ import type { Pod, PodStatus } from "@dray/api/core/v1";
 import { isPodTerminal, isSidecar } from "@dray/api/pod";
 import { timeText } from "@dray/client";
 import { shortened } from "../base/text.ts";
-
 import { podLevelStatus } from "../resources/pod-level-status.ts";
 import { podConditions } from "./conditions.ts";
 import { allocatedResources, containerStatus, succeeded } from "./container-status.ts";

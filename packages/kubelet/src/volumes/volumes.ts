@@ -1,16 +1,12 @@
 import { join } from "node:path";
 import { encodeJSON, Quantity } from "@dray/api";
-
 import type { Pod, Volume, VolumeProjection } from "@dray/api/core/v1";
 import { podLimits } from "@dray/api/pod";
-
 import { removeTree, unmountBelow } from "../base/unmount.ts";
-
 import { claimNameOf, claimPlace } from "./claim-volumes.ts";
 import { makeEmptyDir } from "./empty-dir.ts";
 import { fsGroupOf, giveToGroup, takesUserOfRuntime } from "./fs-group.ts";
 import { hostPathPlace } from "./host-path.ts";
-
 import { type VolumeFile, writeFiles } from "./volume-files.ts";
 import { VolumeSources } from "./volume-sources.ts";
 import type { VolumesOptions } from "./volumes-options.ts";

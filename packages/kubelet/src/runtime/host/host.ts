@@ -3,9 +3,7 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { ContainerEdits } from "@dray/cdi";
-
 import { makeFolderSync } from "@dray/files";
-
 import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../config.ts";
 import { checkRuntimeHandler, RuntimeError } from "../error.ts";
 import type {
@@ -35,12 +33,10 @@ import {
 import { type Cgroups, detectCgroups, removeCgroup } from "./cgroups.ts";
 import { HostContainer } from "./container.ts";
 import { detectIsolation } from "./detect-isolation.ts";
-
 import { runCommand } from "./exec.ts";
 import { runWithStreams } from "./exec-streams.ts";
 import { followLog } from "./follow-log.ts";
 import { forwardPort } from "./forward.ts";
-
 import type { Isolation } from "./isolation.ts";
 import { joinContainer } from "./join.ts";
 import { launchContainer, saveRecord } from "./launch.ts";

@@ -3,19 +3,16 @@ import { readdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
-
 import { makeFolderSync } from "@dray/files";
 import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../config.ts";
 import { checkRuntimeHandler, RuntimeError } from "../error.ts";
 import { attachTo } from "../host/attach.ts";
-
 import { runCommand } from "../host/exec.ts";
 import { runWithStreams } from "../host/exec-streams.ts";
 import { followLog } from "../host/follow-log.ts";
 import { forwardPort } from "../host/forward.ts";
 import { bootId } from "../host/processes.ts";
 import { readRecord, writeRecord } from "../host/records.ts";
-
 import type {
   ClientStreams,
   Container,
@@ -27,7 +24,6 @@ import type {
   RuntimeService,
   Sandbox,
 } from "../service.ts";
-
 import { makeBundle } from "./bundle.ts";
 import { CgroupTree } from "./cgroups.ts";
 import { OciContainer, type OciContainerRecord } from "./container.ts";

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
+
 // As a whole, since Node 20 lacks one of its functions, and the package has to load there to report that.
 import tls, { type SecureContextOptions } from "node:tls";
 import { parse, TomlError } from "smol-toml";

@@ -4,7 +4,6 @@ import { choosePlatform, type Descriptor, ManifestError, ownPlatform, parseManif
 import { formatReference, type Reference } from "../reference.ts";
 import type { ContentStore, Lease } from "../store.ts";
 import { RegistryError } from "./error.ts";
-
 import { type RegistryOptions, Session } from "./session.ts";
 
 /**
