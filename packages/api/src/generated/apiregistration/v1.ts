@@ -4,7 +4,7 @@ import type * as types from "../../schema/generated/apiregistration/v1.ts";
 
 export type * from "../../schema/generated/apiregistration/v1.ts";
 
-/** Who serves a version of a group. Its name is VERSION.GROUP. */
+/** The server of a version of a group. Its name is VERSION.GROUP. */
 export type APIService = types.APIService;
-/** Who serves a version of a group. Its name is VERSION.GROUP. */
+/** The server of a version of a group. Its name is VERSION.GROUP. */
 export const APIService: Kind<APIService> = {"group":"apiregistration.k8s.io","version":"v1","kind":"APIService","resource":"apiservices","namespaced":false};

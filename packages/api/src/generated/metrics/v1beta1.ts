@@ -4,12 +4,12 @@ import type * as types from "../../schema/generated/metrics/v1beta1.ts";
 
 export type * from "../../schema/generated/metrics/v1beta1.ts";
 
-/** What a node uses. */
+/** Resource usage of a node. */
 export type NodeMetrics = types.NodeMetrics;
-/** What a node uses. */
+/** Resource usage of a node. */
 export const NodeMetrics: Kind<NodeMetrics> = {"group":"metrics.k8s.io","version":"v1beta1","kind":"NodeMetrics","resource":"nodes","namespaced":false};
 
-/** What the containers of a pod use. */
+/** Resource usage of the containers of a pod. */
 export type PodMetrics = types.PodMetrics;
-/** What the containers of a pod use. */
+/** Resource usage of the containers of a pod. */
 export const PodMetrics: Kind<PodMetrics> = {"group":"metrics.k8s.io","version":"v1beta1","kind":"PodMetrics","resource":"pods","namespaced":true};

@@ -38,7 +38,7 @@ export interface MutatingAdmissionPolicy {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: MutatingAdmissionPolicySpec;
 }
 
@@ -47,7 +47,7 @@ export interface MutatingAdmissionPolicyBinding {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: MutatingAdmissionPolicyBindingSpec;
 }
 
@@ -159,9 +159,9 @@ export interface ValidatingAdmissionPolicy {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: ValidatingAdmissionPolicySpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: ValidatingAdmissionPolicyStatus;
 }
 
@@ -170,7 +170,7 @@ export interface ValidatingAdmissionPolicyBinding {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: ValidatingAdmissionPolicyBindingSpec;
 }
 

@@ -38,15 +38,15 @@ export interface CustomResourceDefinition {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: CustomResourceDefinitionSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: CustomResourceDefinitionStatus;
 }
 
 export interface CustomResourceDefinitionCondition {
   type: string;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: string;
   lastTransitionTime?: Time;
   reason?: string;
@@ -107,7 +107,7 @@ export interface CustomResourceSubresourceScale {
 export type CustomResourceSubresourceStatus = unknown;
 
 export interface CustomResourceSubresources {
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: CustomResourceSubresourceStatus;
   scale?: CustomResourceSubresourceScale;
 }

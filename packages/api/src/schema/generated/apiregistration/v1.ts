@@ -2,7 +2,7 @@
 import type { StoredMeta, Time } from "../../../objects/object.ts";
 import type { ListMeta } from "../meta/v1.ts";
 
-/** Who serves a version of a group. Its name is VERSION.GROUP. */
+/** The server of a version of a group. Its name is VERSION.GROUP. */
 export interface APIService {
   apiVersion: string;
   kind: string;

@@ -27,7 +27,7 @@ export interface DaemonSet {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** Which pod, and how it is replaced. */
+  /** Selector and template of the pod, and the update strategy. */
   spec: DaemonSetSpec;
   /** On how many nodes the pods run. */
   status?: DaemonSetStatus;
@@ -53,7 +53,7 @@ export interface DaemonSetList {
   items: DaemonSet[];
 }
 
-/** Which pod, and how it is replaced. */
+/** Selector and template of the pod, and the update strategy. */
 export interface DaemonSetSpec {
   /** Selects the pods; must match the labels of the template. Cannot change. */
   selector?: LabelSelector;
@@ -261,7 +261,7 @@ export interface RollingUpdateDeployment {
   maxSurge?: IntOrString;
 }
 
-/** Which pods are replaced, and how fast. */
+/** Update strategy: which pods are replaced, and how fast. */
 export interface RollingUpdateStatefulSetStrategy {
   /** Only pods with this number or a higher one are replaced. Default 0. */
   partition?: number;

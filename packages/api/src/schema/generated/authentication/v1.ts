@@ -15,7 +15,7 @@ export interface SelfSubjectReview {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: SelfSubjectReviewStatus;
 }
 
@@ -28,9 +28,9 @@ export interface TokenRequest {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: TokenRequestSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: TokenRequestStatus;
 }
 
@@ -51,9 +51,9 @@ export interface TokenReview {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: TokenReviewSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: TokenReviewStatus;
 }
 

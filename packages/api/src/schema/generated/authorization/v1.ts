@@ -17,9 +17,9 @@ export interface LocalSubjectAccessReview {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: SubjectAccessReviewSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: SubjectAccessReviewStatus;
 }
 
@@ -57,9 +57,9 @@ export interface SelfSubjectAccessReview {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: SelfSubjectAccessReviewSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: SubjectAccessReviewStatus;
 }
 
@@ -73,9 +73,9 @@ export interface SelfSubjectRulesReview {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: SelfSubjectRulesReviewSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: SubjectRulesReviewStatus;
 }
 
@@ -88,9 +88,9 @@ export interface SubjectAccessReview {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: SubjectAccessReviewSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: SubjectAccessReviewStatus;
 }
 

@@ -43,15 +43,15 @@ export interface HorizontalPodAutoscaler {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: HorizontalPodAutoscalerSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: HorizontalPodAutoscalerStatus;
 }
 
 export interface HorizontalPodAutoscalerCondition {
   type?: string;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: string;
   lastTransitionTime?: Time;
   reason?: string;
@@ -143,9 +143,9 @@ export interface Scale {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: ScaleSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: ScaleStatus;
 }
 

@@ -50,9 +50,9 @@ export interface HorizontalPodAutoscaler {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: HorizontalPodAutoscalerSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: HorizontalPodAutoscalerStatus;
 }
 
@@ -63,7 +63,7 @@ export interface HorizontalPodAutoscalerBehavior {
 
 export interface HorizontalPodAutoscalerCondition {
   type: string;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: string;
   lastTransitionTime?: Time;
   reason?: string;

@@ -58,7 +58,7 @@ export interface Job {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** Which pod, how often, and what to do about failures. */
+  /** Template of the pods, their number, and the handling of failures. */
   spec: JobSpec;
   /** How far it is. */
   status?: JobStatus;
@@ -98,7 +98,7 @@ export interface JobSchedulingConfiguration {
   resourceClaims?: WorkloadPodGroupResourceClaim[];
 }
 
-/** Which pod, how often, and what to do about failures. */
+/** Template of the pods, their number, and the handling of failures. */
 export interface JobSpec {
   /** How many pods may run at once. Default 1. */
   parallelism?: number;
@@ -106,7 +106,7 @@ export interface JobSpec {
   completions?: number;
   /** Seconds after which the job has failed. */
   activeDeadlineSeconds?: Int64;
-  /** What failures of pods mean. */
+  /** Rules for the failures of pods. */
   podFailurePolicy?: PodFailurePolicy;
   /** When the job has succeeded before all pods have. */
   successPolicy?: SuccessPolicy;
@@ -170,7 +170,7 @@ export interface JobTemplateSpec {
   spec: JobSpec;
 }
 
-/** What failures of pods mean. */
+/** Rules for the failures of pods. */
 export interface PodFailurePolicy {
   /** The first rule that matches decides. */
   rules: PodFailurePolicyRule[];
@@ -194,7 +194,7 @@ export interface PodFailurePolicyOnPodConditionsPattern {
   status?: string;
 }
 
-/** What a failure means. */
+/** Action for failures that match. */
 export interface PodFailurePolicyRule {
   /** FailJob, FailIndex, Ignore or Count. */
   action: string;

@@ -7,15 +7,15 @@ export interface CertificateSigningRequest {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: CertificateSigningRequestSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: CertificateSigningRequestStatus;
 }
 
 export interface CertificateSigningRequestCondition {
   type: string;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: string;
   reason?: string;
   message?: string;
@@ -50,7 +50,7 @@ export interface ClusterTrustBundle {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: ClusterTrustBundleSpec;
 }
 
@@ -70,9 +70,9 @@ export interface PodCertificateRequest {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: PodCertificateRequestSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: PodCertificateRequestStatus;
 }
 

@@ -7,7 +7,7 @@ export interface Lease {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: LeaseSpec;
 }
 

@@ -24,7 +24,7 @@ export interface Affinity {
   podAntiAffinity?: PodAntiAffinity;
 }
 
-/** What AppArmor allows the processes. */
+/** AppArmor profile of the processes. */
 export interface AppArmorProfile {
   /** RuntimeDefault, Unconfined or Localhost. */
   type: string;
@@ -188,7 +188,7 @@ export interface ClusterTrustBundleProjection {
 
 export interface ComponentCondition {
   type: string;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: string;
   message?: string;
   error?: string;
@@ -371,7 +371,7 @@ export interface ContainerPort {
   hostIP?: string;
 }
 
-/** What a change of a resource does to the container. */
+/** Effect of a change of a resource on the container. */
 export interface ContainerResizePolicy {
   /** cpu or memory. */
   resourceName: string;
@@ -379,7 +379,7 @@ export interface ContainerResizePolicy {
   restartPolicy: string;
 }
 
-/** What happens when the container ends in a certain way. */
+/** Actions for exits of the container that match. */
 export interface ContainerRestartRule {
   /** Restart: restarts this container; RestartAllContainers: restarts the whole pod in place. */
   action?: string;
@@ -419,7 +419,7 @@ export interface ContainerStateTerminated {
   signal?: number;
   /** Why, in one word, such as Completed, Error or OOMKilled. */
   reason?: string;
-  /** What the container wrote to its termination message file, or why it ended. */
+  /** Contents of the termination message file of the container, or the reason of its exit. */
   message?: string;
   /** When it started. */
   startedAt?: Time;
@@ -603,7 +603,7 @@ export interface EphemeralContainer extends EphemeralContainerCommon {
   targetContainerName?: string;
 }
 
-/** What an ephemeral container has in common with a container. */
+/** Fields that an ephemeral container shares with other containers. */
 export interface EphemeralContainerCommon {
   /** Name of the container, unique in the pod. A DNS label; cannot change. */
   name: string;
@@ -871,8 +871,8 @@ export interface HostPathVolumeSource {
   /** The path on the node. */
   path: string;
   /**
-   * What must be there: empty (no check), DirectoryOrCreate, Directory, FileOrCreate, File, Socket,
-   * CharDevice or BlockDevice.
+   * Kind of the file that must exist: empty (no check), DirectoryOrCreate, Directory, FileOrCreate, File,
+   * Socket, CharDevice or BlockDevice.
    */
   type?: string;
 }
@@ -925,7 +925,7 @@ export interface ImageVolumeSource {
   pullPolicy?: string;
 }
 
-/** What is known of an image volume. */
+/** Status of an image volume. */
 export interface ImageVolumeStatus {
   /** Digest of the image. */
   imageRef?: string;
@@ -953,7 +953,7 @@ export interface Lifecycle {
   stopSignal?: string;
 }
 
-/** What an action does; exactly one field is set. */
+/** An action; exactly one field is set. */
 export interface LifecycleHandler {
   /** Runs a command in the container. */
   exec?: ExecAction;
@@ -970,7 +970,7 @@ export interface LimitRange {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: LimitRangeSpec;
 }
 
@@ -1056,7 +1056,7 @@ export interface Namespace {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** Who must finish before the namespace is gone. */
+  /** Finalizers: names of those that must finish before the namespace is removed. */
   spec: NamespaceSpec;
   /** Whether it is in use or being deleted. */
   status?: NamespaceStatus;
@@ -1082,7 +1082,7 @@ export interface NamespaceList {
   items: Namespace[];
 }
 
-/** Who must finish before a namespace is gone. */
+/** Finalizers: names of those that must finish before a namespace is removed. */
 export interface NamespaceSpec {
   /** Names that must be taken away before the namespace is removed. */
   finalizers?: string[];
@@ -1092,7 +1092,7 @@ export interface NamespaceSpec {
 export interface NamespaceStatus {
   /** Active or Terminating. */
   phase?: string;
-  /** What stands in the way of deletion. */
+  /** Reasons why deletion has not finished. */
   conditions?: NamespaceCondition[];
 }
 
@@ -1102,9 +1102,9 @@ export interface Node {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What the cluster wants of the node. */
+  /** Desired state of the node. */
   spec: NodeSpec;
-  /** What the kubelet last reported of the node. */
+  /** Status as last reported by the kubelet. */
   status?: NodeStatus;
 }
 
@@ -1196,7 +1196,7 @@ export interface NodeDaemonEndpoints {
   kubeletEndpoint?: DaemonEndpoint;
 }
 
-/** What the container runtime of a node can do. */
+/** Features of the container runtime of a node. */
 export interface NodeFeatures {
   /** True: supplementalGroupsPolicy is supported. */
   supplementalGroupsPolicy?: boolean;
@@ -1208,7 +1208,7 @@ export interface NodeList {
   items: Node[];
 }
 
-/** What pods of a node may preempt. */
+/** Pods that pods of a node may preempt. */
 export interface NodePodPreemptionPolicy {
   /** Resizes for which no pod of lower priority is evicted. */
   disableResizePreemption?: string[];
@@ -1222,11 +1222,11 @@ export interface NodeProxyOptions {
 export interface NodeRuntimeHandler {
   /** Name of the handler. Empty: the default. */
   name?: string;
-  /** What it can do. */
+  /** Its features. */
   features?: NodeRuntimeHandlerFeatures;
 }
 
-/** What a handler can do. */
+/** Features of a runtime handler. */
 export interface NodeRuntimeHandlerFeatures {
   /** True: mounts can be read-only all the way down. */
   recursiveReadOnlyMounts?: boolean;
@@ -1258,7 +1258,7 @@ export interface NodeSelectorTerm {
   matchFields?: NodeSelectorRequirement[];
 }
 
-/** What the cluster wants of a node. */
+/** Desired state of a node. */
 export interface NodeSpec {
   /** Addresses for pods of the node. */
   podCIDR?: string;
@@ -1274,15 +1274,15 @@ export interface NodeSpec {
   configSource?: NodeConfigSource;
   /** Not used any more. */
   externalID?: string;
-  /** What pods of the node may preempt. */
+  /** Pods that pods of the node may preempt. */
   podPreemptionPolicy?: NodePodPreemptionPolicy;
 }
 
-/** What the kubelet last reported of a node. */
+/** Status of a node as last reported by its kubelet. */
 export interface NodeStatus {
   /** All resources of the node, by name. */
   capacity?: Record<string, QuantityText>;
-  /** What pods can use of them. */
+  /** Resources that pods can use. */
   allocatable?: Record<string, QuantityText>;
   /** Not used any more. */
   phase?: string;
@@ -1304,7 +1304,7 @@ export interface NodeStatus {
   config?: NodeConfigStatus;
   /** Handlers of the container runtime. */
   runtimeHandlers?: NodeRuntimeHandler[];
-  /** What the container runtime can do. */
+  /** Features of the container runtime. */
   features?: NodeFeatures;
   /** Features of the kubelet that matter to scheduling. */
   declaredFeatures?: string[];
@@ -1375,9 +1375,9 @@ export interface PersistentVolume {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: PersistentVolumeSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: PersistentVolumeStatus;
 }
 
@@ -1387,9 +1387,9 @@ export interface PersistentVolumeClaim {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** What storage is wanted. */
+  /** Requested storage. */
   spec: PersistentVolumeClaimSpec;
-  /** What storage was given. */
+  /** Bound storage. */
   status?: PersistentVolumeClaimStatus;
 }
 
@@ -1415,7 +1415,7 @@ export interface PersistentVolumeClaimList {
   items: PersistentVolumeClaim[];
 }
 
-/** What storage is wanted. */
+/** Requested storage. */
 export interface PersistentVolumeClaimSpec {
   /** ReadWriteOnce, ReadOnlyMany, ReadWriteMany or ReadWriteOncePod. */
   accessModes?: string[];
@@ -1429,7 +1429,7 @@ export interface PersistentVolumeClaimSpec {
   storageClassName?: string;
   /** Filesystem (default) or Block. */
   volumeMode?: string;
-  /** What the volume begins with: a snapshot or another claim. */
+  /** Initial contents of the volume: a snapshot or another claim. */
   dataSource?: TypedLocalObjectReference;
   /** As dataSource, of any kind and namespace. */
   dataSourceRef?: TypedObjectReference;
@@ -1437,7 +1437,7 @@ export interface PersistentVolumeClaimSpec {
   volumeAttributesClassName?: string;
 }
 
-/** What storage was given. */
+/** Bound storage. */
 export interface PersistentVolumeClaimStatus {
   /** Pending, Bound or Lost. */
   phase?: string;
@@ -1541,7 +1541,7 @@ export interface Pod {
   metadata: NamespacedMeta;
   /** The containers to run, and where and how to run them. */
   spec: PodSpec;
-  /** What the kubelet last reported of the pod. */
+  /** Status as last reported by the kubelet. */
   status?: PodStatus;
 }
 
@@ -1652,7 +1652,7 @@ export interface PodExecOptions {
 
 /** The claim that serves the extended resources of a pod. */
 export interface PodExtendedResourceClaimStatus {
-  /** Which request of the claim serves which resource of which container. */
+  /** Requests of the claim by container and resource. */
   requestMappings: ContainerExtendedResourceRequest[];
   /** Name of the ResourceClaim. */
   resourceClaimName: string;
@@ -1865,13 +1865,13 @@ export interface PodSpec {
   hostnameOverride?: string;
   /** PodGroup with which the pod is scheduled. */
   schedulingGroup?: PodSchedulingGroup;
-  /** Who is asked, by priority, when the pod is to be evicted. */
+  /** Responders to an eviction of the pod, by priority. */
   evictionResponders?: EvictionResponder[];
   /** Workload and pod group to which the pod belongs. */
   workloadRef?: WorkloadReference;
 }
 
-/** What was last observed of a pod; may lag behind the containers. */
+/** Last observed status of a pod; may lag behind the containers. */
 export interface PodStatus {
   /** metadata.generation of the spec that this status is about. */
   observedGeneration?: Int64;
@@ -1947,7 +1947,7 @@ export interface PodTemplateSpec {
 export interface PodVolumeHealth {
   /** Name of the volume. */
   name: string;
-  /** What was reported of the volume. */
+  /** Status reported for the volume. */
   healthConditions?: VolumeHealthCondition[];
   /** When that last changed. */
   lastTransitionTime?: Time;
@@ -2184,9 +2184,9 @@ export interface ResourceQuota {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: ResourceQuotaSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: ResourceQuotaStatus;
 }
 
@@ -2207,7 +2207,7 @@ export interface ResourceQuotaStatus {
   used?: Record<string, QuantityText>;
 }
 
-/** What is requested, and what is the most that may be used. */
+/** Requests and limits. */
 export interface ResourceRequirements {
   /** The most that may be used, by resource name. */
   limits?: Record<string, QuantityText>;
@@ -2284,7 +2284,7 @@ export interface ScopedResourceSelectorRequirement {
   values?: string[];
 }
 
-/** Which system calls the processes may make. */
+/** Seccomp profile: system calls that the processes may make. */
 export interface SeccompProfile {
   /** RuntimeDefault, Unconfined or Localhost. */
   type: string;
@@ -2395,7 +2395,7 @@ export interface Service {
   metadata: NamespacedMeta;
   /** Ports, selector and type. */
   spec: ServiceSpec;
-  /** What the load balancer reported. */
+  /** Status reported by the load balancer. */
   status?: ServiceStatus;
 }
 
@@ -2497,7 +2497,7 @@ export interface ServiceSpec {
   trafficDistribution?: string;
 }
 
-/** What was last observed of a Service. */
+/** Last observed status of a Service. */
 export interface ServiceStatus {
   /** State of the load balancer. */
   loadBalancer?: LoadBalancerStatus;
@@ -2663,7 +2663,7 @@ export interface VolumeHealthCondition {
 
 /** Health of a volume. */
 export interface VolumeHealthStatus {
-  /** What was reported of the volume. */
+  /** Status reported for the volume. */
   healthConditions?: VolumeHealthCondition[];
   /** When that last changed. */
   lastTransitionTime?: Time;
@@ -2699,7 +2699,7 @@ export interface VolumeMountStatus {
   readOnly?: boolean;
   /** Disabled or Enabled: whether mounts below are read-only too. */
   recursiveReadOnly?: string;
-  /** What is known of the volume. */
+  /** Status of the volume. */
   volumeStatus?: VolumeStatus;
 }
 
@@ -2795,7 +2795,7 @@ export interface VolumeSource {
   image?: ImageVolumeSource;
 }
 
-/** What is known of a mounted volume. */
+/** Status of a mounted volume. */
 export interface VolumeStatus {
   /** Of an image volume. */
   image?: ImageVolumeStatus;
@@ -2839,6 +2839,6 @@ export interface WorkloadReference {
   name: string;
   /** Name of a pod group in the Workload. */
   podGroup: string;
-  /** Which replica of the pod group it is. */
+  /** Replica of the pod group. */
   podGroupReplicaKey?: string;
 }

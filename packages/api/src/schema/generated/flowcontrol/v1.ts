@@ -16,15 +16,15 @@ export interface FlowSchema {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: FlowSchemaSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: FlowSchemaStatus;
 }
 
 export interface FlowSchemaCondition {
   type?: string;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: string;
   lastTransitionTime?: Time;
   reason?: string;
@@ -80,15 +80,15 @@ export interface PriorityLevelConfiguration {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: PriorityLevelConfigurationSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: PriorityLevelConfigurationStatus;
 }
 
 export interface PriorityLevelConfigurationCondition {
   type?: string;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: string;
   lastTransitionTime?: Time;
   reason?: string;

@@ -187,7 +187,7 @@ export interface ObjectMeta {
   ownerReferences?: OwnerReference[];
   /** Names that must be taken away before a deleted object is removed. */
   finalizers?: string[];
-  /** Who has set which fields, for server-side apply. */
+  /** Fields by the manager that has set them, for server-side apply. */
   managedFields?: ManagedFieldsEntry[];
 }
 
@@ -248,7 +248,7 @@ export interface ShardInfo {
 export interface Status {
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata?: ListMeta;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: string;
   message?: string;
   reason?: string;
@@ -299,7 +299,7 @@ export interface TableRow {
 
 export interface TableRowCondition {
   type?: string;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: string;
   reason?: string;
   message?: string;

@@ -2,7 +2,7 @@
 import type { NamespacedMeta, QuantityText, StoredMeta, Time } from "../../../objects/object.ts";
 import type { ListMeta } from "../meta/v1.ts";
 
-/** What a container uses. */
+/** Resource usage of a container. */
 export interface ContainerMetrics {
   /** Name of the container in the pod. */
   name: string;
@@ -10,7 +10,7 @@ export interface ContainerMetrics {
   usage: Record<string, QuantityText>;
 }
 
-/** What a node uses. */
+/** Resource usage of a node. */
 export interface NodeMetrics {
   apiVersion: string;
   kind: string;
@@ -32,7 +32,7 @@ export interface NodeMetricsList {
   items: NodeMetrics[];
 }
 
-/** What the containers of a pod use. */
+/** Resource usage of the containers of a pod. */
 export interface PodMetrics {
   apiVersion: string;
   kind: string;
@@ -42,7 +42,7 @@ export interface PodMetrics {
   timestamp: Time;
   /** Length of the interval. */
   window: string;
-  /** What each container uses. */
+  /** Resource usage of each container. */
   containers: ContainerMetrics[];
 }
 

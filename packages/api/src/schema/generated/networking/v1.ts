@@ -18,7 +18,7 @@ export interface IPAddress {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: IPAddressSpec;
 }
 
@@ -42,9 +42,9 @@ export interface Ingress {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: IngressSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: IngressStatus;
 }
 
@@ -58,7 +58,7 @@ export interface IngressClass {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: IngressClassSpec;
 }
 
@@ -138,7 +138,7 @@ export interface NetworkPolicy {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: NetworkPolicySpec;
 }
 
@@ -194,9 +194,9 @@ export interface ServiceCIDR {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: ServiceCIDRSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: ServiceCIDRStatus;
 }
 

@@ -16,7 +16,7 @@ export interface PodDisruptionBudget {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** Which pods, and how many must stay. */
+  /** Selected pods, and how many of them must stay. */
   spec: PodDisruptionBudgetSpec;
   /** How many may go now. */
   status?: PodDisruptionBudgetStatus;
@@ -28,7 +28,7 @@ export interface PodDisruptionBudgetList {
   items: PodDisruptionBudget[];
 }
 
-/** Which pods, and how many must stay. Numbers or percentages. */
+/** Selected pods, and how many of them must stay: a number or a percentage. */
 export interface PodDisruptionBudgetSpec {
   /** How many pods must stay. Excludes maxUnavailable. */
   minAvailable?: IntOrString;

@@ -26,7 +26,7 @@ export interface ClusterRoleBinding {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** Who gets the rights. */
+  /** Subjects that get the rights. */
   subjects?: Subject[];
   /** The ClusterRole. Cannot change. */
   roleRef: RoleRef;
@@ -74,7 +74,7 @@ export interface RoleBinding {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** Who gets the rights. */
+  /** Subjects that get the rights. */
   subjects?: Subject[];
   /** A Role of the namespace, or a ClusterRole. Cannot change. */
   roleRef: RoleRef;

@@ -36,9 +36,9 @@ export interface DeviceTaintRule {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** Which devices, and which taint. */
+  /** Selected devices, and their taint. */
   spec: DeviceTaintRuleSpec;
-  /** What has come of it. */
+  /** Status; the system writes it. */
   status?: DeviceTaintRuleStatus;
 }
 
@@ -48,7 +48,7 @@ export interface DeviceTaintRuleList {
   items: DeviceTaintRule[];
 }
 
-/** Which devices get which taint. */
+/** Selected devices, and their taint. */
 export interface DeviceTaintRuleSpec {
   /** The devices that get the taint; what is set must all match. */
   deviceSelector?: DeviceTaintSelector;
@@ -56,7 +56,7 @@ export interface DeviceTaintRuleSpec {
   taint?: DeviceTaint;
 }
 
-/** What has come of a taint rule. */
+/** Status of a taint rule. */
 export interface DeviceTaintRuleStatus {
   /** Latest observations, at most one of a type. */
   conditions?: Condition[];
@@ -122,7 +122,7 @@ export interface ResourcePoolStatusRequest {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** Which pools. */
+  /** Selected pools. */
   spec: ResourcePoolStatusRequestSpec;
   /** The answer. Written once; delete the request and create a new one for newer figures. */
   status?: ResourcePoolStatusRequestStatus;
@@ -134,7 +134,7 @@ export interface ResourcePoolStatusRequestList {
   items: ResourcePoolStatusRequest[];
 }
 
-/** Which pools to summarise. Cannot change. */
+/** Pools to summarise. Immutable. */
 export interface ResourcePoolStatusRequestSpec {
   /** Pools of this driver. */
   driver: string;

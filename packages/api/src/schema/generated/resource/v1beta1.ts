@@ -3,7 +3,7 @@ import type { Int64, NamespacedMeta, QuantityText, StoredMeta, Time } from "../.
 import type { NodeSelector } from "../core/v1.ts";
 import type { Condition, ListMeta, ObjectMeta } from "../meta/v1.ts";
 
-/** What a driver reports of one allocated device. */
+/** Status of one allocated device, reported by its driver. */
 export interface AllocatedDeviceStatus {
   /** Name of the driver of the device. */
   driver: string;
@@ -11,17 +11,17 @@ export interface AllocatedDeviceStatus {
   pool: string;
   /** Name of the device within its pool. */
   device: string;
-  /** Which share of the device this is, if several claims share it. */
+  /** Share of the device, if several claims share it. */
   shareID?: string;
   /** Latest observations of the state of the device, at most one of a type. */
   conditions?: Condition[];
   /** Driver-specific data; at most 10 KiB. */
   data?: unknown;
-  /** What is known of the device as a network interface. */
+  /** The device as a network interface. */
   networkData?: NetworkDeviceData;
 }
 
-/** What was allocated to a claim. */
+/** Devices allocated to a claim. */
 export interface AllocationResult {
   /** The allocated devices. */
   devices?: DeviceAllocationResult;
@@ -31,13 +31,13 @@ export interface AllocationResult {
   allocationTimestamp?: Time;
 }
 
-/** What is known of a device, in v1beta1. */
+/** Attributes and capacity of a device, in v1beta1. */
 export interface BasicDevice {
   /** Properties of the device by name; names without a domain belong to the driver. */
   attributes?: Record<string, DeviceAttribute>;
   /** Amounts that the device has, by name. */
   capacity?: Record<string, DeviceCapacity>;
-  /** What an allocation of the device takes from shared counters. */
+  /** Consumption of shared counters by an allocation of the device. */
   consumesCounters?: DeviceCounterConsumption[];
   /** The one node that has access to the device. Only with perDeviceNodeSelection. */
   nodeName?: string;
@@ -45,7 +45,7 @@ export interface BasicDevice {
   nodeSelector?: NodeSelector;
   /** True: every node has access to the device. Only with perDeviceNodeSelection. */
   allNodes?: boolean;
-  /** What keeps the device from claims that do not tolerate it. */
+  /** Taints, which keep the device from claims that do not tolerate them. */
   taints?: DeviceTaint[];
   /** True: the allocation is limited to the node that was chosen, even if others have access. */
   bindsToNode?: boolean;
@@ -163,11 +163,11 @@ export interface DeviceCapacity {
   requestPolicy?: CapacityRequestPolicy;
 }
 
-/** Which devices are wanted. */
+/** Requested devices. */
 export interface DeviceClaim {
-  /** What is asked for, at most 32 requests; all must be met. */
+  /** Requests for devices, at most 32; all must be satisfied. */
   requests?: DeviceRequest[];
-  /** What the devices of several requests must have in common; at most 32. */
+  /** Constraints over the devices of several requests; at most 32. */
   constraints?: DeviceConstraint[];
   /** Configuration for the drivers of the devices; at most 32 entries. */
   config?: DeviceClaimConfiguration[];
@@ -185,7 +185,7 @@ export interface DeviceClass {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What selects and configures the devices. A change does not touch what is allocated already. */
+  /** Selectors and configuration of the devices. A change does not affect existing allocations. */
   spec: DeviceClassSpec;
 }
 
@@ -200,7 +200,7 @@ export interface DeviceClassList {
   items: DeviceClass[];
 }
 
-/** What selects and configures the devices of a class. */
+/** Selectors and configuration of the devices of a class. */
 export interface DeviceClassSpec {
   /** All must select a device for it to be of the class. */
   selectors?: DeviceSelector[];
@@ -229,7 +229,7 @@ export interface DeviceConstraint {
   distinctAttribute?: string;
 }
 
-/** What a device takes from one counter set. */
+/** Consumption of a device from one counter set. */
 export interface DeviceCounterConsumption {
   /** Name of the counter set. */
   counterSet: string;
@@ -292,7 +292,7 @@ export interface DeviceRequestAllocationResult {
   bindingConditions?: string[];
   /** Conditions of the device when it was allocated that mean that binding has failed. */
   bindingFailureConditions?: string[];
-  /** Which share of the device this is, if several requests share it. */
+  /** Share of the device, if several requests share it. */
   shareID?: string;
   /** How much of each capacity of the device was taken. */
   consumedCapacity?: Record<string, QuantityText>;
@@ -372,7 +372,7 @@ export interface NodeAllocatableMapping {
   deviceMultiplier?: QuantityText;
 }
 
-/** What using a device costs besides. */
+/** Overhead of using a device. */
 export interface NodeAllocatableOverhead {
   /** For each pod. */
   perPod?: QuantityText;
@@ -384,7 +384,7 @@ export interface NodeAllocatableOverhead {
 export interface NodeAllocatableResource {
   /** How much the device stands for. */
   mapping?: NodeAllocatableMapping;
-  /** What its use costs besides. */
+  /** Overhead of its use. */
   overhead?: NodeAllocatableOverhead;
 }
 
@@ -410,13 +410,13 @@ export interface ResourceClaim {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** Which devices are wanted. Cannot change. */
+  /** Requested devices. Immutable. */
   spec: ResourceClaimSpec;
   /** Whether the claim is ready for use, and with what. */
   status?: ResourceClaimStatus;
 }
 
-/** Who may use a claim, such as a pod. */
+/** A consumer of a claim, such as a pod. */
 export interface ResourceClaimConsumerReference {
   /** Group of the user; empty for the core group. */
   apiGroup?: string;
@@ -434,19 +434,21 @@ export interface ResourceClaimList {
   items: ResourceClaim[];
 }
 
-/** What a claim wants. */
+/** Requests, constraints and configuration of a claim. */
 export interface ResourceClaimSpec {
-  /** Which devices are wanted. */
+  /** Requested devices. */
   devices?: DeviceClaim;
 }
 
-/** What a claim was given and who uses it. */
+/** Allocation of a claim, and its users. */
 export interface ResourceClaimStatus {
-  /** What was allocated. Unset: nothing yet. */
+  /** Allocated devices. Unset: none yet. */
   allocation?: AllocationResult;
-  /** Who may use the claim now; at most 256. The claim cannot be deallocated while there is one. */
+  /**
+   * Consumers that may use the claim now; at most 256. The claim cannot be deallocated while there is one.
+   */
   reservedFor?: ResourceClaimConsumerReference[];
-  /** What drivers report of the allocated devices. */
+  /** Status of the allocated devices, reported by their drivers. */
   devices?: AllocatedDeviceStatus[];
 }
 
@@ -470,7 +472,7 @@ export interface ResourceClaimTemplateList {
 export interface ResourceClaimTemplateSpec {
   /** Labels and annotations of the claims. */
   metadata?: ObjectMeta;
-  /** What the claims want. */
+  /** Spec of the claims. */
   spec: ResourceClaimSpec;
 }
 

@@ -12,7 +12,7 @@ export interface PriorityClass {
   value?: number;
   /** True: pods without a class have it. */
   globalDefault?: boolean;
-  /** What it is for. */
+  /** Its use. */
   description?: string;
   /** PreemptLowerPriority (default) or Never: whether its pods may evict pods of lower priority. */
   preemptionPolicy?: string;

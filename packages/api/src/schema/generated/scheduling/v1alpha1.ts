@@ -29,7 +29,7 @@ export interface Workload {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: WorkloadSpec;
 }
 

@@ -54,9 +54,9 @@ export interface PodGroup {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: PodGroupSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: PodGroupStatus;
 }
 
@@ -124,7 +124,7 @@ export interface PriorityClass {
   value?: number;
   /** True: pods without a class have it. */
   globalDefault?: boolean;
-  /** What it is for. */
+  /** Its use. */
   description?: string;
   /** PreemptLowerPriority (default) or Never: whether its pods may evict pods of lower priority. */
   preemptionPolicy?: string;
@@ -158,7 +158,7 @@ export interface Workload {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: NamespacedMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: WorkloadSpec;
 }
 

@@ -8,7 +8,7 @@ export interface CSIDriver {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: CSIDriverSpec;
 }
 
@@ -37,9 +37,9 @@ export interface CSINode {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: CSINodeSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: CSINodeStatus;
 }
 
@@ -115,7 +115,7 @@ export interface StorageHealth {
 }
 
 export interface StorageHealthCondition {
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: string;
   reason: string;
   message?: string;
@@ -134,9 +134,9 @@ export interface VolumeAttachment {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: VolumeAttachmentSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: VolumeAttachmentStatus;
 }
 

@@ -7,9 +7,9 @@ export interface StorageVersionMigration {
   kind: string;
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata: StoredMeta;
-  /** What is wanted. */
+  /** Desired state. */
   spec: StorageVersionMigrationSpec;
-  /** What was last observed. The system writes it. */
+  /** Last observed status. The system writes it. */
   status?: StorageVersionMigrationStatus;
 }
 
