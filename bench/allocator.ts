@@ -297,7 +297,7 @@ function memory(chosen: Chosen): string {
     .map(([name, options, claims]) => {
       const cluster = fleet(options);
       const nodes = new Map(cluster.nodes.map((node) => [node.metadata.name, node]));
-      // What is done once, whatever the size, is done before.
+      // Warm-up: one-time work that does not depend on the size is not measured.
       const small = filled(fleet({ ...options, nodes: 4 }));
       place(small, nodes, claims(0));
       const holders = holdersOf(cluster.held);

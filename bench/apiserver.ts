@@ -10,7 +10,7 @@ import { machine, markdown, median } from "./allocator/clock.ts";
 import { playLoad, withServer } from "./api-servers.ts";
 import { cpuTime, resident } from "./processes.ts";
 
-/** What the load program does, one after the other. */
+/** One stage of the load program; stages run one after the other. */
 interface Stage {
   readonly name: string;
   readonly title: string;

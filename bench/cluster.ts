@@ -1,6 +1,6 @@
 /**
- * What a person waits for and pays with: starts clusters as a person does. Bare Node is measured beside, so
- * that the figures can be read on another machine.
+ * Measures how long a user waits for a cluster and which resources it takes: starts clusters as a user does.
+ * Bare Node is measured too, so that figures of different machines can be compared.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";

@@ -26,7 +26,7 @@ const driver = "gpu.example.com";
 const settling = 120_000;
 const settlingStep = 5_000;
 /** Seconds that all pods may take to run, or to go. */
-const patience = 600;
+const timeoutSeconds = 600;
 
 const rows: Readonly<Record<NodeAgent, string>> = {
   kubelet: "kubelet, containerd",
@@ -180,7 +180,7 @@ async function run(admin: Client, count: number): Promise<number> {
     pods
       .list({ namespace })
       .then(({ items }) => items.filter(({ status }) => status?.phase === "Running").length === count);
-  await eventually("all pods run", phase, patience * 1000);
+  await eventually("all pods run", phase, timeoutSeconds * 1000);
   return (performance.now() - begun) / 1000;
 }
 
@@ -192,7 +192,7 @@ async function remove(admin: Client): Promise<number> {
   await eventually(
     "all pods are gone",
     async () => (await pods.list({ namespace })).items.length === 0,
-    patience * 1000,
+    timeoutSeconds * 1000,
   );
   return (performance.now() - begun) / 1000;
 }

@@ -1,6 +1,6 @@
 /**
- * What the API server pays for watchers that never read, beside others that do: they are a process that is
- * stopped while events come, and killed afterwards.
+ * Measures the cost to the API server of watchers that never read, beside others that do. The former are a
+ * process that is stopped while events come, and killed afterwards.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,6 +1,6 @@
 /** A format of recorded cases: one JSON object a line, recognised by its fields. */
 export interface Format {
-  /** What its cases are about, for people. */
+  /** The topic of its cases, for readers. */
   readonly name: string;
   recognises(line: Fields): boolean;
   /** Throws MalformedLine where the line is not what the format asks for. */
@@ -13,9 +13,9 @@ export interface Format {
 export interface Case {
   /** The same in every run; unique among the cases of its format. */
   readonly id: string;
-  /** What is asked, short, for people. */
+  /** The question in brief, for readers. */
   readonly question: string;
-  /** Asks ours and compares. What ours throws is thrown on. */
+  /** Asks Dray's implementation and compares. Errors that it throws are passed through. */
   replay(): Outcome | Promise<Outcome>;
   /** It waits for another process: several may be replayed at a time. */
   readonly concurrent?: boolean;
@@ -29,7 +29,7 @@ export interface Outcome {
 }
 
 export interface Difference {
-  /** What is compared; the counts of a run are by this. */
+  /** The compared part of the answer. A run counts differences by kind. */
   readonly kind: string;
   /** Where, if the kind does not tell. */
   readonly where?: string;

@@ -19,7 +19,7 @@ import { describeFailure, readCase } from "./replay.ts";
 /** Questions on their way to the oracle at a time. */
 const batch = 32;
 
-/** What came of the questions of a kind. */
+/** Outcome of a question. */
 type Count = "agree" | "differ" | "known difference" | "at random upstream" | "no answer upstream";
 
 class Run {
@@ -59,7 +59,7 @@ class Run {
     });
     const stable = (await this.#unstable(kind, small)) ? question : small;
     const line = json({ ...stable, expect: await this.#expected(kind, stable) });
-    // What is left of it may show that it is a known one.
+    // The smaller question may show that the difference is a known one.
     const left = await differ(parseJSON(line) as Fields);
     if (this.#known.ofRules(readCase(line), left) !== undefined) {
       return "known difference";

@@ -31,7 +31,7 @@ export function oracleProgram(): string | undefined {
   return program;
 }
 
-/** What the oracle says: an answer, or why it has none (a panic of the library, for example). */
+/** The oracle's reply: an answer, or why there is no answer (for example, a panic of the library). */
 export interface OracleAnswer {
   readonly answer?: Readonly<Record<string, unknown>>;
   readonly fault?: string;

@@ -1,7 +1,7 @@
 /**
  * `node scripts/node24.js conformance/record.ts FILE...`: plays scenarios on the server of
- * DRAY_CONFORMANCE_KUBECONFIG, the real kube-apiserver, and prints them with what it answered. What a step
- * expects so far is replaced; a step whose `expect` is `{"status": 0}` keeps no body.
+ * DRAY_CONFORMANCE_KUBECONFIG, the real kube-apiserver, and prints them with its answers. These replace the
+ * present expectations of the steps; a step whose `expect` is `{"status": 0}` keeps no body.
  */
 import { readFileSync } from "node:fs";
 import { parseJSON } from "@dray/api/codec";
@@ -18,14 +18,14 @@ export async function recorded(line: Fields, connection: Connection): Promise<Fi
     ...line,
     steps: steps.map(({ expect, ...step }, i) => {
       const { headers, warnings, body, ...answer } = answers[i]!;
-      const told = expect === undefined || Object.hasOwn(expect as object, "body");
+      const keepsBody = expect === undefined || Object.hasOwn(expect as object, "body");
       return {
         ...step,
         expect: {
           ...answer,
           ...(warnings.length > 0 ? { warnings } : {}),
           ...(Object.keys(headers).length > 0 ? { headers } : {}),
-          ...(told ? { body } : {}),
+          ...(keepsBody ? { body } : {}),
         },
       };
     }),

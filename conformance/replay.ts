@@ -6,7 +6,7 @@ import { type Case, type Difference, type Fields, MalformedLine, type Outcome, s
 import { formats } from "./formats/index.ts";
 import type { KnownDifferences } from "./known-differences.ts";
 
-/** What came of one file. */
+/** Results of one file. */
 export interface FileReport {
   readonly file: string;
   readonly passed: number;
@@ -123,8 +123,8 @@ export function readCase(text: string): Case {
 }
 
 /**
- * What is asked of another process is asked once more where the answer differs: a few answers hang on whether
- * the clock has come to another second in between.
+ * Repeats a question to another process once if the answer differs: a few answers depend on whether a new
+ * second has begun in between.
  */
 async function replayTwice(question: Case): Promise<Outcome> {
   const outcome = await replay(question);

@@ -17,7 +17,7 @@ const name = "interop-agent";
 const taint = { key: "interop", value: "agent", effect: "NoSchedule" };
 
 export interface Agent {
-  /** That it had ended too early, or kept a pod: there should be none. */
+  /** Reports that it ended too early or kept a pod. Empty if all is well. */
   readonly failures: readonly string[];
   /** Deletes its pods, so that no container goes on, and stops it. */
   stop(): Promise<void>;

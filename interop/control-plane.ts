@@ -66,7 +66,8 @@ export async function startControlPlane(
       for (const { name, ended, log } of programs)
         if (ended !== undefined)
           throw new Error(`${name} ${ended}:\n${readFileSync(log, "utf8").slice(-2000)}`);
-      return admin.text("GET", "/readyz").catch(() => undefined); // Until then it answers with what it waits for.
+      // Until it is ready, the server answers with the checks that fail.
+      return admin.text("GET", "/readyz").catch(() => undefined);
     });
     programs.push(...(await startComponents(folder, server, users, features)));
     return { side, kubeconfig, admin, users, programs, stop };

@@ -31,7 +31,7 @@ const seconds = (): string => `${new Date().toISOString().slice(0, 19)}Z`;
 
 export interface HollowNode {
   readonly name: string;
-  /** What it was refused or could not do: there should be none. */
+  /** Refused requests and other failures. Empty if all is well. */
   readonly failures: readonly string[];
   stop(): Promise<void>;
 }
@@ -188,7 +188,7 @@ async function runPod(client: Client, node: string, index: number, pod: Pod): Pr
   }
 }
 
-/** What a kubelet fetches before the containers of a pod start. */
+/** Fetches the objects that a kubelet fetches before it starts the containers of a pod. */
 async function prepare(client: Client, pod: Pod, node: string): Promise<void> {
   const { namespace } = pod.metadata;
   for (const { configMap, secret, projected } of pod.spec.volumes ?? []) {

@@ -6,8 +6,8 @@ export type LineCounts = ReadonlyMap<string, number>;
 const header = /^([EWFI])\d{4} \d\d:\d\d:\d\d\.\d+\s+\d+ ([\w./-]+):\d+\] (.*)$/;
 
 /**
- * What is left of a line of an error, a warning, or with an `err=` when all is taken away that differs from
- * run to run: time, process, names of objects, identifiers, addresses and numbers. Undefined for other lines.
+ * Removes from a line all that differs from run to run: time, process, names of objects, identifiers,
+ * addresses and numbers. Returns undefined for lines other than errors, warnings, and those with an `err=`.
  */
 export function normalise(line: string): string | undefined {
   const match = header.exec(line);

@@ -47,7 +47,7 @@ const components = ["kube-controller-manager", "kube-scheduler"] as const;
 
 async function run(side: Side, clients: string | undefined): Promise<SideResult> {
   const folder = mkdtempSync(join(tmpdir(), `dray-interop-${side}-`));
-  const told = (outcome: Outcome): void => {
+  const report = (outcome: Outcome): void => {
     const result = outcome.failure === undefined ? "ok" : `FAILED: ${outcome.failure}`;
     print(`${side}: ${outcome.name}: ${result} (${outcome.seconds.toFixed(1)} s)`);
   };
@@ -61,14 +61,14 @@ async function run(side: Side, clients: string | undefined): Promise<SideResult>
     const nodes = await startNodes(plane, options.nodes);
     try {
       do {
-        const how = { jobs: options.jobs, round: rounds++, ended: told };
+        const how = { jobs: options.jobs, round: rounds++, ended: report };
         const played = await play(plane, nodes, chosen, how);
         for (const outcome of played) merge(outcomes, outcome);
       } while (performance.now() - started < options.minutes * 60_000);
       if (clients !== undefined) {
         const agent = await startAgent(plane, folder);
         try {
-          outcomes.push(...(await runClients(clients, plane.kubeconfig, told)));
+          outcomes.push(...(await runClients(clients, plane.kubeconfig, report)));
         } finally {
           await agent.stop();
           trouble.push(...agent.failures);

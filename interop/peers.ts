@@ -11,13 +11,13 @@ export const controlPlanePeers = [
   "kube-scheduler",
 ] as const;
 
-/** What upstream's DRA suite needs. */
+/** Programs that upstream's DRA suite needs. */
 export const suitePeers = ["e2e.test", "ginkgo", "agnhost", "sample-device-plugin", "driver-proxy"] as const;
 
 /** Needed besides by nodes with the real kubelet or containerd. */
 export const nodePeers = ["kubelet", "containerd", "containerd-shim-runc-v2", "ctr"] as const;
 
-/** What upstream's specs of one node need beside that. */
+/** Programs that upstream's specs of one node need in addition. */
 export const nodeSuitePeers = ["e2e_node.test"] as const;
 
 /** Programs that the Conformance suite needs besides: for Services, for DNS, and in images. */
@@ -64,7 +64,7 @@ export function missingPeers(names: readonly Peer[]): Peer[] {
   return names.filter((name) => !existsSync(peer(name)));
 }
 
-/** What the component says of its version: `v1.36.3`. */
+/** Returns the version that the component reports: `v1.36.3`. */
 export function peerVersion(name: Peer): string {
   const { stdout } = spawnSync(peer(name), ["--version"], { encoding: "utf8" });
   return /\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? "unknown";

@@ -7,7 +7,7 @@ import type { Scenario, Stage } from "./scenario.ts";
 /** How a scenario, or a step of a client program, has ended. */
 export interface Outcome {
   readonly name: string;
-  /** What went wrong; undefined if nothing did. */
+  /** Text of the failure; undefined if the step passed. */
   readonly failure?: string;
   readonly seconds: number;
 }

@@ -59,10 +59,10 @@ export function start(
     },
     async stop() {
       child.kill("SIGTERM");
-      const patience = new AbortController();
-      sleep(10_000, undefined, { signal: patience.signal }).then(kill, () => {});
+      const timeout = new AbortController();
+      sleep(10_000, undefined, { signal: timeout.signal }).then(kill, () => {});
       await exited;
-      patience.abort();
+      timeout.abort();
     },
   };
 }

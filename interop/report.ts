@@ -19,7 +19,7 @@ export interface SideResult {
   readonly seconds: number;
   /** By component. */
   readonly lines: ReadonlyMap<string, LineCounts>;
-  /** What the nodes could not do. */
+  /** Failures of the nodes. */
   readonly trouble: readonly string[];
 }
 
@@ -53,7 +53,7 @@ function strange(results: readonly SideResult[], known: ReadonlyMap<string, read
   });
 }
 
-/** What the run says, and whether all is well on Dray (or, alone, on kube-apiserver). */
+/** Returns the report of the run, and whether Dray (or kube-apiserver, if it ran alone) has passed. */
 export function verdict(
   results: readonly SideResult[],
   known: ReadonlyMap<string, readonly string[]>,
@@ -95,16 +95,16 @@ export function writeSuiteReport(
   known: readonly KnownFailure[],
 ): void {
   const kubernetes = /^\tk8s\.io\/kubernetes v(\S+)/m.exec(readFileSync(pins, "utf8"))?.[1] ?? "unknown";
-  const told = { commit: commitText(), kubernetes, result, known };
+  const header = { commit: commitText(), kubernetes, result, known };
   if (isConformance(kind)) {
     const found = result.errors ?? new Map();
     if (kind.endsWith("-peer")) rememberErrors(found);
     const page = join(repository, "docs", pageOf(kind).file);
     const earlier = existsSync(page) ? readFileSync(page, "utf8") : "";
-    writeFileSync(page, conformancePage(earlier, { kind, ...told, strange: strangeErrors(found) }));
+    writeFileSync(page, conformancePage(earlier, { kind, ...header, strange: strangeErrors(found) }));
     return;
   }
-  const run = { kind, ...told };
+  const run = { kind, ...header };
   const earlier = existsSync(report) ? (readFileSync(report, "utf8").split(suiteHeading)[1] ?? "") : "";
   writeSections({ suite: suiteSection(earlier, run) });
 }

@@ -2,7 +2,7 @@ import type { Client } from "@dray/client";
 import type { Users } from "./credentials.ts";
 import type { HollowNode } from "./hollow-node.ts";
 
-/** What a scenario has to work with. */
+/** The means of a scenario. */
 export interface Stage {
   readonly admin: Client;
   readonly users: Users;

@@ -12,7 +12,7 @@ import { releaseFlag } from "./release.ts";
 /** Whose API server it is. */
 export type Side = "dray" | "peer";
 
-/** What clients and components are given, whoever made it. */
+/** Access to a server for clients and components, for Dray and kube-apiserver alike. */
 export interface Server {
   /** The API server is the last of them. */
   readonly programs: readonly Program[];
@@ -167,7 +167,8 @@ async function startPeer(folder: string, more: readonly string[], address: strin
       "--requestheader-extra-headers-prefix=X-Remote-Extra-",
       `--proxy-client-cert-file=${write("front-proxy-client.crt", proxyClient.certificate)}`,
       `--proxy-client-key-file=${write("front-proxy-client.key", proxyClient.key)}`,
-      "--enable-aggregator-routing=true", // No kube-proxy runs where it does: it calls the pods behind a Service.
+      // The machine of the server has no kube-proxy: the server calls the pods behind a Service itself.
+      "--enable-aggregator-routing=true",
       "--authorization-mode=Node,RBAC",
       "--enable-admission-plugins=NodeRestriction",
       "--allow-privileged=true",

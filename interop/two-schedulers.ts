@@ -16,7 +16,7 @@ import { type Program, start } from "./processes.ts";
 import { releaseFlag } from "./release.ts";
 
 export interface TwoSchedulersOptions {
-  /** How long each pair fights, at least `leastRounds` rounds. */
+  /** How long each pair fights, at least `minRounds` rounds. */
   readonly minutes: number;
   readonly keep: boolean;
   readonly print: (text: string) => void;
@@ -58,7 +58,7 @@ const nodes = 10;
 const devicesPerNode = 20;
 const devices = nodes * devicesPerNode;
 const podsPerScheduler = devices / 2 + 10;
-const leastRounds = 3;
+const minRounds = 3;
 /** Seconds in which all devices of a round must be in use; back-off after lost races takes most of it. */
 const roundSeconds = 180;
 
@@ -87,7 +87,7 @@ async function fight(pair: Pair, { minutes, keep, print }: TwoSchedulersOptions)
       if (name !== "default-scheduler") schedulers.push(await startOurs(name, plane, folder));
     await prepare(plane.admin);
     const end = performance.now() + minutes * 60_000;
-    for (let round = 0; round < leastRounds || performance.now() < end; round++) {
+    for (let round = 0; round < minRounds || performance.now() < end; round++) {
       const outcome = await playRound(plane.admin, pair, `r${round}`);
       const failed = pair.isSafe && (outcome.used < devices || outcome.twice > 0);
       if (failed) failures++;

@@ -62,7 +62,7 @@ if (existsSync(chromium)) {
   });
 }
 
-/** What the program answers on a page of its own. */
+/** Runs the program on a page of its own. Returns its answer. */
 function inChromium(program: string, policy: string): unknown {
   const folder = mkdtempSync(join(tmpdir(), "dray-chromium-"));
   try {

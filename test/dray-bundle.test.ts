@@ -1,6 +1,6 @@
 /**
- * What `dray` runs, in a clone and as npm has it: the sources as a bundle, as long as they are those it was
- * made of.
+ * The bundle that `dray` runs, in a clone and in the npm package: it is used as long as the sources are those
+ * that it was built from.
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";

@@ -313,10 +313,10 @@ test("the examples", { skip: withoutKubectl, timeout: 240_000 }, async (t) => {
     assert.equal((await cluster.tryKubectl(["apply", "-f", "-"], JSON.stringify(deployment))).code, 0);
     await eventually("events say why, again and again", async () => {
       const { items } = await getJSON(cluster, "events", "--field-selector", "reason=FailedCreate");
-      const told = items.filter((event: { message: string }) =>
+      const failures = items.filter((event: { message: string }) =>
         event.message.includes("no PriorityClass with name nope"),
       );
-      return told.reduce((sum: number, event: { count: number }) => sum + event.count, 0) > 4;
+      return failures.reduce((sum: number, event: { count: number }) => sum + event.count, 0) > 4;
     });
     assert.match(await cluster.kubectl("get", "deployment", "nope"), /0\/1/);
     await cluster.kubectl("delete", "deployment", "nope");

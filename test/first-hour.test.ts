@@ -57,7 +57,7 @@ before(() => {
   const libraries = readdirSync(tarballs)
     .filter((name) => /^dray-[a-z]+-?[a-z]*-\d.*\.tgz$/.test(name))
     .map((name) => `'${join(tarballs, name)}'`);
-  // Whoever asks for one of our packages gets those that it depends on beside it: no registry has them yet.
+  // Each of our packages is installed together with its dependencies: no registry has them yet.
   program(
     "npm",
     `case "$*" in *@dray/*) exec '${npm}' install --no-audit --no-fund ${libraries.join(" ")} ;; *) exec '${npm}' "$@" ;; esac`,

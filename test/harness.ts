@@ -1,4 +1,4 @@
-/** What the end-to-end tests share: a cluster made as a person makes one, the real kubectl, and patience. */
+/** Shared by the end-to-end tests: a cluster as a user starts one, the real kubectl, and waiting. */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -59,7 +59,7 @@ function valueAt(object: Any, path: readonly (string | number)[]): unknown {
   return path.reduce((value, step) => value?.[step], object);
 }
 
-/** What becomes of the field, in the words of `fieldOutcome`. */
+/** Returns the outcome for the field, in the terms of `fieldOutcome`. */
 async function outcomeOf(client: Client, field: FieldPrediction): Promise<string> {
   const url = collections[field.kind];
   const name = `field-${fields.indexOf(field)}`;

@@ -1,4 +1,4 @@
-/** What npm would publish: that it is complete and nothing else, and works where there is no clone. */
+/** The packages that npm would publish are complete, contain nothing else, and work without a clone. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -59,7 +59,7 @@ describe("what npm would publish", () => {
   // Not after all tests: on a busy disk it takes longer than their process is given to end.
   after(() => rm(folder, { recursive: true, force: true }));
 
-  /** What can be imported, and which Node it needs. */
+  /** Returns the entry points that can be imported, with the Node version that they need. */
   const entryPoints = (): { name: string; node: string; of: string }[] =>
     tarballs.flatMap(({ manifest }) =>
       Object.entries(manifest.exports)
@@ -202,7 +202,7 @@ describe("what npm would publish", () => {
         const name = resolution.moduleResolution;
         await compile(name, ["driver.ts", "informer.ts", "selector.ts", "allocation.ts"], resolution);
         await compile(`${name}-all`, ["all.ts"], resolution);
-        // What browsers run knows nothing of Node.
+        // Code for browsers does not depend on the types of Node.
         await compile(`${name}-alone`, ["selector.ts", "allocation.ts"], {
           ...resolution,
           types: [],

@@ -71,7 +71,7 @@ async function disturb(cluster: RaceCluster, random: Random, number: number): Pr
   } else await cluster.startScheduler(random.pick(["first", "second"]));
 }
 
-/** What does not hold now. Claims are read between two looks at the pods. */
+/** Returns the invariants that are violated now. Claims are read between two reads of the pods. */
 async function wrong(cluster: RaceCluster): Promise<string[]> {
   const before = await cluster.pods();
   const [claims, slices] = [await cluster.claims(), await cluster.slices()];

@@ -27,7 +27,7 @@ function write(file: string, packages: object): void {
   writeFileSync(join(folder, file), JSON.stringify({ lockfileVersion: 3, packages }));
 }
 
-/** What npm has installed: everything, but for `changes`; undefined is missing. */
+/** Writes the list of installed packages: complete, except for `changes`; undefined means missing. */
 const installed = (changes: object = {}): void =>
   write("node_modules/.package-lock.json", { ...wanted, ...changes });
 

@@ -25,7 +25,7 @@ spec:
   volumes: [{name: data, persistentVolumeClaim: {claimName: data-db-0}}]
 `;
 
-/** What a cluster of `dray up` has for claims that name no class, with the real kubectl. */
+/** The default class of a `dray up` cluster for claims that name no class, with the real kubectl. */
 describe("the default storage class", { skip: withoutKubectl }, () => {
   let cluster: TestCluster;
   before(async () => {

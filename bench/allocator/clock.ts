@@ -2,7 +2,7 @@ import { cpus, totalmem } from "node:os";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** What figures were measured on. */
+/** The machine on which figures were measured. */
 export const machine = `${cpus().length} cores of ${cpus()[0]?.model.trim()}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`;
 
 export const median = (values: readonly number[]): number =>

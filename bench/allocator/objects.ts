@@ -14,7 +14,7 @@ export interface Input {
   readonly held: readonly string[];
 }
 
-/** What a cluster of release 1.37 has by default. */
+/** Features that are on by default in a cluster of release 1.37. */
 export const defaultFeatures: readonly string[] = [
   "AdminAccess",
   "ConsumableCapacity",
@@ -51,7 +51,7 @@ export function claim(name: string, devices: DeviceClaim): ResourceClaim {
   return { apiVersion: "resource.k8s.io/v1", kind: "ResourceClaim", metadata, spec: { devices } };
 }
 
-/** What a request and an alternative have in common. */
+/** Returns the fields that a request and an alternative share. */
 export function asking(count: number, expression?: string) {
   return {
     deviceClassName: "gpu",

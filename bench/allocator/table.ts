@@ -19,7 +19,7 @@ import {
 
 export interface Row {
   readonly name: string;
-  /** What is asked of what, and where that is hard. */
+  /** The requests, the devices, and the difficulty of the case. */
   readonly what: string;
   readonly large: Input;
   /** The same in a size that a plain search can finish. */

@@ -30,7 +30,7 @@ import {
   shares,
 } from "./slices.ts";
 
-/** What `interop/clients/scheduling` reads. */
+/** A workload as `interop/clients/scheduling` reads it. */
 export interface Workload {
   /** Made in this order, those of one stage at once. */
   readonly stages: readonly (readonly Made[])[];

@@ -11,7 +11,7 @@ export interface SpecTest {
   /** `file/section/test` */
   readonly name: string;
   readonly expression: string;
-  /** What is wrong, whichever way it is run; undefined if all is right. */
+  /** Runs the test in each way. Returns the first failure, undefined if the test passes. */
   run(): string | undefined;
 }
 

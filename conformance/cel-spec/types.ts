@@ -16,7 +16,7 @@ export interface TypeJSON {
   readonly type?: TypeJSON;
 }
 
-/** What a test needs and Dray does not have: messages, enums, functions of its own. */
+/** Thrown for features that a test needs and Dray does not have: messages, enums, functions of the test. */
 export class NotHere extends Error {
   override readonly name = "NotHere";
 }

@@ -11,9 +11,9 @@ import { encodeJSON } from "../../packages/api/src/json/json.ts";
 import { type KindRow, kindRows, typeRows } from "../../packages/api/src/schema/table.ts";
 import { RandomObjects, release } from "./random.ts";
 
-/** What Go made of an object; `json` and `back` are absent where they are what stands before them. */
+/** Go's encodings of an object. `json` is absent if it equals `input`, `back` if it equals `json`. */
 interface Recorded {
-  /** What we asked, as text. */
+  /** The object that was sent, as text. */
   input: string;
   /** Go's JSON of it. */
   json?: string;

@@ -37,7 +37,7 @@ const featureNames: Readonly<Record<string, keyof Features>> = {
 };
 
 /** How often a search may ask whether to stop before the case has failed; no recorded one comes near it. */
-const mostTurns = 1_000_000;
+const maxTurns = 1_000_000;
 
 interface Question {
   readonly features: Features;
@@ -85,8 +85,8 @@ function readFeatures(names: readonly string[]): Features {
 }
 
 /**
- * What is held, as the claims that hold it: the allocator knows of nothing else. Upstream's allocator is told
- * of devices, of shares and of the sum that the shares of a device consume, so that sum goes to one share of
+ * Returns the allocated devices as claims, the only form that the allocator accepts. Upstream's allocator
+ * receives devices, shares, and the sum that the shares of a device consume, so that sum goes to one share of
  * the device.
  */
 function readHolders(allocated: Fields): ResourceClaim[] {
@@ -172,7 +172,7 @@ function replay(question: Question, expected: Answer): Outcome {
 /** Compiles each selector of a file once. */
 const environment = deviceEnvironment({ stored: true });
 
-/** What the allocator answers; `stopping` stops it at every turn and lets it go on. */
+/** Returns the allocator's answer. `stopping` stops the search at every step and resumes it. */
 function ask(question: Question, differences: Difference[], stopping: boolean): string {
   const ids = new Set<string>();
   const allocator = createAllocator({
@@ -188,10 +188,10 @@ function ask(question: Question, differences: Difference[], stopping: boolean): 
   for (const object of question.classes) allocator.update({ kind: "class", object, deleted: false });
   for (const object of question.holders) allocator.update({ kind: "claim", object, deleted: false });
   let turns = 0;
-  const shouldStop = (): boolean => ++turns > mostTurns || stopping;
+  const shouldStop = (): boolean => ++turns > maxTurns || stopping;
   let result = allocator.allocate(question.node, question.claims, { shouldStop });
   while (result.type === "stopped") {
-    if (turns > mostTurns) return `no answer in ${mostTurns} turns`;
+    if (turns > maxTurns) return `no answer in ${maxTurns} turns`;
     result = result.resume();
   }
   return describe(answerOf(result, ids, differences));
@@ -242,7 +242,7 @@ function describe(answer: Answer): string {
   return answer.allocations === null ? "does not fit" : json(normal(answer.allocations, ""));
 }
 
-/** What follows upon these texts is worded by cel-go, and by Go itself. */
+/** Removes the text after these prefixes: cel-go and Go's own libraries word it. */
 const cut = (text: string): string =>
   text.replace(
     /(CEL (?:compile|runtime) error:|derived attribute \S+.*? failed:|failed to parse node selector).*/s,

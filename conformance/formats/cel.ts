@@ -9,7 +9,7 @@ import {
   requiredList,
 } from "../format.ts";
 
-/** What Kubernetes' own library answers to a device selector. */
+/** The answer of Kubernetes' own library to a device selector. */
 interface Answer {
   readonly compileError: string | undefined;
   readonly type: string | undefined;

@@ -30,7 +30,7 @@ function expression(random: Random, type: string, depth: number, scope: readonly
   return fill(random, random.pick(templates).replace(/\bT\}/g, `${type}}`), depth - 1, scope);
 }
 
-/** What makes a value of any type. */
+/** Templates of expressions that have a value of any type. */
 const anyType: readonly string[] = [
   "({bool} ? {T} : {T})",
   "[{T}, {T}][{int}]",

@@ -2,7 +2,7 @@ const comparisons = (type: string): string[] =>
   ["==", "!=", "<", "<=", ">", ">="].map((op) => `{${type}} ${op} {${type}}`);
 const equality = (type: string): string[] => [`{${type}} == {${type}}`, `{${type}} != {${type}}`];
 
-/** What makes a value of a type of others: see `fill` for the notation. */
+/** Templates of expressions by the type of their value. `fill` documents the notation. */
 export const productions: Readonly<Record<string, readonly string[]>> = {
   bool: [
     ...["int", "uint", "double", "string", "bytes", "duration", "timestamp"].flatMap(comparisons),

@@ -11,11 +11,11 @@ export interface Kind {
   readonly op: string;
   /** A question in the format of recorded cases, without the answer. */
   make(random: Random, id: string): Fields;
-  /** What the answer means in that format; undefined where upstream has none. */
+  /** Returns the answer in that format; undefined if upstream gave no answer. */
   expected(answer: Fields): Fields | undefined;
-  /** What to add to a question to have it asked so many times over. */
+  /** Returns the fields that, added to a question, have it asked many times. */
   repeat(question: Fields): Fields;
-  /** Whether what came of `repeat` shows that upstream answers at random. */
+  /** Whether the answer to a question with `repeat` shows that upstream answers at random. */
   unstable(answer: Fields): boolean;
 }
 

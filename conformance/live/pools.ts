@@ -1,6 +1,6 @@
 import type { Random } from "./random.ts";
 
-/** What the parts of a random cluster have in common. */
+/** Settings that all parts of a random cluster share. */
 export interface Plan {
   readonly random: Random;
   readonly drivers: readonly string[];

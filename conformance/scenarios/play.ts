@@ -222,7 +222,7 @@ class Player {
   /** Newest first; namespaces have nobody who would finalize them. */
   async cleanUp(): Promise<void> {
     const isNamespace = (path: string): boolean => /^\/api\/v1\/namespaces\/[^/]+$/.test(path);
-    // What a protobuf answer has made is known from the list only.
+    // Objects that were created with a protobuf answer are known only from `cleanup`.
     const paths = [...new Set([...this.#created, ...this.#scenario.cleanup])].reverse();
     for (const path of [...paths.filter((path) => !isNamespace(path)), ...paths.filter(isNamespace)]) {
       await this.#remove(path, isNamespace(path));

@@ -17,7 +17,7 @@ export interface Answer {
   readonly body: unknown;
 }
 
-/** What of a body is compared: keys, indices, elements with these values, the keys of an object. */
+/** The compared part of a body: keys, indices, elements with these values, the keys of an object. */
 export type Pick = readonly (string | Fields)[];
 
 /**

@@ -1,6 +1,6 @@
 /**
- * What charts of drivers expect of cert-manager: a Certificate becomes a Secret, and webhooks that name the
- * Certificate get its authority. Issuers are all self-signed; nothing is renewed.
+ * The parts of cert-manager that charts of drivers need: a Certificate becomes a Secret, and webhooks that
+ * name the Certificate get its authority. All issuers are self-signed; nothing is renewed.
  */
 import type { Kind, KubeObject } from "@dray/api";
 import { ValidatingWebhookConfiguration } from "@dray/api/admissionregistration/v1";

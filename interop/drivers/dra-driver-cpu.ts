@@ -61,7 +61,7 @@ export const draDriverCpu: DriverTrial = {
     const [result] = claims.flatMap(({ status }) => status?.allocation?.devices?.results ?? []);
     const device = devices.find(({ name }) => name === result?.device);
     assert.equal(cpu, String(device?.attributes?.["dra.cpu/cpuID"]?.int));
-    // What is not claimed is shared by all others, those that run already among them.
+    // All other containers, running ones included, share the unclaimed CPUs.
     await eventually("the others keep off the claimed CPU", async () => {
       const shared = await allowed("shared");
       return shared !== undefined && !cpuList(shared).includes(Number(cpu));

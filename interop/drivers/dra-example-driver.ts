@@ -8,8 +8,8 @@ import { startCertManager } from "./cert-manager.ts";
 import type { DriverTrial, TrialContext } from "./index.ts";
 
 /**
- * What upstream's cluster for the suite has, beyond the defaults of the release
- * (demo/scripts/kind-cluster-config.yaml).
+ * Gates that upstream's cluster for the suite turns on, beyond the defaults of the release.
+ * Upstream: demo/scripts/kind-cluster-config.yaml
  */
 const featureGates = [
   "DRAWorkloadResourceClaims",

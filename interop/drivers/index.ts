@@ -18,7 +18,7 @@ export interface DriverTrial {
   readonly name: string;
   /** Its programs; they are not changed for Dray. */
   readonly programs: readonly Peer[];
-  /** What its cluster has, beyond one node; `folder` is that of the trial. */
+  /** Options of its cluster, in addition to one node; `folder` is that of the trial. */
   readonly cluster?: (folder: string) => TestClusterOptions;
   /** Why it cannot run on this machine although its programs are built; undefined if it can. */
   obstacle?(): string | undefined;
@@ -32,7 +32,7 @@ export interface IndependentTrial extends Pick<DriverTrial, "name" | "programs" 
   runAlone(context: TrialContext): Promise<void>;
 }
 
-/** What a trial gets beside its cluster. */
+/** The means of a trial in addition to its cluster. */
 export interface TrialContext {
   /** For files; removed afterwards. */
   readonly folder: string;

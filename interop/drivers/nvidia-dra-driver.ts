@@ -140,7 +140,7 @@ async function published(client: Client): Promise<readonly Device[]> {
   return items.filter(({ spec }) => spec.driver === driver).flatMap(({ spec }) => spec.devices ?? []);
 }
 
-/** What the chart installs beside the plugin. */
+/** Installs the objects of the chart other than the plugin. */
 async function install(client: Client): Promise<void> {
   const expression = `device.driver == '${driver}' && device.attributes['${driver}'].type == 'gpu'`;
   await client.resource(DeviceClass).create({

@@ -1,4 +1,4 @@
-/** What trials do with pods and nodes, in the namespace `default`. */
+/** Helpers of trials for nodes, and for pods in the namespace `default`. */
 import { type Container, Node, Pod, type PodSpec } from "@dray/api/core/v1";
 import type { Client } from "@dray/client";
 import { eventually } from "@dray/testing/eventually";

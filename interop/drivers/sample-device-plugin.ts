@@ -7,7 +7,7 @@ import { deletePod, nodeOffers, outputOf, runOnce, unschedulable } from "./pods.
 
 const image = "registry.k8s.io/e2e-test-images/sample-device-plugin:1.7";
 const resource = "example.com/resource";
-/** What the plugin makes on the machine. */
+/** Files that the plugin creates on the machine. */
 const files = ["/tmp/Dev-1", "/tmp/Dev-2"];
 
 /**

@@ -61,7 +61,8 @@ const serviceAccount: Scenario = {
       return (await admin.resource(Secret).list({ namespace })).items.length === 0;
     });
     await eventually("the token of a deleted account is worth nothing", async () => {
-      return (await whoIs(stage, status.token)) === undefined; // Answers are kept for ten seconds upstream.
+      // Upstream caches the answers of the authenticator for ten seconds.
+      return (await whoIs(stage, status.token)) === undefined;
     });
   },
 };

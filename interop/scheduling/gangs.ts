@@ -195,11 +195,11 @@ async function outcomeOf(admin: Client, prefix: string, count: number): Promise<
     const own = items.filter(({ metadata }) => metadata.name.startsWith(`${prefix}-`));
     const victims = own.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
     const members = own.filter(({ metadata }) => metadata.name.startsWith(`${gang}-`));
-    const isTold = members.every(
+    const areAllReported = members.every(
       ({ spec, status: now }) =>
         spec.nodeName !== undefined || now?.conditions?.some(({ type }) => type === "PodScheduled"),
     );
-    if (members.length !== count || !isTold || victims.length < wanted) return false;
+    if (members.length !== count || !areAllReported || victims.length < wanted) return false;
     const nodes = members.map(
       ({ spec, status: now }) => spec.nodeName ?? `${now?.nominatedNodeName ?? "none"}?`,
     );
@@ -210,8 +210,9 @@ async function outcomeOf(admin: Client, prefix: string, count: number): Promise<
 }
 
 /**
- * Which pods were tried before it was certain that too few fit depends on their order. Another attempt, while
- * the victims leave, says that they do. That claims were freed kube-scheduler says also where there are none.
+ * Removes the parts of a message that differ from run to run. The number of pods that were tried before too
+ * few could fit depends on their order. A further attempt while the victims leave has a message of its own.
+ * kube-scheduler also reports freed claims if no claims exist.
  */
 const steady = (text: string): string =>
   text

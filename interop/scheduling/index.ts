@@ -150,7 +150,7 @@ class Comparison {
     return different;
   }
 
-  /** What kube-scheduler has logged since the last call. */
+  /** Returns the lines that kube-scheduler has logged since the last call. */
   #log(): string {
     const text = readFileSync(this.#scheduler.log, "utf8").slice(this.#read);
     this.#read += text.length;

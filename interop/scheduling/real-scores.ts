@@ -4,8 +4,8 @@ export type Scores = ReadonlyMap<string, ReadonlyMap<string, number>>;
 const line = /"Plugin scored node for pod" pod="([^"]+)" plugin="([^"]+)" node="([^"]+)" score=(-?\d+)/;
 
 /**
- * What kube-scheduler logs of the scores of one pod with -v=10. Upstream: pkg/scheduler/schedule_one.go,
- * prioritizeNodes
+ * Reads the scores of one pod from the log of kube-scheduler with -v=10. Upstream:
+ * pkg/scheduler/schedule_one.go, prioritizeNodes
  */
 export function scoresOf(log: string, pod: string): Scores {
   const scores = new Map<string, Map<string, number>>();

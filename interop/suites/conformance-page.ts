@@ -124,8 +124,8 @@ function summaryOf({ kind, commit, kubernetes, result }: ConformanceRun): string
   const { specs, seconds, memory = 0 } = result;
   const failed = specs.filter(({ failure }) => failure !== undefined).length;
   const passed = `${specs.length - failed} of ${specs.length}`;
-  const told = [passed, failed, `${seconds.toFixed(0)} s`, memory > 0 ? `${memory.toFixed(0)} MiB` : ""];
-  return `| ${[`\`${kind}\``, pageOf(kind).titles[kind], commit, kubernetes, ...told].join(" | ")} |`;
+  const results = [passed, failed, `${seconds.toFixed(0)} s`, memory > 0 ? `${memory.toFixed(0)} MiB` : ""];
+  return `| ${[`\`${kind}\``, pageOf(kind).titles[kind], commit, kubernetes, ...results].join(" | ")} |`;
 }
 
 /** Why a spec failed in one kind of cluster: `SPEC: CAUSE: REASON`. */

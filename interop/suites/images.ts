@@ -256,7 +256,8 @@ function makeBase(root: string): void {
     join(root, "etc/group"),
     "root:x:0:\nnogroup:x:65534:\nuser-defined-in-image:x:1000:\ngroup-defined-in-image:x:50000:user-defined-in-image\n",
   );
-  writeFileSync(join(root, "etc/os-release"), 'NAME="Alpine Linux"\n'); // A spec reads it; upstream's images are Alpine.
+  // A spec reads it; upstream's images are Alpine.
+  writeFileSync(join(root, "etc/os-release"), 'NAME="Alpine Linux"\n');
   writeFileSync(join(root, "etc/nsswitch.conf"), "hosts: files dns\n");
   const busybox = install(root, "busybox");
   for (const applet of output(busybox, ["--list"]).split("\n"))

@@ -45,7 +45,7 @@ const further: readonly { readonly specs: RegExp; readonly cluster: string; read
     cluster: "ResourceHealthStatus=false,ResourceHealthStatusMessage=false",
     suite: "ResourceHealthStatus=false,ResourceHealthStatusMessage=false",
   },
-  // They skip if the suite is told that the gate is on, but the cluster needs it on.
+  // The suite skips these specs if its own gate is on, but the cluster needs the gate.
   {
     specs: /ShareID/,
     cluster: "",

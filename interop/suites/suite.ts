@@ -116,7 +116,8 @@ export async function runSuite(
   const { nodes } = definition;
   const folder = mkdtempSync(join(tmpdir(), "dray-interop-suite-"));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
-  if (!keep) process.once("exit", removeFolder); // Whatever ends this process, the nodes' images are gigabytes.
+  // For any cause of the exit: the images of the nodes take gigabytes.
+  if (!keep) process.once("exit", removeFolder);
   let cluster: SuiteCluster | undefined;
   try {
     const images = makeImages(join(folder, "images"), definition.conformance);

@@ -18,8 +18,8 @@ export interface Look {
 }
 
 /**
- * What must hold at every moment; returns what does not. Where schedulers of one name compete without a
- * lease, one may give up the claim of a pod that the other is about to bind, as upstream.
+ * Checks the invariants that hold at every moment; returns the violations. Where schedulers of one name
+ * compete without a lease, one may give up the claim of a pod that the other is about to bind, as upstream.
  */
 export function broken({ pods, claims, slices }: Look, schedulersCompete: boolean): string[] {
   return [
@@ -104,7 +104,7 @@ export function beyondQuota(quotas: readonly ResourceQuota[], claims: readonly R
   });
 }
 
-/** What was written and acknowledged, and what was asked to go. */
+/** Acknowledged writes, and requested deletions. */
 export class Ledger {
   readonly #created = new Map<string, string>();
   readonly #uncertain = new Set<string>();
@@ -129,7 +129,7 @@ export class Ledger {
     return [...this.#created.keys(), ...this.#uncertain].filter((name) => !this.#deleting.has(name));
   }
 
-  /** What has been acknowledged so far: whoever lists the objects after this must see it. */
+  /** The objects acknowledged so far: every later list must contain them. */
   acknowledged(): ReadonlyMap<string, string> {
     return new Map(this.#created);
   }

@@ -31,7 +31,7 @@ export class ChaosCluster {
   readonly nodes: readonly string[];
   /** Of the cluster and all that runs beside it. */
   readonly gates: string;
-  /** What it has to serve beside the default. */
+  /** APIs to serve in addition to the default. */
   readonly apis: string;
   /** Whether schedulers of one name work at once, without a lease. */
   readonly schedulersCompete: boolean = false;

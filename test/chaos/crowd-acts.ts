@@ -19,7 +19,7 @@ import { Spaces } from "./crowd-spaces.ts";
 import { Trouble } from "./crowd-trouble.ts";
 import { namespace } from "./pods.ts";
 
-/** What a crowd needs of the run. */
+/** The parts of the run that a crowd needs. */
 export interface CrowdOptions {
   readonly cluster: ChaosCluster;
   readonly random: Random;

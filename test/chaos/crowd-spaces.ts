@@ -9,7 +9,7 @@ const maxSpaces = 3;
 /** Prefix of the names of namespaces that come and go. */
 export const spacePrefix = "chaos-space-";
 
-/** What a namespace may have (KEP-4840); pods and claims beyond it are refused. */
+/** Quota of a namespace (KEP-4840); pods and claims that exceed it are refused. */
 const spaceQuota: Readonly<Record<string, string>> = {
   pods: "8",
   "count/resourceclaims.resource.k8s.io": "6",

@@ -21,7 +21,7 @@ export const exactly = (type: string, more: object = {}, driver = nodeDriver): o
   exactly: { deviceClassName: `${type}.${driver}`, ...more },
 });
 
-/** What claims of a crowd ask for, by the name of their template. */
+/** Requests of a crowd's claims, by the name of their template. */
 const requests: Readonly<Record<string, object>> = {
   "crowd-gpu": exactly("gpu"),
   "crowd-part": exactly("part"),

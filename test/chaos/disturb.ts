@@ -14,7 +14,7 @@ const folders = (root: string): string[] => [
 
 type Disturbance = (path: string, random: Random) => void;
 
-/** What may stand in a folder that others write to, by name. */
+/** Hostile files in a folder that others write to, by name. */
 const disturbances: Readonly<Record<string, Disturbance>> = {
   "named pipe": (path) => void execFileSync("mkfifo", [path]),
   "huge file": (path) => {

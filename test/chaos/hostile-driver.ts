@@ -24,7 +24,7 @@ const endpoint = `/var/lib/kubelet/plugins/${driverName}/dra.sock`;
 const specOf = (uid: string): string => join(root, "var/run/cdi", `hostile_${uid}.json`);
 const megabyte = 1 << 20;
 
-/** What a call gets instead of an answer. */
+/** Returns the error of a call that misbehaves; undefined if the call is to be answered. */
 async function misbehave(): Promise<string | undefined> {
   if (!hostile || random.chance(0.3)) return undefined;
   const ways: readonly (() => string | Promise<string>)[] = [

@@ -4,7 +4,7 @@ import { processesOf } from "../harness.ts";
 import type { ChaosCluster } from "./cluster.ts";
 import { escapeSeconds } from "./pods.ts";
 
-/** What is left on the nodes once all pods of the run are gone, while the driver's own pods still run. */
+/** Returns leftovers on the nodes after all pods of the run are gone; the driver's own pods still run. */
 export function leftOnNodes(cluster: ChaosCluster, keptPods: ReadonlySet<string>): string[] {
   return cluster.nodes.flatMap((node) => {
     const root = cluster.root(node);

@@ -144,7 +144,7 @@ export function unreadableEnds(cluster: ChaosCluster): string[] {
     .map((line) => `the log says: ${line.slice(0, 300)}`);
 }
 
-/** What `dray doctor` finds once everything is at rest. */
+/** Returns the findings of `dray doctor` once everything is at rest. */
 export async function diagnosed({ layout }: ChaosCluster): Promise<string[]> {
   const { stdout, stderr, code } = await dray(["doctor", "--kubeconfig", layout.kubeconfig]);
   return code === 0 ? [] : [`dray doctor ends with ${code}:\n${stderr}${stdout}`];

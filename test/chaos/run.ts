@@ -28,7 +28,7 @@ export interface ChaosOptions {
 }
 
 export interface ChaosResult {
-  /** What did not hold; empty if all is well. */
+  /** Violated invariants; empty if all is well. */
   readonly wrong: readonly string[];
   /** How often what was done, and what was measured. */
   readonly counts: Readonly<Record<string, number>>;

@@ -85,7 +85,7 @@ export class SplitCluster extends ChaosCluster {
     await writeKubeconfigs(layout, clusterName, credentials, url);
     const features = ["--feature-gates", gates];
     const server = ["apiserver", "--data-dir", layout.dataDir, "--port", `${port}`];
-    // Who waits for an answer may lose a lease meanwhile.
+    // A process that waits for an answer may lose its lease in the meantime.
     const more = { maxAway: 2000, freezes: true, disturbed: this.#excuse };
     this.#server = this.#part({
       ...more,

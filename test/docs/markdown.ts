@@ -8,7 +8,7 @@ export interface Block {
   readonly line: number;
   /** The name in its first line, `# name` or `// name`: readers write it to that file. */
   readonly file: string | undefined;
-  /** What a comment right above it says: `<!-- not executed: REASON -->`, `<!-- output varies -->`. */
+  /** Text of the comment right above it: `<!-- not executed: REASON -->`, `<!-- output varies -->`. */
   readonly note: string | undefined;
 }
 

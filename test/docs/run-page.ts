@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { type Block, blocksOf } from "./markdown.ts";
 
 export interface PageRun {
-  /** What the commands printed, standard output and error together, by the line of their block. */
+  /** Standard output and error of the commands together, by the line of their block. */
   readonly output: ReadonlyMap<number, string>;
   /** Blocks of commands that are not for this machine, with the reason that the page gives. */
   readonly left: readonly string[];

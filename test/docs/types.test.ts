@@ -16,7 +16,7 @@ test("every TypeScript block of README and docs is correct by the strictest opti
     for (const { language, text, line, note } of blocksOf(join(repository, page))) {
       if (language !== "ts") continue;
       const name = `${page.replaceAll(/\W/g, "-")}-${line}.ts`;
-      // What the text around the block lets readers know: declarations in a comment above it.
+      // A comment above the block declares the names that the surrounding text introduces.
       const known = note?.startsWith("known: ") ? `${note.slice("known: ".length)}\n` : "";
       writeFileSync(join(folder, name), `${known}${text}export {};\n`);
       from.set(name, `${page}:${line}`);

@@ -1,9 +1,9 @@
 import type { Attempt, Change, Histories, Story, Version } from "./history.ts";
 
 /**
- * Compares what clients were told with `truth`, all changes in the order of the store, and names every broken
- * promise: an acknowledged write that is not there, one that was refused and is, a lost update, a revision
- * that came twice, a read of the past, a watcher that missed, repeated or reordered something.
+ * Compares the answers that clients received with `truth`, all changes in the order of the store. Returns
+ * every violation: an acknowledged write that is missing, a refused one that is stored, a lost update, a
+ * repeated revision, a stale read, a watcher that missed, repeated or reordered an event.
  */
 export function check(histories: Histories, truth: readonly Change[]): string[] {
   return [

@@ -10,7 +10,7 @@ const own = 3;
 
 type ConfigMap = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 
-/** Many clients and watchers that note what they do and are told, until they are stopped. */
+/** Many clients and watchers that record their requests and the answers, until they are stopped. */
 export class Clients {
   readonly histories: Histories = { attempts: [], reads: [], watchers: [] };
   readonly #transport: Transport;
@@ -79,7 +79,7 @@ export class Clients {
     return { ...attempt, outcome: "done", revision: versionOf(answer.object as ConfigMap).revision };
   }
 
-  /** The version of an object, revision 0 where there is none; undefined if the server does not say. */
+  /** Returns the version of an object, revision 0 if it does not exist; undefined without an answer. */
   async #read(client: string, name: string, atLeast: number): Promise<Version | undefined> {
     const answer = await this.#send("GET", `${path}/${name}`);
     if (answer?.status === 404) {

@@ -1,5 +1,5 @@
 /**
- * What clients and watchers of a server that is killed again and again have noted, and what its store says.
+ * Records of the clients and watchers of a server that is killed repeatedly, and the changes in its store.
  */
 
 /**
@@ -22,7 +22,7 @@ export interface Attempt {
 export interface Read {
   readonly client: string;
   readonly name: string;
-  /** The newest revision of the object that this client had been told of before. */
+  /** The newest revision of the object that this client had received before. */
   readonly atLeast: number;
   /** Undefined: not found. */
   readonly found?: Version;
@@ -43,7 +43,7 @@ export interface Change {
 }
 
 /**
- * What a watcher was told: a list, then the changes after it, over all interruptions, until it had to list
+ * Events of a watcher: a list, then the changes after it, over all interruptions, until it had to list
  * again.
  */
 export interface Story {

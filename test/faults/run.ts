@@ -26,8 +26,8 @@ export interface Result {
 }
 
 /**
- * Lets clients work on a server that is killed at random times, and compares what they were told with its
- * store.
+ * Lets clients work on a server that is killed at random times, and compares the answers that they received
+ * with its store.
  */
 export async function run({ store, kills, seed, progress }: Options): Promise<Result> {
   const random = randomFrom(seed);
@@ -64,10 +64,10 @@ export async function run({ store, kills, seed, progress }: Options): Promise<Re
       (outcome) => `${attempts.filter((attempt) => attempt.outcome === outcome).length} ${outcome}`,
     );
     const stories = watchers.flat();
-    const told = stories.reduce((sum, { changes }) => sum + changes.length, 0);
+    const received = stories.reduce((sum, { changes }) => sum + changes.length, 0);
     return {
       wrong: check(clients.histories, truth),
-      summary: `${store}, seed ${seed}: ${kills} kills, ${attempts.length} attempts (${outcomes.join(", ")}), ${reads.length} reads, ${truth.length} changes, of which ${watchers.length} watchers were told ${told} after ${stories.length} lists`,
+      summary: `${store}, seed ${seed}: ${kills} kills, ${attempts.length} attempts (${outcomes.join(", ")}), ${reads.length} reads, ${truth.length} changes, of which ${watchers.length} watchers were told ${received} after ${stories.length} lists`,
     };
   } finally {
     await server.kill();

@@ -42,14 +42,14 @@ const roundsOfServer = 300;
  * Caches that live as long as the process (compiled expressions, tables) are allowed to grow by so many
  * bytes.
  */
-const mostGrowth = 64 * 1024 * 1024;
+const maxGrowth = 64 * 1024 * 1024;
 /**
  * Milliseconds of its thread's processor time that an answer may take while nobody else is answered, on a
  * slow and busy machine.
  */
 const longest = 500;
 /** Bytes that an answer may have: a few times what a request may. */
-const mostBytes = 32 * 1024 * 1024;
+const maxBytes = 32 * 1024 * 1024;
 /** How many of the slowest answers are reported. */
 const reported = 5;
 
@@ -80,7 +80,7 @@ export async function fuzz(
     round += await onOneServer(generator, corpus, seed + round, until, note);
     if (base === undefined) base = usedHeap();
     else growth = await growthSince(base);
-    if ((growth ?? 0) > mostGrowth)
+    if ((growth ?? 0) > maxGrowth)
       throw new Error(`the heap has grown by ${growth} bytes over ${round} rounds`);
   }
   return { requests, statuses, slowest, largest, ...(growth === undefined ? {} : { growth }) };
@@ -93,7 +93,7 @@ export async function fuzz(
 async function growthSince(base: number): Promise<number> {
   for (let attempt = 1; ; attempt++) {
     const growth = usedHeap() - base;
-    if (growth <= mostGrowth || attempt === 5) return growth;
+    if (growth <= maxGrowth || attempt === 5) return growth;
     await new Promise((resolve) => setTimeout(resolve, 1000));
   }
 }
@@ -133,21 +133,21 @@ async function runRound(
     const answered = await ask(target, sent, seed);
     const milliseconds =
       answered.milliseconds > longest
-        ? await leastTime(all.slice(0, index + 1), answered.milliseconds, seed)
+        ? await minTime(all.slice(0, index + 1), answered.milliseconds, seed)
         : answered.milliseconds;
     if (milliseconds > longest)
       throw new Finding(seed, sent, `the answer takes ${milliseconds} ms of processor time`);
-    if (answered.bytes > mostBytes) throw new Finding(seed, sent, `the answer has ${answered.bytes} bytes`);
+    if (answered.bytes > maxBytes) throw new Finding(seed, sent, `the answer has ${answered.bytes} bytes`);
     answers.push({ ...answered, milliseconds, seed, sent });
   }
   return answers;
 }
 
 /**
- * The least time that the last of these requests takes. What earlier requests have left to collect and to
- * compile is in it too, so that a slow answer is asked for again on new servers.
+ * Returns the minimum time of the last of these requests. A single measurement includes garbage collection
+ * and compilation that earlier requests have left, so it is repeated on new servers.
  */
-async function leastTime(sent: readonly Sent[], first: number, seed: number): Promise<number> {
+async function minTime(sent: readonly Sent[], first: number, seed: number): Promise<number> {
   let least = first;
   for (let again = 0; again < 2 && least > longest; again++) {
     const target = await Target.start();

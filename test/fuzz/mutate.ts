@@ -104,7 +104,7 @@ function changeMap(
       delete map[key];
       break;
     case 1:
-      // What every object of JavaScript seems to have is a name like others here.
+      // Names of inherited properties of JavaScript objects are valid keys.
       Object.defineProperty(
         map,
         random.pick(["__proto__", "constructor", "toString", "x", "metadata", "spec"]),

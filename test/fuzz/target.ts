@@ -11,7 +11,7 @@ export interface Sent {
 }
 
 /**
- * What was answered, and what it took: milliseconds for which nobody else was answered, and bytes of the
+ * An answer with its cost: milliseconds for which no other request could be answered, and bytes of the
  * answer.
  */
 export interface Answered {
@@ -21,7 +21,7 @@ export interface Answered {
 }
 
 /** Milliseconds after which an answer is taken never to come. */
-const patience = 30_000;
+const answerTimeout = 30_000;
 
 /**
  * All texts with which kube-apiserver answers 500 too, by where they come from. Every other 500 is a fault of
@@ -40,7 +40,7 @@ const upstreamFaults: readonly RegExp[] = [
   /^no preferred addresses found; known addresses: /,
   /^error dialing backend: /,
   /^Get "https:\/\/.*\/containerLogs\//,
-  // What the registry of pods refuses without a code (kubernetes/pkg/registry/core/pod).
+  // Refused by the registry of pods without a code (kubernetes/pkg/registry/core/pod).
   /^This pod has more than one PodDisruptionBudget, which the eviction subresource does not support\.$/,
   /^Non-matching dry-run options in request and content: /,
   /^target\.(?:kind: Unsupported value|name: Required value)/,
@@ -112,7 +112,7 @@ export class Target {
       },
       signal: gone.signal,
     };
-    const stretch = longestStretch();
+    const stretch = measureMaxStretch();
     const { response, bytes } = await soon(
       this.#server
         .handle(request)
@@ -127,7 +127,7 @@ export class Target {
 }
 
 /** The most processor time of this thread between two turns of the event loop, from now until `end`. */
-function longestStretch(): { readonly milliseconds: number; end(): void } {
+function measureMaxStretch(): { readonly milliseconds: number; end(): void } {
   let ended = false;
   let before = process.threadCpuUsage();
   const look = (): void => {
@@ -154,7 +154,10 @@ function longestStretch(): { readonly milliseconds: number; end(): void } {
 /** Rejects for what never comes. */
 async function soon<T>(answer: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`no answer within ${patience / 1000} s`)), patience);
+  const timer = setTimeout(
+    () => reject(new Error(`no answer within ${answerTimeout / 1000} s`)),
+    answerTimeout,
+  );
   try {
     return await Promise.race([answer, promise]);
   } finally {

@@ -12,7 +12,7 @@ import type { Output } from "../harness.ts";
 export interface ShellOptions {
   readonly input?: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** Hears of each request before it is answered. */
+  /** Called for each request before it is answered. */
   readonly onRequest?: (line: string) => void;
   readonly until?: (stdout: string) => boolean;
 }

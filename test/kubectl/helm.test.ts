@@ -1,4 +1,4 @@
-/** What helm asks of a server when it installs, upgrades and removes a release, request by request. */
+/** The requests of helm when it installs, upgrades and removes a release. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StatusError } from "@dray/api";

@@ -1,6 +1,5 @@
 /**
- * What the real kubectl asks of a server, command by command, what it then prints, and what has become of the
- * objects.
+ * The requests of the real kubectl, command by command, its output, and the resulting state of the objects.
  */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";

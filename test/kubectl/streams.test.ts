@@ -10,8 +10,7 @@ import { eventually } from "@dray/testing/eventually";
 import { command, logsOf, startCluster, type TestCluster, withoutKubectl } from "../harness.ts";
 
 /**
- * What kubectl speaks to the API server: WebSockets by default since 1.31, SPDY before and where it is told
- * to.
+ * Protocols that kubectl uses for streams: WebSockets by default since 1.31, SPDY before and if configured.
  */
 const transports = ["WebSocket", "SPDY"] as const;
 

@@ -1,5 +1,5 @@
 /**
- * What each Kubernetes release does with DRA, as upstream documents it, not as Dray answers: the releases of
+ * Behaviour of DRA in each Kubernetes release, as upstream documents it, not as Dray answers: the releases of
  * kinds and fields (k8s.io/api), the stages of gates (pkg/features/kube_features.go), and what a server does
  * with a field whose gate is off (pkg/registry/resource/*, dropDisabledFields).
  */
@@ -37,7 +37,7 @@ export const kinds: readonly (readonly [groupVersion: string, kind: string, serv
 
 export interface FieldPrediction {
   readonly name: string;
-  /** What is created, in `resource.k8s.io/v1`. */
+  /** Kind of the created object, in `resource.k8s.io/v1`. */
   readonly kind: "DeviceClass" | "ResourceClaim" | "ResourceSlice";
   readonly spec: object;
   /** Where the field is in the spec. */
@@ -181,8 +181,8 @@ export const fields: readonly FieldPrediction[] = [
 ];
 
 /**
- * What becomes of the field in the stored object: `kept`, `dropped`, `refused` as the object has a fault
- * without it, or `unknown`: the release has no such field, which is an error in strict decoding.
+ * Returns the outcome for the field in the stored object: `kept`, `dropped`, `refused` as the object is
+ * invalid without it, or `unknown`: the release has no such field, which is an error in strict decoding.
  */
 export function fieldOutcome(field: FieldPrediction, release: number, gates: "default" | "all"): string {
   const stage = field.stages[release]!;
@@ -191,7 +191,7 @@ export function fieldOutcome(field: FieldPrediction, release: number, gates: "de
   return field.refusedWithout === undefined ? "dropped" : "refused";
 }
 
-/** What pods of one manifest get in each release, with the default gates. `pods.ts` has the manifests. */
+/** Outcomes of the pods of a manifest by release, with the default gates. `pods.ts` has the manifests. */
 export const pods: Readonly<Record<string, PerRelease>> = {
   "`firstAvailable` of a class without devices, then one with": ["second", "second", "second", "second"],
   "admin access to a device that is in use": ["device", "device", "device", "device"],

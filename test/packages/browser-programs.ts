@@ -1,6 +1,6 @@
 /** Programs for browsers, and what they answer. */
 
-/** What the programs answer, where code may be generated from strings and where it may not. */
+/** Expected answers of the programs where code may be generated from strings, and where it may not. */
 export const expected = {
   cel: { matches: true, cost: 20, mistake: "undeclared reference to 'nosuch'", generates: true },
   allocator: { type: "allocated", devices: ["d1"], generates: true },

@@ -1,4 +1,4 @@
-/** What is in the tarballs that npm would publish. */
+/** Contents of the tarballs that npm would publish. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

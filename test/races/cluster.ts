@@ -20,7 +20,7 @@ const consumes = (value: string): object => ({
 });
 const ofType = (type: string): object => ({ attributes: { type: { string: type } } });
 
-/** What a node has: a GPU, whole or in two of three parts, a link that is shared, and two cards. */
+/** Devices of a node: a GPU, whole or in two of three parts, a link that is shared, and two cards. */
 const nodeDevices: readonly object[] = [
   { name: "gpu", ...ofType("gpu"), ...consumes("80Gi") },
   ...[0, 1, 2].map((i) => ({ name: `part-${i}`, ...ofType("part"), ...consumes("30Gi") })),

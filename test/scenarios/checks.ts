@@ -1,4 +1,4 @@
-/** What must hold of each scenario, by the name of its folder. */
+/** Checks of each scenario, by the name of its folder. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { eventually } from "@dray/testing/eventually";

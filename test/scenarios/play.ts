@@ -1,4 +1,4 @@
-/** What a test of a scenario can do and read. */
+/** Actions and state for the test of a scenario. */
 import assert from "node:assert/strict";
 import { basename, join } from "node:path";
 import { eventually } from "@dray/testing/eventually";
@@ -28,7 +28,7 @@ export interface Claim {
   };
 }
 
-/** What a test does with its scenario. */
+/** The means of a test for its scenario. */
 export interface Play {
   readonly cluster: TestCluster;
   /** Applies the scenario, or one file of it. */

@@ -83,7 +83,7 @@ export interface Allocator {
   reserve(claims: readonly ResourceClaim[], allocations: readonly AllocationResult[]): Reservation;
   /**
    * Returns the first device of a claim, in its last state, of whose counters or capacity all claims and
-   * reservations have more than exists; undefined if there is none, or if the device is not published.
+   * reservations have more than exists; undefined if no device is overdrawn, or if it is not published.
    */
   overdrawn(claim: ResourceClaim): Overdrawn | undefined;
   /** Returns a device that is for the node, as it is published now. */

@@ -13,8 +13,8 @@ import {
 } from "./index.ts";
 
 /**
- * What the Go library that container runtimes use (container-device-interface 1.1.1) answered: whether a spec
- * is valid, the lowest version it needs, and what injecting devices makes of a configuration.
+ * A recorded answer of the Go library that container runtimes use (container-device-interface 1.1.1): whether
+ * a spec is valid, its minimum version, and a configuration after devices were injected.
  */
 interface Case {
   readonly name: string;

@@ -49,7 +49,7 @@ export interface Selector {
   /** The estimated maximum cost. The API server rejects a selector with more than `costLimit`. */
   readonly maxCost: number | bigint;
   readonly reads: Reads;
-  /** What is valid and cannot have been meant, one sentence each. Upstream has no warnings. */
+  /** Valid code that is probably a mistake, one sentence each. Upstream has no warnings. */
   readonly warnings: readonly string[];
   /** Never throws: run-time errors are results. */
   evaluate(device: DeviceInput | PreparedDevice, options?: EvaluateOptions): Evaluation;

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { MessageType, ServiceDefinition } from "./index.ts";
 
 /**
- * What Go's own types write for messages in which every field is set, and their methods: k8s.io/cri-api
+ * Go's encodings of messages in which every field is set, and the methods of the services: k8s.io/cri-api
  * 0.37.1 and github.com/containerd/nri 0.12.2. Numbers of 64 bits are larger than 2^53.
  */
 type Case =

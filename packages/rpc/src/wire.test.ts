@@ -5,8 +5,8 @@ import { test } from "node:test";
 import type { MessageType, ServiceDefinition } from "./index.ts";
 
 /**
- * What Go's own types of k8s.io/kubelet 0.37.2 write for messages in which every field is set, and their
- * methods.
+ * Go's encodings (k8s.io/kubelet 0.37.2) of messages in which every field is set, and the methods of the
+ * services.
  */
 type Case =
   | { readonly file: string; readonly message: string; readonly json: object; readonly protobuf: string }

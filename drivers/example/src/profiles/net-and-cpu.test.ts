@@ -5,7 +5,7 @@ import { cpuProfile, exampleDriver, netProfile, type Profile } from "../index.ts
 
 const shares = ["1b671a64-40d5-491e-99b0-da01ff1f3341", "6ecd8c99-4036-403d-bf84-cf8400f67836"] as const;
 
-/** What the variables of a container with the claim are, and which CDI devices it gets. */
+/** Returns the environment variables and the CDI devices of a container with the claim. */
 async function container<C>(profile: Profile<C>, claim: ClaimOptions, request?: string) {
   const node = await startDriverNode(() => exampleDriver({ nodeName: "node-1", profile }));
   try {

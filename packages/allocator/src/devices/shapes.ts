@@ -1,6 +1,6 @@
 import type { DeviceInput, PreparedDevice } from "@dray/cel";
 
-/** What selectors see of a device. Devices that look the same share one. */
+/** The properties of a device that selectors can read. Devices with equal properties share one shape. */
 export interface Shape {
   readonly input: DeviceInput;
   /** The input as CEL values, made when a selector is first evaluated. */

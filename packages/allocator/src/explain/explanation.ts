@@ -63,7 +63,7 @@ export interface RefusalGroup {
     readonly other?: unknown;
     readonly otherDevice?: string;
   };
-  /** What one device consumes of a counter, and what is left. */
+  /** Consumption of a counter by one device, and the remaining amount. */
   readonly counter?: {
     readonly counterSet: string;
     readonly counter: string;

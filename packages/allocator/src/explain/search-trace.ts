@@ -4,7 +4,7 @@ import type { Option, Problem } from "../search/problem.ts";
 import { type PickedDevice, Search, type SearchObserver } from "../search/search.ts";
 import { capacityRefusal, counterRefusal, plainValue, type Refusal } from "./refusals.ts";
 
-/** What a search did for one option. */
+/** Trace of a search for one option. */
 export interface OptionTrace {
   /** Devices in the deepest partial solution. */
   readonly chosen: readonly number[];

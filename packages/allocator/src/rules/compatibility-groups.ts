@@ -1,8 +1,8 @@
 import { intersection, isDisjoint } from "./sets.ts";
 
 /**
- * What the devices on a counter set have in common (KEP-5963): nothing yet, no groups at all, or these
- * groups.
+ * Compatibility groups that all devices on a counter set share (KEP-5963): `any` if no device is allocated
+ * yet, `none` if the devices have no groups.
  */
 export type OpenGroups = "any" | "none" | ReadonlySet<string>;
 

@@ -41,7 +41,7 @@ export class AttributeConstraint {
     this.#devices.pop();
   }
 
-  /** What the next device is compared with, as text. */
+  /** The values with which the next device is compared, as text. */
   get state(): string {
     const values = this.kind === "matchAttribute" ? this.#added.slice(-1) : this.#added;
     return values.map(textOf).sort().join();

@@ -9,7 +9,7 @@ import type { Amounts } from "../devices/device-state.ts";
 import type { Features } from "../features/features.ts";
 import type { Policies } from "../features/policies.ts";
 
-/** What one device has to give to a request for capacity (KEP-5075). */
+/** Capacity that one device has to provide for a request (KEP-5075). */
 export type CapacityDemand =
   | { readonly type: "consumes"; readonly parts: readonly CapacityPart[] }
   /** The device cannot serve the request, even if nothing of it is in use. */
@@ -23,14 +23,14 @@ export type CapacityDemand =
   /** Fails the whole attempt. */
   | { readonly type: "error"; readonly message: string };
 
-/** What a request consumes of one capacity of a device. */
+/** Amount of one capacity of a device that a request consumes. */
 export interface CapacityPart {
   readonly key: string;
   /** As reported in `consumedCapacity`. */
   readonly consumed: Quantity;
   /** The same in billionths. */
   readonly amount: bigint;
-  /** What the device has, in billionths. */
+  /** Total of the device, in billionths. */
   readonly value: bigint;
 }
 

@@ -3,7 +3,7 @@ import type { Device, ResourceSlice } from "@dray/api/resource/v1";
 import type { DeviceRecord } from "../devices/device-record.ts";
 import { anyGroups, joinGroups, type OpenGroups } from "./compatibility-groups.ts";
 
-/** What one device consumes of the counters of its pool (KEP-4815). */
+/** Consumption of the counters of a pool by one device (KEP-4815). */
 export interface CounterConsumption {
   /** Indexes into `SharedCounters.names`. */
   readonly counters: readonly number[];

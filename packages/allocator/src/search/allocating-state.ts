@@ -7,7 +7,7 @@ import type { CounterConsumption, SharedCounters } from "../rules/shared-counter
 import { untolerated } from "../rules/taints.ts";
 import type { Option, Problem } from "./problem.ts";
 
-/** What the search reads of a device that claims have. */
+/** The fields of an allocated device that the search reads. */
 export type AllocatedDeviceState = Readonly<Pick<DeviceState, "isOwned" | "isShared" | "consumed">>;
 
 /** Shared counters and compatibility groups of one pool in the course of a search. */
@@ -29,8 +29,8 @@ interface AllocatingShares {
 export type ConstraintBroken = (option: Option, position: number, constraint: number) => void;
 
 /**
- * What the search has allocated so far, in addition to what other claims have: devices, shares, counters,
- * groups, and values of constraints.
+ * Allocations of the search so far, in addition to those of other claims: devices, shares, counters, groups,
+ * and values of constraints.
  *
  * Upstream: structured/internal/experimental, allocator.allocatingDevices and allocatingCapacity.
  */

@@ -62,7 +62,7 @@ export class ResumableSearch {
         const { state, slice, device, taints } = this.#problem.devices[position]!;
         if (!this.#options.isPublished(slice)) return false;
         if (untolerated(taints, option.alternative.tolerations)) return false;
-        // What is left of counters and capacity may have changed with any allocation in the pool.
+        // Any allocation in the pool may have changed the remaining counters and capacity.
         const shared = device.consumesCounters !== undefined || device.allowMultipleAllocations === true;
         if (shared && versions.get(state.pool) !== state.pool.version) return false;
         return option.alternative.adminAccess || !state.isOwned;

@@ -93,8 +93,8 @@ export class Search {
   }
 
   /**
-   * Returns the first solution; null if there is none; undefined if stopped: the next call continues. Throws
-   * AllocationError.
+   * Returns the first solution; null if no solution exists; undefined if stopped: the next call continues.
+   * Throws AllocationError.
    */
   run(shouldStop?: () => boolean): Solution | null | undefined {
     if (this.#levels.length === 0 && !this.#advance()) return this.#solution();
@@ -164,7 +164,7 @@ export class Search {
     return this.#option(level).count <= maxResults - this.#results[level.claim]!;
   }
 
-  /** Selects the next alternative of the request that fits the limit. Returns false if there is none. */
+  /** Selects the next alternative of the request that fits the limit. Returns false after the last one. */
   #nextOption(level: Level, exceeded: boolean): boolean {
     const { options, list } = this.#claim(level).requests[level.request]!;
     if (!list || level.index > 0) return false;
@@ -227,7 +227,7 @@ export class Search {
   }
 
   /**
-   * Picks the next device of a level, from its cursor on. Returns false if there is none. Throws
+   * Picks the next device of a level, from its cursor on. Returns false if no device is left. Throws
    * AllocationError.
    */
   #pick(level: Level): boolean {

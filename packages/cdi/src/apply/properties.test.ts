@@ -14,7 +14,7 @@ import {
 } from "../index.ts";
 import { edits, env, few, optional, path, record } from "../testing/arbitraries.ts";
 
-// What the package does, held against models that say each rule of the specification as plainly as possible.
+// Compares the package with models that state each rule of the specification as simply as possible.
 
 const host: HostDevice = { type: "c", major: 200, minor: 7, fileMode: 0o660 };
 const lookUp = () => host;

@@ -13,7 +13,7 @@ import {
 } from "../index.ts";
 import { content, versions } from "../testing/arbitraries.ts";
 
-// What the package does, held against models that say each rule of the specification as plainly as possible.
+// Compares the package with models that state each rule of the specification as simply as possible.
 
 /** The version that each thing in a spec needs. */
 function neededModel(spec: Omit<Spec, "cdiVersion">): string {

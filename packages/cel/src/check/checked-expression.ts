@@ -2,7 +2,7 @@ import type { Overload } from "../library/declarations.ts";
 import { type Call, type Expr, parts } from "../syntax/ast.ts";
 import { type CelType, errorType } from "../values/types.ts";
 
-/** What a call refers to. */
+/** The function and the matching overloads of a call. */
 export interface CallReference {
   /** The full name of the function: `optional.of`. */
   readonly name: string;

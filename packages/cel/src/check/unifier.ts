@@ -12,7 +12,7 @@ const maxSteps = 20_000;
 export class Unifier {
   readonly #substitutions = new Map<string, CelType>();
   #steps = 0;
-  /** What to restore when an attempt fails, latest last. */
+  /** Undo log of an attempt, latest entry last. */
   readonly #undo: { readonly param: string; readonly before: CelType | undefined }[] = [];
 
   /**

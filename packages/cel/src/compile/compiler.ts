@@ -35,7 +35,7 @@ export interface CompileFailure {
   readonly hints: readonly string[];
 }
 
-/** What an environment declares besides the language and the libraries of Kubernetes. */
+/** Declarations of an environment in addition to the language and the libraries of Kubernetes. */
 export interface EnvironmentOptions {
   /** Types of the variables, by name; a name may be qualified: `a.b`. */
   readonly variables?: Readonly<Record<string, CelType>>;

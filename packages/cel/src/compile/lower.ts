@@ -20,7 +20,7 @@ import { chain, chainOf, collecting, constant, qualified, raw } from "./chains.t
 import type { Lowered, Node } from "./ir.ts";
 import { keyError, pushOptional, setOptional } from "./runtime.ts";
 
-/** What the names of a checked expression refer to at run time. */
+/** Run-time targets of the names in a checked expression. */
 export interface Names {
   readonly functions: ReadonlyMap<string, FunctionDeclaration>;
   /** Names of types, which are values. */

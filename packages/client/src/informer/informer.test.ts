@@ -211,29 +211,29 @@ test("at each resync period handlers are called for every object, and the cache 
   await withApiServer({ clock }, async ({ admin: connect }) => {
     const client = connect();
     const stop = new AbortController();
-    const told: string[] = [];
+    const events: string[] = [];
     const spaces = client.informer(Namespace, {
       fieldSelector: "metadata.name=default",
       resyncPeriod: 30_000,
     });
     spaces.handle({
-      add: ({ metadata }) => told.push(`add ${metadata.name}`),
-      update: (object, old) => told.push(`update ${object.metadata.name} ${object === old}`),
+      add: ({ metadata }) => events.push(`add ${metadata.name}`),
+      update: (object, old) => events.push(`update ${object.metadata.name} ${object === old}`),
     });
     await spaces.start(stop.signal);
-    assert.deepEqual(told.splice(0), ["add default"]);
+    assert.deepEqual(events.splice(0), ["add default"]);
     for (let i = 0; i < 2; i++) {
       clock.advance(29_999);
       await eventLoopTurns(2);
-      assert.deepEqual(told, []);
+      assert.deepEqual(events, []);
       clock.advance(1);
       await eventLoopTurns(2);
-      assert.deepEqual(told.splice(0), ["update default true"]);
+      assert.deepEqual(events.splice(0), ["update default true"]);
     }
     stop.abort();
     clock.advance(30_000);
     await eventLoopTurns(2);
-    assert.deepEqual(told, []);
+    assert.deepEqual(events, []);
   });
 });
 

@@ -26,7 +26,7 @@ function deployment(more: object = {}): object {
 const ref = { namespace: "d", name: "web" };
 const imageOf = (pod: Pod): string => pod.spec.containers[0]?.image ?? "";
 
-/** What scheduler and kubelets do: new pods run and are ready, deleted ones go. */
+/** Simulates scheduler and kubelets: new pods become ready, deleted pods disappear. */
 async function runPods(cluster: TestCluster): Promise<void> {
   for (const pod of await cluster.list(Pod)) {
     if (pod.metadata.deletionTimestamp !== undefined)

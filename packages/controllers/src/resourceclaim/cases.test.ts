@@ -67,7 +67,7 @@ async function allocate(
   await claims.patch(ref, "merge", { status: { allocation, reservedFor } }, { subresource: "status" });
 }
 
-const told = (cluster: TestCluster, event: string): Promise<unknown> =>
+const reported = (cluster: TestCluster, event: string): Promise<unknown> =>
   cluster.until(event, async () => (await cluster.events()).includes(event));
 const failed = (why: string): string => `Warning FailedResourceClaimCreation PodResourceClaim gpu: ${why}`;
 
@@ -95,7 +95,7 @@ for (const [gate, request, why] of refusals)
         await pod(cluster, "p");
       },
       async (cluster) => {
-        await told(cluster, failed(why));
+        await reported(cluster, failed(why));
         assert.deepEqual(await cluster.list(ResourceClaim), []);
       },
       { [gate]: false },
@@ -129,7 +129,7 @@ test("a recorded claim that somebody else owns, without the template: an event, 
     async (cluster) => {
       const why =
         'resource claim template "template": resourceclaimtemplate.resource.k8s.io "template" not found';
-      await told(cluster, failed(why));
+      await reported(cluster, failed(why));
       const { status } = await cluster.get(Pod, "p");
       assert.deepEqual(status?.resourceClaimStatuses, [{ name: "gpu", resourceClaimName: "theirs" }]);
     },
@@ -192,7 +192,7 @@ test("without the gate a pod with a claim of its group gets no claim, and an eve
     },
     async (cluster) => {
       const why = "claim gpu is a PodGroup claim but the DRAWorkloadResourceClaims feature is disabled";
-      await told(cluster, failed(why));
+      await reported(cluster, failed(why));
       assert.deepEqual(await cluster.list(ResourceClaim), []);
     },
     { DRAWorkloadResourceClaims: false },

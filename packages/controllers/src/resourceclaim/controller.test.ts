@@ -45,7 +45,7 @@ function podOf(name: string, resourceClaims: object[], more: object = {}): objec
   };
 }
 
-/** What the scheduler writes. */
+/** Writes the allocation and the reservations, as the scheduler does. */
 async function allocate(cluster: TestCluster, name: string, pods: readonly Pod[]): Promise<void> {
   const claims = cluster.client.resource(ResourceClaim);
   const ref = { namespace: "d", name };

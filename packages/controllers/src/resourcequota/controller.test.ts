@@ -80,7 +80,7 @@ test("devices count by class and by extended resource, and no device twice", () 
       const containers = [{ name: "c", image: "i", resources: { requests: amount, limits: amount } }];
       const { metadata } = await cluster.create(Pod, { metadata: { name: "p" }, spec: { containers } });
       await used("3", "2", "2", "1");
-      // What the scheduler makes for the pod: the pod has been charged for it under the explicit name.
+      // The scheduler creates this claim for the pod: the explicit name was charged with the pod.
       await claim("extended", 1, {
         annotations: { "resource.kubernetes.io/extended-resource-claim": "true" },
         ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "p", uid: metadata.uid, controller: true }],

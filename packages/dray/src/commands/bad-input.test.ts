@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { dray, inFolder } from "../testing/program.ts";
 
 /**
- * What is there: `file`, a text; `folder`, empty; `damaged/cluster.json` and others that are not
+ * Creates the inputs: `file`, a text; `folder`, empty; `damaged/cluster.json` and others that are not
  * configurations.
  */
 function prepare(folder: string): void {
@@ -131,7 +131,7 @@ test("every command answers bad input with one message: where, what is wrong, wh
       for (const [j, [line, message]] of few.entries()) {
         const { code, stdout, stderr } = results[j]!;
         const said = stderr.replaceAll(folder, "$");
-        // What a flag of a component names is a matter of usage, as a flag that does not exist.
+        // An invalid value of a component's flag is a usage error, like an unknown flag.
         const usage = said.includes("\nSee `dray ");
         assert.deepEqual([line, code, stdout], [line, usage ? 2 : 1, ""], said);
         assert.match(said.trimEnd(), message, line);

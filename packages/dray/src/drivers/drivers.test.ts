@@ -254,7 +254,7 @@ test("the manifests apply in one go", { skip: withoutKubectl, timeout: 120_000 }
       assert.equal(applied.status, 0, applied.stderr);
       assert.match(applied.stdout, /^namespace\/dra-tutorial created\n/);
       assert.match(applied.stdout, /^validatingadmissionpolicybinding.* created$/m);
-      // What `up` then applies is the same; it waits for the devices.
+      // `up` then applies the same objects; it waits for the devices.
       const up = await dray(["up", "--driver", "example", "--data-dir", join(folder, "data")], env);
       assert.equal(up.code, 0, up.stderr);
     } finally {

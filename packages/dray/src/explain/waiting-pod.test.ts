@@ -61,7 +61,7 @@ test("what is needed before any node is looked at is told first", async () => {
     assert.match(answer.waits[0]!.message, message);
     assert.match(answer.summary, message);
   }
-  // What is known of the claim is said beside: the pod would fit.
+  // The answer also has the placement: the pod would fit.
   const gated = await explained("pod/waits", [...cluster, ...table[4]![0]]);
   assert.equal(gated.placement?.fits, "a");
 });

@@ -37,10 +37,10 @@ test("up --simulated-nodes: pods with claims come, run, end and go on nodes that
     const data = ["--data-dir", join(folder, "data")];
     const file = join(folder, "fleet.yaml");
     writeFileSync(file, fleet);
-    const told = await run("up", "--detach", "--simulated-nodes", "50", "--fleet", file, ...data);
-    assert.match(told, /\n {2}simulated {3}simulated-1, .* and 46 more: their pods run no containers\n/);
-    assert.match(told, /: 50 nodes, 1 driver, 200 devices\n/);
-    assert.doesNotMatch(told, /\n {2}nodes /);
+    const output = await run("up", "--detach", "--simulated-nodes", "50", "--fleet", file, ...data);
+    assert.match(output, /\n {2}simulated {3}simulated-1, .* and 46 more: their pods run no containers\n/);
+    assert.match(output, /: 50 nodes, 1 driver, 200 devices\n/);
+    assert.doesNotMatch(output, /\n {2}nodes /);
     const layout = layoutOf(join(folder, "data"));
     const { client } = await connect({ kubeconfig: layout.kubeconfig }, "test");
     try {
@@ -90,7 +90,7 @@ test("up --simulated-nodes: pods with claims come, run, end and go on nodes that
       await run("device", "heal", "simulated-7/gpu-1", ...data);
       assert.ok(!(await broken()));
 
-      // Whatever is killed, what was said stays, and what comes then is done.
+      // After a kill, acknowledged changes are kept, and later ones are carried out.
       const process = readProcessFile(layout.simulationFile)!.record;
       globalThis.process.kill(process.pid, "SIGKILL");
       await client.resource(Job).create({

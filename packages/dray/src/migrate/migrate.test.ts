@@ -14,7 +14,7 @@ import { oldManifests, randomOf } from "./testing.ts";
 const folder = join(import.meta.dirname, "testdata");
 const read = (name: string): string => readFileSync(join(folder, name), "utf8");
 
-/** What becomes of a text, and its notes as lines. */
+/** Migrates a text. Returns the result, with its notes as lines. */
 function migrated(text: string, options?: MigrationOptions) {
   const { files, notes, errors } = migrate([{ file: "in", text }], options);
   assert.deepEqual(errors, []);

@@ -55,7 +55,7 @@ test("of a gang of which too few fit nobody lands, and its devices are there for
   assert.equal(a!.reason, why);
   assert.equal(a!.explanation, null);
   assert.equal(c!.reason, "0/2 nodes are available: 2 cannot allocate all claims.");
-  // What the others would hold is not free for it.
+  // The devices that the other pods would get are not free for it.
   const { refusals } = c!.explanation as PodExplanation;
   const [request] = refusals[0]!.claims![0]!.requests;
   assert.deepEqual(

@@ -142,15 +142,15 @@ test("what holds for one replica holds for the next, about its own claim", async
       },
     },
   ]);
-  const told = data.pods.map(({ explanation }) => {
+  const reasons = data.pods.map(({ explanation }) => {
     const { refusals } = explanation as { refusals: { claims: { claim: string; requests: object[] }[] }[] };
     return refusals[0]!.claims[0]!;
   });
   assert.deepEqual(
-    told.map(({ claim }) => claim),
+    reasons.map(({ claim }) => claim),
     ["default/r-0-gpu", "default/r-1-gpu", "default/r-2-gpu"],
   );
-  assert.deepEqual(told[1]?.requests, told[0]?.requests);
+  assert.deepEqual(reasons[1]?.requests, reasons[0]?.requests);
 });
 
 test("a selector that fails on a device is an error of the whole attempt, told once for all replicas", async () => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { inFolder } from "../testing/program.ts";
 
-/** What a program prints that the starter of the command runs with this home. */
+/** Returns the output of a program that the starter of the command runs with this home. */
 function startWith(home: string, folder: string) {
   const starter = new URL("../../bin/start.js", import.meta.url).href;
   const program = 'console.log(process.env.NODE_COMPILE_CACHE ?? "none")';

@@ -26,7 +26,7 @@ function handClock(): Clock & { time: number } {
   };
 }
 
-/** A driver with prepared claims that has been told to end. */
+/** A driver with prepared claims that has received the signal to end. */
 async function ending(...names: string[]) {
   const clock = handClock();
   const stop = new AbortController();

@@ -92,7 +92,7 @@ for (const version of ["v1beta2", "v1beta1"] as const) {
       assert.deepEqual(fields["attributes"], rest.attributes);
       assert.deepEqual((fields["taints"] as { key: string }[])[0]?.key, taints[0]!.key);
       assert.equal(found.basic !== undefined, version === "v1beta1");
-      // What the server made of it is what was wanted: no more writes.
+      // The stored slice equals the desired one: the driver does not write again.
       const { resourceVersion } = slice!.metadata;
       for (let looks = 0; looks < 3; looks++) {
         // The publisher repairs a slice after a second.

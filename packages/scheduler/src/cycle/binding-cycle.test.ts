@@ -34,7 +34,7 @@ async function withAttachable(
   });
 }
 
-/** What the driver's controller says of the device. */
+/** Sets a condition of the device, as the driver's controller does. */
 async function report({ client, get, clock }: TestCluster, type: string): Promise<void> {
   const claim = await get(ResourceClaim, "c");
   const condition = {
@@ -50,8 +50,8 @@ async function report({ client, get, clock }: TestCluster, type: string): Promis
     .update({ ...claim, status: { ...claim.status, devices } }, { subresource: "status" });
 }
 
-/** Waits until the pod is told that. */
-async function told(cluster: TestCluster, text: string): Promise<void> {
+/** Waits for an event with this text. */
+async function reported(cluster: TestCluster, text: string): Promise<void> {
   await cluster.until(text, async () => (await cluster.events()).some((event) => event.includes(text)));
 }
 
@@ -76,7 +76,7 @@ test("a device that cannot be attached is given up, and the pod is told why", ()
   withAttachable(async (cluster) => {
     const before = (await cluster.get(ResourceClaim, "c")).status?.allocation;
     await report(cluster, "broken");
-    await told(cluster, 'device binding failed: claim=c, reason=Told, message="by the test"');
+    await reported(cluster, 'device binding failed: claim=c, reason=Told, message="by the test"');
     await cluster.until("a new attempt", async () => {
       const { status } = await cluster.get(ResourceClaim, "c");
       return status?.allocation?.allocationTimestamp !== before?.allocationTimestamp;
@@ -86,7 +86,7 @@ test("a device that cannot be attached is given up, and the pod is told why", ()
 test("a device that takes too long is given up", () =>
   withAttachable(async (cluster, first) => {
     cluster.clock.advance(601_000);
-    await told(cluster, "device binding timeout: claim=c");
+    await reported(cluster, "device binding timeout: claim=c");
     const name = "scheduler_dra_bindingconditions_allocations_total";
     const timeouts = `${name}{profile="default-scheduler",driver="${driver}",status="timeout"} 1`;
     assert.ok(first.scheduler.metrics().split("\n").includes(timeouts));
@@ -96,7 +96,7 @@ test("a claim that is deallocated meanwhile does not count as ready", () =>
   withAttachable(async (cluster) => {
     await cluster.settle();
     await cluster.deallocate("c");
-    await told(cluster, "claim d/c got deallocated elsewhere in the meantime");
+    await reported(cluster, "claim d/c got deallocated elsewhere in the meantime");
     await cluster.until("another allocation", async () => {
       const { status } = await cluster.get(ResourceClaim, "c");
       return status?.reservedFor !== undefined && status.allocation !== undefined;
@@ -112,7 +112,7 @@ test("a claim that is deleted meanwhile does not count as ready", () =>
     const ref = { namespace: "d", name: "c" };
     await cluster.client.resource(ResourceClaim).patch(ref, "merge", { metadata: { finalizers: null } });
     await cluster.client.resource(ResourceClaim).delete(ref);
-    await told(cluster, 'resourceclaim "c" not found');
+    await reported(cluster, 'resourceclaim "c" not found');
     assert.equal((await cluster.get(Pod, "p")).spec.nodeName, undefined);
   }));
 

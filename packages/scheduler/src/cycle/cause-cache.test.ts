@@ -23,11 +23,11 @@ test("where causes take long, scheduling comes first", () => {
       return "slow";
     },
   };
-  const told = (): boolean => causes.of({}, "a", [slow]) !== "";
+  const hasCause = (): boolean => causes.of({}, "a", [slow]) !== "";
   // Some at once, then one of them takes a twentieth of the time.
-  assert.deepEqual([told(), told(), told(), told()], [true, true, true, false]);
+  assert.deepEqual([hasCause(), hasCause(), hasCause(), hasCause()], [true, true, true, false]);
   now = 11_299;
-  assert.equal(told(), false);
+  assert.equal(hasCause(), false);
   now += 1;
-  assert.deepEqual([told(), told()], [true, false]);
+  assert.deepEqual([hasCause(), hasCause()], [true, false]);
 });

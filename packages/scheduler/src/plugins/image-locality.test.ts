@@ -29,7 +29,7 @@ test("ImageLocality: by size, and by the share of nodes that have the image", ()
   });
   assert.deepEqual(scores(plugin, running("big:2"), nodes), { both: 0, small: 0, empty: 0, huge: 100 });
   assert.equal(scores(plugin, running("other"), nodes), undefined);
-  // What a node scores depends on others only where one of them has an image of the pod.
+  // The score of a node depends on others only if one of them has an image of the pod.
   assert.equal(preFilter(plugin, running("other", "big:1"), nodes), "continue");
   assert.equal(preFilter(plugin, running("other"), nodes), "skip");
   // The image goes to another node.

@@ -136,7 +136,7 @@ test("NodeVolumeLimits: volumes of pods and of attachments, each once", () => {
   // A claim that waits counts by its provisioner.
   assert.deepEqual(filter(plugin, using("b", "new"), all), { two: full, one: full, any: "", none: "" });
   assert.equal(preFilter(plugin, using("nfs")), "skip");
-  // What is being detached still is attached.
+  // A volume that is being detached is still attached.
   storage.attachments = ["a", "c"].map((name) => ({
     spec: { nodeName: "two", attacher: "csi.example.com", source: { persistentVolumeName: `v-${name}` } },
   }));

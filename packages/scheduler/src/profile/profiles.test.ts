@@ -116,7 +116,7 @@ test("with the same seed the same objects get the same placements", async () => 
   assert.deepEqual(await placements(), await placements());
 });
 
-/** A plugin that holds pods back until it is told. */
+/** A plugin that makes pods wait until the test allows them. */
 function holding(timeout: number): {
   readonly plugins: (handle: PluginHandle) => readonly Plugin[];
   handle(): PluginHandle;

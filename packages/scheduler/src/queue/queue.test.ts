@@ -75,7 +75,7 @@ test("a helpful event that came during the attempt is not missed", () => {
   clock.advance(1000);
   const again = queue.pop()!;
   assert.equal(again.pod.metadata.name, "a");
-  // What came during the first attempt does not count for the second.
+  // Events during the first attempt do not count for the second.
   queue.failed(again, ["WantsNode"]);
   clock.advance(60_000);
   assert.equal(next(queue), undefined);

@@ -71,14 +71,14 @@ test("sqlite: a file of version 0.1 is taken over with its history", async () =>
     const store = sqliteStore(file, fakeClock());
     assert.equal(await store.revision(), 5);
     assert.deepEqual(await store.get("/a"), { key: "/a", value: "2", modRevision: 4, createRevision: 2 });
-    const told = [];
+    const received = [];
     for await (const events of store.watch("/", 3, new AbortController().signal)) {
-      told.push(
+      received.push(
         ...events.map(({ type, key, revision, previous }) => [type, key, revision, previous?.modRevision]),
       );
       break;
     }
-    assert.deepEqual(told, [
+    assert.deepEqual(received, [
       ["put", "/b", 4, undefined],
       ["put", "/a", 4, 2],
       ["delete", "/b", 5, 4],

@@ -163,7 +163,7 @@ test("headers compressed with the dictionary of SPDY/3 are read, one stream of z
   ];
   let before = 0;
   for (const [index, _] of plain.entries()) {
-    // What a compressor with one flush per block has sent so far, less what was sent before.
+    // The bytes of this block, from a compressor with one flush per block.
     const whole = compressed(plain.slice(0, index + 1));
     const packed = whole.subarray(before);
     before = whole.length;

@@ -36,7 +36,7 @@ export const often = <T>(value: T, other: fc.Arbitrary<T>, weight = 4): fc.Arbit
 export const seldom = <T>(arbitrary: fc.Arbitrary<T>, weight = 4): fc.Arbitrary<T | undefined> =>
   fc.oneof({ weight, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary });
 
-/** What a cluster uses: with everything at once, it would seldom have a solution. */
+/** The features that a cluster uses: with all of them at once, few requests would have a solution. */
 export const theme = fc.record({
   lists: often(false, fc.constant(true), 2),
   capacity: often(false, fc.constant(true), 1),

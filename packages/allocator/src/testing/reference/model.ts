@@ -10,7 +10,7 @@ import type {
   ResourceSlice,
 } from "@dray/api/resource/v1";
 
-/** What other claims have. */
+/** Allocations of other claims. */
 export interface Allocated {
   /** `driver/pool/device`, as a whole. */
   readonly devices?: readonly string[];

@@ -20,7 +20,7 @@ export function compilePattern(pattern: string): RE2JS | string {
   }
 }
 
-/** What can contain a `(` that opens no group, or the name of a group. */
+/** Matches parts that can contain a `(` that does not open a group, or the name of a group. */
 const names = /\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]?|\(\?P?<\w+>/gsu;
 
 /** In Go two groups may have the same name. CEL has no access to names. */

@@ -96,7 +96,7 @@ test("a claim for which there is nothing waits, and says for what", () =>
 
 test("a claim that names its volume gets it if the volume holds what it asks for", () =>
   withCluster(start, async (cluster) => {
-    const told = (event: string) =>
+    const reported = (event: string) =>
       cluster.until(event, async () => (await cluster.events()).includes(event));
     await cluster.create(PersistentVolume, volume("v", "2Gi"));
     const misfits: readonly [string, string, object, string][] = [
@@ -107,19 +107,19 @@ test("a claim that names its volume gets it if the volume holds what it asks for
     ];
     for (const [name, storage, more, why] of misfits) {
       await cluster.create(PersistentVolumeClaim, claim(name, storage, { ...more, volumeName: "v" }));
-      await told(`Warning VolumeMismatch Cannot bind to requested volume "v": ${why}`);
+      await reported(`Warning VolumeMismatch Cannot bind to requested volume "v": ${why}`);
     }
     for (const name of ["first", "second"]) {
       await cluster.create(PersistentVolumeClaim, claim(name, "1Gi", { volumeName: "v" }));
       if (name === "first") await bound(cluster, name);
     }
-    await told(`Warning FailedBinding volume "v" already bound to a different claim.`);
+    await reported(`Warning FailedBinding volume "v" already bound to a different claim.`);
     assert.equal((await cluster.get(PersistentVolumeClaim, "second")).status?.phase, "Pending");
   }));
 
 test("a claim without a class gets the default one as soon as there is one; provisioners outside are asked", () =>
   withCluster(start, async (cluster) => {
-    const told = (event: string) =>
+    const reported = (event: string) =>
       cluster.until(event, async () => (await cluster.events()).includes(event));
     const spec = { accessModes: ["ReadWriteOnce"], resources: size("1Gi") };
     await cluster.create(PersistentVolumeClaim, { metadata: { name: "early" }, spec });
@@ -129,8 +129,8 @@ test("a claim without a class gets the default one as soon as there is one; prov
       provisioner: "kubernetes.io/no-provisioner",
     });
     await cluster.create(PersistentVolumeClaim, claim("manual", "1Gi", { storageClassName: "manual" }));
-    await told('Warning ProvisioningFailed storageclass.storage.k8s.io "missing" not found');
-    await told("Warning ProvisioningFailed no volume plugin matched name: kubernetes.io/no-provisioner");
+    await reported('Warning ProvisioningFailed storageclass.storage.k8s.io "missing" not found');
+    await reported("Warning ProvisioningFailed no volume plugin matched name: kubernetes.io/no-provisioner");
     const annotations = { "storageclass.kubernetes.io/is-default-class": "true" };
     await cluster.create(StorageClass, {
       metadata: { name: "nfs", annotations },
@@ -192,7 +192,7 @@ test("local-path: a volume on the node of the first pod, whose data goes with th
       const volume = await cluster.find(PersistentVolume, `pvc-${metadata.uid}`);
       return volume?.metadata.deletionTimestamp !== undefined;
     });
-    // What changes of it now must not have its data removed again.
+    // A change of the volume must not remove its data again.
     await cluster.client
       .resource(PersistentVolume)
       .patch({ name: `pvc-${metadata.uid}` }, "merge", { metadata: { labels: { touched: "yes" } } });

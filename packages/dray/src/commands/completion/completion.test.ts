@@ -36,12 +36,12 @@ for (const shell of shells) {
           assert.ok(stdout.includes(shell === "zsh" ? word.replaceAll(":", "\\:") : word), `${name} ${word}`);
       }
     }
-    // What the help hides stays hidden.
+    // Completion hides the commands and flags that the help hides.
     assert.doesNotMatch(stdout, /[ _]kubectl(?! get)|--detached/);
   });
 }
 
-/** What is typed, and what it can be completed to: exactly that, or `includes`. */
+/** Typed words with their completions: exactly these, or `includes`. */
 const typed: [words: string[], wanted: string[]][] = [
   [["dray", "sta"], ["status"]],
   [

@@ -59,7 +59,7 @@ const typeOf = (value: unknown): string =>
         ? "integer"
         : typeof value;
 
-/** What of a value the schema does not have: the words of JSON Schema that ours uses. */
+/** Returns the parts of a value that violate the schema; supports the keywords that our schema uses. */
 function violations(value: unknown, given: Schema, path = ""): string[] {
   const { $ref } = given;
   const own = $ref === undefined ? given : schema.$defs![$ref.slice("#/$defs/".length)]!;

@@ -137,7 +137,7 @@ test("status says what runs, in which process, the nodes and the drivers; and th
         hung.problems[0]!,
         /^the API server does not respond: no answer within 5 s; see `dray logs apiserver --data-dir \S+`$/,
       );
-      // What their agents have said is known.
+      // The last reports of their agents are known.
       assert.deepEqual(
         hung.nodes.map(({ name, ready, cordoned, reason }) => [name, ready, cordoned, reason]),
         [

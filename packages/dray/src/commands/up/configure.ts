@@ -146,7 +146,7 @@ async function chooseUnsafeSysctls(
   return allowedUnsafeSysctls.length > 0 ? { allowedUnsafeSysctls } : {};
 }
 
-/** What the flag names, or what the cluster has. */
+/** Returns the plugins of the flag, otherwise those of the cluster. */
 async function chooseAdmissionPlugins(
   before: ClusterConfig | undefined,
   flag: string | undefined,

@@ -99,7 +99,7 @@ test("a cluster starts, says how it is, refuses a second start, stops and contin
       const after = JSON.parse((await dray(["status", "-o", "json", ...data])).stdout) as typeof facts;
       assert.equal(after["server"], facts["server"]);
 
-      // What others put there stays.
+      // Files of others are kept.
       writeFileSync(join(dataDir, "notes"), "");
       await dray(["down", "--delete-data", ...data]);
       assert.deepEqual(readdirSync(dataDir), ["notes"]);

@@ -164,7 +164,7 @@ test(
         assert.deepEqual(readdirSync(join(ociDir, "images/roots")), []);
         assert.doesNotMatch(readFileSync("/proc/self/mountinfo", "utf8"), new RegExp(`${folder}|${runDir}`));
         assert.equal(existsSync(runDir), false);
-        // What was loaded is there when the cluster goes on.
+        // A loaded image is still there after a restart of the cluster.
         assert.match(await run("image", "list"), /example\.com\/app:1/);
       } finally {
         await run("down", "--delete-data");

@@ -1,7 +1,7 @@
 import type { Cases } from "./case.ts";
 import { claim, cluster, pod, template } from "./manifests.ts";
 
-/** What the API server would refuse, or not understand. */
+/** Inputs that the API server would refuse, or could not parse. */
 export const apiCases: Cases = {
   syntax: [
     { text: "a: 1\n---\nkind: [\n", at: [4, undefined], says: /is not YAML/, and: ["syntax"] },

@@ -7,7 +7,7 @@ export interface Case extends LintTextOptions {
   /** Line and path of the finding. */
   readonly at: readonly [line: number | undefined, path: string | undefined];
   readonly says: RegExp;
-  /** What else is found. */
+  /** Further findings. */
   readonly and?: readonly RuleId[];
 }
 

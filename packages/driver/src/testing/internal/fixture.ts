@@ -77,8 +77,8 @@ export function fixture(): Fixture {
     paths,
     async start(driver, options = {}) {
       const stop = new AbortController();
-      // Tests do not wait for claims that nobody will unprepare: it skips a moment after the driver is told
-      // to end.
+      // Tests do not wait for claims that nobody will unprepare: the clock skips a moment after the driver is
+      // asked to end.
       const clock = skipClock();
       const done = runDriver(driver, {
         client: api.client,

@@ -59,17 +59,17 @@ test("a cause is told once, as long as the words of kube-scheduler are the same"
     await cluster.claim("c", { exactly: { deviceClassName: "gpu", count: 3 } });
     await cluster.pod("p", uses("c"));
     const message = await cluster.refused("p");
-    const told = async (): Promise<Event[]> =>
+    const causeEvents = async (): Promise<Event[]> =>
       (await cluster.list(Event)).filter(({ reason }) => reason === "FailedScheduling");
     const cause = "Node n1: claim d/c, request gpu: wants 3 of class gpu, 1 of 1 devices suitable.";
-    await cluster.until("the event", async () => (await told()).length === 1);
+    await cluster.until("the event", async () => (await causeEvents()).length === 1);
     // The pod is tried again, and another node lacks least now.
     await cluster.slice("n2", 2);
     const times = async (): Promise<number> =>
-      (await told()).reduce((sum, { count }) => sum + Number(count ?? 1), 0);
+      (await causeEvents()).reduce((sum, { count }) => sum + Number(count ?? 1), 0);
     await cluster.until("a second attempt", async () => (await times()) === 2);
     assert.deepEqual(
-      (await told()).map((event) => event.message),
+      (await causeEvents()).map((event) => event.message),
       [`${message} ${cause}`],
     );
   }));

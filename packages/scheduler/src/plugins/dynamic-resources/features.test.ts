@@ -1,5 +1,5 @@
 /**
- * What beta features of 1.37 let pods have, through a real API server: see @dray/allocator for the rules
+ * Scheduling with beta features of 1.37, through a real API server. @dray/allocator tests the rules
  * themselves.
  */
 import assert from "node:assert/strict";
@@ -41,10 +41,10 @@ async function place(cluster: TestCluster, request: object, count: number): Prom
       (await cluster.until(`an answer for ${name}`, async () => {
         const pod = await cluster.get(Pod, name);
         if (pod.spec.nodeName) return "bound";
-        const told = pod.status?.conditions?.some(
+        const isUnschedulable = pod.status?.conditions?.some(
           ({ type, status }) => type === "PodScheduled" && status === "False",
         );
-        return told ? "refused" : undefined;
+        return isUnschedulable ? "refused" : undefined;
       })) === "bound",
     );
   }

@@ -1,4 +1,4 @@
-/** What another scheduler takes in the same moment of counters (KEP-4815) and capacity (KEP-5075). */
+/** Counters (KEP-4815) and capacity (KEP-5075) that another scheduler allocates at the same time. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Pod } from "@dray/api/core/v1";

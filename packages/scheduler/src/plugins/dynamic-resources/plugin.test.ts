@@ -154,7 +154,7 @@ test("of events about claims, those of others help only if they free devices", (
   assert.equal(helps("mine", false), true);
   assert.equal(helps("other", false), false);
   assert.equal(helps("other", true), true);
-  // Whatever is free: a claim of this pod is missing.
+  // Free devices do not help: a claim of this pod is missing.
   assert.equal(helps("other", true, podOf("mine", "missing")), false);
 });
 
@@ -240,6 +240,6 @@ test("PreFilter names the node that alone reaches the devices of claims, where n
   assert.deepEqual(first("a", "b", "both"), ["n1"]);
   assert.deepEqual(first("a", "other"), []);
   assert.equal(first("both"), undefined);
-  // What the allocator finds on other nodes may be an error, which ends the attempt.
+  // The allocator may find an error on other nodes, which ends the attempt.
   assert.equal(first("a", "open"), undefined);
 });

@@ -14,7 +14,7 @@ class TestWriter implements VolumeWriter {
   readonly written: string[] = [];
   readonly #storage: TestStorage;
   inTime = true;
-  /** What a controller does meanwhile. */
+  /** The actions of a controller in the meantime. */
   meanwhile = (): void => {};
 
   constructor(storage: TestStorage) {
