@@ -134,7 +134,7 @@ function strings(at: string, value: unknown): readonly string[] {
   return array(at, value).map((one, index) => string(`${at}[${index}]`, one));
 }
 
-/** Reads the checkpoint at `path`; undefined if there is none. Throws if it is damaged. */
+/** Reads the checkpoint at `path`; undefined if the file does not exist. Throws if it is damaged. */
 export function readCheckpoint(path: string): Checkpoint | undefined {
   let bytes: Buffer;
   try {

@@ -129,7 +129,7 @@ export class DraPlugins {
     for (const handler of this.#handlers) handler.gone?.(driver);
   }
 
-  /** The instance to call: the latest connected one, else the latest. Throws if there is none. */
+  /** The instance to call: the latest connected one, else the latest. Throws if no instance is registered. */
   get(driver: string): DraPlugin {
     const all = this.#instances.filter((one) => one.driver === driver);
     const found = all.findLast(({ connected }) => connected) ?? all.at(-1);

@@ -104,14 +104,14 @@ test("ends the pod that is furthest above its requests, says why, and takes no o
   );
   assert.deepEqual([await phase("critical"), await phase("within")], ["Running", "Running"]);
   const { items } = await cluster.admin.resource(Event).list({ namespace: "default" });
-  const told = new Set(items.map(({ involvedObject, reason }) => `${involvedObject.name} ${reason}`));
+  const reported = new Set(items.map(({ involvedObject, reason }) => `${involvedObject.name} ${reason}`));
   for (const one of [
     "greedy Evicted",
     "n1 EvictionThresholdMet",
     "n1 NodeHasInsufficientMemory",
     "n1 NodeHasSufficientMemory",
   ])
-    assert.ok(told.has(one), one);
+    assert.ok(reported.has(one), one);
 });
 
 test("never ends critical pods, though nothing else is left", async () => {

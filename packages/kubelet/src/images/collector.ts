@@ -18,7 +18,7 @@ export interface ImageCollectorOptions {
   readonly policy: ImageGCPolicy;
   readonly clock: Clock;
   readonly log: Log;
-  /** The file system of images; undefined if there is none. */
+  /** The file system of images; undefined if it does not exist. */
   fileSystem(): Promise<FileSystemUse | undefined>;
   /** Images in volumes of active pods: an image whose files are mounted is in use (KEP-4639). */
   volumeImages(): readonly string[];

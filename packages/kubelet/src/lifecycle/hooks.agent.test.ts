@@ -63,9 +63,9 @@ describe("hooks after the start of a container", () => {
     await run("failing", { exec: { command: ["bash", "-c", "echo no; exit 3"] } });
     await eventually(async () => {
       const { items } = await cluster.admin.resource(Event).list({ namespace: "default" });
-      const told = items.find(({ reason }) => reason === "FailedPostStartHook");
+      const event = items.find(({ reason }) => reason === "FailedPostStartHook");
       assert.match(
-        told?.message ?? "",
+        event?.message ?? "",
         /^PostStartHook failed: Exec lifecycle hook \(\[bash -c echo no; exit 3\]\) for Container "main" in Pod "failing_default\(.*exited with 3: no\n/,
       );
     });

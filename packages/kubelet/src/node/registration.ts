@@ -32,7 +32,7 @@ export interface RegistrationOptions {
   readonly declaredFeatures?: readonly string[];
   /** `host://1`; absent while there is no runtime. */
   readonly containerRuntimeVersion?: string;
-  /** Port of the node's endpoints; absent if there are none. */
+  /** Port of the node's endpoints; absent if the node serves no endpoints. */
   readonly kubeletPort?: number;
   /** Addresses of the node's pods, if the agent itself assigns them. */
   readonly podCidr?: string;

@@ -130,8 +130,8 @@ test("what fits is done in place, and the status says what is there", async () =
   assert.equal(main(pod)?.containerID, main(first)?.containerID);
   await becomes("inplace", (one) => condition(one, "PodResizeInProgress") === undefined);
   await eventually(async () => {
-    const told = await reasons("inplace");
-    assert.ok(told.includes("ResizeStarted") && told.includes("ResizeCompleted"), told.join());
+    const reported = await reasons("inplace");
+    assert.ok(reported.includes("ResizeStarted") && reported.includes("ResizeCompleted"), reported.join());
   });
 });
 
@@ -180,8 +180,8 @@ test("a container without a limit has that of its pod, which its policy counts a
   assert.deepEqual(pod.status?.allocatedResources, { cpu: "1500m" });
   assert.deepEqual(pod.status?.resources, cpu("1500m"));
   await eventually(async () => {
-    const told = await reasons("shared");
-    assert.ok(told.includes("ResizeStarted") && told.includes("ResizeCompleted"), told.join());
+    const reported = await reasons("shared");
+    assert.ok(reported.includes("ResizeStarted") && reported.includes("ResizeCompleted"), reported.join());
   });
 });
 

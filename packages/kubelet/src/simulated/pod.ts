@@ -102,11 +102,11 @@ export class SimulatedPod {
   /** Advances the pod, and reports its status. Rejects if the API server is unavailable. */
   async sync(pod: Pod): Promise<void> {
     this.#pod = pod;
-    const isTold = isPodTerminal(pod);
+    const isTerminal = isPodTerminal(pod);
     this.#advance();
     const waits = this.#waitsSince;
     if (waits !== undefined && this.#context.clock.now() - waits < claimsGrace) return;
-    if (!isTold || this.#statuses.begun) await this.#report();
+    if (!isTerminal || this.#statuses.begun) await this.#report();
     if (this.#ended && pod.metadata.deletionTimestamp !== undefined) await this.#delete();
   }
 

@@ -137,7 +137,7 @@ function comparable(value: unknown): unknown {
   );
 }
 
-/** Removes amounts that are gone; where there were none, the server drops the directive. */
+/** Removes amounts that are gone; if the old status had no amounts, the server drops the directive. */
 function wholePod(old: PodStatus, status: PodStatus): object {
   const fields = (["resources", "allocatedResources"] as const).filter(
     (name) => old[name] !== undefined && status[name] !== undefined,

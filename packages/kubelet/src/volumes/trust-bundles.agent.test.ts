@@ -108,8 +108,8 @@ async function events(name: string): Promise<string[]> {
 }
 const tells = (name: string, text: string): Promise<void> =>
   eventually(async () => {
-    const told = await events(name);
-    assert.ok(told.includes(text), told.join("\n"));
+    const reported = await events(name);
+    assert.ok(reported.includes(text), reported.join("\n"));
   });
 
 test("cost nothing until a pod has one", async () => {

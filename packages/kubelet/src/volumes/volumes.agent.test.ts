@@ -101,8 +101,8 @@ if (!isRoot)
       containers: [{ name: "main", command: ["true"] }],
     });
     await becomes("disk", ended);
-    const told = (await events("disk")).find((event) => event.startsWith("EmptyDirOnDisk: "));
-    assert.match(told ?? "", /^EmptyDirOnDisk: volume "data": medium Memory is on disk: /);
+    const reported = (await events("disk")).find((event) => event.startsWith("EmptyDirOnDisk: "));
+    assert.match(reported ?? "", /^EmptyDirOnDisk: volume "data": medium Memory is on disk: /);
   });
 
 test("files that are closed to others are for containers that name no user, and stay so when they change", async (context) => {

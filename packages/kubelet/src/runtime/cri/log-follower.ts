@@ -77,7 +77,7 @@ class LogFile {
     }
   }
 
-  /** False once another file has taken the path; true while there is none. */
+  /** False once another file has taken the path; true while no file has it. */
   isCurrent(path: string): boolean {
     const now = lstatSync(path, { bigint: true, throwIfNoEntry: false });
     return now === undefined || now.ino === this.#inode;

@@ -21,7 +21,7 @@ class Suite {
 
 export const suite = new Suite();
 
-/** Starts one runtime for the tests of a file, and checks at their end that nothing is left on the machine. */
+/** Starts one runtime for the tests of a file, and checks at their end that nothing is left behind. */
 export function startRuntime(): void {
   before(async () => {
     if (missing !== undefined) return;
