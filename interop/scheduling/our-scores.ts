@@ -9,7 +9,7 @@ import {
   extensionPoints,
 } from "../../packages/scheduler/src/framework/extension-points.ts";
 import { MemoryClaims } from "../../packages/scheduler/src/plugins/dynamic-resources/memory-claims.ts";
-import { defaultPlugins, type PluginOptions } from "../../packages/scheduler/src/plugins/index.ts";
+import { createPlugins, type PluginOptions } from "../../packages/scheduler/src/plugins/index.ts";
 import type { Scores } from "./real-scores.ts";
 
 /** Result of our plugins for a pod: scores if several nodes fit, the message if no node does. */
@@ -31,7 +31,7 @@ export class Judge {
   ) {
     this.cache = new SchedulerCache(features.version);
     const allocator = createAllocator({ newId: () => "id", features: allocatorFeatures(features) });
-    const plugins = defaultPlugins({
+    const plugins = createPlugins({
       features,
       allocator,
       claims: new MemoryClaims(allocator),

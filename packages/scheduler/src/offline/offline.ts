@@ -12,7 +12,7 @@ import {
   servedResources,
 } from "../plugins/dynamic-resources/extended-resources.ts";
 import { claimsOf } from "../plugins/dynamic-resources/pod-claims.ts";
-import { defaultPlugins } from "../plugins/index.ts";
+import { createPlugins } from "../plugins/index.ts";
 import type { Reserving } from "../podgroup/placement.ts";
 import { hasPodGroups } from "../podgroup/pod-groups.ts";
 import { OfflineObjects } from "./objects.ts";
@@ -116,7 +116,7 @@ export function createOfflineScheduler(options: OfflineOptions): OfflineSchedule
 
 function pluginsOver(objects: OfflineObjects, { features, newId, now }: OfflineOptions): readonly Plugin[] {
   const { allocator, claims, groups, pending } = objects;
-  return defaultPlugins({
+  return createPlugins({
     features,
     allocator,
     claims,

@@ -41,10 +41,11 @@ export interface PluginOptions extends DynamicResourcesOptions {
 }
 
 /**
- * The plugins of the default profile, in the order in which each extension point calls them.
- * Upstream: pkg/scheduler/apis/config/v1/default_plugins.go
+ * Creates the plugins that Dray has, in the order in which each extension point calls them. A profile has
+ * those that its configuration enables: config/default-plugins.ts says which by default.
+ * Upstream: pkg/scheduler/framework/plugins/registry.go
  */
-export function defaultPlugins(options: PluginOptions): readonly Plugin[] {
+export function createPlugins(options: PluginOptions): readonly Plugin[] {
   const { features, args = defaultPluginArgs } = options;
   const totals = deviceTotals(options);
   return [

@@ -13,7 +13,7 @@ import type {
 import { feasibleNodesToFind, SchedulingCycle } from "../cycle/scheduling-cycle.ts";
 import type { Plugin } from "../framework/framework.ts";
 import { defaultBinder } from "../plugins/default-binder.ts";
-import { defaultPlugins } from "../plugins/index.ts";
+import { createPlugins } from "../plugins/index.ts";
 import { prioritySort } from "../plugins/priority-sort.ts";
 import { volumeWriter } from "../plugins/volume-binding/writer.ts";
 import { defaultPreemption } from "../preemption/default-preemption.ts";
@@ -111,7 +111,7 @@ function createDefaultPlugins(
   profile: string,
 ): readonly Plugin[] {
   const { classes, namespaces } = informers;
-  return defaultPlugins({
+  return createPlugins({
     features,
     metrics: claimMetricsOf(profile),
     event: (pod, reason, message) => recorder.event(pod, "Normal", reason, message),
