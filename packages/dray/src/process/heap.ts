@@ -38,7 +38,7 @@ let looks = false;
  * thousands of watches or pods have gone, an idle process would keep their memory for good. The live size
  * after a collection is the measure for the next one, so that an idle process collects once.
  */
-function collectWhenIdle(milliseconds = lookEvery): void {
+export function collectWhenIdle(milliseconds = lookEvery): void {
   if (looks) return;
   looks = true;
   flushCompileCache();
