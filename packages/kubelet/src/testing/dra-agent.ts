@@ -36,7 +36,10 @@ export function startDraAgent({ driver = false } = {}): void {
     suite.node = await suite.cluster.node("n1");
     if (driver) suite.driver = await testDriver(suite.root(), name);
   });
-  after(() => suite.cluster.close());
+  after(async () => {
+    if (driver) await suite.driver.close();
+    await suite.cluster.close();
+  });
 }
 
 export const becomes = (pod: string, wanted: (pod: Pod) => boolean) =>
