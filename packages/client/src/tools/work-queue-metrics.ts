@@ -78,11 +78,13 @@ export class WorkQueueMetrics {
     help: string,
     read: (queues: readonly QueueMetrics[]) => number,
   ): void {
-    registry.gauge(`workqueue_${name}`, `[BETA] ${help}`, ["name"], () =>
-      [...Map.groupBy(this.#queues, (queue) => queue.name)].map(
-        ([queue, queues]) => [[queue], read(queues)] as const,
-      ),
-    );
+    registry.gauge(`workqueue_${name}`, `[BETA] ${help}`, ["name"], () => {
+      const names = new Set([...this.#queues].map((queue) => queue.name));
+      return [...names].map((queue) => {
+        const queues = [...this.#queues].filter(({ name }) => name === queue);
+        return [[queue], read(queues)] as const;
+      });
+    });
   }
 }
 
