@@ -132,7 +132,7 @@ for (const [module, names] of modules) {
       const { group, version, kind: kindName, resource, namespaced } = kind;
       const value = JSON.stringify({ group, version, kind: kindName, resource, namespaced });
       kinds.push(
-        `${doc}export type ${short} = types.${short};\n${doc}export const ${short}: Kind<${short}> = ${value};`,
+        `${doc}export interface ${short} extends types.${short} {}\n${doc}export const ${short}: Kind<${short}> = ${value};`,
       );
     }
   }

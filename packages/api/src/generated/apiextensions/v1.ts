@@ -4,5 +4,5 @@ import type * as types from "../../schema/generated/apiextensions/v1.ts";
 
 export type * from "../../schema/generated/apiextensions/v1.ts";
 
-export type CustomResourceDefinition = types.CustomResourceDefinition;
+export interface CustomResourceDefinition extends types.CustomResourceDefinition {}
 export const CustomResourceDefinition: Kind<CustomResourceDefinition> = {"group":"apiextensions.k8s.io","version":"v1","kind":"CustomResourceDefinition","resource":"customresourcedefinitions","namespaced":false};

@@ -4,8 +4,8 @@ import type * as types from "../../schema/generated/autoscaling/v1.ts";
 
 export type * from "../../schema/generated/autoscaling/v1.ts";
 
-export type HorizontalPodAutoscaler = types.HorizontalPodAutoscaler;
+export interface HorizontalPodAutoscaler extends types.HorizontalPodAutoscaler {}
 export const HorizontalPodAutoscaler: Kind<HorizontalPodAutoscaler> = {"group":"autoscaling","version":"v1","kind":"HorizontalPodAutoscaler","resource":"horizontalpodautoscalers","namespaced":true};
 
-export type Scale = types.Scale;
+export interface Scale extends types.Scale {}
 export const Scale: Kind<Scale> = {"group":"autoscaling","version":"v1","kind":"Scale","resource":"scales","namespaced":true};

@@ -4,5 +4,5 @@ import type * as types from "../../schema/generated/autoscaling/v2.ts";
 
 export type * from "../../schema/generated/autoscaling/v2.ts";
 
-export type HorizontalPodAutoscaler = types.HorizontalPodAutoscaler;
+export interface HorizontalPodAutoscaler extends types.HorizontalPodAutoscaler {}
 export const HorizontalPodAutoscaler: Kind<HorizontalPodAutoscaler> = {"group":"autoscaling","version":"v2","kind":"HorizontalPodAutoscaler","resource":"horizontalpodautoscalers","namespaced":true};

@@ -4,5 +4,5 @@ import type * as types from "../../schema/generated/coordination/v1.ts";
 
 export type * from "../../schema/generated/coordination/v1.ts";
 
-export type Lease = types.Lease;
+export interface Lease extends types.Lease {}
 export const Lease: Kind<Lease> = {"group":"coordination.k8s.io","version":"v1","kind":"Lease","resource":"leases","namespaced":true};

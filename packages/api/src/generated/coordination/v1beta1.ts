@@ -4,5 +4,5 @@ import type * as types from "../../schema/generated/coordination/v1beta1.ts";
 
 export type * from "../../schema/generated/coordination/v1beta1.ts";
 
-export type LeaseCandidate = types.LeaseCandidate;
+export interface LeaseCandidate extends types.LeaseCandidate {}
 export const LeaseCandidate: Kind<LeaseCandidate> = {"group":"coordination.k8s.io","version":"v1beta1","kind":"LeaseCandidate","resource":"leasecandidates","namespaced":true};

@@ -4,5 +4,5 @@ import type * as types from "../../schema/generated/discovery/v1.ts";
 
 export type * from "../../schema/generated/discovery/v1.ts";
 
-export type EndpointSlice = types.EndpointSlice;
+export interface EndpointSlice extends types.EndpointSlice {}
 export const EndpointSlice: Kind<EndpointSlice> = {"group":"discovery.k8s.io","version":"v1","kind":"EndpointSlice","resource":"endpointslices","namespaced":true};

@@ -4,5 +4,5 @@ import type * as types from "../../schema/generated/events/v1.ts";
 
 export type * from "../../schema/generated/events/v1.ts";
 
-export type Event = types.Event;
+export interface Event extends types.Event {}
 export const Event: Kind<Event> = {"group":"events.k8s.io","version":"v1","kind":"Event","resource":"events","namespaced":true};

@@ -4,5 +4,5 @@ import type * as types from "../../schema/generated/meta/v1.ts";
 
 export type * from "../../schema/generated/meta/v1.ts";
 
-export type PartialObjectMetadata = types.PartialObjectMetadata;
+export interface PartialObjectMetadata extends types.PartialObjectMetadata {}
 export const PartialObjectMetadata: Kind<PartialObjectMetadata> = {"group":"meta","version":"v1","kind":"PartialObjectMetadata","resource":"partialobjectmetadatas","namespaced":true};

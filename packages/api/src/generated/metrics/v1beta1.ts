@@ -5,11 +5,11 @@ import type * as types from "../../schema/generated/metrics/v1beta1.ts";
 export type * from "../../schema/generated/metrics/v1beta1.ts";
 
 /** Resource usage of a node. */
-export type NodeMetrics = types.NodeMetrics;
+export interface NodeMetrics extends types.NodeMetrics {}
 /** Resource usage of a node. */
 export const NodeMetrics: Kind<NodeMetrics> = {"group":"metrics.k8s.io","version":"v1beta1","kind":"NodeMetrics","resource":"nodes","namespaced":false};
 
 /** Resource usage of the containers of a pod. */
-export type PodMetrics = types.PodMetrics;
+export interface PodMetrics extends types.PodMetrics {}
 /** Resource usage of the containers of a pod. */
 export const PodMetrics: Kind<PodMetrics> = {"group":"metrics.k8s.io","version":"v1beta1","kind":"PodMetrics","resource":"pods","namespaced":true};

@@ -4,5 +4,5 @@ import type * as types from "../../schema/generated/node/v1.ts";
 
 export type * from "../../schema/generated/node/v1.ts";
 
-export type RuntimeClass = types.RuntimeClass;
+export interface RuntimeClass extends types.RuntimeClass {}
 export const RuntimeClass: Kind<RuntimeClass> = {"group":"node.k8s.io","version":"v1","kind":"RuntimeClass","resource":"runtimeclasses","namespaced":false};

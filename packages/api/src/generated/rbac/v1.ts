@@ -5,21 +5,21 @@ import type * as types from "../../schema/generated/rbac/v1.ts";
 export type * from "../../schema/generated/rbac/v1.ts";
 
 /** Rights in all namespaces, on kinds without one and on URLs. */
-export type ClusterRole = types.ClusterRole;
+export interface ClusterRole extends types.ClusterRole {}
 /** Rights in all namespaces, on kinds without one and on URLs. */
 export const ClusterRole: Kind<ClusterRole> = {"group":"rbac.authorization.k8s.io","version":"v1","kind":"ClusterRole","resource":"clusterroles","namespaced":false};
 
 /** Gives the rights of a ClusterRole to subjects, everywhere. */
-export type ClusterRoleBinding = types.ClusterRoleBinding;
+export interface ClusterRoleBinding extends types.ClusterRoleBinding {}
 /** Gives the rights of a ClusterRole to subjects, everywhere. */
 export const ClusterRoleBinding: Kind<ClusterRoleBinding> = {"group":"rbac.authorization.k8s.io","version":"v1","kind":"ClusterRoleBinding","resource":"clusterrolebindings","namespaced":false};
 
 /** Rights in one namespace. */
-export type Role = types.Role;
+export interface Role extends types.Role {}
 /** Rights in one namespace. */
 export const Role: Kind<Role> = {"group":"rbac.authorization.k8s.io","version":"v1","kind":"Role","resource":"roles","namespaced":true};
 
 /** Gives the rights of a role to subjects, in one namespace. */
-export type RoleBinding = types.RoleBinding;
+export interface RoleBinding extends types.RoleBinding {}
 /** Gives the rights of a role to subjects, in one namespace. */
 export const RoleBinding: Kind<RoleBinding> = {"group":"rbac.authorization.k8s.io","version":"v1","kind":"RoleBinding","resource":"rolebindings","namespaced":true};

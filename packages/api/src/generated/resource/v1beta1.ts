@@ -5,21 +5,21 @@ import type * as types from "../../schema/generated/resource/v1beta1.ts";
 export type * from "../../schema/generated/resource/v1beta1.ts";
 
 /** A kind of device that administrators offer, by what selects it and how it is configured. */
-export type DeviceClass = types.DeviceClass;
+export interface DeviceClass extends types.DeviceClass {}
 /** A kind of device that administrators offer, by what selects it and how it is configured. */
 export const DeviceClass: Kind<DeviceClass> = {"group":"resource.k8s.io","version":"v1beta1","kind":"DeviceClass","resource":"deviceclasses","namespaced":false};
 
 /** Asks for devices. Its status says which were allocated and who uses them. */
-export type ResourceClaim = types.ResourceClaim;
+export interface ResourceClaim extends types.ResourceClaim {}
 /** Asks for devices. Its status says which were allocated and who uses them. */
 export const ResourceClaim: Kind<ResourceClaim> = {"group":"resource.k8s.io","version":"v1beta1","kind":"ResourceClaim","resource":"resourceclaims","namespaced":true};
 
 /** The claim that is made for each pod that names the template. */
-export type ResourceClaimTemplate = types.ResourceClaimTemplate;
+export interface ResourceClaimTemplate extends types.ResourceClaimTemplate {}
 /** The claim that is made for each pod that names the template. */
 export const ResourceClaimTemplate: Kind<ResourceClaimTemplate> = {"group":"resource.k8s.io","version":"v1beta1","kind":"ResourceClaimTemplate","resource":"resourceclaimtemplates","namespaced":true};
 
 /** Devices of one pool that a driver offers. */
-export type ResourceSlice = types.ResourceSlice;
+export interface ResourceSlice extends types.ResourceSlice {}
 /** Devices of one pool that a driver offers. */
 export const ResourceSlice: Kind<ResourceSlice> = {"group":"resource.k8s.io","version":"v1beta1","kind":"ResourceSlice","resource":"resourceslices","namespaced":false};

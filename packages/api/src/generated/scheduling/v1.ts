@@ -5,6 +5,6 @@ import type * as types from "../../schema/generated/scheduling/v1.ts";
 export type * from "../../schema/generated/scheduling/v1.ts";
 
 /** A priority that pods can have by name. */
-export type PriorityClass = types.PriorityClass;
+export interface PriorityClass extends types.PriorityClass {}
 /** A priority that pods can have by name. */
 export const PriorityClass: Kind<PriorityClass> = {"group":"scheduling.k8s.io","version":"v1","kind":"PriorityClass","resource":"priorityclasses","namespaced":false};

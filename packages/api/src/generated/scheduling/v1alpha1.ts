@@ -4,5 +4,5 @@ import type * as types from "../../schema/generated/scheduling/v1alpha1.ts";
 
 export type * from "../../schema/generated/scheduling/v1alpha1.ts";
 
-export type Workload = types.Workload;
+export interface Workload extends types.Workload {}
 export const Workload: Kind<Workload> = {"group":"scheduling.k8s.io","version":"v1alpha1","kind":"Workload","resource":"workloads","namespaced":true};

@@ -4,8 +4,8 @@ import type * as types from "../../schema/generated/scheduling/v1alpha2.ts";
 
 export type * from "../../schema/generated/scheduling/v1alpha2.ts";
 
-export type PodGroup = types.PodGroup;
+export interface PodGroup extends types.PodGroup {}
 export const PodGroup: Kind<PodGroup> = {"group":"scheduling.k8s.io","version":"v1alpha2","kind":"PodGroup","resource":"podgroups","namespaced":true};
 
-export type Workload = types.Workload;
+export interface Workload extends types.Workload {}
 export const Workload: Kind<Workload> = {"group":"scheduling.k8s.io","version":"v1alpha2","kind":"Workload","resource":"workloads","namespaced":true};

@@ -4,11 +4,11 @@ import type * as types from "../../schema/generated/scheduling/v1alpha3.ts";
 
 export type * from "../../schema/generated/scheduling/v1alpha3.ts";
 
-export type CompositePodGroup = types.CompositePodGroup;
+export interface CompositePodGroup extends types.CompositePodGroup {}
 export const CompositePodGroup: Kind<CompositePodGroup> = {"group":"scheduling.k8s.io","version":"v1alpha3","kind":"CompositePodGroup","resource":"compositepodgroups","namespaced":true};
 
-export type PodGroup = types.PodGroup;
+export interface PodGroup extends types.PodGroup {}
 export const PodGroup: Kind<PodGroup> = {"group":"scheduling.k8s.io","version":"v1alpha3","kind":"PodGroup","resource":"podgroups","namespaced":true};
 
-export type Workload = types.Workload;
+export interface Workload extends types.Workload {}
 export const Workload: Kind<Workload> = {"group":"scheduling.k8s.io","version":"v1alpha3","kind":"Workload","resource":"workloads","namespaced":true};

@@ -4,13 +4,13 @@ import type * as types from "../../schema/generated/scheduling/v1beta1.ts";
 
 export type * from "../../schema/generated/scheduling/v1beta1.ts";
 
-export type PodGroup = types.PodGroup;
+export interface PodGroup extends types.PodGroup {}
 export const PodGroup: Kind<PodGroup> = {"group":"scheduling.k8s.io","version":"v1beta1","kind":"PodGroup","resource":"podgroups","namespaced":true};
 
 /** A priority that pods can have by name. */
-export type PriorityClass = types.PriorityClass;
+export interface PriorityClass extends types.PriorityClass {}
 /** A priority that pods can have by name. */
 export const PriorityClass: Kind<PriorityClass> = {"group":"scheduling.k8s.io","version":"v1beta1","kind":"PriorityClass","resource":"priorityclasses","namespaced":false};
 
-export type Workload = types.Workload;
+export interface Workload extends types.Workload {}
 export const Workload: Kind<Workload> = {"group":"scheduling.k8s.io","version":"v1beta1","kind":"Workload","resource":"workloads","namespaced":true};

@@ -4,5 +4,5 @@ import type * as types from "../../schema/generated/storagemigration/v1.ts";
 
 export type * from "../../schema/generated/storagemigration/v1.ts";
 
-export type StorageVersionMigration = types.StorageVersionMigration;
+export interface StorageVersionMigration extends types.StorageVersionMigration {}
 export const StorageVersionMigration: Kind<StorageVersionMigration> = {"group":"storagemigration.k8s.io","version":"v1","kind":"StorageVersionMigration","resource":"storageversionmigrations","namespaced":false};

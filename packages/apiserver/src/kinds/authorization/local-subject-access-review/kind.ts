@@ -1,6 +1,9 @@
 import { LocalSubjectAccessReview } from "@dray/api/authorization/v1";
-import { defineServedKind } from "../../define.ts";
+import { defineServedKind, type ServedKind } from "../../define.ts";
 
-export const localSubjectAccessReview = defineServedKind(LocalSubjectAccessReview, {
-  facts: { createOnly: true },
-});
+export const localSubjectAccessReview: ServedKind<LocalSubjectAccessReview> = defineServedKind(
+  LocalSubjectAccessReview,
+  {
+    facts: { createOnly: true },
+  },
+);

@@ -1,6 +1,9 @@
 import { SelfSubjectAccessReview } from "@dray/api/authorization/v1";
-import { defineServedKind } from "../../define.ts";
+import { defineServedKind, type ServedKind } from "../../define.ts";
 
-export const selfSubjectAccessReview = defineServedKind(SelfSubjectAccessReview, {
-  facts: { createOnly: true },
-});
+export const selfSubjectAccessReview: ServedKind<SelfSubjectAccessReview> = defineServedKind(
+  SelfSubjectAccessReview,
+  {
+    facts: { createOnly: true },
+  },
+);

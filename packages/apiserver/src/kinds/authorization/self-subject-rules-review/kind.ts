@@ -1,6 +1,9 @@
 import { SelfSubjectRulesReview } from "@dray/api/authorization/v1";
-import { defineServedKind } from "../../define.ts";
+import { defineServedKind, type ServedKind } from "../../define.ts";
 
-export const selfSubjectRulesReview = defineServedKind(SelfSubjectRulesReview, {
-  facts: { createOnly: true },
-});
+export const selfSubjectRulesReview: ServedKind<SelfSubjectRulesReview> = defineServedKind(
+  SelfSubjectRulesReview,
+  {
+    facts: { createOnly: true },
+  },
+);

@@ -1,7 +1,7 @@
 import { Scale } from "@dray/api/autoscaling/v1";
-import { defineServedKind } from "../../define.ts";
+import { defineServedKind, type ServedKind } from "../../define.ts";
 import { scaleColumns } from "./columns.ts";
 
-export const scale = defineServedKind(Scale, {
+export const scale: ServedKind<Scale> = defineServedKind(Scale, {
   columns: scaleColumns,
 });

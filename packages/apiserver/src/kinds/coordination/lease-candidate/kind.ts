@@ -1,8 +1,8 @@
 import { LeaseCandidate } from "@dray/api/coordination/v1beta1";
-import { defineServedKind } from "../../define.ts";
+import { defineServedKind, type ServedKind } from "../../define.ts";
 import { leaseCandidateColumns } from "./columns.ts";
 
-export const leaseCandidate = defineServedKind(LeaseCandidate, {
+export const leaseCandidate: ServedKind<LeaseCandidate> = defineServedKind(LeaseCandidate, {
   facts: {
     createOnUpdate: true,
     needsVersion: true,

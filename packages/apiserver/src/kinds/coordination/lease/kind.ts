@@ -1,8 +1,8 @@
 import { Lease } from "@dray/api/coordination/v1";
-import { defineServedKind } from "../../define.ts";
+import { defineServedKind, type ServedKind } from "../../define.ts";
 import { leaseColumns } from "./columns.ts";
 
-export const lease = defineServedKind(Lease, {
+export const lease: ServedKind<Lease> = defineServedKind(Lease, {
   facts: { createOnUpdate: true, needsVersion: true },
   columns: leaseColumns,
 });

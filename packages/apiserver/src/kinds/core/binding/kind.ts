@@ -1,6 +1,6 @@
 import { Binding } from "@dray/api/core/v1";
-import { defineServedKind } from "../../define.ts";
+import { defineServedKind, type ServedKind } from "../../define.ts";
 
-export const binding = defineServedKind(Binding, {
+export const binding: ServedKind<Binding> = defineServedKind(Binding, {
   facts: { createOnly: true },
 });

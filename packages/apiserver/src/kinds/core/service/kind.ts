@@ -1,9 +1,9 @@
 import { Service } from "@dray/api/core/v1";
-import { defineServedKind } from "../../define.ts";
+import { defineServedKind, type ServedKind } from "../../define.ts";
 import { serviceColumns } from "./columns.ts";
 import { serviceStrategy } from "./strategy.ts";
 
-export const service = defineServedKind(Service, {
+export const service: ServedKind<Service> = defineServedKind(Service, {
   facts: {
     status: "keep",
     createOnUpdate: true,

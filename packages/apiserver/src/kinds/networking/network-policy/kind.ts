@@ -1,8 +1,8 @@
 import { NetworkPolicy } from "@dray/api/networking/v1";
-import { defineServedKind } from "../../define.ts";
+import { defineServedKind, type ServedKind } from "../../define.ts";
 import { networkPolicyColumns } from "./columns.ts";
 
-export const networkPolicy = defineServedKind(NetworkPolicy, {
+export const networkPolicy: ServedKind<NetworkPolicy> = defineServedKind(NetworkPolicy, {
   facts: { generation: true },
   columns: networkPolicyColumns,
 });

@@ -1,8 +1,8 @@
 import { RoleBinding } from "@dray/api/rbac/v1";
-import { defineServedKind } from "../../define.ts";
+import { defineServedKind, type ServedKind } from "../../define.ts";
 import { bindingColumns } from "../columns.ts";
 
-export const roleBinding = defineServedKind(RoleBinding, {
+export const roleBinding: ServedKind<RoleBinding> = defineServedKind(RoleBinding, {
   facts: { createOnUpdate: true },
   columns: bindingColumns,
 });

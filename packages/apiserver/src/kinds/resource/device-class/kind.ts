@@ -1,7 +1,7 @@
 import { DeviceClass } from "@dray/api/resource/v1";
-import { defineServedKind } from "../../define.ts";
+import { defineServedKind, type ServedKind } from "../../define.ts";
 
-export const deviceClass = defineServedKind(DeviceClass, {
+export const deviceClass: ServedKind<DeviceClass> = defineServedKind(DeviceClass, {
   facts: {
     generation: true,
     answersDeleted: true,

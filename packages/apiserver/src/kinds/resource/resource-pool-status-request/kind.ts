@@ -1,8 +1,11 @@
 import { ResourcePoolStatusRequest } from "@dray/api/resource/v1alpha3";
-import { defineServedKind } from "../../define.ts";
+import { defineServedKind, type ServedKind } from "../../define.ts";
 import { resourcePoolStatusRequestColumns } from "./columns.ts";
 
-export const resourcePoolStatusRequest = defineServedKind(ResourcePoolStatusRequest, {
-  facts: { status: "reset", answersDeleted: true, needsVersion: true },
-  columns: resourcePoolStatusRequestColumns,
-});
+export const resourcePoolStatusRequest: ServedKind<ResourcePoolStatusRequest> = defineServedKind(
+  ResourcePoolStatusRequest,
+  {
+    facts: { status: "reset", answersDeleted: true, needsVersion: true },
+    columns: resourcePoolStatusRequestColumns,
+  },
+);
