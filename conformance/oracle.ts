@@ -31,7 +31,7 @@ export function oracleProgram(): string | undefined {
   return program;
 }
 
-/** The oracle's reply: an answer, or why there is no answer (for example, a panic of the library). */
+/** Reply of the oracle: an answer, or the reason why it has none, for example a panic of the library. */
 export interface OracleAnswer {
   readonly answer?: Readonly<Record<string, unknown>>;
   readonly fault?: string;

@@ -18,12 +18,12 @@ export interface NvidiaMachine {
 
 export const driverVersion = "580.95.05";
 
-/** Where the driver of the machine of a trial is. */
+/** Folder of the driver on the machine of a trial. */
 export const driverRoot = (folder: string): string => join(folder, "driver");
 
 /**
- * Makes a machine with so many H100 below `folder`. Needs root, for device nodes; they are those of
- * /dev/null.
+ * Creates the files of a machine with `count` GPUs of type H100 below `folder`. Needs root, for device nodes;
+ * each is a copy of /dev/null.
  */
 export function nvidiaMachine(folder: string, count: number): NvidiaMachine {
   const root = driverRoot(folder);

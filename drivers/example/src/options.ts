@@ -78,8 +78,8 @@ const settings = {
     help: "the kubelet's folder of plugins",
     fallback: "/var/lib/kubelet/plugins",
   },
-  "healthcheck-port": { help: "port of the gRPC health check; 0: any; -1: none", fallback: "-1" },
-  "metrics-port": { help: "port of /metrics; 0: any; -1: none", fallback: "-1" },
+  "healthcheck-port": { help: "port of the gRPC health check; 0: a free one; -1: none", fallback: "-1" },
+  "metrics-port": { help: "port of /metrics; 0: a free one; -1: none", fallback: "-1" },
   "pod-uid": { help: "UID of the pod, for rolling updates", fallback: "" },
   kubeconfig: { help: "files; default: the service account of the pod", fallback: "" },
 } as const satisfies Record<string, Setting>;

@@ -10,7 +10,7 @@ import { type Question, referenceAllocate, variantOf } from "./testing/reference
 const times = Number(process.env["DRAY_RUNS"] ?? 1);
 const runs = (numRuns: number): fc.Parameters<unknown> => ({ numRuns: numRuns * times });
 
-/** Upstream iterates over a Go map of pools: any order is right. */
+/** Upstream iterates over a Go map of pools, so that every order is possible. */
 function hasRandomOrder({ features, slices }: Question): boolean {
   const pools = new Set(slices.map(({ spec }) => `${spec.driver}/${spec.pool.name}`));
   return variantOf(features) === "stable" && pools.size > 1;

@@ -139,7 +139,7 @@ export class Value {
     return this.raw as string;
   }
 
-  /** As a label has it: any string, an empty one too. */
+  /** Returns the text, which may be empty, as the value of a label may be. */
   anyText(): string {
     if (typeof this.raw !== "string")
       this.fail(`${shown(this.raw)} must be a text: put it in quotes if it looks like something else`);

@@ -76,7 +76,7 @@ export async function createSimulation(): Promise<Simulation> {
         { file: "fleet.yaml", text: `apiVersion: dray.dev/v1alpha1\nkind: Fleet\n${text}` },
       ]);
       const stop = new AbortController();
-      // Tests do not wait for claims that nobody will unprepare: it skips once the drivers are to end.
+      // Skips the wait of ending drivers for their claims: no test unprepares those.
       const own = skipClock();
       const signal = stop.signal;
       const done = runSimulation({ fleet, nodes: [node], client, clock: own, log, signal, bootID: "boot" });

@@ -159,8 +159,8 @@ function coveredRequests(
 }
 
 /**
- * Removes candidates whose value of the attribute is not that of any solution. Returns false if there is no
- * such value.
+ * Removes candidates whose value of the attribute occurs in no solution. Returns false if no value occurs in
+ * one.
  */
 function isSatisfiable(
   problem: Problem,

@@ -7,11 +7,18 @@ import { aggregated, aggregatedDiscovery, apiService, group, servicesPath, versi
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const path = `${servicesPath}/${apiService.metadata.name}`;
 
+interface DiscoveredResource {
+  readonly resource: string;
+  readonly scope: string;
+  readonly shortNames: readonly string[];
+  readonly responseKind: { readonly kind: string };
+  readonly subresources: readonly { readonly subresource: string }[];
+}
+
 interface Version {
   readonly version: string;
   readonly freshness: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into it.
-  readonly resources?: any[];
+  readonly resources?: readonly DiscoveredResource[];
 }
 
 /** Returns the version in the document of all groups; undefined if it is missing. */
@@ -44,11 +51,12 @@ for (const [form, prepare] of [
     const { call } = tested;
     const version = await discoveredAs(tested, "Current");
     const [flunders] = version!.resources!;
+    assert.ok(flunders !== undefined);
     assert.equal(flunders.resource, "flunders");
     assert.equal(flunders.scope, "Namespaced");
     assert.deepEqual(flunders.shortNames, ["fl"]);
     assert.equal(flunders.responseKind.kind, "Flunder");
-    if (form === "old") assert.equal(flunders.subresources[0].subresource, "status");
+    if (form === "old") assert.equal(flunders.subresources[0]?.subresource, "status");
     const groups = (await call("GET", "/apis")).body.groups.map(({ name }: { name: string }) => name);
     assert.equal(groups[0], "apiregistration.k8s.io");
     assert.equal(groups.at(-1), group);

@@ -59,7 +59,7 @@ function scalarOf({ int, bool, string, version }: DeviceAttribute): string | und
   return version === undefined ? undefined : `version ${version}`;
 }
 
-/** Returns the values of a list, or a scalar as a list of one; undefined if there is no value. */
+/** Returns the values of a list, a scalar as a list of one, and undefined for no value. */
 function setOf(attribute: DeviceAttribute): Set<string> | undefined {
   const lists = [
     attribute.ints?.map((int) => ({ int })),

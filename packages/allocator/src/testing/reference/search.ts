@@ -34,7 +34,7 @@ export class Search {
     this.#candidates = pools.filter((pool) => pool.state === "usable").flatMap(candidatesOf);
   }
 
-  /** Returns undefined if there is no solution. Throws AttemptError. */
+  /** Returns the first solution, or undefined. Throws AttemptError. */
   run(): Partial | undefined {
     const outcome = this.#serve(0, 0, { picks: [], chosen: [] });
     return typeof outcome === "string" ? undefined : outcome;
