@@ -28,7 +28,10 @@ import { persistentVolumeClaimResize, storageObjectInUseProtection } from "./vol
 import { mutatingAdmissionWebhook } from "./webhook/mutating.ts";
 import { validatingAdmissionWebhook } from "./webhook/validating.ts";
 
-/** All plugins in the order of kube-apiserver; of those that are off by default the enabled ones. */
+/**
+ * All plugins in the order of kube-apiserver. UniqueDeviceAllocation, which is off by default, is among them if the
+ * context has the reservations that it shares with the strategy of claims. Throws a TypeError for an unknown name.
+ */
 export function admissionPlugins(
   context: AdmissionContext,
   enabled: readonly string[] = [],
