@@ -29,8 +29,9 @@ import { mutatingAdmissionWebhook } from "./webhook/mutating.ts";
 import { validatingAdmissionWebhook } from "./webhook/validating.ts";
 
 /**
- * All plugins in the order of kube-apiserver. UniqueDeviceAllocation, which is off by default, is among them if the
- * context has the reservations that it shares with the strategy of claims. Throws a TypeError for an unknown name.
+ * All plugins in the order of kube-apiserver. UniqueDeviceAllocation, which is off by default, is among them
+ * if the context has the reservations that it shares with the strategy of claims. Throws a TypeError for an
+ * unknown name.
  */
 export function admissionPlugins(
   context: AdmissionContext,
