@@ -41,7 +41,7 @@ export function networkFamily(text: string): AddressFamily | undefined {
   return network && familyOf(masked(network).address);
 }
 
-/** What is wrong with an address beyond that it cannot be read at all. */
+/** Error text for an address that can be parsed but breaks the strict rules; undefined if it keeps them. */
 function strictAddressProblem(text: string): string | undefined {
   const address = parseAddress(text);
   if (typeof address === "string") return "must not have leading 0s";
@@ -87,11 +87,11 @@ export const interfaceAddressRule: NameRule = (text) => {
   return canonical === text ? [] : [`must be in canonical form (${quoted(canonical)})`];
 };
 
-/** How fields are checked that are older than the strict rules. */
+/** Options of the checks of fields that are older than the strict rules. */
 export interface LegacyOptions {
   /** From 1.36 on new values are checked strictly (StrictIPCIDRValidation, KEP-4858). */
   readonly version: KubernetesVersion;
-  /** Values of the old object: they may stay, whatever they are. */
+  /** Values of the old object, which are accepted even if they are invalid. */
   readonly before?: readonly string[] | undefined;
 }
 

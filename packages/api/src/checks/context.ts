@@ -1,14 +1,14 @@
 import type { Features } from "../features/features.ts";
 import type { Labels } from "../selectors/index.ts";
 
-/** What compiling a device selector gives; `@dray/cel` answers in this form. */
+/** Result of compiling a device selector, as `@dray/cel` returns it. */
 export type CompiledSelector =
   | { readonly ok: true; readonly maxCost: number | bigint }
   | { readonly ok: false; readonly error: string; readonly type: "RuleInvalid" | "InternalError" };
 
 type CompiledExpression = { readonly ok: true } | Extract<CompiledSelector, { readonly ok: false }>;
 
-/** Compiles the expressions of one admission policy or webhook as new ones; it remembers the variables. */
+/** Compiles the expressions of one admission policy or webhook as new ones, and keeps the variables. */
 export interface AdmissionExpressions {
   compile(
     expression: string,
@@ -27,10 +27,10 @@ export interface AdmissionExpressions {
   variable(name: string, expression: string, options: { readonly params: boolean }): CompiledExpression;
 }
 
-/** What validation needs to know beside the object. */
+/** Input of validation besides the object. */
 export interface ValidationContext {
   readonly features: Features;
-  /** The API group that the request speaks, where it is not the object's own: events have two. */
+  /** The API group of the request if it is not the object's own: events have two. */
   readonly requestGroup?: string;
   /**
    * Compiles a CEL device selector, or the expression of a derived attribute (KEP-5491), as a new one; the

@@ -65,11 +65,12 @@ function shown(value: unknown): string {
 
 /**
  * Field errors in the order they are found. Paths are texts, `spec.devices.requests[0].name`; a method adds
- * one error of the type it is named after. What comes after `maxErrorText` is dropped, and costs nothing.
+ * one error of the type it is named after. Errors beyond `maxErrorText` are dropped without computing their
+ * text.
  */
 export class FieldErrors {
   readonly list: FieldError[] = [];
-  /** Whose words are used where releases differ. */
+  /** The release whose error texts are used where releases differ. */
   readonly release: KubernetesVersion;
   #text = 0;
 
@@ -91,12 +92,12 @@ export class FieldErrors {
     });
   }
 
-  /** Whether all further errors are dropped: then those who check long lists may stop. */
+  /** True if all further errors are dropped, so that checks of long lists can stop. */
   get full(): boolean {
     return this.#text > maxErrorText;
   }
 
-  /** `value` and `detail` are asked for their text only where the error is kept. */
+  /** Adds an error. `value` and `detail` are called only if the error is kept. */
   #add(
     type: FieldError["type"],
     path: string,

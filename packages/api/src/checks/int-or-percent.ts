@@ -15,7 +15,7 @@ export function checkAtMostAll(errors: FieldErrors, path: string, value: IntOrSt
   if ((shareOf(value) ?? 0) > 100) errors.invalid(path, value, "must not be greater than 100%");
 }
 
-/** The number of a number or a share; a text that is neither counts as none. */
+/** Numeric value of a number or a percentage; 0 if the text is invalid. */
 export function amountOf(value: IntOrString | undefined): number {
   return typeof value === "number" ? value : (shareOf(value) ?? (Number(value ?? 0) || 0));
 }

@@ -163,7 +163,7 @@ export function checkTemplateMetadata(
   }
 }
 
-/** What may not change in metadata. */
+/** Checks new metadata against the old: immutable fields, finalizers and generation. */
 export function checkMetadataUpdate(
   errors: FieldErrors,
   path: string,
@@ -196,7 +196,7 @@ export function checkMetadataUpdate(
   checkOwners(errors, `${path}.ownerReferences`, metadata.ownerReferences);
 }
 
-/** What the server checks of any update, whatever the kind, before the rules of the kind. */
+/** Checks that apply to an update of any kind, before the rules of the kind. */
 export function checkCommonUpdate(
   errors: FieldErrors,
   metadata: ObjectMeta,

@@ -15,7 +15,7 @@ const manyLines = 200;
  */
 const maxCompared = 3_000_000;
 
-/** Where each line of `b` stands; frequent ones are left out of long texts. */
+/** Positions of each line of `b`; in long texts, frequent lines are left out. */
 function placesOf(b: readonly string[]): Map<string, number[]> {
   const places = new Map<string, number[]>();
   b.forEach((line, index) => {
@@ -35,11 +35,11 @@ const none: readonly number[] = [];
 class Matcher {
   readonly #a: readonly string[];
   readonly #b: readonly string[];
-  /** Where in `b` each line of `a` stands. */
+  /** Positions in `b` of each line of `a`. */
   readonly #places: readonly (readonly number[])[];
   /** The lines of `a` that stand in `b`. */
   readonly #shared: readonly number[];
-  /** How many lines before a line of `b` and with it are those before the line of `a` that is looked at. */
+  /** Length of the match that ends at a line of `b` and at the line of `a` before the current one. */
   #lengths: Int32Array;
   #next: Int32Array;
   #compared = 0;
@@ -110,7 +110,7 @@ class Matcher {
   }
 }
 
-/** Where the first number that is not below `least` stands, in numbers that rise. */
+/** Index of the first number that is at least `least`, in ascending numbers. */
 function firstFrom(numbers: readonly number[], least: number): number {
   let [low, high] = [0, numbers.length];
   while (low < high) {
@@ -180,12 +180,12 @@ function range([from, to]: readonly [number, number]): string {
   return `${length === 0 ? from : from + 1},${length}`;
 }
 
-/** Characters of a text that are looked at: no answer shows more. */
+/** Maximum number of characters of a text that are compared: no response shows more. */
 const maxText = 4 * maxErrorText;
 
 /**
- * How one text becomes another, line by line, as `diff -u` shows it but without the names of files. What is
- * longer than an answer may be ends with a line of dots.
+ * Difference of two texts, line by line, in the form of `diff -u` but without the names of files. A
+ * difference that is longer than `maxErrorText` is cut off, and ends with a line of dots.
  */
 export function unifiedDiff(from: string, to: string): string {
   const [a, b] = [from, to].map((text) => text.slice(0, maxText).split("\n")) as [string[], string[]];

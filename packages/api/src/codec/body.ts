@@ -47,7 +47,7 @@ export async function readBody(
   const refuse = (why: string): StatusError =>
     bare ? StatusError.of("BadRequest", why) : unrecognized(kind, why, bytes);
   if (mediaType === "application/vnd.kubernetes.protobuf") {
-    // Loaded when it is first needed, and remembered: each `import()` costs as much as a small object.
+    // Loaded on first use, and cached: each `import()` costs as much as a small object.
     protobuf ??= await import("./protobuf/envelope.ts");
     try {
       const tree = protobuf.decodeProtobuf(bytes, version, { apiVersion, kind });
@@ -132,7 +132,7 @@ function kindUnknown(tree: unknown): string | undefined {
 
 export interface DecodedBody {
   readonly object: Record<string, unknown>;
-  /** What strict validation refuses. */
+  /** Problems that strict validation rejects. */
   readonly problems: readonly string[];
   /** The same as warnings have it: one for each line. */
   readonly warnings: readonly string[];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeProtobuf, encodeProtobuf } from "./protobuf/envelope.ts";
 
-// Answers of kube-apiserver 1.36 to GET /apis/scheduling.k8s.io/v1 and /api in protobuf.
+// Responses of kube-apiserver 1.36 to GET /apis/scheduling.k8s.io/v1 and /api in protobuf.
 const resources = Buffer.from(
   "azhzAAoVCgJ2MRIPQVBJUmVzb3VyY2VMaXN0EqUBChRzY2hlZHVsaW5nLms4cy5pby92MRKMAQoPcHJpb3JpdHljbGFzc2VzEAAaDVByaW9y" +
     "aXR5Q2xhc3MiQwoGY3JlYXRlCgZkZWxldGUKEGRlbGV0ZWNvbGxlY3Rpb24KA2dldAoEbGlzdAoFcGF0Y2gKBnVwZGF0ZQoFd2F0Y2gqAnBj" +

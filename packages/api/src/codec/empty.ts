@@ -32,9 +32,9 @@ export function cameEmpty(object: object | undefined, field: string): boolean {
 }
 
 /**
- * The value with an empty list or map wherever one came and null is written; the value itself where there is
- * none. So the API server sees an object before it is stored, and counts such a field as one that the client
- * sets.
+ * The value with an empty list or map wherever one was received and null is written; the value itself if it
+ * has no such field. The API server sees an object in this form before it is stored, and counts such a field
+ * as one that the client sets.
  */
 export function withEmpty<T>(value: T): T {
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;

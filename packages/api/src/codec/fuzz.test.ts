@@ -14,7 +14,7 @@ import {
   parseJSON,
 } from "./index.ts";
 
-/** What a reader may do with garbage: read it, or refuse it in its own words. */
+/** Runs a reader on garbage: it must return a value or throw an error of its own with a message. */
 function survives(read: () => unknown): unknown {
   try {
     return read();
@@ -91,7 +91,7 @@ test("decodeProtobuf reads or refuses real bytes with bytes changed, cut off or 
       fc.nat(100_000),
       (bytes, changes, how, where) => {
         let changed = Buffer.from(bytes);
-        // The magic and the kind stay most of the time: there is nothing to see beyond them otherwise.
+        // The magic and the kind are mostly kept: without them, the rest is not read.
         for (const [at, value] of changes) changed[30 + (at % Math.max(1, changed.length - 30))] = value;
         const at = where % (changed.length + 1);
         if (how === 1) changed = changed.subarray(0, at);

@@ -11,7 +11,7 @@ interface Case {
   readonly form: "object" | "yaml" | "json";
   readonly input: string;
   readonly type?: string;
-  /** What Go says of it: why not, or how it writes it and what strict reading refuses. */
+  /** Go's result: the error, or the text that it writes and the problems that strict reading rejects. */
   readonly error?: string;
   readonly text?: string;
   readonly problems?: readonly string[];
@@ -23,7 +23,7 @@ const cases = gunzipSync(readFileSync(new URL("reading.jsonl.gz", folder)))
   .split("\n")
   .map((line) => JSON.parse(line) as Case);
 
-/** Where we differ from Go, and why. */
+/** Inputs for which this package differs from Go, with the reason. */
 const differences = new Map(
   (
     JSON.parse(readFileSync(new URL("differences.json", folder), "utf8")) as {
@@ -33,7 +33,7 @@ const differences = new Map(
   ).flatMap(({ why, inputs }) => inputs.map((input) => [input, why] as const)),
 );
 
-/** Compares all cases of a form; the differences that are told must be there, and no others. */
+/** Compares all cases of a form; exactly the listed differences must occur. */
 function compare(form: Case["form"], ours: (input: Case) => Partial<Case>): void {
   const found = cases.filter((input) => input.form === form);
   assert.ok(found.length > 200, `${found.length} cases`);

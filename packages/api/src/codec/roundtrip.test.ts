@@ -14,7 +14,7 @@ import {
 } from "./index.ts";
 import { envelopeType } from "./protobuf/message.ts";
 
-/** Whose libraries have answered. */
+/** The release whose libraries gave the recorded results. */
 const release = "1.37";
 const folder = new URL("../../../../conformance/codec/", import.meta.url);
 
@@ -56,13 +56,13 @@ test("every kind of the schema is among the recorded objects, or says why not", 
     kind: string;
     why: string;
   }[];
-  const told = new Set([...cases, ...leftOut].map(({ apiVersion, kind }) => `${apiVersion} ${kind}`));
+  const listed = new Set([...cases, ...leftOut].map(({ apiVersion, kind }) => `${apiVersion} ${kind}`));
   const missing = kindRows
     .map(({ group, version, kind }) => {
       const sent = group === "meta" ? "meta.k8s.io" : group;
       return `${sent === "" ? version : `${sent}/${version}`} ${kind}`;
     })
-    .filter((name) => !told.has(name));
+    .filter((name) => !listed.has(name));
   assert.deepEqual(missing, []);
   assert.deepEqual(
     leftOut.filter(({ why }) => why === ""),

@@ -12,7 +12,7 @@ function defaulted(group: string, version: string, kind: string, object: object)
   return copy as unknown as Record<string, unknown>;
 }
 
-/** What kube-apiserver 1.36 fills into a container and a pod's spec. */
+/** Defaults of a container and a pod's spec as kube-apiserver 1.36 sets them. */
 const container = {
   name: "c",
   image: "img.example.com/app:1",

@@ -1,4 +1,4 @@
-/** What the API server fills in where a client left a field out (`setDefaults`). */
+/** Defaults that the API server sets in fields that a client left out (`setDefaults`). */
 import { newestKubernetesVersion } from "../features/features.ts";
 import { kindDefinition } from "../kinds/registry.ts";
 import type { KubeObject, Time } from "../objects/object.ts";
@@ -7,9 +7,9 @@ export { podQosClass } from "../pod/qos.ts";
 
 /**
  * Fills in the defaults of a decoded object of that version, in place, in fields that are unset. `now` is the
- * server's time, for the fields that default to it (the `timeAdded` of device taints); `release` whose
- * defaults they are, the newest if absent. What strategies and admission set (phase of a pod, priority,
- * default tolerations, cluster addresses) is not here.
+ * server's time, for the fields that default to it (the `timeAdded` of device taints); `release` is the
+ * release whose defaults apply, the newest if absent. Fields that strategies and admission set (phase of a
+ * pod, priority, default tolerations, cluster addresses) are left alone.
  */
 export function setDefaults(
   group: string,

@@ -14,14 +14,12 @@ export const fieldErrorTypes = {
 
 export type FieldErrorType = keyof typeof fieldErrorTypes;
 
-/** One thing that is wrong with an object: where, what, which value, and what would be accepted. */
+/** One error of an object: the path, the type, the value, and what would be accepted. */
 export interface FieldError {
   readonly type: FieldErrorType;
   /** `spec.devices.requests[0].name` */
   readonly path: string;
-  /**
-   * What follows the type after a colon, already as text (strings quoted); absent where the form has none.
-   */
+  /** The text after the type and a colon (strings quoted); absent if the message has no value. */
   readonly value?: string;
   readonly detail: string;
 }

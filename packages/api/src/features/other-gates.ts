@@ -126,7 +126,7 @@ const states = new Map(
   ),
 );
 
-/** What the release at this index allows for the gate; undefined if no release has it. */
+/** State of the gate in the release at this index; undefined if no release has the gate. */
 export function otherGateState(
   name: string,
   release: number,

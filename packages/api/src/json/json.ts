@@ -6,7 +6,7 @@ const longDigits = /\d{16}/;
 
 /**
  * Reads JSON that a program has written. Whole numbers that a double cannot hold are bigints. Throws a
- * SyntaxError. What a client sends is read by `parseJSON` of @dray/api/codec, which keeps more of the text,
+ * SyntaxError. Requests of clients are read by `parseJSON` of @dray/api/codec, which keeps more of the text,
  * and is slower.
  */
 export function decodeJSON(text: string): unknown {

@@ -20,7 +20,7 @@ interface Checks<T extends KubeObject> {
 
 type CheckUpdate<T extends KubeObject> = Checks<T>["update"];
 
-/** What kube-apiserver accepts. Objects are in the version in which the server stores them, defaults set. */
+/** Validation as in kube-apiserver. Objects are in the server's storage version, with defaults set. */
 export interface KindValidation<T extends KubeObject> {
   create(errors: FieldErrors, object: T, context: ValidationContext): void;
   /** Absent: the kind is never stored. */
@@ -43,13 +43,13 @@ export interface KindRules<T extends KubeObject> {
   warnings?(object: T, old: T | undefined): string[];
   /** Warnings about a valid write of `status`. */
   statusWarnings?(object: T): string[];
-  /** How quotas count it. Absent: each object as one. `false`: not at all. */
+  /** Quota evaluator of the kind. Absent: each object counts as one. `false`: not counted. */
   readonly quota?: false | ((lookup: QuotaLookup, options: QuotaOptions) => QuotaEvaluator);
 }
 
 /** A kind with its rules. */
 export interface KindDefinition<T extends KubeObject = KubeObject> extends KindRules<T> {
-  /** How the kind is addressed, in one of its versions. */
+  /** Address of the kind in one of its versions. */
   readonly type: Kind<T>;
 }
 

@@ -4,7 +4,7 @@ import type { DeviceClass, ResourceClaim } from "../generated/resource/v1.ts";
 import type { KubeObject } from "../objects/object.ts";
 import { type Amounts, one } from "../values/amounts.ts";
 
-/** What the usage of an object may depend on besides the object. */
+/** Data besides an object on which its usage may depend. */
 export interface QuotaLookup {
   /** The release whose rules hold. */
   readonly version: KubernetesVersion;
@@ -30,16 +30,16 @@ export interface QuotaWrite {
 }
 
 /**
- * How the objects of one resource are charged to quotas (core/v1 ResourceQuota, upstream's quota evaluators).
+ * Charges the objects of one resource to quotas (core/v1 ResourceQuota, upstream's quota evaluators).
  */
 export interface QuotaEvaluator {
   handles(write: QuotaWrite): boolean;
-  /** Which of these names of a quota this resource is charged to. */
+  /** Returns the names of a quota, among these, to which this resource is charged. */
   matching(names: readonly string[]): string[];
   usage(object: KubeObject): Amounts;
   /** Whether an object is in a scope; a resource without scopes is in none. */
   inScope?(requirement: ScopedResourceSelectorRequirement, object: KubeObject): boolean;
-  /** Why an object may not exist under a quota on these names, whatever its amounts. */
+  /** Returns the reason why a quota on these names forbids an object, whatever its amounts. */
   constraint?(names: readonly string[], object: KubeObject): string | undefined;
 }
 

@@ -1,15 +1,15 @@
 /**
- * Where the rules of a kind live, and who reads them:
+ * Registry of the rules of each kind. Layout:
  *
  *     kinds/<group>/<kind>/kind.ts      defineKind(Type, { defaults, validation, warnings, quota })
- *     kinds/<group>/                    what the kinds of a group share
+ *     kinds/<group>/                    code that the kinds of a group share
  *     kinds/list.ts                     one line for each kind
  *     kinds/registry.ts                 the lookup by group and kind
  *
- * Every reader is a door of this package: `setDefaults` (defaults/), `validateCreate` and its like,
- * `warningsFor` (validation/), `quotaEvaluators` (quota/). None of them needs a server: `dray plan`, `dray
- * lint` and the kubelet's static pods use them, too. What only the API server does with a kind (facts,
- * strategy, columns, conversion) is in its own `kinds/`, under the same key.
+ * The rules are used through the exports of this package: `setDefaults` (defaults/), `validateCreate` and
+ * similar functions, `warningsFor` (validation/), `quotaEvaluators` (quota/). They need no server: `dray
+ * plan`, `dray lint` and the kubelet's static pods use them, too. Rules that only the API server applies
+ * (facts, strategy, columns, conversion) are in its own `kinds/`, under the same key.
  */
 import type { KubeObject } from "../objects/object.ts";
 import type { KindDefinition } from "./define.ts";

@@ -2,7 +2,7 @@ import type { JSONObject } from "./json.ts";
 
 const proxied = ["get", "put", "post", "delete", "options", "head", "patch"];
 
-/** What connects to something, and how operation ids speak of it. */
+/** A subresource that connects to something, and its operation ids. */
 export interface Connection {
   /** `exec`, `proxy` */
   readonly name: string;
@@ -16,8 +16,8 @@ export interface Connection {
 }
 
 /**
- * The operations of a subresource that passes requests on: whatever the method, the answer is not of this
- * server.
+ * The operations of a subresource that passes requests on: for every method, the response comes from
+ * another server.
  */
 export function connectOperations(connection: Connection, suffix = ""): JSONObject {
   const { name, parent, options, identity, namespaced } = connection;

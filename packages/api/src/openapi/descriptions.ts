@@ -27,7 +27,7 @@ const descriptions: ReadonlyMap<string, Fields> = new Map<string, Fields>(
 
 const ofEveryKind: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata", "spec", "status"]);
 
-/** Description of a type of the schema table, such as `core/v1.Pod`; undefined if there is none. */
+/** Description of a type of the schema table, such as `core/v1.Pod`; undefined if missing. */
 export function describeType(type: string): string | undefined {
   return descriptions.get(withoutVersion(type))?.[""];
 }

@@ -26,13 +26,13 @@ export const options = {
   },
 } as const;
 
-/** What speaks at one path. */
+/** The kind or subresource that is served at one path. */
 export interface Subject {
   readonly row: KindRow;
   readonly namespaced: boolean;
   /** Ends operation ids: `Status`. */
   readonly subresource: string;
-  /** No protobuf and no strategic merge. */
+  /** True if protobuf and strategic merge are not supported. */
   readonly custom: boolean;
 }
 

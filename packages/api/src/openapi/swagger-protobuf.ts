@@ -1,7 +1,7 @@
 import type { JSONObject, JSONValue } from "./json.ts";
 
 /**
- * What a field of the model holds: a message by its name, a wrapper, or a scalar. `any` is any value, as YAML
+ * Type of a field of the model: the name of a message, a wrapper, or a scalar. `any` is any value, as YAML
  * text.
  */
 type Kind =
@@ -15,9 +15,9 @@ type Kind =
 type FieldOf<K> = readonly [number: number, kind: K, form?: "list"];
 interface MessageOf<K> {
   readonly fields: Readonly<Record<string, FieldOf<K>>>;
-  /** Where what begins with `x-` goes. */
+  /** Number of the field for names that begin with `x-`. */
   readonly extensions?: number;
-  /** Where all other names go, each with a value of this kind. */
+  /** Field for all other names, each with a value of this kind. */
   readonly named?: FieldOf<K>;
 }
 
@@ -175,11 +175,11 @@ function encode(kind: Kind, value: JSONValue): Buffer {
   );
 }
 
-/** A name with its value, of which there is something even if that is empty. */
+/** A name with its value, which is written even if it is empty. */
 const named = (name: string, value: Buffer): Buffer =>
   Buffer.concat([field(1, Buffer.from(name)), field(2, value)]);
 
-/** The model keeps values that it does not know as YAML, which JSON is. */
+/** Encodes a value outside the model: as YAML, which JSON is. */
 const any = (value: JSONValue): Buffer => field(2, Buffer.from(`${JSON.stringify(value)}\n`));
 
 function encodeField([number, kind, form]: FieldOf<Kind>, value: JSONValue): Buffer {

@@ -14,7 +14,7 @@ import { isSidecar } from "./containers.ts";
 /** `requests` or `limits` of a container or pod. */
 export type ResourceSide = "requests" | "limits";
 
-/** What counts; by default the containers of the spec, what the pod says of itself, and overhead. */
+/** Amounts to count; by default those of containers, pod-level resources and overhead in the spec. */
 export interface PodResourceOptions {
   /**
    * Counts also what the node reports while containers are resized (KEP-1287), by the rules of this release:
@@ -30,7 +30,7 @@ export interface PodResourceOptions {
   readonly useClaims?: boolean;
   /** False: without the overhead of the pod's runtime class. */
   readonly overhead?: boolean;
-  /** What a container that requests nothing of these resources counts as; for scores. */
+  /** Amounts for a container that does not request these resources; for scores. */
   readonly missing?: Amounts;
 }
 
@@ -58,8 +58,8 @@ export function hasPodLevelRequests({ spec }: Pick<Pod, "spec">): boolean {
 }
 
 /**
- * What a pod requests: its containers and sidecars together, or the most that is taken while it starts
- * (KEP-753); what it requests as a whole in their place (KEP-2837); and its overhead.
+ * Requests of a pod: the sum of its containers and sidecars, or the maximum while it starts (KEP-753);
+ * pod-level requests in their place (KEP-2837); and its overhead.
  * Upstream: k8s.io/component-helpers/resource/helpers.go, PodRequests.
  */
 export function podRequests(pod: PodResourceFields, options: PodResourceOptions = {}): Amounts {

@@ -1,6 +1,6 @@
 /**
- * What objects take of the quotas of their namespace: for admission, which charges them, and for the
- * controller, which counts.
+ * Usage of a namespace's quotas by its objects: for admission, which charges them, and for the controller,
+ * which counts.
  */
 
 export type { QuotaEvaluator, QuotaLookup, QuotaWrite } from "../kinds/quota-evaluator.ts";

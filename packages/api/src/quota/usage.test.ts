@@ -25,7 +25,7 @@ test("what objects of several resources are charged under one name adds up", () 
     { evaluator: charging(name, 2), objects: objects(1) },
     { evaluator: charging(name, 1), objects: objects(3) },
   ]);
-  // What nobody can count stays as it was.
+  // Amounts that no evaluator counts stay unchanged.
   assert.deepEqual(status.used, { [name]: "5", pods: "4" });
   assert.equal(quotaStatus(quota, [{ evaluator: charging(name, 1), objects: objects(0) }]).used?.[name], "0");
 });

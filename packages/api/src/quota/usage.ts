@@ -11,8 +11,8 @@ export interface CountedResource {
 }
 
 /**
- * What `status` of a quota is to say: its limits, and how much of each is used by the objects that there are.
- * What no resource is charged to keeps the number that it has.
+ * The new `status` of a quota: its limits, and the amount of each that the existing objects use. Names to
+ * which no resource is charged keep their amount.
  */
 export function quotaStatus(
   quota: ResourceQuota,

@@ -27,7 +27,7 @@ import scheduling from "./table/scheduling.json" with { type: "json" };
 import storage from "./table/storage.json" with { type: "json" };
 import storagemigration from "./table/storagemigration.json" with { type: "json" };
 
-/** What is special about a field; see the README of this package for the meaning of each mark. */
+/** Properties of a field; see the README of this package for the meaning of each mark. */
 export interface FieldMarks {
   readonly optional?: true;
   /** The fields of this struct stand in the parent in JSON; in protobuf it is a nested message. */

@@ -313,7 +313,7 @@ export function matchLabels(selector: Labels | undefined, labels: Labels | undef
   );
 }
 
-/** What operators of the two object forms (LabelSelector, NodeSelectorTerm) mean in the query's form. */
+/** Operators of the two object forms (LabelSelector, NodeSelectorTerm) in the form of a query. */
 export const objectOperators: ReadonlyMap<string, LabelOperator> = new Map([
   ["In", "in"],
   ["NotIn", "notin"],

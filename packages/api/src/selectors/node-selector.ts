@@ -24,7 +24,7 @@ export class NodeSelectorError extends Error {
   override readonly name = "NodeSelectorError";
 }
 
-/** What a node selector looks at. */
+/** The part of a node that a selector reads. */
 export type SelectableNode = Pick<Node, "metadata">;
 
 /** Whether a node is one of those selected. */

@@ -4,7 +4,7 @@ import { parseJSON } from "../codec/index.ts";
 import { floatText, quoted, quotedBytes, quotedTime } from "../index.ts";
 import { quotedByte } from "./quoted.ts";
 
-/** What Go prints: strconv.Quote, and the quote of package time. */
+/** Texts as Go prints them: strconv.Quote, and the quote of package time. */
 const table: [text: string, quoted: string, quotedTime: string][] = [
   ["", '""', '""'],
   ["plain text_1", '"plain text_1"', '"plain text_1"'],

@@ -1,6 +1,6 @@
 /** Texts in double quotes as Go prints them, in every message that upstream makes with `%q`. */
 
-/** What Go writes for characters that have an escape of their own. */
+/** Go's escapes of characters that have one of their own. */
 export const goEscapes: Readonly<Record<string, string>> = {
   '"': '\\"',
   "\\": "\\\\",
@@ -14,7 +14,7 @@ export const goEscapes: Readonly<Record<string, string>> = {
 };
 
 const plain = /^[ !#-[\]-~]*$/;
-/** What Go calls printable: letters, marks, numbers, punctuation, symbols, and of the blanks only U+0020. */
+/** Printable in Go are letters, marks, numbers, punctuation, symbols, and of the blanks only U+0020. */
 const unprintable = /["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
 
 /** Upstream: Go's strconv.Quote. Half of a surrogate pair, which Go's texts cannot hold, becomes U+FFFD. */

@@ -1,5 +1,5 @@
 /**
- * What the API server accepts: the rules of each kind (`kinds/`), beyond the shape of its fields, with
+ * Validation as in the API server: the rules of each kind (`kinds/`), beyond the shape of its fields, with
  * upstream's paths and texts. Objects of resource.k8s.io are validated in the form of v1, whatever version
  * they were written in.
  */
@@ -48,8 +48,8 @@ const keyOf = ({ group, kind }: GroupKind): string => `${group}/${kind}`;
 
 let namespacedKinds: ReadonlyMap<string, boolean> | undefined;
 /**
- * Whether objects of the kind live in a namespace; a kind that the schema does not know: where this object
- * says so.
+ * True if objects of the kind are namespaced; for a kind outside the schema, true if this object has a
+ * namespace.
  */
 function isNamespaced(kind: GroupKind, object: KubeObject): boolean {
   namespacedKinds ??= new Map(kindRows.map((row) => [keyOf(row), row.namespaced]));
@@ -67,7 +67,7 @@ function checkAny(
   checkFinalizerNames(errors, "metadata", object.metadata);
 }
 
-/** What is wrong with a new object; an empty list means that it is valid. Defaults must have been set. */
+/** Errors of a new object; an empty list means that it is valid. Defaults must have been set. */
 export function validateCreate(
   kind: GroupKind,
   object: KubeObject,
@@ -84,7 +84,7 @@ export function validateCreate(
   return errors.reported;
 }
 
-/** What is wrong with an object that is to replace the stored one. */
+/** Errors of an object that is to replace the stored one. */
 export function validateUpdate(
   kind: GroupKind,
   object: KubeObject,
@@ -103,8 +103,7 @@ export function validateUpdate(
 }
 
 /**
- * What is wrong with an object that is written by a subresource; undefined where that has no rules of its
- * own.
+ * Errors of an object that is written by a subresource; undefined if the subresource has no rules of its own.
  */
 export function validateView(
   kind: GroupKind,
@@ -120,7 +119,7 @@ export function validateView(
   return errors.reported;
 }
 
-/** What is wrong with a new status; everything else of the object is that of the stored one already. */
+/** Errors of a new status; all other fields of the object are those of the stored one already. */
 export function validateStatusUpdate(
   kind: GroupKind,
   object: KubeObject,
@@ -138,10 +137,7 @@ export function validateStatusUpdate(
   return errors.reported;
 }
 
-/**
- * What a valid object is warned of; without `old` it is a new one. Of subresources only `status` has
- * warnings.
- */
+/** Warnings about a valid object, a new one without `old`. Of subresources, only `status` has warnings. */
 export function warningsFor(
   kind: GroupKind,
   object: KubeObject,

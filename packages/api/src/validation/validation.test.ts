@@ -21,7 +21,7 @@ import {
   validateUpdate,
 } from "./index.ts";
 
-/** What a kube-apiserver 1.36 answered; one case a line. */
+/** A recorded response of kube-apiserver 1.36; one case a line. */
 interface Case {
   readonly name: string;
   readonly group: string;
@@ -30,7 +30,7 @@ interface Case {
   readonly object: KubeObject;
   readonly old?: KubeObject;
   readonly namespaceLabels?: Record<string, string>;
-  /** What the compiler says of the selectors of the case; `true` for any other. */
+  /** Results of the compiler for the selectors of the case; any other selector is valid. */
   readonly compiled?: Record<string, CompiledSelector>;
   readonly errors: readonly string[];
 }

@@ -30,7 +30,7 @@ import {
   unmapped,
 } from "./ip.ts";
 
-/** What Go and Kubernetes make of a text: net/netip, k8s.io/utils/net, k8s.io/apimachinery. */
+/** Results of Go and Kubernetes for a text: net/netip, k8s.io/utils/net, k8s.io/apimachinery. */
 interface Recorded {
   readonly text: string;
   readonly addr?: string;

@@ -7,10 +7,10 @@ import { quoted } from "../text/quoted.ts";
 
 /** An address of IPv4 or IPv6. */
 export interface Address {
-  /** How many bits it has: 32 of IPv4, 128 of IPv6. */
+  /** Number of bits: 32 of IPv4, 128 of IPv6. */
   readonly bits: 32 | 128;
   readonly value: bigint;
-  /** What follows `%`: the interface that an address of IPv6 is to be reached by; else empty. */
+  /** The text after `%`: the interface by which an IPv6 address is reached; else empty. */
   readonly zone: string;
 }
 
@@ -180,8 +180,8 @@ export function parseNetwork(text: string): Network | string {
 }
 
 /**
- * Reads an address as netutils.ParseIPSloppy does: zeros before a number are passed over, and there are no
- * zones. Undefined for anything else.
+ * Reads an address as netutils.ParseIPSloppy does: leading zeros of a number are skipped, and zones are
+ * invalid. Undefined for anything else.
  */
 export function parseSloppyAddress(text: string): Address | undefined {
   const silent: Fail = () => "";
@@ -223,7 +223,7 @@ export function isStrictlyWithin(inner: Network, outer: Network): boolean {
 /** Bits of the address from one position on. */
 const leading = ({ bits, value }: Address, count: number): bigint => value >> BigInt(bits - count);
 
-/** What Go's netip.Addr calls addresses; see there. A mapped address is to be unmapped before. */
+/** Classes of addresses as in Go's netip.Addr; see there. A mapped address must be unmapped before. */
 export const isUnspecified = ({ value }: Address): boolean => value === 0n;
 export const isLoopback = (ip: Address): boolean =>
   ip.bits === 32 ? leading(ip, 8) === 127n : ip.value === 1n;

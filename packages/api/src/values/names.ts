@@ -126,7 +126,7 @@ export const qualifiedName: NameRule = (value) => {
   return problems;
 };
 
-/** What matches these forms has as many bytes as characters. */
+/** True for a prefixed key; a text that matches these forms has as many bytes as characters. */
 function isPlainPrefixed(key: string): boolean {
   const slash = key.indexOf("/");
   if (slash < 1 || slash > 253 || key.length - slash - 1 > 63) return false;

@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { canonicalQuantity, Quantity, QuantityError } from "../index.ts";
 
-/** What Go's resource.ParseQuantity made of texts, 0.37.2. */
+/** Results of Go's resource.ParseQuantity, 0.37.2. */
 interface Recorded {
   readonly input: string;
   readonly error?: string;

@@ -1,7 +1,7 @@
 import { quoted } from "../text/quoted.ts";
 import { DurationError, parseDuration } from "./duration.ts";
 
-/** What a field of a schedule counts, with names for some of its values. */
+/** Range of a field of a schedule, with names for some of its values. */
 interface Bounds {
   readonly low: number;
   readonly high: number;

@@ -19,7 +19,7 @@ export const isBlankOrEnd = (code: number): boolean => code === 0 || isBlank(cod
 
 export const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
-/** What names of anchors and tags are made of. */
+/** True for the characters of names of anchors and tags. */
 export const isWord = (code: number): boolean =>
   isDigit(code) ||
   (code >= 0x41 && code <= 0x5a) ||
@@ -27,12 +27,12 @@ export const isWord = (code: number): boolean =>
   code === 0x5f ||
   code === 0x2d;
 
-/** Where the reading of a YAML text is. Lines are counted from 0 on, as in go-yaml. */
+/** Read position in a YAML text. Lines are counted from 0 on, as in go-yaml. */
 export class Cursor {
   readonly text: string;
   at = 0;
   line = 0;
-  /** Where the line begins. */
+  /** Position at which the line begins. */
   #lineStart = 0;
 
   constructor(text: string) {
@@ -43,7 +43,7 @@ export class Cursor {
     return this.at - this.#lineStart;
   }
 
-  /** The code of the character so many after the next one; 0 at the end. */
+  /** The code of the next character, or of the one `ahead` characters after it; 0 at the end. */
   peek(ahead = 0): number {
     const at = this.at + ahead;
     return at < this.text.length ? this.text.charCodeAt(at) : 0;

@@ -78,7 +78,7 @@ function ownEntry({ items }: MappingNode, path: string): Step | undefined {
   return best;
 }
 
-/** What follows a key in a path; undefined: the path does not begin with it. */
+/** The rest of a path after a key; undefined if the path does not begin with the key. */
 function afterKey(path: string, key: string): string | undefined {
   for (const form of [`[${key}]`, `[${quoted(key)}]`]) {
     if (path.startsWith(form)) return path.slice(form.length);

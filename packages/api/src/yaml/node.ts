@@ -11,7 +11,7 @@ export interface ScalarNode {
   readonly text: string;
   /** It has neither quotes nor a tag. */
   readonly plain: boolean;
-  /** "" or undefined where there is none. */
+  /** "" or undefined if the scalar has no tag. */
   readonly tag?: string;
 }
 

@@ -3,7 +3,7 @@ import { quoted } from "../text/quoted.ts";
 /** Not YAML; the message names the line. */
 export class YAMLError extends Error {
   override readonly name = "YAMLError";
-  /** Which document of a stream it is, from 1 on. */
+  /** Number of the document in its stream, from 1 on. */
   document?: number;
   /** Line of the text, from 1 on, where known; go-yaml's messages count some lines from 0. */
   readonly line: number | undefined;
@@ -14,7 +14,7 @@ export class YAMLError extends Error {
   }
 }
 
-/** What a plain scalar can be. */
+/** Value of a plain scalar. */
 export type YAMLScalar = string | number | bigint | boolean | null;
 
 const words = new Map<string, YAMLScalar>([
@@ -40,7 +40,7 @@ const shortNumber = /^(?:0|-?[1-9][0-9]{0,14})$/;
 const float = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 
 /**
- * What a plain scalar stands for by the rules of YAML 1.1 that Kubernetes follows (go-yaml 2): `yes`, `on`
+ * The value of a plain scalar by the rules of YAML 1.1 that Kubernetes follows (go-yaml 2): `yes`, `on`
  * and `y` are booleans, `012` and `0o12` are octal, `1_000` is a number, dates are strings.
  */
 export function plainScalar(text: string): YAMLScalar {
@@ -96,8 +96,8 @@ function formOf(value: YAMLScalar, text: string): string {
 }
 
 /**
- * The text of a key: JSON knows no other keys. Throws YAMLError for keys that Kubernetes refuses, with the
- * value as it says it.
+ * The text of a key: JSON has no other keys. Throws YAMLError for keys that Kubernetes rejects, with the
+ * value as it prints it.
  */
 export function keyText(key: YAMLScalar, value: unknown): string {
   const shown = (): string => (value === null ? "<nil>" : goSyntax(value));

@@ -5,9 +5,9 @@ import { noKey, type SimpleKey, type Token, type TokenType } from "./token.ts";
 
 type Indicator = Exclude<TokenType, "scalar">;
 
-/** A key is on one line, with its `:` within so many characters. */
+/** Maximum number of characters of a key, which is on one line, up to its `:`. */
 const maxKeyLength = 1024;
-/** As many levels as go-yaml reads. */
+/** Maximum number of levels, as in go-yaml. */
 const maxDepth = 10_000;
 
 const [dash, question, colon, bar, greater] = [0x2d, 0x3f, 0x3a, 0x7c, 0x3e];
@@ -120,7 +120,7 @@ export class Scanner {
     }
   }
 
-  /** What means something here that it does not mean everywhere. */
+  /** Scans a character whose meaning depends on the context. */
   #contextual(code: number): void {
     const inFlow = this.#flowLevel > 0;
     const blankNext = isBlankOrEnd(this.#cursor.peek(1));
@@ -148,7 +148,7 @@ export class Scanner {
     }
   }
 
-  /** Is the key still looked for? Not beyond its line. */
+  /** True if the token can still be a key: its `:` is on the same line. */
   #stillPossible(key: SimpleKey): boolean {
     if (!key.possible) return false;
     if (key.line >= this.#cursor.line && key.at + maxKeyLength >= this.#cursor.at) return true;

@@ -9,7 +9,7 @@ function word(cursor: Cursor): string {
   return cursor.text.slice(start, cursor.at);
 }
 
-/** What may stand after the name of an anchor. */
+/** Characters that may follow the name of an anchor. */
 const afterName = "?:,]}%@`";
 
 /** Reads the name of an anchor or an alias, from its indicator on. */

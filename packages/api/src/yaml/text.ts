@@ -146,7 +146,7 @@ export function quotedText(cursor: Cursor, quote: number): string {
     }
     if (code !== 0) {
       const escaped = code === backslash;
-      // What is blank before a line break is not in the scalar, unless the break is escaped.
+      // Blanks before a line break are not part of the scalar, unless the break is escaped.
       let end = cursor.at;
       while (!escaped && end > start && isBlank(text.charCodeAt(end - 1))) end--;
       value += text.slice(start, end);

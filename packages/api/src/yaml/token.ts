@@ -1,6 +1,6 @@
 import type { Directive, Tag } from "./tag.ts";
 
-/** What a YAML text is made of; the two starts and the end of block collections come of indentation. */
+/** Types of tokens; the two starts and the end of block collections come from indentation. */
 export type TokenType =
   | "stream end"
   | "directive"
@@ -31,7 +31,7 @@ interface Common {
   readonly text: string;
   /** A scalar without quotes. */
   readonly plain: boolean;
-  /** What is known of it as a key, as long as that is about this token. */
+  /** State of the token as a possible key, valid while the state's `token` is the number of this token. */
   readonly key?: SimpleKey | undefined;
 }
 
@@ -49,7 +49,7 @@ interface OtherToken extends Common {
 /** A token that is the key of a map if a `:` comes in time. */
 export interface SimpleKey {
   possible: boolean;
-  /** Tokens are held back until it is known whether it is one. */
+  /** True while tokens are held back until the token proves to be a key or not. */
   awaited: boolean;
   /** Only a key may occur here. */
   required: boolean;
@@ -60,7 +60,7 @@ export interface SimpleKey {
   column: number;
 }
 
-/** For a place in which no key was looked for yet. */
+/** Initial state of a place, without a possible key. */
 export const noKey = (): SimpleKey => ({
   possible: false,
   awaited: false,

@@ -15,7 +15,7 @@ export { YAMLError } from "./scalar.ts";
 
 export interface YAMLTree {
   readonly value: unknown;
-  /** Which document of the text it is, from 1 on; empty ones count. */
+  /** Number of the document in the text, from 1 on; empty ones count. */
   readonly document: number;
   /** `line 7: key "a" already set in map`, in order. */
   readonly duplicates: readonly string[];
@@ -85,13 +85,14 @@ function shallow<T>(work: () => T): T {
 }
 
 /**
- * Maximum number of repeated keys that are reported. Kubernetes has no limit, and answers 3 MiB with 30 MiB.
+ * Maximum number of repeated keys that are reported. Kubernetes has no limit, and responds to 3 MiB with
+ * 30 MiB.
  */
-const mostDuplicates = 10_000;
+const maxDuplicates = 10_000;
 
 class Reader {
   readonly #duplicates: string[] = [];
-  /** What aliases lead to, while it is read. */
+  /** Targets of aliases that are being read. */
   readonly #open = new Set<YAMLNode>();
   #nodes = 0;
   #unfolded = 0;
@@ -170,7 +171,7 @@ class Reader {
       const name = keyText(key, read);
       const isDuplicate = own?.has(name) ?? Object.hasOwn(object, name);
       own?.add(name);
-      if (isDuplicate && this.#duplicates.length < mostDuplicates) {
+      if (isDuplicate && this.#duplicates.length < maxDuplicates) {
         const shown = typeof key === "string" ? quoted(key) : name;
         this.#duplicates.push(`line ${value.line + 1}: key ${shown} already set in map`);
       }

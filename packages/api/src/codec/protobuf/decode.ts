@@ -6,7 +6,7 @@ import { Reader } from "./reader.ts";
 import { type ReadValue, rawJSON, scalarReader, wireOf } from "./scalars.ts";
 import { wire } from "./writer.ts";
 
-/** What is read so far of one message. */
+/** The fields read so far of one message. */
 interface Filling {
   /** By the index of the field in the written form of the struct; undefined: unset. */
   readonly values: unknown[];
@@ -14,7 +14,7 @@ interface Filling {
   readonly parts: Part[];
 }
 
-/** Where a message is that occurs once in its parent, and the further parts of it. */
+/** Position of a message that occurs once in its parent, and its further parts. */
 interface Part {
   readonly index: number;
   readonly read: ReadValue;

@@ -30,7 +30,7 @@ export type WrongValue =
 /** The same limit as in Go. Upstream: sigs.k8s.io/json, internal/golang/encoding/json/kubernetes_patch.go */
 const maxProblems = 100;
 
-/** What holds for every part of a tree. */
+/** Options that apply to every part of a tree. */
 export interface TreeOptions {
   readonly stored: boolean;
   readonly owned: boolean;

@@ -3,7 +3,7 @@ import type { Field, FieldType } from "../../schema/types.ts";
 import { isTree } from "./values.ts";
 
 /**
- * What Go has after it reads two values of a repeated field one after the other, the second into the first.
+ * Returns Go's value of a field that a text repeats: the second value is read into the first.
  */
 export function mergeRepeated(
   first: unknown,

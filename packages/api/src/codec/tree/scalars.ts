@@ -25,7 +25,7 @@ function wholeNumber(value: unknown, name: keyof typeof bounds, literal: string 
 const isNumber = (value: unknown): value is number | bigint =>
   typeof value === "number" || typeof value === "bigint";
 
-/** What Go calls a value that a number field does not take: a number with its digits. */
+/** Go's name for a value that a number field rejects; of a number, with its digits. */
 const numberForm = (value: unknown, literal: string | undefined): string =>
   isNumber(value) ? `number ${literal ?? value}` : formOf(value);
 
@@ -53,7 +53,7 @@ const readTimeAs =
     }
   };
 
-/** How each scalar is read. */
+/** Readers of the scalars by name. */
 export const scalarReaders: Readonly<Record<ScalarName, Read>> = {
   any: readAny,
   RawExtension: readAny,

@@ -1,6 +1,6 @@
 import type { StructType } from "../../schema/types.ts";
 
-/** What Go's JSON decoder calls the form of a value. */
+/** The name that Go's JSON decoder gives to the form of a value. */
 export function formOf(value: unknown): string {
   if (Array.isArray(value)) return "array";
   if (typeof value === "bigint") return "number";

@@ -12,7 +12,7 @@ const rule = {
 };
 const selectors = { matchPolicy: "Equivalent", namespaceSelector: {}, objectSelector: {} };
 
-/** A compiler that takes everything but what contains `bad`, and notes what it was told. */
+/** A compiler that rejects expressions with `bad`, and records the expressions that it receives. */
 function context(compiled: string[] = []) {
   return {
     features: featuresOf("1.36"),

@@ -79,7 +79,7 @@ const reserved = new Set(
 );
 const isIdentifier = (name: string): boolean => /^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name) && !reserved.has(name);
 
-/** What both kinds of bindings have. */
+/** Checks that both kinds of bindings share. */
 export function checkBindingOf(
   errors: FieldErrors,
   binding: ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding,

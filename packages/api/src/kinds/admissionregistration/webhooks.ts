@@ -17,7 +17,7 @@ type Webhook = ValidatingWebhook | MutatingWebhook;
 
 type Configuration = ValidatingWebhookConfiguration | MutatingWebhookConfiguration;
 
-/** What an update may keep because the stored object has it, too. */
+/** Invalid values that an update may keep because the stored object has them, too. */
 interface Allowed {
   readonly sideEffects: boolean;
   readonly unknownReviews: boolean;
@@ -29,7 +29,7 @@ interface Allowed {
 const noSideEffects = ["None", "NoneOnDryRun"];
 const sideEffects = ["None", "NoneOnDryRun", "Some", "Unknown"];
 
-/** Versions of AdmissionReview that we speak. */
+/** Supported versions of AdmissionReview. */
 const reviewVersions = ["v1", "v1beta1"];
 
 function allowedBy(webhooks: readonly Webhook[], old: readonly Webhook[] | undefined): Allowed {

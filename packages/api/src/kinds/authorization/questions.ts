@@ -33,7 +33,7 @@ export function checkQuestion(errors: FieldErrors, spec: Questions | undefined):
   }
 }
 
-/** What the server itself puts there does not count, but is printed. */
+/** Rejects metadata. Fields that the server itself sets are accepted, but printed in the error. */
 export function checkEmptyMetadata(
   errors: FieldErrors,
   metadata: object | undefined,

@@ -1,6 +1,6 @@
 import type { PersistentVolumeSpec, Volume } from "../../generated/core/v1.ts";
 
-/** What volumes of pods and persistent volumes have in common. */
+/** Sources with defaults that volumes of pods and persistent volumes share. */
 type Sources = Pick<Volume | PersistentVolumeSpec, "hostPath" | "rbd" | "iscsi" | "azureDisk" | "scaleIO">;
 
 /** Defaults of the sources of volumes (core/v1 `+default` and SetDefaults_HostPathVolumeSource). */

@@ -34,7 +34,7 @@ export function checkHost(errors: FieldErrors, path: string, host: string | unde
 }
 
 /**
- * What cannot be an endpoint: addresses that mean nothing, or only something on one machine.
+ * Rejects addresses that cannot be endpoints: unspecified, loopback and link-local ones.
  * Upstream: pkg/apis/core/validation/validation.go, ValidateEndpointIP.
  */
 export function checkEndpointAddress(errors: FieldErrors, path: string, text: string): void {

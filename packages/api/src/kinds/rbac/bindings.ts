@@ -56,7 +56,7 @@ function checkRoleRef(
   const kinds = namespaced ? ["Role", "ClusterRole"] : ["ClusterRole"];
   if (!kinds.includes(kind)) errors.notSupported("roleRef.kind", kind, kinds);
   if (name !== "") errors.check(pathSegment, "roleRef.name", name);
-  // What is declared immutable is looked at no further by the declared rules.
+  // Declarative validation checks fields that are declared immutable no further.
   else if (old !== undefined || !isDeclared(errors)) errors.required("roleRef.name");
 }
 

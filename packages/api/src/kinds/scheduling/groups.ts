@@ -1,4 +1,4 @@
-/** What PodGroup, CompositePodGroup and Workload have in common. Upstream: pkg/apis/scheduling/validation */
+/** Checks that PodGroup, CompositePodGroup and Workload share. Upstream: pkg/apis/scheduling/validation */
 
 import type { ValidationContext } from "../../checks/context.ts";
 import { type FieldErrors, sameValue } from "../../checks/field.ts";
@@ -83,7 +83,7 @@ export function checkNames(
   });
 }
 
-/** What groups and their templates have in common. */
+/** Checks that groups and their templates share. */
 export function checkShared(errors: FieldErrors, path: string, spec: GroupSpec, minimum: string): void {
   checkPolicy(errors, `${path}.schedulingPolicy`, spec.schedulingPolicy, minimum);
   const { schedulingConstraints, resourceClaims, disruptionMode, priorityClassName, priority } = spec;

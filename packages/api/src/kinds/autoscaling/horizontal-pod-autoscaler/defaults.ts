@@ -20,7 +20,7 @@ export function defaultAutoscaler({ spec }: HorizontalPodAutoscaler): void {
     ],
     ...set(behavior.scaleUp),
   };
-  // How long scaling down waits is for the controller to say.
+  // The stabilization window has no default here: the controller decides it.
   behavior.scaleDown = {
     selectPolicy: "Max",
     policies: [{ type: "Percent", value: 100, periodSeconds: 15 }],
@@ -53,7 +53,7 @@ function defaultMetric(): NonNullable<NonNullable<HorizontalPodAutoscaler["spec"
   };
 }
 
-/** What is set of the rules; policies that came as an empty list are none, which validation then tells. */
+/** The fields of the rules that are set. An empty list of policies is kept, so that validation rejects it. */
 function set(rules: HPAScalingRules | undefined): HPAScalingRules {
   const given = Object.fromEntries(Object.entries(rules ?? {}).filter(([, value]) => value !== undefined));
   return cameEmpty(rules, "policies") ? { policies: [], ...given } : given;

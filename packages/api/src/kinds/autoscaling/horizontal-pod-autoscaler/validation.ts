@@ -18,13 +18,11 @@ import type {
 import { dnsLabel, pathSegment, qualifiedName } from "../../../values/names.ts";
 import { Quantity } from "../../../values/quantity.ts";
 
-/**
- * What is asked of the version of an object that is referred to; `any`: nothing, since it stood there before.
- */
+/** Rule for the `apiVersion` of a reference; `any` accepts every value, for one that is stored already. */
 type VersionRule = "withGroup" | "withOrWithoutGroup" | "any";
 
 const metricTypes = ["ContainerResource", "External", "Object", "Pods", "Resource"];
-/** In the order in which upstream looks at them. */
+/** In the order in which upstream checks them. */
 const sources = ["object", "external", "pods", "resource", "containerResource"] as const;
 const maxPeriod = 1800;
 const maxWindow = 3600;
@@ -90,7 +88,7 @@ function checkResource(errors: FieldErrors, path: string, source: ResourceMetric
   checkShareOrValue(errors, `${path}.target`, source.target);
 }
 
-/** What containers may ask for: a standard resource, one of Kubernetes' own domain, or an extended one. */
+/** Accepts a standard resource, one of Kubernetes' own domain, or an extended resource. */
 function checkResourceName(errors: FieldErrors, path: string, name: string): void {
   errors.check(qualifiedName, path, name);
   const isStandard = ["cpu", "memory", "ephemeral-storage"].includes(name) || name.startsWith("hugepages-");

@@ -38,7 +38,7 @@ export function parseIndexes(text: string, completions: number): Indexes {
   return { intervals, count };
 }
 
-/** What is wrong with such a text; undefined if nothing is. */
+/** The error of a text of indexes; undefined if it is valid. */
 export function indexProblem(text: string, completions: number): string | undefined {
   try {
     parseIndexes(text, completions);

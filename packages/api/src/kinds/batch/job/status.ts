@@ -1,4 +1,4 @@
-/** What the controller of a job may say of it: a job that has ended stays so, and its numbers agree. */
+/** Validation of a job's status: a finished job stays finished, and the counts are consistent. */
 
 import { checkCounts } from "../../../checks/counts.ts";
 import { type FieldErrors, sameValue } from "../../../checks/field.ts";
@@ -145,7 +145,7 @@ function checkCriteria(errors: FieldErrors, job: Job): void {
     errors.wrong(at, "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True");
 }
 
-/** What once was so stays so, and what was counted is not uncounted. */
+/** Checks that terminal conditions and times are kept, and that counters do not decrease. */
 function checkHistory(errors: FieldErrors, job: Job, old: Job): void {
   const at = `${path}.conditions`;
   for (const type of ["Failed", "Complete", "FailureTarget"]) {

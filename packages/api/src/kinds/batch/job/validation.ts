@@ -42,7 +42,7 @@ function checkIndexed(errors: FieldErrors, path: string, spec: JobSpec): void {
   if (isSet(failed) && failed > manyAtOnce) errors.invalid(`${path}.maxFailedIndexes`, failed, limit);
 }
 
-/** What a job and a template of jobs have in common. */
+/** Checks that a job and a template of jobs share. */
 export function checkJobTemplate(
   errors: FieldErrors,
   path: string,

@@ -1,4 +1,4 @@
-/** Event: one kind with the old rules of core/v1, and stricter ones for who writes it as events.k8s.io/v1. */
+/** Event: one kind with the old rules of core/v1, and stricter ones for writes as events.k8s.io/v1. */
 
 import type { ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
@@ -16,7 +16,7 @@ function checkLength(errors: FieldErrors, event: Event, name: keyof typeof longe
     errors.invalid(name, "", `can have at most ${longest[name]} characters`);
 }
 
-/** What every event must be. One with `eventTime` is of the newer form. */
+/** Checks of events of both forms. An event with `eventTime` is of the newer form. */
 function checkAnyForm(errors: FieldErrors, event: Event, strict: boolean): void {
   const about = event.involvedObject?.namespace ?? "";
   const own = event.metadata.namespace ?? "";
@@ -73,7 +73,7 @@ const types: Readonly<Record<string, string>> = {
   source: "core/v1.EventSource",
 };
 
-/** The value of a field as Go has it: where it is no pointer, something unset has a value. */
+/** The value of a field in Go: an unset field that is not a pointer has its zero value. */
 function printed(event: Event, name: (typeof fixed)[number], version: string): unknown {
   const value: unknown = event[name];
   const type = types[name];

@@ -96,7 +96,7 @@ function checkOrder(errors: FieldErrors, path: string, name: string, item: Limit
         wrong("maxLimitRequestRatio", ratio, `ratio ${ratio} is greater than max/min = ${most.toFixed(6)}`);
     }
   }
-  // What cannot be promised twice is given as it is asked for.
+  // Resources that cannot be overcommitted have equal requests and limits.
   const exact = !isNative(name) || name.startsWith("hugepages-");
   if (exact && limit !== undefined && request !== undefined && limit.compare(request) !== 0)
     wrong(

@@ -44,7 +44,7 @@ function usage(claim: PersistentVolumeClaim): Amounts {
   return amounts;
 }
 
-/** What is asked for, or what an expansion that is being taken back still holds (KEP-1790). */
+/** The requested storage, or the larger amount that a canceled expansion still holds (KEP-1790). */
 function requestedStorage({ spec, status }: PersistentVolumeClaim): Quantity | undefined {
   const asked = spec?.resources?.requests?.["storage"];
   if (asked === undefined) return undefined;

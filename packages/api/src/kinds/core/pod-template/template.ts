@@ -1,4 +1,4 @@
-/** What the kinds that make pods check about their template. */
+/** Checks of the pod template in the kinds that create pods. */
 
 import type { ValidationContext } from "../../../checks/context.ts";
 import { type FieldErrors, printedMap } from "../../../checks/field.ts";

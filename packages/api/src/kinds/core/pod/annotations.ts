@@ -62,7 +62,7 @@ function checkAppArmor(
   if (!known) errors.invalid(path, profile, `invalid AppArmor profile name: ${quoted(profile)}`);
 }
 
-/** What a pod was made with stays: its AppArmor annotations, and that it is a mirror. */
+/** Rejects changes of a pod's AppArmor annotations and of its mirror annotation. */
 export function checkPodAnnotationsUpdate(errors: FieldErrors, path: string, pod: Pod, old: Pod): void {
   const now = pod.metadata.annotations ?? {};
   const before = old.metadata.annotations ?? {};

@@ -1,4 +1,4 @@
-/** What the kubelet says of containers: as whom they run (KEP-3619), how their devices are (KEP-4680). */
+/** Validation of container statuses: users (KEP-3619) and the health of devices (KEP-4680). */
 
 import type { FieldErrors } from "../../../checks/field.ts";
 import { asTyped, byName } from "../../../checks/field.ts";
@@ -27,8 +27,8 @@ function checkUser(errors: FieldErrors, path: string, { user }: ContainerStatus,
 }
 
 /**
- * A resource of a status is one that the container asks for, or a claim of it; a container that is gone has
- * none.
+ * Checks that a resource of a status is one that the container requests, or one of its claims. Statuses of
+ * containers that no longer exist are not checked.
  */
 function checkResourceName(
   errors: FieldErrors,

@@ -44,7 +44,7 @@ function checkHostPorts(errors: FieldErrors, path: string, containers: readonly 
   });
 }
 
-/** What the checks of a container know of its pod. */
+/** Data of the pod that the checks of a container use. */
 export interface Surroundings {
   readonly spec: PodSpec;
   readonly volumes: Volumes;
@@ -118,7 +118,7 @@ function checkInitContainers(errors: FieldErrors, path: string, around: Surround
   });
 }
 
-/** What containers that are only for looking may not have, by the names of the server's own fields. */
+/** Fields that ephemeral containers may not set, by the names of the server's internal type. */
 const notEphemeral = [
   "ports",
   "resources",
@@ -147,7 +147,7 @@ function checkEphemeralContainers(errors: FieldErrors, path: string, around: Sur
     for (const name of notEphemeral) {
       const value: unknown = container[name];
       if ((value === undefined || value === null) && !cameEmpty(container, name)) continue;
-      // Resources are no pointer: empty ones are none.
+      // In Go, `resources` is not a pointer: empty resources are unset.
       if (name === "resources" && Object.keys(value ?? {}).length === 0) continue;
       errors.forbidden(`${at}.${name}`, "cannot be set for an Ephemeral Container");
     }

@@ -1,11 +1,11 @@
-/** What variables and files take from the pod they are in. */
+/** Checks of references from variables and files to fields and resources of their pod. */
 
 import type { FieldErrors } from "../../../checks/field.ts";
 import type { ObjectFieldSelector, ResourceFieldSelector } from "../../../generated/core/v1.ts";
 import { qualifiedName } from "../../../values/names.ts";
 import { Quantity } from "../../../values/quantity.ts";
 
-/** Labels that a path of a pod may have, as the downward API knows them (ConvertDownwardAPIFieldLabel). */
+/** Field paths of a pod that the downward API supports (ConvertDownwardAPIFieldLabel). */
 const podLabels = [
   "metadata.annotations",
   "metadata.labels",

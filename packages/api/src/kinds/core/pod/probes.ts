@@ -45,7 +45,7 @@ function checkHttp(errors: FieldErrors, path: string, action: HTTPGetAction): vo
   }
 }
 
-/** What a probe or a hook does: exactly one thing. `grace`: seconds that the pod has to end. */
+/** Checks that a probe or a hook has exactly one handler. `grace`: the pod's grace period in seconds. */
 function checkHandler(errors: FieldErrors, path: string, handler: Handler, grace: number | undefined): void {
   let count = 0;
   const first = (name: string): boolean => {

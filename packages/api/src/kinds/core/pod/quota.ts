@@ -55,7 +55,7 @@ export function podEvaluator(lookup: Pick<QuotaLookup, "now" | "version">): Quot
   };
 }
 
-/** What a pod is charged for; one that has ended counts as an object only. */
+/** Amounts charged for a pod; a finished pod counts as an object only. */
 export function podUsage(pod: Pod, { now, version }: Pick<QuotaLookup, "now" | "version">): Amounts {
   const usage: Amounts = new Map([[podCount, one]]);
   const options = { useStatus: version };

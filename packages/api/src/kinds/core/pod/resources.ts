@@ -12,13 +12,13 @@ const isStandard = (name: string): boolean => standard.includes(name) || name.st
 /** Resources of Kubernetes itself have no domain, or its own. */
 const isNative = (name: string): boolean => !name.includes("/") || name.includes("kubernetes.io/");
 const isExtended = (name: string): boolean => !isNative(name) && !name.startsWith("requests.");
-/** What cannot be promised twice: extended resources and huge pages. */
+/** True for resources that cannot be overcommitted: extended resources and huge pages. */
 const isExact = (name: string): boolean =>
   isExtended(name) || name.startsWith("hugepages-") || name.startsWith("deviceclass.resource.kubernetes.io/");
 
 type NameCheck = (errors: FieldErrors, path: string, name: string) => void;
 
-/** False where the name is no resource at all. */
+/** False if the name is invalid for any resource. */
 function checkAnyName(errors: FieldErrors, path: string, name: string): boolean {
   const before = errors.list.length;
   errors.check(qualifiedName, path, name);
@@ -64,7 +64,7 @@ const checkPodName: NameCheck = (errors, path, name) => {
   errors.notSupported(path, name, ["cpu", "hugepages-", "memory"]);
 };
 
-/** What is counted in whole things (IsIntegerResourceName). */
+/** Resources whose amounts are integers (IsIntegerResourceName). */
 export const counted: ReadonlySet<string> = new Set([
   "pods",
   "resourcequotas",
@@ -89,10 +89,10 @@ export function claimNames({ resourceClaims }: PodSpec): ReadonlySet<string> {
   return new Set((resourceClaims ?? []).map(({ name }) => name));
 }
 
-/** No claim has so long a name: what begins so need not be counted. */
+/** Longer than any name of a claim: longer prefixes need not be counted. */
 const maxClaimLength = 256;
 
-/** A claim is taken whole, or request by request, and nothing of it twice. */
+/** Checks that a claim is used as a whole or request by request, and no part of it twice. */
 function checkClaims(
   errors: FieldErrors,
   path: string,
@@ -100,7 +100,7 @@ function checkClaims(
   known: ReadonlySet<string>,
 ): void {
   const seen = new Set<string>();
-  /** How many of those begin so, up to a slash. */
+  /** Number of seen keys by each prefix that ends before a slash. */
   const below = new Map<string, number>();
   for (const [index, { name, request }] of claims.entries()) {
     if (errors.full) return;
@@ -129,7 +129,7 @@ function checkClaims(
   }
 }
 
-/** Huge pages are asked for page by page, and never without CPU or memory. */
+/** Checks that an amount of huge pages is a whole number of pages. */
 function checkHugePages(errors: FieldErrors, path: string, name: string, quantity: Quantity): void {
   if (!name.startsWith(hugePages)) return;
   const size = quantityOrNone(name.slice(hugePages.length));

@@ -1,4 +1,4 @@
-/** What pods may have on one operating system and not on the other (KEP-2802). */
+/** Checks of fields that pods may set on one operating system only (KEP-2802). */
 
 import type { FieldErrors } from "../../../checks/field.ts";
 import type { Container, PodSpec } from "../../../generated/core/v1.ts";

@@ -19,7 +19,7 @@ import { checkPodSpec } from "./spec.ts";
 
 const emptySpec: PodSpec = { containers: [] };
 
-/** What holds for a pod at any time. */
+/** Checks that apply to a pod on create and on every update. */
 export function checkPod(errors: FieldErrors, pod: Pod, context: ValidationContext): void {
   checkMetadata(errors, "metadata", pod.metadata, dnsSubdomain, true);
   checkFinalizerNames(errors, "metadata", pod.metadata);
@@ -33,7 +33,7 @@ export function checkPod(errors: FieldErrors, pod: Pod, context: ValidationConte
   checkOnlyPod(errors, spec);
 }
 
-/** What templates may have and pods may not. */
+/** Rejects values that are allowed in templates but not in pods. */
 function checkOnlyPod(errors: FieldErrors, spec: PodSpec): void {
   if (!spec.serviceAccountName) {
     (spec.volumes ?? []).forEach(({ projected }, index) => {

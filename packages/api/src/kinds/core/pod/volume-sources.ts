@@ -1,4 +1,4 @@
-/** What each type of volume must say. Paths and texts are upstream's, which differ from type to type. */
+/** Checks of each type of volume. Paths and texts are upstream's, which differ from type to type. */
 
 import type { FieldErrors } from "../../../checks/field.ts";
 import type { KeyToPath, PersistentVolumeSpec, Volume } from "../../../generated/core/v1.ts";
@@ -7,7 +7,7 @@ import { checkBackSteps, checkFreePath, checkLocalPath, checkMode } from "./path
 
 type Check<S> = (errors: FieldErrors, path: string, source: S) => void;
 
-/** Types that need nothing but some texts. */
+/** Check for types that only require some fields. */
 function needs<S extends object>(...fields: (keyof S & string)[]): Check<S> {
   return (errors, path, source) => {
     for (const field of fields) {
@@ -111,7 +111,7 @@ export function checkIscsi(errors: FieldErrors, path: string, source: Iscsi, per
   if (initiatorName !== undefined) checkInitiator(errors, `${path}.initiatorname`, initiatorName, short);
 }
 
-/** A volume in a pod knows its own name. */
+/** Checks the initiator name of an iSCSI volume in a pod, which includes the volume's name. */
 export function checkIscsiName(errors: FieldErrors, path: string, name: string, source: Iscsi): void {
   if (source.initiatorName !== undefined && `${name}:${source.targetPortal}`.length > maxTargetLength) {
     errors.invalid(`${path}.name`, name, targetTooLong);

@@ -1,4 +1,4 @@
-/** What a pod, or a template of pods, is warned of though it is valid. */
+/** Warnings about a valid pod or pod template. */
 
 import { addressWarnings } from "../../../checks/address.ts";
 import { labelDeprecation, termWarnings } from "../../../checks/warnings/node-labels.ts";

@@ -12,7 +12,7 @@ const netBiosName = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/;
 const label = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?";
 const dnsDomain = new RegExp(`^${label}(?:\\.${label})*$`);
 
-/** What is wrong with the name of a user, `DOMAIN\user` or `user`. */
+/** Errors of the name of a user, `DOMAIN\user` or `user`. */
 function userProblems(name: string): string[] {
   if (name === "") return ["runAsUserName cannot be an empty string"];
   if (control.test(name)) return ["runAsUserName cannot contain control characters"];

@@ -6,7 +6,7 @@ import { JSONError, parseJSON } from "../../../json/parser.ts";
 import { isConfigMapKey } from "../../../values/names.ts";
 import { checkFrozen, dataLimit, decodedLength } from "../data.ts";
 
-/** What a secret must have to be of one of the known types. */
+/** Checks the data that a secret of a built-in type requires. */
 function checkSecretType(errors: FieldErrors, type: string, data: NonNullable<Secret["data"]>): void {
   const has = (name: string): boolean => Object.hasOwn(data, name);
   const need = (...names: string[]): void => {

@@ -121,7 +121,7 @@ function checkSlice(
   else if (!types.includes(type)) errors.notSupported("addressType", type, types);
   const endpoints = slice.endpoints ?? [];
   if (old !== undefined && sameValue(endpoints, old.endpoints ?? [])) {
-    // What was once stored may stay.
+    // Endpoints equal to the stored ones are not checked again.
   } else if (endpoints.length > limits.endpoints) {
     errors.tooMany("endpoints", endpoints.length, limits.endpoints);
   } else {

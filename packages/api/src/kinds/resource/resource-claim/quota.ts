@@ -57,7 +57,7 @@ function devicesByClass(claim: ResourceClaim): Amounts {
   const total: Amounts = new Map();
   for (const { exactly, firstAvailable } of claim.spec.devices?.requests ?? []) {
     const most: Amounts = new Map();
-    // Of several alternatives one is given: the largest for each class.
+    // One of several alternatives is allocated: the largest is charged for each class.
     for (const choice of firstAvailable?.length ? firstAvailable : exactly ? [exactly] : []) {
       const { deviceClassName, allocationMode, count } = choice;
       const devices =
@@ -70,7 +70,7 @@ function devicesByClass(claim: ResourceClaim): Amounts {
   return total;
 }
 
-/** What the pod has been charged for already under the same name is not charged again. */
+/** Adds extended resources to the usage, less the amounts that are charged to the owner pod already. */
 function addExtended(usage: Amounts, devices: Amounts, claim: ResourceClaim, lookup: QuotaLookup): void {
   const extended: Amounts = new Map();
   const named = new Map<string, string | undefined>();
@@ -90,7 +90,7 @@ function addExtended(usage: Amounts, devices: Amounts, claim: ResourceClaim, loo
   }
 }
 
-/** What the pod is charged for to which the scheduler has given this claim in place of extended resources. */
+/** Usage of the pod for whose extended resources the scheduler created this claim; else empty. */
 function usageOfOwner(claim: ResourceClaim, lookup: QuotaLookup): Amounts {
   const nothing: Amounts = new Map();
   const owner = extendedOwner(claim);
@@ -104,7 +104,7 @@ function usageOfOwner(claim: ResourceClaim, lookup: QuotaLookup): Amounts {
   return podUsage(pod, lookup);
 }
 
-/** Until the pod names its claim only the oldest one of its claims counts as its own. */
+/** True for the oldest claim of a pod, which counts as its own until the pod's status names one. */
 function isFirst(claim: ResourceClaim, podUid: string, others: Iterable<ResourceClaim>): boolean {
   const created = Date.parse(claim.metadata.creationTimestamp);
   for (const other of others) {

@@ -39,7 +39,7 @@ import {
 
 type DeviceKey = Pick<DeviceRequestAllocationResult, "driver" | "pool" | "device" | "shareID">;
 
-/** What tells devices of an allocation apart, in the form that messages print. */
+/** Identity of a device in an allocation, in the form that error messages print. */
 function deviceKey({ driver = "", pool = "", device = "", shareID = "" }: Partial<DeviceKey>): object {
   return { Driver: driver, Pool: pool, Device: device, ShareID: shareID };
 }

@@ -85,7 +85,7 @@ function checkAllocationMode(
   } else errors.notSupported(`${path}.allocationMode`, mode, ["All", "ExactCount"]);
 }
 
-/** What the attributes that a claim computes need to know of it, and what they cost. */
+/** The claim whose derived attributes are checked, and their total cost. */
 interface DerivedAttributes {
   readonly claim: DeviceClaim;
   /** The estimated cost of all expressions together. */

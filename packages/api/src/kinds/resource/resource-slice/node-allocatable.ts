@@ -49,7 +49,7 @@ function checkOverhead(errors: FieldErrors, path: string, overhead: NodeAllocata
   }
 }
 
-/** What a device takes of its node's own resources (KEP-5517). */
+/** Checks the resources of the node itself that a device uses (KEP-5517). */
 export function checkNodeAllocatable(errors: FieldErrors, path: string, device: Device): void {
   for (const [name, { mapping, overhead }] of Object.entries(device.nodeAllocatableResources ?? {})) {
     const at = `${path}[${name}]`;
