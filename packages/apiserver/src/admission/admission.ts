@@ -11,47 +11,45 @@ export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
 export interface AdmissionRequest {
   readonly operation: Operation;
   /**
-   * Of the request: an object may be created by an `update` and a `patch` too. Absent for what the server
-   * does itself.
+   * Verb of the request: an `update` or a `patch` may create an object too. Absent for writes by the server
+   * itself.
    */
   readonly verb?: string;
   readonly served: ServedResource;
   readonly subresource: string;
   readonly namespace: string;
-  /** As messages have it: `Unknown` for a whole collection, `generateName` before a name is made of it. */
+  /** Name in messages: `Unknown` for a whole collection, `generateName` before a name is generated. */
   readonly name: string;
-  /** What the object is called; "" where a name is yet to be generated, and for a whole collection. */
+  /** Name of the object; "" for a whole collection, and before a name is generated. */
   readonly objectName: string;
-  /** In its stored version; plugins that mutate change it. Absent for DELETE. */
+  /** Object in its stored version; mutating plugins change it. Absent for DELETE. */
   readonly object?: KubeObject;
-  /** Frozen; absent for CREATE. */
+  /** Frozen stored object; absent for CREATE. */
   readonly old?: KubeObject;
-  /**
-   * Of what kind `object` is where a subresource speaks another than that of its parent (Eviction, Scale).
-   */
+  /** Kind of `object` if the subresource has another kind than its parent (Eviction, Scale). */
   readonly kind?: Kind;
   readonly user: UserInfo;
   readonly dryRun: boolean;
-  /** CreateOptions, UpdateOptions or DeleteOptions as the client gave them; absent for CONNECT. */
+  /** The client's CreateOptions, UpdateOptions or DeleteOptions; absent for CONNECT. */
   readonly options?: object;
-  /** Adds a text to the Warning headers of the answer. */
+  /** Adds a text to the Warning headers of the response. */
   readonly warn: (text: string) => void;
   /**
-   * The request behind it. Its signal ends when the client has gone or the time is over, and is made when it
-   * is asked for.
+   * Request that caused the write. Its signal, created on first use, aborts when the client disconnects or
+   * the request times out.
    */
   readonly sent?: Pick<ApiRequest, "signal">;
 }
 
-/** What the two rounds of mutation of one request share. */
+/** State shared by the two rounds of mutation of one request. */
 export class Rounds {
-  /** Whether this is the second round. */
+  /** True in the second round. */
   second = false;
-  /** Set by a plugin that has changed the object: the others may look at it once more. */
+  /** Set by a plugin that has changed the object, to run the other plugins again. */
   wantsSecond = false;
   readonly #states = new Map<object, unknown>();
 
-  /** What a plugin has noted for the second round. */
+  /** Returns the state that a plugin keeps between the rounds; creates it on first use. */
   state<T>(plugin: object, make: () => T): T {
     const known = this.#states.get(plugin);
     if (known !== undefined) return known as T;
@@ -61,13 +59,13 @@ export class Rounds {
   }
 }
 
-/** One check or change that every write passes. Refuses by throwing a StatusError. */
+/** A check or change of every write. Rejects a write by throwing a StatusError. */
 export interface AdmissionPlugin {
-  /** As `--disable-admission-plugins` names it. */
+  /** Name for `--disable-admission-plugins`. */
   readonly name: string;
   mutate?(request: AdmissionRequest, rounds: Rounds): void | Promise<void>;
   validate?(request: AdmissionRequest): void | Promise<void>;
-  /** Whether it may ask somebody outside, who may write what the request is about before answering. */
+  /** True if the plugin may call an external server, which may write related objects before it responds. */
   asksOutside?(): boolean;
 }
 
@@ -80,9 +78,7 @@ export class Admission {
     this.#plugins = plugins.filter((plugin) => !disabled.includes(plugin.name));
   }
 
-  /**
-   * Where a webhook has changed the object all plugins see it a second time (reinvocationPolicy of webhooks).
-   */
+  /** Runs all plugins a second time if a webhook has changed the object (reinvocationPolicy of webhooks). */
   async mutate(request: AdmissionRequest): Promise<void> {
     const rounds = new Rounds();
     await this.#mutateOnce(request, rounds);
@@ -94,12 +90,12 @@ export class Admission {
   async #mutateOnce(request: AdmissionRequest, rounds: Rounds): Promise<void> {
     for (const plugin of this.#plugins) {
       const pending = plugin.mutate?.(request, rounds);
-      // Few plugins wait for anything, and to await nothing is not free.
+      // Most plugins are synchronous, and awaiting nothing is not free.
       if (pending !== undefined) await pending;
     }
   }
 
-  /** Whether a request may wait for somebody who writes in the meantime. */
+  /** Reports whether a request may wait for a server that writes in the meantime. */
   asksOutside(): boolean {
     return this.#plugins.some((plugin) => plugin.asksOutside?.() ?? false);
   }
@@ -112,12 +108,12 @@ export class Admission {
   }
 }
 
-/** How messages call an object that may have no name yet. */
+/** Returns the name in messages of an object that may have no name yet. */
 export function shownName(object: Pick<KubeObject, "metadata"> | undefined): string {
   return object?.metadata?.name || object?.metadata?.generateName || "Unknown";
 }
 
-/** 403: the request is refused, and why. */
+/** Returns a 403 with the reason. */
 export function refused({ served, name }: AdmissionRequest, why: string): ReturnType<typeof forbidden> {
   return forbidden(served, name, why);
 }

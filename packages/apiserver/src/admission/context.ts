@@ -8,7 +8,7 @@ import type { ObjectReader } from "../read/objects.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { WebhookClient } from "../webhook/client.ts";
 
-/** What plugins may ask. */
+/** The parts of the server that plugins use. */
 export interface AdmissionContext {
   readonly storage: Storage;
   readonly features: Features;
@@ -18,11 +18,14 @@ export interface AdmissionContext {
   readonly after: Clock["after"];
   readonly newId: () => string;
   readonly resources: readonly ServedResource[];
-  /** With the plugin UniqueDeviceAllocation only. */
+  /** Set only with the plugin UniqueDeviceAllocation. */
   readonly deviceReservations?: DeviceReservations | undefined;
-  /** How webhooks are asked. */
+  /** Client that calls webhooks. */
   readonly webhooks: WebhookClient;
   readonly reader: ObjectReader;
-  /** Stores the status of an object as it is. False if the object has been changed since, or is gone. */
+  /**
+   * Stores the status of an object unchanged. Resolves to false if the object has been changed or deleted
+   * since.
+   */
   readonly storeStatus: (served: ServedResource, object: KubeObject) => Promise<boolean>;
 }

@@ -14,7 +14,7 @@ import type { AdmissionContext } from "./context.ts";
 
 const annotation = "kubernetes.io/limit-ranger";
 const zero = Quantity.of(0);
-/** Up to here a number of thousandths fits in 64 bits. */
+/** Maximum number of whole units whose thousandths fit in 64 bits. */
 const maxMilli = (2n ** 63n - 1n) / 1000n;
 
 /**
@@ -82,7 +82,7 @@ function setDefaults({ spec }: LimitRange, pod: Pod): void {
   };
 }
 
-/** Fills in what a container does not say; answers what that was, in words. */
+/** Sets the missing requests and limits of a container; returns their description. */
 function complete(
   container: Container,
   requests: Readonly<Record<string, string>>,
@@ -155,7 +155,7 @@ function problems(item: LimitRangeItem, requests: Amounts, limits: Amounts): str
   ];
 }
 
-/** What a rule finds wrong with each of the amounts of a list. */
+/** Returns the violations of a rule by the quantities of a list, sorted by resource name. */
 function each(
   list: Readonly<Record<string, string>> | undefined,
   rule: (name: string, bound: Quantity) => string | undefined,

@@ -10,7 +10,7 @@ import { isNamespaces, namespaceOf, type VersionedResource } from "./versions.ts
 const has = (items: readonly string[] | undefined, wanted: string): boolean =>
   (items ?? []).some((item) => item === "*" || item === wanted);
 
-/** Whether a rule of a policy or a webhook is about this request, taken for one of that version. */
+/** Reports whether a rule of a policy or a webhook matches this request in a version of its resource. */
 export function ruleMatches(
   rule: RuleWithOperations,
   request: AdmissionRequest,
@@ -23,7 +23,7 @@ export function ruleMatches(
   );
 }
 
-/** Whether a rule can match the request in any group and version. */
+/** Reports whether a rule can match the request in any group and version. */
 export function ruleConcerns(
   rule: RuleWithOperations,
   request: AdmissionRequest,
@@ -66,8 +66,9 @@ const isEmpty = ({ matchLabels, matchExpressions }: LabelSelector): boolean =>
   Object.keys(matchLabels ?? {}).length === 0 && (matchExpressions ?? []).length === 0;
 
 /**
- * Whether the labels of the request's namespace are selected. What is in no namespace always is, a Namespace
- * is judged by its own labels. The error, 404, says that there is no such namespace. Throws SelectorError.
+ * Reports whether the selector matches the labels of the request's namespace. A request without a namespace
+ * always matches; a Namespace is matched by its own labels. Returns a 404 if the namespace does not exist.
+ * Throws SelectorError.
  */
 export function namespaceSelected(
   selector: LabelSelector | undefined,
@@ -86,7 +87,7 @@ export function namespaceSelected(
   return selectionOf(selector).matches(namespace.metadata.labels);
 }
 
-/** Whether the object as it is or as it was is selected. Throws SelectorError. */
+/** Reports whether the selector matches the new or the old object. Throws SelectorError. */
 export function objectSelected(
   selector: LabelSelector | undefined,
   { object, old }: AdmissionRequest,

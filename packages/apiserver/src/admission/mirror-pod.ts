@@ -45,7 +45,7 @@ const sourceTexts: Readonly<Record<string, string | undefined>> = {
   podCertificate: "podcertificates",
 };
 
-/** What of the API a pod refers to, in words; a mirror pod must refer to nothing. */
+/** Returns an API resource that a pod refers to; a mirror pod must refer to nothing (undefined). */
 export function apiReference(pod: Pod): string | undefined {
   const { spec } = pod;
   if (spec?.serviceAccountName) return "serviceaccounts";

@@ -5,13 +5,14 @@ import { objectKey } from "../storage/keys.ts";
 import type { AdmissionPlugin } from "./admission.ts";
 import type { AdmissionContext } from "./context.ts";
 
-/** Namespaces that a cluster cannot do without. */
+/** Namespaces that cannot be deleted. */
 const permanent = new Set(["default", "kube-system", "kube-public"]);
-/** What may be created in a namespace that is going away: questions that leave nothing behind. */
+/** Resources that can be created in a terminating namespace: reviews, which are not stored. */
 const alwaysAllowed = new Set(["localsubjectaccessreviews"]);
 
 /**
- * Nothing is created in a namespace that does not exist or is being deleted; some namespaces stay for ever.
+ * Rejects creation in a namespace that does not exist or is being deleted, and the deletion of some
+ * namespaces.
  */
 export function namespaceLifecycle({ storage }: AdmissionContext): AdmissionPlugin {
   return {

@@ -6,7 +6,7 @@ const ownDomains = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 /** With `node-restriction.kubernetes.io`, whose labels are for administrators only. */
 const kubernetesDomains = ["kubernetes.io", "k8s.io"];
 
-/** What a kubelet says about its machine. */
+/** Labels by which a kubelet describes its machine. */
 const ownLabels = new Set([
   "beta.kubernetes.io/arch",
   "beta.kubernetes.io/instance-type",

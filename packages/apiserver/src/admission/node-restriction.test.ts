@@ -12,7 +12,7 @@ const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const nodeUser: UserInfo = { name: "system:node:n1", groups: ["system:nodes", "system:authenticated"] };
 const as = { credential: { type: "user", user: nodeUser } } as const;
 
-/** A pod of the default account on `nodeName`; answers its uid. */
+/** Creates a pod of the default account on `nodeName`; returns its uid. */
 async function pod({ call }: TestServer, name: string, nodeName: string): Promise<string> {
   const spec = { nodeName, containers: [{ name: "c", image: "i" }] };
   const made = await call("POST", pods, { body: { metadata: { name, labels: { app: name } }, spec } });
@@ -71,7 +71,7 @@ test("a node gets tokens only for the pods that run on it", async () => {
   const mixed = await ask(ref("own", own), token.replace("default/token", "other/token"));
   assert.equal(mixed.status, 400);
   assert.match(mixed.body.message, /pod running with different serviceaccount name/);
-  // Who is no node may ask for a token that is bound to nothing.
+  // Other users may request an unbound token.
   assert.equal((await call("POST", token, { body: { spec: {} } })).status, 201);
   await server.close();
 });

@@ -95,13 +95,13 @@ function checkNode(
   const after = object as Node;
   const before = old as Node | undefined;
   const labels = forbiddenNodeLabels(after.metadata.labels, before?.metadata.labels).join(", ");
-  // What a node is configured by it may read.
+  // A node may read its config source, so it must not choose it.
   const source = after.spec?.configSource ?? null;
   if (operation === "CREATE") {
-    // Upstream speaks of pods here.
+    // Upstream's message says "pods".
     if (source !== null)
       refuse(`node ${quoted(node)} is not allowed to create pods with a non-nil configSource`);
-    // Taints that it registers with only keep pods away.
+    // Taints at registration are allowed: they only keep pods away.
     if (labels !== "") refuse(`node ${quoted(node)} is not allowed to set the following labels: ${labels}`);
     return;
   }

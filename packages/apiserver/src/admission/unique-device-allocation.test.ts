@@ -7,7 +7,7 @@ import { type Answer, type TestServer, testServer } from "../testing/server.ts";
 const enabledAdmissionPlugins = ["UniqueDeviceAllocation"];
 const claims = "/apis/resource.k8s.io/v1/namespaces/n/resourceclaims";
 
-/** A device as an allocation has it. */
+/** Returns a result of an allocation for a device. */
 const result = (device: string, more: object = {}): object => ({
   request: "r",
   driver: "gpu.example.com",
@@ -21,7 +21,7 @@ const share = (id: number): object => ({
 const allocation = (...results: object[]): object => ({ status: { allocation: { devices: { results } } } });
 const deallocation = { status: { allocation: null, reservedFor: null } };
 
-/** A server with claims of these names. */
+/** Starts a server with claims of these names. */
 async function withClaims(
   names: readonly string[],
   options: Parameters<typeof testServer>[0] = { enabledAdmissionPlugins },
@@ -82,7 +82,7 @@ test("a device that a claim has is refused to another, by each kind of write, un
     "b",
     takenBy("a"),
   );
-  // What was refused beside it is free.
+  // A rejected allocation leaves its other device `e` free.
   granted(await patch(tested, "a", deallocation));
   granted(await patch(tested, "b", allocation(result("e"), result("d"))));
   refused(await patch(tested, "a", allocation(result("e"))), "a", takenBy("b", "e"));
@@ -200,7 +200,7 @@ test("a write whose outcome is unknown holds its device until the store says wha
 test("a server that starts on claims knows what they have; what was given twice before stays changeable", async () => {
   const store = memoryStore(systemClock);
   const before = await withClaims(["a", "b", "c"], { store });
-  // Without the plugin nothing is refused.
+  // Without the plugin, all allocations are accepted.
   for (const name of ["a", "b"]) granted(await patch(before, name, allocation(result("d"))));
   await before.server.close();
   const tested = await testServer({ store, enabledAdmissionPlugins });

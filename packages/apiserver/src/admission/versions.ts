@@ -5,7 +5,7 @@ import type { ServedResource } from "../kinds/resources.ts";
 import { deepFreeze } from "../storage/json.ts";
 import type { AdmissionRequest } from "./admission.ts";
 
-/** A resource in one version, and the kind that it (or its subresource) speaks there. */
+/** A resource in one version, and the kind of the resource or its subresource in that version. */
 export interface VersionedResource {
   readonly group: string;
   readonly version: string;
@@ -25,14 +25,13 @@ function versioned(served: ServedResource, subresource: string): VersionedResour
   return { group, version, resource, kind, served };
 }
 
-/** The resource as the client named it. */
+/** Returns the resource that the client requested. */
 export function requestedVersion({ served, subresource }: AdmissionRequest): VersionedResource {
   return versioned(served, subresource);
 }
 
 /**
- * The same objects under other names: other versions, and for events the other group (matchPolicy
- * Equivalent).
+ * Returns the same resource in other versions, and for events in the other group (matchPolicy Equivalent).
  */
 export function* otherVersions(
   { served, subresource }: AdmissionRequest,
@@ -47,13 +46,13 @@ export function* otherVersions(
   }
 }
 
-/** The objects of a request in the version that a policy or a webhook asked for. */
+/** Objects of a request in the version that a policy or a webhook requests. */
 export interface VersionedObjects {
   readonly object?: KubeObject;
   readonly old?: KubeObject;
 }
 
-/** Converts the objects of a request. What is answered shares parts with them and is not to be changed. */
+/** Converts the objects of a request. The results share parts with the originals and must not be changed. */
 export function objectsIn(request: AdmissionRequest, { served }: VersionedResource): VersionedObjects {
   // A subresource with a kind of its own has one version only.
   const shown = (object: KubeObject): KubeObject =>
@@ -64,7 +63,7 @@ export function objectsIn(request: AdmissionRequest, { served }: VersionedResour
   };
 }
 
-/** The namespace of a request as admission counts it: a Namespace is in itself. */
+/** Returns the namespace of a request for admission: a Namespace is in itself. */
 export function namespaceOf({ served, namespace, objectName }: AdmissionRequest): string {
   return isNamespaces(served) ? objectName : namespace;
 }

@@ -6,14 +6,14 @@ import { objectKey } from "../storage/keys.ts";
 import type { AdmissionPlugin } from "./admission.ts";
 import type { AdmissionContext } from "./context.ts";
 
-/** By `group/resource`; controllers take these finalizers away when nothing uses the object any more. */
+/** Finalizers by `group/resource`; controllers remove them when the object is no longer in use. */
 const finalizers: Readonly<Record<string, string | undefined>> = {
   "/persistentvolumeclaims": "kubernetes.io/pvc-protection",
   "/persistentvolumes": "kubernetes.io/pv-protection",
   "storage.k8s.io/volumeattributesclasses": "kubernetes.io/vac-protection",
 };
 
-/** What pods or claims may be using is not deleted under them (StorageObjectInUseProtection). */
+/** Delays the deletion of volumes and claims in use, by finalizers (StorageObjectInUseProtection). */
 export function storageObjectInUseProtection(): AdmissionPlugin {
   return {
     name: "StorageObjectInUseProtection",
@@ -26,7 +26,7 @@ export function storageObjectInUseProtection(): AdmissionPlugin {
   };
 }
 
-/** A volume claim grows only where its class says that it can. */
+/** Rejects the expansion of a volume claim unless its class allows it. */
 export function persistentVolumeClaimResize({ storage }: AdmissionContext): AdmissionPlugin {
   return {
     name: "PersistentVolumeClaimResize",

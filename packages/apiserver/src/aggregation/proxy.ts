@@ -26,7 +26,8 @@ export interface ForwardedRequest {
 }
 
 /**
- * Passes a request on to its back end, and returns the response; 503 if there is none. Never rejects.
+ * Passes a request on to its back end, and returns the response; 503 if no back end is available. Never
+ * rejects.
  *
  * Upstream: staging/src/k8s.io/kube-aggregator/pkg/apiserver/handler_proxy.go
  */

@@ -44,8 +44,8 @@ export class TokenSigner {
 
   /**
    * `key` is a private key in PEM form; `verificationKeys` are the trusted keys: public, private or
-   * certificates; only the signing key if there are none (--service-account-key-file). Throws a TypeError for
-   * other kinds of keys.
+   * certificates (--service-account-key-file). If they are empty, only the signing key is trusted. Throws a
+   * TypeError for other kinds of keys.
    */
   constructor(key: string, verificationKeys: readonly string[] = []) {
     this.#private = createPrivateKey(key);

@@ -37,7 +37,9 @@ function matches(header: string, hash: string): boolean {
   return header.split(",").some((tag) => tag.trim().replace(/^W\//, "") === `"${hash}"`);
 }
 
-/** Returns the first acceptable type in the client's order of preference; undefined if there is none. */
+/**
+ * Returns the first acceptable type in the client's order of preference; undefined if no type is acceptable.
+ */
 export function acceptedType<Type extends string>(
   { headers }: ApiRequest,
   types: readonly Type[],

@@ -2,8 +2,8 @@ import type { Filter } from "./call.ts";
 import type { FilterParts } from "./parts.ts";
 
 /**
- * Waits for a seat, responds with 429 if there is none: by API Priority and Fairness, or by the two
- * max-in-flight limits.
+ * Waits for a seat, and responds with 429 if no seat is available: by API Priority and Fairness, or by the
+ * two max-in-flight limits.
  *
  * Upstream: apiserver/pkg/server/filters/priority-and-fairness.go, WithPriorityAndFairness; maxinflight.go
  */

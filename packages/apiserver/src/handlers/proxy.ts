@@ -39,7 +39,7 @@ export async function proxy(context: Context, rest: readonly string[]): Promise<
 }
 
 /**
- * Returns the part of a path after `proxy`, beginning with a slash; empty if there is none.
+ * Returns the part of a path after `proxy`, beginning with a slash; empty if the path ends there.
  *
  * Upstream: k8s.io/apiserver, pkg/endpoints/handlers/get.go, getRequestOptions
  */

@@ -23,8 +23,8 @@ test("bookmarks come every minute and two seconds before the end, with the revis
   const later = await call("POST", "/api/v1/namespaces", { body: { metadata: { name: "b" } } });
   await clock.advanceInSteps(28_000, 1_000);
   await clock.advanceInSteps(2_000, 1_000);
-  const told = (await watching).map(({ type, object }) => [type, object.metadata.resourceVersion]);
-  assert.deepEqual(told, [
+  const received = (await watching).map(({ type, object }) => [type, object.metadata.resourceVersion]);
+  assert.deepEqual(received, [
     ["ADDED", created.body.metadata.resourceVersion],
     ["BOOKMARK", created.body.metadata.resourceVersion],
     ["BOOKMARK", later.body.metadata.resourceVersion],

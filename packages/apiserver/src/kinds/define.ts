@@ -11,20 +11,20 @@ export interface ApiVersion {
   readonly version: string;
 }
 
-/** What strategies are made of that is not part of a request. */
+/** Parts of the server that strategies use. */
 export interface StrategyParts {
   readonly serviceAllocator: ServiceAllocator;
-  /** With the admission plugin UniqueDeviceAllocation only. */
+  /** Set only with the admission plugin UniqueDeviceAllocation. */
   readonly deviceReservations?: DeviceReservations | undefined;
 }
 
-/** What the API server does with a kind beyond the rules that @dray/api has for it. */
+/** Rules of the API server for a kind, in addition to those of @dray/api. */
 export interface ServedKindRules<T extends KubeObject> {
-  /** Absent: the kind is no resource, only bodies of requests to subresources are of it. */
+  /** Absent: the kind is not a resource, only a body of requests to subresources. */
   readonly facts?: ResourceFacts;
-  /** What decoding does beyond the schema, in place, before defaults and validation. */
+  /** Normalizes a decoded object in place, before defaults and validation. */
   normalise?(object: T): void;
-  /** Absent: the general rules hold. */
+  /** Absent: the general rules apply. */
   readonly strategy?: Strategy<T>;
   /** A strategy that needs parts of the server. */
   strategyOf?(parts: StrategyParts): Strategy<T>;
@@ -37,14 +37,14 @@ export interface ServedKindRules<T extends KubeObject> {
   convert?(object: KubeObject, from: ApiVersion, to: ApiVersion): KubeObject;
 }
 
-/** A kind with what the API server does with it. */
+/** A kind with the rules of the API server for it. */
 export interface ServedKind<T extends KubeObject = KubeObject> extends ServedKindRules<T> {
-  /** How the kind is addressed, in one of its versions. */
+  /** Resource of the kind, in one of its versions. */
   readonly type: Kind<T>;
 }
 
 /**
- * Defines what the server does with a kind. T is the type of its objects in the version in which they are
+ * Defines the rules of the server for a kind. T is the type of its objects in the version in which they are
  * stored.
  */
 export function defineServedKind<T extends KubeObject>(

@@ -6,7 +6,7 @@ import type { ObjectType } from "../patch/index.ts";
 import type { Printer } from "../tables/column.ts";
 import type { Strategy } from "./strategy.ts";
 
-/** A kind in one version; it may bring its model along. */
+/** A kind in one version, with an optional model of its own. */
 export interface ModelledKind {
   readonly group: string;
   readonly version: string;
@@ -14,37 +14,38 @@ export interface ModelledKind {
   readonly model?: ResourceModel;
 }
 
-/** A conversion that takes a question to somebody else: the webhook of a custom resource. */
+/** A conversion by another server: the webhook of a custom resource. */
 export interface OutsideConversion {
-  /** Converts objects as they are stored to a version, so that `convert` has them. Throws StatusError. */
+  /** Converts stored objects to a version, for `convert` to use. Throws StatusError. */
   prepare(objects: readonly KubeObject[], to: ModelledKind): Promise<void>;
   /** Returns an object in the version in which it is stored. Throws StatusError. */
   toStored(object: KubeObject): Promise<KubeObject>;
 }
 
 /**
- * What the server must know of a kind in one version, beyond its names and facts. Built-in kinds take it from
- * the schema table (`models.ts`), custom ones from their definition (`customresources/model.ts`).
+ * Rules of a kind in one version, in addition to its names and facts. Built-in kinds take them from the
+ * schema table (`models.ts`), custom ones from their definition (`customresources/model.ts`).
  */
 export interface ResourceModel {
-  /** The apiVersion in which objects are written from now on; absent where it never changes. */
+  /** The apiVersion of new writes; absent if it never changes. */
   readonly storedAs?: string;
   /**
-   * The fields of a body, and those that are not known. Throws 400 and 422. `release`: whose fields are
-   * known. `keepsNulls`: nulls where none may be stay, for validation to refuse them.
+   * Decodes a body; returns its known fields and reports the unknown ones. `release`: the one whose fields
+   * are known. `keepsNulls`: keeps invalid nulls, for validation to reject them. Throws 400 and 422.
    */
   decode(raw: RawBody, release: string | undefined, keepsNulls?: boolean): DecodedBody;
   /**
-   * The error for a patch that changes the kind or version; absent: the patched object is decoded as a body.
+   * Returns the error for a patch that changes the kind or version. Absent: the patched object is decoded as
+   * a body.
    */
   otherKind?(tree: Readonly<Record<string, unknown>>): StatusError;
-  /** Fills in the defaults of a release (the newest if absent), in place; `now` in RFC 3339. */
+  /** Sets the defaults of a release (the newest if absent), in place; `now` in RFC 3339. */
   setDefaults(object: KubeObject, now: string, release?: string): void;
-  /** The same object in another version, or in the form in which it is stored; shares what it can. */
+  /** Returns the object in another version or in its stored form; shares parts with the original. */
   convert(object: KubeObject, to: ModelledKind): KubeObject;
-  /** Set where versions are converted outside of this server: `convert` then has only what was prepared. */
+  /** Set if another server converts versions: `convert` then only knows prepared objects. */
   readonly conversion?: OutsideConversion | undefined;
-  /** How patches, server-side apply among them, merge it. */
+  /** Type by which patches and server-side apply merge objects. */
   readonly objectType: ObjectType;
   validateCreate(object: KubeObject, context: ValidationContext): readonly FieldError[];
   validateUpdate(
@@ -53,14 +54,16 @@ export interface ResourceModel {
     subresource: string,
     context: ValidationContext,
   ): readonly FieldError[];
-  /** What the last validation of an object found wrong, and let be: it was so before. */
+  /**
+   * Returns violations that the last validation of an object tolerated, because the old object has them too.
+   */
   tolerated?(object: KubeObject): readonly string[];
-  /** What a valid object is warned of; without `old` it is a new one. */
+  /** Returns the warnings for a valid object; `old` is undefined for a new one. */
   warnings(object: KubeObject, old: KubeObject | undefined, subresource: string): readonly string[];
-  /** What is particular about it; built-in kinds have theirs in their definition. */
+  /** Strategy of a custom kind; built-in kinds have theirs in their definition. */
   readonly strategy?: Strategy;
-  /** How tables show it. */
+  /** Printer of its tables. */
   readonly printer: Printer<KubeObject>;
-  /** Its OpenAPI schema where the schema table has none. */
+  /** Its OpenAPI schema if it is not in the schema table. */
   readonly openAPI?: CustomSchema;
 }

@@ -1,12 +1,13 @@
 /**
- * Where a kind lives. Both halves are found by the same key, group and kind:
+ * The two halves of a kind's definition, both found by group and kind:
  *
  *     @dray/api        kinds/<group>/<kind>/kind.ts   defineKind: defaults, validation, warnings, quota
- *     @dray/apiserver  kinds/<group>/<kind>/kind.ts   defineServedKind: facts, normalise, strategy, columns, convert
+ *     @dray/apiserver  kinds/<group>/<kind>/kind.ts   defineServedKind: facts, normalise, strategy, columns,
+ *                                                     convert
  *
  * The first half needs no server, and clients use it offline. Each has a list with one line for each kind
  * (`list.ts`). `models.ts` puts both together: the `ResourceModel` of a kind in one version is all that other
- * rooms see.
+ * parts of the server see.
  */
 import type { KubeObject } from "@dray/api";
 import type { GroupKind } from "@dray/api/validation";
@@ -20,7 +21,7 @@ for (const served of Object.values<ServedKind>(list)) {
   byGroup.set(group, kinds.set(kind, served));
 }
 
-/** What the server does with a kind; undefined for one that is not built in. */
+/** Returns the rules of the server for a kind; undefined if it is not built in. */
 export function servedKind({ group, kind }: GroupKind): ServedKind<KubeObject> | undefined {
   return byGroup.get(group)?.get(kind);
 }

@@ -2,7 +2,7 @@ import type { ServedResource } from "./resources.ts";
 
 const pathOf = ({ group, version, resource }: ServedResource): string => `${group}/${version}/${resource}`;
 
-/** All that the server serves now. `list` and `byPath` stay the same objects when it changes. */
+/** All resources that the server serves. `list` and `byPath` stay the same objects on changes. */
 export class ResourceSet {
   readonly #list: ServedResource[] = [];
   readonly #byPath = new Map<string, ServedResource>();
@@ -21,13 +21,13 @@ export class ResourceSet {
     return this.#byPath;
   }
 
-  /** Another number after each change. */
+  /** Incremented by each change. */
   get revision(): number {
     return this.#revision;
   }
 
   /**
-   * Takes away and adds. What is there already under a path stays: a definition cannot replace a built-in
+   * Removes and adds resources. An existing resource at a path stays: a definition cannot replace a built-in
    * kind.
    */
   replace(old: readonly ServedResource[], next: readonly ServedResource[]): void {

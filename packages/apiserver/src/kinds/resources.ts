@@ -4,13 +4,13 @@ import type { ResourceFacts, SubresourceFacts } from "./facts.ts";
 import type { ResourceModel } from "./model.ts";
 import { servedKind } from "./registry.ts";
 
-/** A row of the schema table, or one like it for a kind that brings its model along. */
+/** A row of the schema table, or an equivalent for a kind with a model of its own. */
 export interface StoredRow extends KindRow {
   readonly model?: ResourceModel;
 }
 
 /**
- * Where a custom resource has what its scale shows (apiextensions.k8s.io/v1 CustomResourceSubresourceScale).
+ * Paths of the scale fields of a custom resource (apiextensions.k8s.io/v1 CustomResourceSubresourceScale).
  */
 export interface ScalePaths {
   readonly spec: string;
@@ -25,25 +25,24 @@ export interface ServedResource extends StoredRow {
   readonly verbs: readonly string[];
   readonly subresources: ReadonlyMap<string, SubresourceFacts>;
   readonly facts: ResourceFacts;
-  /** What every answer of this version warns of. */
+  /** Warning in all responses of this version. */
   readonly deprecation?: string;
-  /**
-   * The row of the version in which the objects are stored; its resource is the name of their place there.
-   */
+  /** Row of the version in which the objects are stored; its resource is the name of the storage prefix. */
   readonly stored: StoredRow;
-  /** The version that upstream stores the objects in, as discovery shows by its hash. */
+  /** Version in which upstream stores the objects, which discovery shows by its hash. */
   readonly storageVersion: string;
-  /** Where scale finds its numbers, if not at `.spec.replicas` and `.status.replicas`. */
+  /** Paths of the scale fields, if not `.spec.replicas` and `.status.replicas`. */
   readonly scalePaths?: ScalePaths;
-  /** When this is served no longer all that lasts ends. */
+  /** Aborts when the resource is no longer served, which ends watches and other long requests. */
   readonly ended?: AbortSignal;
 }
 
 const standardVerbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
 /**
- * The resources that a server of this release serves. As upstream, beta and alpha versions are off unless
- * `runtimeConfig` names them: `group/version`, `group/version/resource`, `api/beta`, `api/alpha`, `api/all`.
+ * Returns the resources that a server of this release serves. As upstream, beta and alpha versions are off
+ * unless `runtimeConfig` names them: `group/version`, `group/version/resource`, `api/beta`, `api/alpha`,
+ * `api/all`.
  */
 export function servedResources(
   features: Features,
@@ -132,7 +131,7 @@ function verbsOf({ createOnly, readOnly, noDeleteCollection }: ResourceFacts): r
   return noDeleteCollection ? standardVerbs.filter((verb) => verb !== "deletecollection") : standardVerbs;
 }
 
-/** The warning in the words of k8s.io/apiserver/pkg/endpoints/deprecation. */
+/** Returns the warning in the words of k8s.io/apiserver/pkg/endpoints/deprecation. */
 function deprecation(row: KindRow, version: string): { deprecation?: string } {
   const found = factsOfRow(row).deprecated?.[row.version];
   if (found === undefined || !isInRelease(version, { since: found.since })) return {};

@@ -11,7 +11,7 @@ export interface StrategyContext {
   readonly user: UserInfo;
   /** `create`, `update`, `patch`. */
   readonly verb: string;
-  /** Nothing of what the request leads to is kept. */
+  /** Dry run: no change is stored. */
   readonly dryRun: boolean;
   readonly authorize: (attributes: Attributes) => Decision;
   readonly features: Features;
@@ -19,7 +19,7 @@ export interface StrategyContext {
   readonly now: string;
   readonly newId: () => string;
   readonly storage: Storage;
-  /** Adds a text to the Warning headers of the answer. */
+  /** Adds a text to the Warning headers of the response. */
   readonly warn: (text: string) => void;
 }
 
@@ -40,40 +40,39 @@ export interface Reservation {
 }
 
 /**
- * What is particular about one resource. Objects are in their stored version; the first argument of
- * `prepare...` is a draft that may be changed, all else is frozen. A resource without a strategy follows the
- * general rules.
+ * Rules of one resource. Objects are in their stored version; the first argument of `prepare...` is a draft
+ * that may be changed, all others are frozen. A resource without a strategy follows the general rules.
  */
 export interface Strategy<T extends KubeObject = KubeObject> {
   /** After defaults, before validation. */
   prepareForCreate?(object: T, context: StrategyContext): void;
   /** For updates of the object and of its subresources (see `context.subresource`). */
   prepareForUpdate?(object: T, old: T, context: StrategyContext): void;
-  /** Defaults that an object gets when it is read: what is stored has them as if it had been read. */
+  /** Sets defaults on reads: stored objects have them as if they had been read before. */
   complete?(object: T): void;
-  /** Rights that depend on what is changed; before validation. */
+  /** Checks permissions that depend on the change; before validation. */
   authorizeUpdate?(object: T, old: T, context: StrategyContext): readonly FieldError[];
-  /** Rules besides those of the shape and of @dray/api. */
+  /** Validates rules that are not in the schema or in @dray/api. */
   validateCreate?(object: T, context: StrategyContext): readonly FieldError[];
   validateUpdate?(object: T, old: T, context: StrategyContext): readonly FieldError[];
-  /** What a valid object is warned of; without `old` it is a new one. */
+  /** Returns the warnings for a valid object; `old` is undefined for a new one. */
   warnings?(object: T, old: T | undefined): readonly string[];
-  /** Seconds until the object goes; absent or undefined: it goes at once. */
+  /** Returns the seconds until the object is removed; absent or undefined: at once. */
   gracePeriod?(object: T, options: DeleteOptions, context: StrategyContext): number | undefined;
   /**
-   * Right before the object is stored under its key: takes what only one object may have, and may replace it
-   * in the object. Throws StatusError.
+   * Reserves the unique values of an object right before it is stored under its key, and may replace them in
+   * the object. Throws StatusError.
    */
   reserve?(key: string, object: T): Reservation | Promise<Reservation>;
   /** The object has been removed from the store. */
   afterDelete?(object: T): Promise<void>;
-  /** Seconds after which a new object vanishes by itself. */
+  /** Returns the seconds after which a new object expires. */
   ttl?(object: T): number | undefined;
-  /** Whether an object that is being deleted must stay although its metadata has no finalizers. */
+  /** Reports whether an object that is being deleted must stay although its metadata has no finalizers. */
   heldBack?(object: T): boolean;
-  /** What becomes of dependents if a DELETE does not say so; "delete" if absent. */
+  /** Deletion of dependents if the DELETE does not specify it; "delete" if absent. */
   readonly garbageCollection?: GarbageCollection;
-  /** What a DELETE with these options is warned of. */
+  /** Returns the warnings for a DELETE with these options. */
   warnOfDeletion?(options: DeleteOptions): readonly string[];
   /** Marks a draft in the kind's own way, at its first DELETE. */
   beginDeletion?(object: T, options: DeleteOptions, context: StrategyContext): "mark";

@@ -70,7 +70,7 @@ function decodeEntry(source: unknown, i: number): ManagedEntry {
   };
 }
 
-/** Encodes the entries in the server's order; undefined if there are none. */
+/** Encodes the entries in the server's order; undefined if empty. */
 export function encodeManaged(managed: Managed): readonly JsonObject[] | undefined {
   if (managed.size === 0) return undefined;
   return [...managed.values()].sort(compareEntries).map(encodeEntry);

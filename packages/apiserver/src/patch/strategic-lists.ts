@@ -85,7 +85,7 @@ function directed(
   return replaced ? { kept: changes, changes: [] } : { kept, changes };
 }
 
-/** Returns the common type of all elements; undefined if there are none. Throws if they differ. */
+/** Returns the common type of all elements; undefined for empty lists. Throws if the types differ. */
 export function elementType(lists: readonly (readonly unknown[])[]): string | undefined {
   let type: string | undefined;
   for (const item of lists.flat()) {

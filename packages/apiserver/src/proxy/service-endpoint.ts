@@ -23,7 +23,7 @@ interface ServiceEndpoint {
 
 /**
  * Chooses a ready pod behind a service, at random. `port` is the name or the number of a port of the service,
- * or empty for one without a name. Throws 503 if there is none.
+ * or empty for an unnamed port. Throws 503 if no pod is ready.
  *
  * Upstream: pkg/registry/core/service/storage/storage.go, ResourceLocation
  */

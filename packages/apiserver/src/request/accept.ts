@@ -66,8 +66,8 @@ export const noForms: Forms = new Set();
 export type EncodingRequest = Pick<ApiRequest, "url" | "headers">;
 
 /**
- * Returns the first acceptable clause; undefined if there is none. Without `protobuf`, the object itself has
- * no protobuf encoding: clauses that request it are skipped.
+ * Returns the first acceptable clause; undefined if no clause is acceptable. Without `protobuf`, the object
+ * itself has no protobuf encoding: clauses that request it are skipped.
  */
 export function negotiate(request: EncodingRequest, forms: Forms, protobuf = true): Accepted | undefined {
   const header = request.headers["accept"];

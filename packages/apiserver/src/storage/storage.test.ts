@@ -9,7 +9,7 @@ import { fakeClock } from "@dray/testing/clock";
 import type { CacheEvent } from "./history.ts";
 import { Storage } from "./storage.ts";
 
-/** A store that can be taken away and given back. */
+/** A store whose operations and watches can be made to fail. */
 class UnsteadyStore implements Store {
   readonly name = "unsteady";
   readonly #store: Store;
@@ -129,13 +129,13 @@ test("after a restart, watches continue at their revision, if the store still ha
     const again = new Storage(inner, clock, silentLog, JSON.stringify);
     await again.start();
     again.bootstrapped();
-    const told =
+    const received =
       (await again
         .cache("configmaps")
         .read(first!.revision, () => {})
         ?.next()) ?? [];
     assert.deepEqual(
-      told.map(({ type, object, previous }) => [
+      received.map(({ type, object, previous }) => [
         type,
         object.metadata.name,
         previous?.metadata.resourceVersion,

@@ -2,13 +2,13 @@ import { labelSelectorOf } from "@dray/api";
 import type { LabelSelector, ObjectMeta, TableColumnDefinition, TableRow } from "@dray/api/meta/v1";
 
 export type Column = Required<TableColumnDefinition>;
-/** What a cell of a Table may hold. */
+/** Value of a cell of a Table. */
 export type Cell = string | number | boolean;
 
-/** How objects of a kind are printed: one cell for each column. */
+/** Converts objects of a kind to rows: one cell for each column. */
 export interface Printer<T> {
   readonly columns: readonly Column[];
-  /** The order of the rows, where it is not that of the list. */
+  /** Compares two objects for the order of the rows; that of the list if absent. */
   order?(left: T, right: T): number;
   /** Metadata in rows and in PartialObjectMetadata; that of the object if absent. */
   metadata?(object: T): ObjectMeta;
@@ -18,7 +18,7 @@ export interface Printer<T> {
   cells(object: T, now: number): Cell[];
 }
 
-/** What the columns tell; upstream has sentences of its own here. */
+/** Descriptions of the columns; upstream's are worded differently. */
 const descriptions: Readonly<Record<string, string>> = {
   Name: "Name of the object, unique in its namespace.",
   Age: "Time since the object was created.",
@@ -37,7 +37,7 @@ const descriptions: Readonly<Record<string, string>> = {
 
 interface ColumnOptions {
   readonly type?: "string" | "integer" | "boolean" | "date";
-  /** Shown only where the reader asks for more (`-o wide`). */
+  /** Shown only with `-o wide`. */
   readonly wide?: boolean;
 }
 
@@ -51,31 +51,31 @@ export function column(name: string, { type = "string", wide = false }: ColumnOp
   };
 }
 
-/** Columns of texts. */
+/** Returns columns of strings. */
 export function columns(...names: readonly string[]): Column[] {
   return names.map((name) => column(name));
 }
 
-/** Columns that only `-o wide` shows. */
+/** Returns columns that only `-o wide` shows. */
 export function wide(...names: readonly string[]): Column[] {
   return names.map((name) => column(name, { wide: true }));
 }
 
-/** Columns of whole numbers. */
+/** Returns columns of integers. */
 export function counts(...names: readonly string[]): Column[] {
   return names.map((name) => column(name, { type: "integer" }));
 }
 
-/** What stands where there is nothing. */
+/** Text of an empty cell. */
 export const none = "<none>";
 
-/** Labels as `a=b,c=d`, sorted. */
+/** Returns labels as `a=b,c=d`, sorted. */
 export function labelText(labels: Readonly<Record<string, string>> | undefined): string {
   const pairs = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
   return pairs.length === 0 ? none : pairs.sort().join(",");
 }
 
-/** A selector as it is written in queries. */
+/** Returns a selector in the syntax of queries. */
 export function selectorText(selector: LabelSelector | undefined): string {
   return selector === undefined ? none : labelSelectorOf(selector).toString() || none;
 }

@@ -22,7 +22,7 @@ export function subprotocols(request: RequestHeaders): readonly string[] {
 
 /**
  * Returns the bearer token among the subprotocols of a WebSocket. Undefined if absent; empty, which is never
- * a valid token, if it is malformed, one of several, or the only subprotocol, so that there would be none to
+ * a valid token, if it is malformed, one of several, or the only subprotocol, which leaves no subprotocol to
  * select.
  */
 export function subprotocolToken(request: RequestHeaders): string | undefined {

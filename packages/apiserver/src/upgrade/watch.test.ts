@@ -29,7 +29,7 @@ test("a watch over WebSocket is one message an event", async (t) => {
   json.close();
   await once(json, "close");
   await eventually("the watcher is gone", async () => (await watchers()) <= 1);
-  // Who does not say where it comes from is refused, as is a list of subprotocols.
+  // A handshake without an Origin is rejected, as is a list of subprotocols.
   for (const [protocols, more, code] of [
     [[], { authorization: headers.authorization }, 403],
     [["a", "b"], headers, 400],

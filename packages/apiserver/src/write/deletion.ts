@@ -57,8 +57,8 @@ export function planDeletion(
 }
 
 /**
- * Marks an object of a kind that is deleted gracefully. Returns the grace period in seconds; undefined if
- * there is none and the object is removed at once; "pending" if an earlier DELETE takes precedence.
+ * Marks an object of a kind that is deleted gracefully. Returns the grace period in seconds; undefined
+ * without a grace period, if the object is removed at once; "pending" if an earlier DELETE takes precedence.
  *
  * Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go, BeforeDelete
  */

@@ -27,7 +27,7 @@ export function objectType(
   };
 }
 
-/** Who changes which part of an object, and when. */
+/** Manager, subresource and time of a change. */
 type FieldUpdate = Pick<TrackUpdateOptions<KubeObject>, "manager" | "subresource" | "now">;
 
 /** Maintains metadata.managedFields. Drafts are changed in place. */

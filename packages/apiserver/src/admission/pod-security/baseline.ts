@@ -229,7 +229,7 @@ const hostProcess: Check = {
   },
 };
 
-/** What no pod may do that is not trusted with its node, in the order in which upstream names it. */
+/** Checks of the baseline level, which prevents known privilege escalations, in upstream's order. */
 export const baseline: readonly Check[] = [
   appArmor,
   capabilities,

@@ -2,7 +2,7 @@ import type { Container, PodSpec, SecurityContext } from "@dray/api/core/v1";
 
 export type Level = "privileged" | "baseline" | "restricted";
 
-/** What is wrong with a pod, in short and in detail. */
+/** Violation by a pod: a short reason and the details. */
 export interface Violation {
   readonly reason: string;
   readonly detail: string;
@@ -17,9 +17,9 @@ export interface Subject {
 /** One rule of the Pod Security Standards. `minor` is the release whose rules are asked for: 36 of 1.36. */
 export interface Check {
   readonly level: Exclude<Level, "privileged">;
-  /** The first release that has it. */
+  /** First release with the check. */
   readonly since?: number;
-  /** Whether a restricted rule takes its place from this release on. */
+  /** First release in which a check of the restricted level replaces it. */
   readonly replacedSince?: number;
   readonly run: (subject: Subject, minor: number) => Violation | undefined;
 }

@@ -5,7 +5,7 @@ import { restricted as hardened } from "./restricted.ts";
 
 const checks = [...baseline, ...hardened];
 
-/** What a pod does that its level does not allow. */
+/** Returns the violations of a level by a pod. */
 export function violations(
   level: Level,
   minor: number,

@@ -12,7 +12,7 @@ export interface LevelVersion {
 export interface Policy {
   readonly enforce: LevelVersion;
   readonly warn: LevelVersion;
-  /** Labels that cannot be read. */
+  /** Errors of invalid labels. */
   readonly errors: readonly FieldError[];
 }
 
@@ -20,8 +20,8 @@ const prefix = "pod-security.kubernetes.io/";
 const levels: readonly Level[] = ["privileged", "baseline", "restricted"];
 
 /**
- * What the labels of a namespace ask for (`pod-security.kubernetes.io/enforce`, ...); nothing if there are
- * none.
+ * Returns the policy in the labels of a namespace (`pod-security.kubernetes.io/enforce`, ...). The default
+ * level is `privileged`; that of warnings is the enforced level.
  */
 export function policyOf(labels: Labels | undefined): Policy {
   const errors: FieldError[] = [];
@@ -53,7 +53,7 @@ export function policyOf(labels: Labels | undefined): Policy {
   const warn = level("warn", "privileged");
   const warnMinor = version("warn");
   const hasWarnVersion = labels?.[`${prefix}warn-version`] !== undefined;
-  // A level that is enforced is warned about too, also for pods that controllers make.
+  // An enforced level implies warnings, also for pod templates of controllers.
   const follows = warn === undefined && readable && enforced.level !== "privileged";
   return {
     enforce: enforced,
@@ -69,7 +69,7 @@ export function policyText({ level, minor }: LevelVersion): string {
   return `${level}:${minor === undefined ? "latest" : `v1.${minor}`}`;
 }
 
-/** Whether a level allows no more than another does. */
+/** Reports whether a level allows at most what another one allows. */
 export function isStricter(one: LevelVersion, other: LevelVersion): boolean {
   return levels.indexOf(one.level) > levels.indexOf(other.level);
 }

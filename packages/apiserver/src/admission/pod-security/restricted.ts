@@ -130,7 +130,7 @@ const someSeccomp: Check = {
   },
 };
 
-/** What a hardened pod says of itself, in the order in which upstream names it. */
+/** Checks of the restricted level, which requires a hardened pod, in upstream's order. */
 export const restricted: readonly Check[] = [
   privilegeEscalation,
   noCapabilities,

@@ -17,12 +17,12 @@ import type { VersionedObjects, VersionedResource } from "../versions.ts";
 import { namespaceOf } from "../versions.ts";
 import type { ExpressionFailure } from "./expressions.ts";
 
-/** Most that all validations of a policy may spend for one binding (RuntimeCELCostBudget). */
+/** Maximum cost of all validations of a policy for one binding (RuntimeCELCostBudget). */
 export const validationBudget = 10_000_000;
-/** Most that the match conditions may spend (RuntimeCELCostBudgetMatchConditions). */
+/** Maximum cost of the match conditions (RuntimeCELCostBudgetMatchConditions). */
 export const conditionBudget = 2_500_000;
 
-/** The expressions that were to be evaluated cost too much together; none of their results counts. */
+/** Thrown if the expressions exceed their cost budget together; none of their results counts. */
 export class OutOfBudget extends Error {
   constructor() {
     super("validation failed due to running out of cost budget, no further validation rules will be run");
@@ -48,18 +48,15 @@ export interface ActivationInput {
   readonly namespace?: KubeObject | undefined;
   readonly variables?: ReadonlyMap<string, Expression>;
   readonly authorize: (attributes: Attributes) => Decision;
-  /**
-   * There is no `authorizer`, though expressions that name one compile: so it is for audit annotations
-   * upstream.
-   */
+  /** Omits `authorizer`, though expressions that name it compile: upstream does so for audit annotations. */
   readonly withoutAuthorizer?: boolean;
 }
 
-/** What the expressions of a policy see of one request, and what they have spent of their budget. */
+/** Variables of the expressions of a policy for one request, and the remaining cost budget. */
 export class Activation {
   readonly #bindings: Readonly<Record<string, Value>>;
   #budget: number;
-  /** Spent by variables that an expression has looked at. */
+  /** Cost of the variables evaluated by the current expression. */
   #composed = 0;
 
   constructor(input: ActivationInput, budget: number) {
@@ -81,7 +78,7 @@ export class Activation {
     this.#bindings = bindings;
   }
 
-  /** What is left for those that come after. */
+  /** Remaining budget for later expressions. */
   get budget(): number {
     return this.#budget;
   }
@@ -152,7 +149,7 @@ function decide({ request, authorize }: ActivationInput, check: AuthorizationChe
   });
 }
 
-/** Of a namespace expressions see neither managedFields nor owners. */
+/** Returns a namespace for expressions, without managedFields and ownerReferences. */
 function shownNamespace(namespace: KubeObject | undefined): unknown {
   if (namespace === undefined) return null;
   const { kind: _kind, apiVersion: _apiVersion, ...rest } = namespace;

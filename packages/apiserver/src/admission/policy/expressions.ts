@@ -11,10 +11,10 @@ import { namespaceType, requestFields, requestType } from "./request-types.ts";
 type CelType = types.CelType;
 const { boolType, dynType, listType, nullType, stringType, structType } = types;
 
-/** What an expression may give. */
+/** Permitted types of the result of an expression. */
 export type ResultKind = "bool" | "string" | "string or null" | "object" | "patches" | "any";
 
-/** An expression that does not compile, and which error the API server makes of it. */
+/** An expression that does not compile, with the type of error for the API server to report. */
 export interface ExpressionFailure {
   readonly ok: false;
   readonly error: string;
@@ -23,11 +23,11 @@ export interface ExpressionFailure {
 
 export interface ExpressionOptions {
   readonly result: ResultKind;
-  /** Whether there is a variable `params`. */
+  /** Declares the variable `params`. */
   readonly params: boolean;
-  /** Whether there are `authorizer` and `authorizer.requestResource`. */
+  /** Declares `authorizer` and `authorizer.requestResource`. */
   readonly authorizer: boolean;
-  /** Whether the types `Object` and `JSONPatch` exist. */
+  /** Declares the types `Object` and `JSONPatch`. */
   readonly patchTypes?: boolean;
 }
 
@@ -51,7 +51,7 @@ export class Expressions {
   readonly #variables = new Map<string, CelType>();
   readonly #environments = new Map<string, Environment>();
 
-  /** `composes`: there is a variable `variables`. */
+  /** `composes`: declares the variable `variables`. */
   constructor({ composes }: { readonly composes: boolean }) {
     this.#composes = composes;
   }
@@ -67,9 +67,7 @@ export class Expressions {
     return program.ok ? program : { ok: false, error: program.error, type: program.type };
   }
 
-  /**
-   * Compiles a variable, which later expressions can then name; one that fails is there, too, of any type.
-   */
+  /** Compiles a variable for later expressions; if that fails, the variable is declared with type `dyn`. */
   variable(
     name: string,
     expression: string,

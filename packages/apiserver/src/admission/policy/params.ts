@@ -4,10 +4,10 @@ import { convert } from "../../kinds/conversion.ts";
 import type { ServedResource } from "../../kinds/resources.ts";
 import type { ObjectReader } from "../../read/objects.ts";
 
-/** What is wrong with a policy or a binding as it is set up; the failure policy says what follows. */
+/** An invalid configuration of a policy or a binding; the failure policy decides the outcome. */
 export class ConfigurationError extends Error {}
 
-/** The resource of the parameters of a policy. Throws ConfigurationError. */
+/** Returns the resource of the parameters of a policy. Throws ConfigurationError. */
 export function paramResource(
   { apiVersion = "", kind = "" }: ParamKind,
   resources: Iterable<ServedResource>,
@@ -24,8 +24,8 @@ export function paramResource(
 }
 
 /**
- * The parameter objects that a binding names, in the version of paramKind; none where there is nothing and
- * that is no error. Throws ConfigurationError.
+ * Returns the parameter objects of a binding, in the version of paramKind; an empty list if none is found and
+ * the binding permits that. Throws ConfigurationError.
  */
 export function collectParams(
   ref: ParamRef,

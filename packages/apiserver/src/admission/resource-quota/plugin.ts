@@ -15,7 +15,7 @@ import { objectKey } from "../../storage/keys.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "../admission.ts";
 import type { AdmissionContext } from "../context.ts";
 
-/** A write that waits for its answer. */
+/** A write that waits for the outcome of its round. */
 interface Waiting {
   readonly request: AdmissionRequest;
   readonly object: KubeObject;
@@ -26,10 +26,10 @@ interface Waiting {
 
 const attempts = 4;
 /**
- * Charges writes to the quotas of their namespace before they happen, so that status.used is never behind and
- * no number of concurrent writes takes more than the limit (core/v1 ResourceQuota). What is deleted is given
- * back by the quota controller. The writes of a namespace that come while one round is being stored share the
- * next round.
+ * Charges writes to the quotas of their namespace before they are executed, so that status.used never lags
+ * and concurrent writes cannot exceed the limit together (core/v1 ResourceQuota). The quota controller
+ * releases the usage of deleted objects. Writes to a namespace that arrive while one round is being stored
+ * share the next round.
  */
 export function resourceQuota(context: AdmissionContext): AdmissionPlugin {
   const quotas = context.storage.cache("resourcequotas");
@@ -75,11 +75,11 @@ export function resourceQuota(context: AdmissionContext): AdmissionPlugin {
   };
 }
 
-/** Charges all writes of a round one after the other and stores the sums; then all of them are answered. */
+/** Charges all writes of a round in order and stores the sums; then settles all of them. */
 async function chargeRound(context: AdmissionContext, namespace: string, round: Waiting[]): Promise<void> {
   const cache = context.storage.cache("resourcequotas");
   const charged = new Set<Waiting>(round);
-  // Quotas whose sums could not be stored, because somebody else has changed them.
+  // Quotas whose sums could not be stored because of a conflict.
   let open: ReadonlySet<string> | undefined;
   for (let attempt = 1; ; attempt++) {
     const balances = [...cache.range(`${cache.prefix}${namespace}/`)]
@@ -114,13 +114,10 @@ function chargeOne(balances: Balance[], { request, object, evaluator }: Waiting)
   return charge(dryRun ? balances.map((balance) => ({ ...balance })) : balances, evaluator, write);
 }
 
-/**
- * Stores a quota's status unless the quota has been changed in the meantime; answers whether it has been
- * stored.
- */
+/** Stores a quota's status unless the quota has been changed in the meantime; resolves to true if stored. */
 function store({ resources, storeStatus }: AdmissionContext, quota: ResourceQuota): Promise<boolean> {
   const served = resources.find(({ group, resource }) => group === "" && resource === "resourcequotas")!;
-  // A quota that is gone restricts nothing: the next attempt does not find it.
+  // A deleted quota restricts nothing: the next attempt does not find it.
   return storeStatus(served, quota);
 }
 

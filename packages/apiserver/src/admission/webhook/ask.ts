@@ -7,12 +7,12 @@ import type { Call } from "./hooks.ts";
 import { reviewOf } from "./review.ts";
 import { verdictOf, type WebhookPatch } from "./verdict.ts";
 
-/** Where webhooks do not say how long they may take. */
+/** Default timeout of webhooks, in seconds. */
 const defaultTimeoutSeconds = 10;
 
 /**
- * Asks one webhook; `use` is given the patch that it wants, if any. Throws StatusError where it refuses,
- * where it cannot be asked and that counts, or where the client's time is over.
+ * Calls one webhook; `use` receives the patch in its response, if any. Throws StatusError if the webhook
+ * denies the request, if the call fails and failures are not ignored, or if the client's timeout is over.
  */
 export async function ask(
   { hook, version }: Call<ValidatingWebhook | MutatingWebhook>,
@@ -22,7 +22,7 @@ export async function ask(
   use: (patch: WebhookPatch) => void = () => {},
 ): Promise<void> {
   const { webhook } = hook;
-  // Whoever has effects beside its answer is not asked what would happen if.
+  // A webhook with side effects is not called in a dry run.
   if (request.dryRun && webhook.sideEffects !== "None" && webhook.sideEffects !== "NoneOnDryRun") {
     const message = `admission webhook ${quoted(webhook.name)} does not support dry run`;
     throw StatusError.of("BadRequest", message);

@@ -18,17 +18,17 @@ import { objectsIn, otherVersions, requestedVersion, type VersionedResource } fr
 /** One webhook of a configuration. */
 export interface Hook<W extends ValidatingWebhook | MutatingWebhook = ValidatingWebhook | MutatingWebhook> {
   readonly webhook: W;
-  /** Tells it from all others, of other configurations too. */
+  /** Unique identifier across all configurations. */
   readonly id: string;
 }
 
-/** A webhook that is to be called, and in which version of the object. */
+/** A webhook to call, and the version of the object in the call. */
 export interface Call<W extends ValidatingWebhook | MutatingWebhook> {
   readonly hook: Hook<W>;
   readonly version: VersionedResource;
 }
 
-/** Webhooks never see configurations of admission: one that denies everything could not be removed. */
+/** Kinds that no webhook intercepts: a webhook that denies everything could not be removed. */
 const exempt = new Set([
   "MutatingAdmissionPolicy",
   "MutatingAdmissionPolicyBinding",
@@ -42,7 +42,7 @@ export function isExempt({ served }: AdmissionRequest): boolean {
   return served.group === "admissionregistration.k8s.io" && exempt.has(served.kind);
 }
 
-/** All webhooks of the stored configurations, in the order of the names of these. */
+/** Yields all webhooks of the stored configurations, sorted by the name of the configuration. */
 export function* hooksOf<C extends ValidatingWebhookConfiguration | MutatingWebhookConfiguration>(
   context: AdmissionContext,
   resource: "validatingwebhookconfigurations" | "mutatingwebhookconfigurations",
@@ -56,7 +56,10 @@ export function* hooksOf<C extends ValidatingWebhookConfiguration | MutatingWebh
   }
 }
 
-/** Whether the webhook is to be called for the request. Throws StatusError where that cannot be told. */
+/**
+ * Returns the call for a request; undefined if the webhook does not match. Throws StatusError if this cannot
+ * be determined.
+ */
 export function callOf<W extends ValidatingWebhook | MutatingWebhook>(
   hook: Hook<W>,
   request: AdmissionRequest,
@@ -78,7 +81,7 @@ export function callOf<W extends ValidatingWebhook | MutatingWebhook>(
   return met.matches ? { hook, version } : undefined;
 }
 
-/** Selectors that were stored before they were validated may be invalid. */
+/** Selectors stored before they were validated may be invalid. */
 function readable<T>(select: () => T): T {
   try {
     return select();
@@ -106,7 +109,7 @@ function versionOf(
 
 const conditions = new WeakMap<ValidatingWebhook | MutatingWebhook, readonly Expression[]>();
 
-/** The match conditions of a stored webhook, compiled once. */
+/** Returns the match conditions of a stored webhook, compiled once. */
 function conditionsOf(webhook: ValidatingWebhook | MutatingWebhook): readonly Expression[] {
   let known = conditions.get(webhook);
   if (known === undefined) {

@@ -9,7 +9,7 @@ after(() => hooks.stop());
 
 const configurations = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 
-/** What comes of a config map when a webhook answers so, and whether there is one then. */
+/** Creates a ConfigMap with a webhook that returns this response; reports whether the ConfigMap is stored. */
 async function createdWith(response: {
   readonly operations: unknown;
   readonly patchType?: string;

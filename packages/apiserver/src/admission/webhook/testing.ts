@@ -1,4 +1,4 @@
-/** For tests: a webhook server that answers as it is told. */
+/** For tests: a webhook server with configured responses. */
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -12,10 +12,12 @@ export interface Review {
   readonly request: any;
 }
 
-/** What the webhook server answers: the response of a review, or something else altogether. */
+/**
+ * Response of the webhook server: that of a review, a raw body, a status code, or no response (undefined).
+ */
 export type Reply = (review: Review) => object | string | number | undefined | Promise<object>;
 
-/** A webhook server over HTTPS: what it was asked, and what it answers by path. */
+/** A webhook server over HTTPS: the received reviews, and the replies by path. */
 export class Hooks {
   readonly asked: { readonly path: string; readonly review: Review; readonly port: number | undefined }[] =
     [];
@@ -71,7 +73,7 @@ export class Hooks {
     this.#server?.close();
   }
 
-  /** A webhook on configmaps that answers so. */
+  /** Returns a webhook for ConfigMaps with this reply. */
   hook(name: string, reply: Reply, more: object = {}): object {
     this.replies.set(name, reply);
     return {
@@ -84,7 +86,7 @@ export class Hooks {
     };
   }
 
-  /** A server with these webhooks and the namespace `n`. */
+  /** Starts a server with these webhooks and the namespace `n`. */
   async serverWith(configured: Partial<Record<Kind, object[]>>, clock?: Clock): Promise<TestServer> {
     const tested = await testServer({ kubernetesVersion: "1.36", ...(clock ? { clock } : {}) });
     await tested.namespace("n");
@@ -110,11 +112,11 @@ export function create(tested: TestServer, name = "c", query = ""): Promise<Answ
   return tested.call("POST", `/api/v1/namespaces/n/configmaps${query}`, { body: { metadata: { name } } });
 }
 
-/** A reply that patches. */
+/** Returns a reply with a JSON patch. */
 export const patch = (operations: readonly object[]): object => ({
   patchType: "JSONPatch",
   patch: Buffer.from(JSON.stringify(operations)).toString("base64"),
 });
-/** A reply that adds a label. */
+/** Returns a reply with a patch that adds a label. */
 export const label = (key: string): object =>
   patch([{ op: "add", path: "/metadata/labels", value: { [key]: "yes" } }]);

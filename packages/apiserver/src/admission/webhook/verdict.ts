@@ -3,16 +3,16 @@ import type { Status } from "@dray/api/meta/v1";
 import { CallFailure } from "../../webhook/errors.ts";
 import type { Review } from "./review.ts";
 
-/** What a webhook has answered. */
+/** Decoded response of a webhook. */
 export interface Verdict {
   readonly allowed: boolean;
   readonly result?: Partial<Status>;
   readonly warnings: readonly string[];
-  /** Only of mutating webhooks. */
+  /** Set only for mutating webhooks. */
   readonly patch?: WebhookPatch;
 }
 
-/** What a webhook wants to be changed: operations of a JSON patch, as text, if that is the type. */
+/** Patch in the response of a webhook: operations of a JSON patch, as text, for the type `JSONPatch`. */
 export interface WebhookPatch {
   readonly type: string;
   readonly text: string;
@@ -33,7 +33,7 @@ interface Answer {
 
 const apiGroup = "admission.k8s.io";
 
-/** Reads an answer. Throws CallFailure if it does not answer the review. */
+/** Decodes a response. Throws CallFailure if it does not match the review. */
 export function verdictOf(text: string, review: Review, mutating: boolean): Verdict {
   const answer = readAnswer(text, review);
   const problem = answerProblem(answer, review, mutating);
@@ -49,14 +49,14 @@ export function verdictOf(text: string, review: Review, mutating: boolean): Verd
   };
 }
 
-/** An AdmissionReview, whatever is in it; the errors are those of Go's decoder. */
+/** Decodes an AdmissionReview; the errors are those of Go's decoder. */
 function readAnswer(text: string, { version }: Review): Answer {
   const unreadable = (why: string): CallFailure => new CallFailure(`failed to call webhook: ${why}`);
   let answer: unknown;
   try {
     answer = JSON.parse(text);
   } catch {
-    // Upstream takes what is no JSON for YAML, and so for a string.
+    // Upstream parses text that is not JSON as YAML, and so as a string.
     answer = text;
   }
   answer ??= {};
@@ -93,7 +93,7 @@ function readAnswer(text: string, { version }: Review): Answer {
   return answer as Answer;
 }
 
-/** The fields of an AdmissionResponse: the form that each must have in JSON, and its type in Go. */
+/** Fields of an AdmissionResponse: JSON type and Go type. */
 const responseFields = {
   uid: ["string", "types.UID"],
   allowed: ["bool", "bool"],
@@ -112,7 +112,7 @@ const statusFields = {
   code: ["number", "int32"],
 } as const;
 
-/** What Go's decoder would say of the fields of a response; undefined where they fit. */
+/** Returns the error of Go's decoder for the fields of a response; undefined if they are valid. */
 function responseProblem(response: unknown): string | undefined {
   if (response === undefined || response === null) return undefined;
   const cannot = (form: string, field: string, type: string): string =>
@@ -140,8 +140,8 @@ function responseProblem(response: unknown): string | undefined {
 }
 
 /**
- * The form of a value in the words of Go's decoder, where it is not the wanted one; absent and null fit
- * everywhere.
+ * Returns the JSON type of a value in the words of Go's decoder if it is not the expected one; undefined if
+ * it is, or if the value is absent or null.
  */
 function unfit(value: unknown, wanted: string): string | undefined {
   if (value === undefined || value === null) return undefined;
@@ -149,7 +149,7 @@ function unfit(value: unknown, wanted: string): string | undefined {
   return form === wanted ? undefined : form;
 }
 
-/** What keeps it from being an answer to the question; v1beta1 never asked for so much. */
+/** Returns the error if a response does not match the review; v1beta1 only requires a response. */
 function answerProblem(
   { kind = "", apiVersion = "", response }: Answer,
   review: Review,

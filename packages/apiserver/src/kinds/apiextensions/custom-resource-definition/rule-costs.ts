@@ -16,7 +16,8 @@ interface ExpressionCost {
 /** Adds up the estimated costs of the rules of one schema. */
 export class RuleCosts {
   #total = 0n;
-  #mostExpensive: { path: string; cost: bigint }[] = [];
+  /** The most expensive rules, four at most, in descending order. */
+  #largestCosts: { path: string; cost: bigint }[] = [];
 
   /**
    * Adds one expression at a path; an error if it exceeds the limit by itself, unless the schema is
@@ -31,14 +32,14 @@ export class RuleCosts {
     const total = this.#total + cost;
     this.#total = total > unlimited ? unlimited : total;
     if (cost < maxSchemaCost / 100n) return;
-    this.#mostExpensive.push({ path, cost });
-    this.#mostExpensive.sort((a, b) => (a.cost > b.cost ? -1 : a.cost < b.cost ? 1 : 0));
-    this.#mostExpensive = this.#mostExpensive.slice(0, 4);
+    this.#largestCosts.push({ path, cost });
+    this.#largestCosts.sort((a, b) => (a.cost > b.cost ? -1 : a.cost < b.cost ? 1 : 0));
+    this.#largestCosts = this.#largestCosts.slice(0, 4);
   }
 
   checkTotal(errors: FieldErrors, path: string): void {
     if (this.#total <= maxSchemaCost) return;
-    for (const { path: where } of this.#mostExpensive) {
+    for (const { path: where } of this.#largestCosts) {
       errors.forbidden(
         where,
         "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema",

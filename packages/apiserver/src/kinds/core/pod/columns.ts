@@ -4,7 +4,7 @@ import { isPodTerminal, isSidecar } from "@dray/api/pod";
 import { ageText } from "../../../tables/age.ts";
 import { columns, none, type Printer, wide } from "../../../tables/column.ts";
 
-/** How often containers restarted, and when one last ended. */
+/** Number of restarts of containers, and the time at which one last ended. */
 class Restarts {
   count = 0;
   last = 0;
@@ -36,7 +36,7 @@ function trueConditions(pod: Pod): ReadonlySet<string> {
   );
 }
 
-/** What kubectl shows of a pod's containers: READY, STATUS and RESTARTS. */
+/** Returns the columns READY, STATUS and RESTARTS of a pod. */
 function summary(pod: Pod): { ready: number; total: number; reason: string; restarts: Restarts } {
   const { spec, status } = pod;
   const initContainers = spec?.initContainers ?? [];
@@ -73,7 +73,7 @@ function summary(pod: Pod): { ready: number; total: number; reason: string; rest
   }
   if (waiting !== undefined) reason = waiting;
   if (waiting === undefined || trueConditions(pod).has("Initialized")) {
-    // Once the pod is initialized, what its ordinary init containers went through no longer counts.
+    // Once the pod is initialized, the restarts of its ordinary init containers no longer count.
     restarts = sidecarRestarts;
     let running = false;
     for (const container of [...(status?.containerStatuses ?? [])].reverse()) {
@@ -121,7 +121,7 @@ export const podColumns: Printer<Pod> = {
       readinessGates(pod),
     ];
   },
-  // So that a reader may hide pods that have ended.
+  // Clients can hide pods that have ended by this condition.
   conditions(pod) {
     if (!isPodTerminal(pod)) return [];
     const phase = pod.status?.phase ?? "";

@@ -33,7 +33,7 @@ test("label keys become requirements of the selectors beside them", () => {
   const expression = (operator: string): object => ({ key: "v", operator, values: ["1"] });
   const [first, second] = made.spec?.topologySpreadConstraints ?? [];
   assert.deepEqual(first?.labelSelector, { matchExpressions: [expression("In")] });
-  // A selector that is not set selects nothing, and stays so.
+  // An unset selector selects nothing, and stays unset.
   assert.equal(second?.labelSelector, undefined);
   const [weighted] =
     made.spec?.affinity?.podAntiAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
@@ -51,7 +51,7 @@ test("AppArmor annotations become profiles, with a warning", () => {
     ["localhost/x", {}, { type: "Localhost", localhostProfile: "x" }, true],
     ["localhost/", {}, undefined, true],
     ["localhost/ x", {}, undefined, true],
-    // What the pod says already is said once.
+    // An annotation equal to the profile of the pod adds no profile to the container.
     ["unconfined", { securityContext: { appArmorProfile: { type: "Unconfined" } } }, undefined, false],
     ["unconfined", { os: { name: "windows" } }, undefined, false],
   ];

@@ -46,13 +46,13 @@ for (const [version, kept] of [
         assert.equal(written.status, 200, JSON.stringify(written.body));
         return written.body.status;
       };
-      // What devices take of their node had another form in 1.36.
+      // The node allocatable resources of claims had another form in 1.36.
       const { nodeAllocatableResourceClaimStatuses: _taken, ...older } = fields;
       await write({ phase: "Pending", ...(kept ? fields : older) });
       const after = await write({ phase: "Running" });
       for (const [name, value] of Object.entries(fields))
         assert.deepEqual(after[name], kept ? value : undefined, name);
-      // An empty list says that there is nothing.
+      // An empty list clears the field.
       const cleared = await write({ phase: "Running", resourceClaimStatuses: [] });
       assert.deepEqual(cleared.resourceClaimStatuses ?? [], []);
     } finally {

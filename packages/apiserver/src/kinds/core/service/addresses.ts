@@ -15,7 +15,7 @@ import {
 
 const kind = { group: "", kind: "Service" };
 
-/** The addresses that a service holds: a headless one and one that is only a name have none. */
+/** Returns the cluster addresses of a service; an empty list for a headless service and for ExternalName. */
 export function heldAddresses(service: Service | undefined): readonly string[] {
   const spec = service?.spec;
   if (!spec || spec.type === "ExternalName" || spec.clusterIPs?.[0] === "None") return [];
@@ -23,23 +23,25 @@ export function heldAddresses(service: Service | undefined): readonly string[] {
 }
 
 /**
- * Chooses cluster addresses out of the ServiceCIDRs that are ready (KEP-1880). What is chosen is only
- * promised when its IPAddress has been made; until then somebody else may take it.
+ * Chooses cluster addresses from the ranges of ready ServiceCIDRs (KEP-1880). An address is reserved only
+ * once its IPAddress is created; until then, another service may get it.
  */
 export class Addresses {
   readonly #storage: Storage;
   readonly #random: () => number;
-  /** What we have chosen for a service that is not stored yet: it may as well get another one. */
+  /**
+   * Addresses chosen by the server for a service that is not stored yet; another address may replace them.
+   */
   readonly #chosen = new WeakMap<KubeObject, Set<string>>();
   readonly #ranges = new Map<string, AddressRange | undefined>();
 
-  /** `random` answers from 0 to below 1. */
+  /** `random` returns a number from 0 to below 1. */
   constructor(storage: Storage, random: () => number) {
     this.#storage = storage;
     this.#random = random;
   }
 
-  /** The ranges of the ServiceCIDRs that addresses may come from. */
+  /** Yields the ranges of ready ServiceCIDRs. */
   *#ready(): Generator<AddressRange> {
     for (const serviceCIDR of this.#serviceCIDRs()) {
       const { metadata, status } = serviceCIDR;
@@ -61,12 +63,12 @@ export class Addresses {
     }
   }
 
-  /** Whether there is an IPAddress of this name. */
+  /** Reports whether an IPAddress of this name exists. */
   taken(address: string): boolean {
     return this.#storage.cache("ipaddresses").get(objectKey("ipaddresses", "", address)) !== undefined;
   }
 
-  /** A free address for this service. Throws 500 if no address is free, as upstream. */
+  /** Returns a free address for this service. Throws 500 if no address is free, as upstream. */
   choose(service: Service, family: Family, passed?: string): string {
     const free = (number: bigint): boolean => {
       const address = addressText(number, family);
@@ -86,7 +88,7 @@ export class Addresses {
     throw internalError(`failed to allocate a serviceIP for Service ${name}: range is full`);
   }
 
-  /** Refuses an address that was asked for and is in no range, or somebody else's. Throws 422. */
+  /** Rejects a requested address that is in no range or belongs to another service. Throws 422. */
   check(service: Service, address: string): void {
     const number = addressNumber(address);
     const family = familyOf(address);
@@ -100,8 +102,8 @@ export class Addresses {
   }
 
   /**
-   * For dry runs: any range of the family will do, ready or not, and allocated addresses are not looked up
-   * (ipallocator's DryRun). Without an address asked for it is that of the network. Throws 422.
+   * For dry runs: any range of the family is accepted, ready or not, and allocated addresses are not looked
+   * up (ipallocator's DryRun). Without a requested address, returns that of the network. Throws 422.
    */
   pretend(service: Service, family: Family, asked: string | undefined): string {
     const [range] = [...this.#serviceCIDRs()]
@@ -122,8 +124,8 @@ export class Addresses {
   }
 
   /**
-   * Another address in the place of one that was chosen here and lost to somebody; undefined if it was asked
-   * for.
+   * Returns a replacement for a chosen address that another service has got; undefined for a requested
+   * address.
    */
   instead(service: Service, lost: string): string | undefined {
     if (!this.#chosen.get(service)?.has(lost)) return undefined;
@@ -136,8 +138,8 @@ export class Addresses {
 }
 
 /**
- * Checks the IPAddress that would be made for a service. That is before the service itself is validated, so
- * this is where a wrong name shows first. Throws 422.
+ * Validates the IPAddress of a service. This precedes the validation of the service itself, so a wrong name
+ * is reported here first. Throws 422.
  *
  * Upstream: pkg/registry/core/service/ipallocator/ipallocator.go, createIPAddress
  */
@@ -153,14 +155,14 @@ function checkParent(service: Service, asked: string | undefined, address: strin
   throw refused(service, asked, error.message);
 }
 
-/** 500 with what has gone wrong as its cause (apierrors.NewInternalError). */
+/** Returns a 500 with the message as its cause (apierrors.NewInternalError). */
 export function internalError(message: string): StatusError {
   return StatusError.of("InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] });
 }
 
 function refused(service: Service, address: string | undefined, why: string): StatusError {
   const { clusterIPs = [], ipFamilies = [] } = service.spec ?? {};
-  // One for each family, empty where none is asked for.
+  // One address for each family; empty if no address is requested.
   const shown = [...clusterIPs, ...ipFamilies.slice(clusterIPs.length).map(() => "")];
   return invalid(kind, service.metadata.name, [
     {

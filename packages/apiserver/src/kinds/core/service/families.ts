@@ -6,7 +6,9 @@ import { type Family, familyOf } from "./ranges.ts";
 const other = (family: string): Family => (family === "IPv4" ? "IPv6" : "IPv4");
 const policyPath = "spec.ipFamilyPolicy";
 
-/** Whether a service stays one that prefers two families: then a change of the cluster does not change it. */
+/**
+ * Reports whether a service keeps PreferDualStack: then a change of the cluster does not change the service.
+ */
 function staysPreferred(spec: ServiceSpec, old: ServiceSpec | undefined): boolean {
   return (
     old !== undefined &&
@@ -26,7 +28,8 @@ function defaultPolicy(spec: ServiceSpec, old: ServiceSpec | undefined): string 
 const hasSelector = ({ selector }: ServiceSpec): boolean => Object.keys(selector ?? {}).length > 0;
 
 /**
- * What a change of the policy means for what it does not mention, and what it must not take away silently.
+ * Applies a change of the policy: drops unchanged secondary families and addresses for SingleStack, and
+ * rejects their removal under other policies.
  */
 function reduce(spec: ServiceSpec, old: ServiceSpec, refuse: (detail: string) => void): void {
   const [addresses, families] = [spec.clusterIPs ?? [], spec.ipFamilies ?? []];
@@ -44,9 +47,10 @@ function reduce(spec: ServiceSpec, old: ServiceSpec, refuse: (detail: string) =>
 }
 
 /**
- * Fills in policy and families of a service that will have addresses, by what the cluster has (its default
- * first), or refuses what does not go together (registry/core/service/storage/alloc.go, initIPFamilyFields).
- * Throws 422.
+ * Sets the missing policy and families of a service with addresses, by those of the cluster (its default
+ * first), and rejects combinations that do not match. Throws 422.
+ *
+ * Upstream: pkg/registry/core/service/storage/alloc.go, initIPFamilyFields
  */
 export function settleFamilies(
   service: Service,

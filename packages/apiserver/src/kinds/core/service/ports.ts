@@ -5,7 +5,7 @@ import type { Storage } from "../../../storage/storage.ts";
 import { internalError } from "./addresses.ts";
 import { chooseFree } from "./ranges.ts";
 
-/** Ports that services may have on the nodes, the first and the last one (--service-node-port-range). */
+/** First and last node port of services (--service-node-port-range). */
 export interface PortRange {
   readonly first: number;
   readonly last: number;
@@ -14,8 +14,8 @@ export interface PortRange {
 export const defaultPortRange: PortRange = { first: 30_000, last: 32_767 };
 
 /**
- * Ports at the beginning of a range that are only given out when asked for, or when the rest is full
- * (KEP-3668).
+ * Returns the number of ports at the beginning of a range that are assigned only on request, or when the rest
+ * is full (KEP-3668).
  */
 function reservedPorts({ first, last }: PortRange): number {
   const size = last - first + 1;
@@ -25,26 +25,26 @@ function reservedPorts({ first, last }: PortRange): number {
 export const needsHealthCheck = (spec: ServiceSpec): boolean =>
   spec.type === "LoadBalancer" && spec.externalTrafficPolicy === "Local";
 
-/** Whether the type of a service has ports on nodes, given or asked for. */
+/** Reports whether services of this type have node ports. */
 const hasNodePorts = ({ type }: ServiceSpec): boolean => type === "NodePort" || type === "LoadBalancer";
 
-/** Whether ports on nodes are given to a service that does not name them. */
+/** Reports whether the server assigns node ports to a service that does not request any. */
 export const getsNodePorts = (spec: ServiceSpec): boolean =>
   spec.type === "NodePort" || (spec.type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts !== false);
 
-/** The ports that a service holds on the nodes. */
+/** Returns the node ports of a service. */
 function heldPorts(spec: ServiceSpec | undefined): ReadonlySet<number> {
   const ports = (spec?.ports ?? []).map(({ nodePort }) => nodePort ?? 0);
   return new Set([...ports, spec?.healthCheckNodePort ?? 0].filter((port) => port !== 0));
 }
 
-/** One request's view of the ports: what it takes it has, until another request is faster. */
+/** View of the ports by one request: allocated to it, unless a concurrent request is faster. */
 class Draft {
   readonly service: Service;
   readonly #taken: Set<number>;
   readonly #range: PortRange;
   readonly #random: () => number;
-  /** What was not asked for, and may as well be another one. */
+  /** Ports chosen by the server, not requested; another port may replace them. */
   readonly chosen = new Set<number>();
 
   constructor(service: Service, taken: Set<number>, range: PortRange, random: () => number) {
@@ -54,7 +54,7 @@ class Draft {
     this.#random = random;
   }
 
-  /** Why the port cannot be had; undefined: it is taken now. */
+  /** Allocates a port; returns the error if it is out of range or allocated already. */
   take(port: number): string | undefined {
     const { first, last } = this.#range;
     if (port < first || port > last)
@@ -64,7 +64,7 @@ class Draft {
     return undefined;
   }
 
-  /** Throws 422. */
+  /** Allocates a requested port. Throws 422. */
   need(port: number, index: number): number {
     const refusal = this.take(port);
     if (refusal === undefined) return port;
@@ -84,9 +84,10 @@ class Draft {
 }
 
 /**
- * Ports as a dry run sees them: it looks at allocated ports, not at the range, and is given ports beyond
- * those that exist, which no service would get. Upstream:
- * pkg/registry/core/service/portallocator/operation.go
+ * View of the ports by a dry run: checks allocated ports, but not the range, and assigns ports beyond the
+ * range, which no service would get.
+ *
+ * Upstream: pkg/registry/core/service/portallocator/operation.go
  */
 class DryDraft extends Draft {
   readonly #others: ReadonlySet<number>;
@@ -114,16 +115,16 @@ class DryDraft extends Draft {
 
 const firstPretended = 32_768;
 
-/** Gives services their ports on the nodes. */
+/** Assigns node ports to services. */
 export class NodePorts {
   readonly #storage: Storage;
   readonly #range: PortRange;
   readonly #random: () => number;
-  /** Ports of services whose writing goes on, and the uids of these. */
+  /** Ports of services whose write is in progress, with the uids of the services. */
   readonly #pending = new Map<number, string>();
   readonly #chosen = new WeakMap<Service, ReadonlySet<number>>();
 
-  /** `random` answers from 0 to below 1. */
+  /** `random` returns a number from 0 to below 1. */
   constructor(storage: Storage, range: PortRange, random: () => number) {
     this.#storage = storage;
     this.#range = range;
@@ -141,7 +142,10 @@ export class NodePorts {
     return taken;
   }
 
-  /** Fills in what a service lacks, and refuses what it cannot have. Throws 422 or 500. */
+  /**
+   * Assigns the missing ports of a service, and rejects requested ports that are not available. Throws 422 or
+   * 500.
+   */
   assign(service: Service, old: ServiceSpec | undefined, dryRun: boolean): void {
     const spec = service.spec!;
     const taken = this.#takenBeside(service);
@@ -164,8 +168,8 @@ export class NodePorts {
   }
 
   /**
-   * Makes sure that what `assign` found free is so still, while the service is written: chooses again what
-   * was not asked for, throws 422 for what was. Returns a function that ends the reservation.
+   * Reserves the ports of `assign` while the service is written: replaces chosen ports that have been
+   * allocated since, and throws 422 for requested ones. Returns a function that ends the reservation.
    */
   claim(service: Service, old: ServiceSpec | undefined): () => void {
     const spec = service.spec!;
@@ -193,7 +197,7 @@ export class NodePorts {
   }
 }
 
-/** A new service that serves one port by several protocols has one port on the nodes for all of them. */
+/** Assigns the ports of a new service; the protocols of one port share a node port. */
 function newPorts(spec: ServiceSpec, draft: Draft): void {
   const ports = spec.ports ?? [];
   const shared = new Map<number, number>();

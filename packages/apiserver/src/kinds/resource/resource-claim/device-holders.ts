@@ -1,28 +1,28 @@
 import type { DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import type { ResourceCache } from "../../../storage/cache.ts";
 
-/** A device that a claim has, by the key of the claim. Allocations with admin access are not counted. */
+/** An allocated device, with the key of its claim. Allocations with admin access are not counted. */
 export interface Holding {
   readonly claim: string;
   /** `driver/pool/device` */
   readonly device: string;
-  /** Which share of it; undefined: the whole (KEP-5075, consumable capacity). */
+  /** Share of the device; undefined for the whole device (KEP-5075, consumable capacity). */
   readonly share: string | undefined;
   readonly result: DeviceRequestAllocationResult;
 }
 
-/** A device that a claim cannot have. */
+/** A conflict over a device. */
 export interface TakenDevice {
   readonly device: string;
-  /** The key of the claim that has it. */
+  /** Key of the claim that holds the device. */
   readonly holder: string;
-  /** The holder has a share, and the claim wants the whole. */
+  /** The holder has a share, and the claim requests the whole device. */
   readonly shared: boolean;
 }
 
 /**
- * Which claims have which devices: those of the watch cache, kept up to date event by event, and those of
- * writes whose outcome is not in the cache yet.
+ * Allocated devices of claims: those of the watch cache, updated by each event, and those of writes whose
+ * outcome is not in the cache yet.
  */
 export class DeviceHolders {
   readonly #claims = new Map<string, readonly Holding[]>();
@@ -36,8 +36,8 @@ export class DeviceHolders {
   }
 
   /**
-   * What a write would give to the claim `key`. What the claim has already is not given: a claim that has a
-   * device wrongly can still be changed, and give it back.
+   * Returns the devices that a write adds to the claim `key`. Devices that the claim has already are not
+   * counted: a claim that wrongly holds a device can still be changed, and release it.
    */
   gained(key: string, object: object): Holding[] {
     const before = this.#claims.get(key) ?? [];
@@ -46,7 +46,7 @@ export class DeviceHolders {
     );
   }
 
-  /** The first device of these that another claim has. */
+  /** Returns the first of these devices that another claim holds. */
   taken(gained: readonly Holding[]): TakenDevice | undefined {
     for (const wanted of gained) {
       for (const { claim, device, share } of this.#devices.get(wanted.device) ?? []) {
@@ -58,7 +58,7 @@ export class DeviceHolders {
     return undefined;
   }
 
-  /** Holds them, beside what is in the cache, until the function that it returns is called. */
+  /** Reserves the devices, in addition to those in the cache, until the returned function is called. */
   reserve(gained: readonly Holding[]): () => void {
     for (const holding of gained) this.#add(holding);
     return () => {

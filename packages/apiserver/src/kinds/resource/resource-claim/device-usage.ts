@@ -6,26 +6,28 @@ export type DeviceUsageEvent =
   | { readonly kind: "claim"; readonly object: ResourceClaim; readonly deleted: boolean };
 
 /**
- * Adds up what claims take of counters and capacity. The allocator does, which the server must not import.
+ * Sums up the counters and capacity that claims consume. The allocator implements it, which the server must
+ * not import.
  */
 export interface DeviceUsage {
   update(event: DeviceUsageEvent): void;
   /**
-   * Takes what the allocation needs until the function that it returns is called; returns why it cannot be
-   * had.
+   * Reserves the counters and capacity of an allocation until the returned function is called; returns the
+   * reason if they are not available.
    */
   reserve(claim: ResourceClaim, allocation: AllocationResult): (() => void) | string;
 }
 
 /**
- * A claim without its version: it counts as it is, be it older than what was seen before, or not stored yet.
+ * Returns a claim without its resourceVersion: it counts as it is, even if older than the last known one or
+ * not stored yet.
  */
 export function unversioned(claim: object): ResourceClaim {
   const { metadata, ...rest } = claim as ResourceClaim;
   return { ...rest, metadata: { ...metadata, resourceVersion: "" } };
 }
 
-/** Tells `usage` of all slices and claims, now and whenever they change. */
+/** Reports all slices and claims to `usage`, now and on each change. */
 export function followDevices(storage: Storage, usage: DeviceUsage): void {
   const follow = (resource: string, event: (object: object, deleted: boolean) => DeviceUsageEvent): void => {
     const cache = storage.cache(resource);
@@ -37,6 +39,6 @@ export function followDevices(storage: Storage, usage: DeviceUsage): void {
     object: object as ResourceSlice,
     deleted,
   }));
-  // A store that was restored from a copy has older versions again.
+  // A store restored from a backup has older versions again.
   follow("resourceclaims", (object, deleted) => ({ kind: "claim", object: unversioned(object), deleted }));
 }
