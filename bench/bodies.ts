@@ -2,8 +2,7 @@
  * How long one request with a large body keeps all others waiting: the API server in this process, on a
  * memory store, gets one body after the other, while somebody asks again and again for something small.
  */
-import type { ApiRequest, ApiResponse } from "@dray/client";
-import { systemClock } from "@dray/client";
+import { type ApiRequest, type ApiResponse, systemClock } from "@dray/client";
 import { memoryStore } from "@dray/store";
 import { type ApiServer, createServer } from "../packages/apiserver/src/index.ts";
 import { machine, markdown } from "./allocator/clock.ts";

@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
-import type { ChildProcess } from "node:child_process";
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TestContext } from "node:test";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
 import { silentLog, systemClock } from "@dray/client";
 import { eventually } from "@dray/testing/eventually";

@@ -1,7 +1,6 @@
 import type { Log } from "@dray/client";
 import type { AllocatedClaim, ClaimStatusWriter, DeviceEdits, Driver } from "@dray/driver";
-import type { Profile } from "./profiles/profile.ts";
-import { variablePrefix } from "./profiles/profile.ts";
+import { type Profile, variablePrefix } from "./profiles/profile.ts";
 
 export interface ExampleDriverOptions<C> {
   readonly nodeName: string;

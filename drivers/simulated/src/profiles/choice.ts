@@ -1,5 +1,4 @@
-import type { Value } from "../fleet/value.ts";
-import { shown } from "../fleet/value.ts";
+import { shown, type Value } from "../fleet/value.ts";
 
 /** The profile of a driver, its behaviour at prepare, with the options from the fleet file. */
 export type ProfileChoice =

@@ -3,8 +3,7 @@
  * immutable picks, without pruning, indexes or caches: each check is computed anew from the picks so far. It
  * takes exponential time where the rules do, so it is for small inputs.
  */
-import type { Allocated, Answer, Question } from "./reference/model.ts";
-import { AttemptError, variantOf } from "./reference/model.ts";
+import { type Allocated, type Answer, AttemptError, type Question, variantOf } from "./reference/model.ts";
 import { gatherPools } from "./reference/pools.ts";
 import { prepareClaims } from "./reference/requests.ts";
 import { allocationsOf } from "./reference/result.ts";

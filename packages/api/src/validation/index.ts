@@ -13,12 +13,10 @@ import {
   checkMetadataUpdate,
 } from "../checks/metadata.ts";
 import type { FieldError } from "../errors/field-error.ts";
-import type { GroupKind } from "../kinds/registry.ts";
-import { kindDefinition } from "../kinds/registry.ts";
+import { type GroupKind, kindDefinition } from "../kinds/registry.ts";
 import type { KubeObject } from "../objects/object.ts";
 import { kindRows } from "../schema/table.ts";
-import type { NameRule } from "../values/names.ts";
-import { dnsSubdomain, pathSegment } from "../values/names.ts";
+import { dnsSubdomain, type NameRule, pathSegment } from "../values/names.ts";
 
 export { checkConditions } from "../checks/conditions.ts";
 export type { AdmissionExpressions, CompiledSelector, ValidationContext } from "../checks/context.ts";

@@ -1,5 +1,4 @@
-import type { StatusError } from "@dray/api";
-import { quoted } from "@dray/api";
+import { quoted, type StatusError } from "@dray/api";
 import type { TokenRequest } from "@dray/api/authentication/v1";
 import type { PersistentVolume, PersistentVolumeClaim, Pod, Volume } from "@dray/api/core/v1";
 import type { CSIDriver } from "@dray/api/storage/v1";

@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { eventually } from "@dray/testing/eventually";
-import type { Aggregated } from "./testing.ts";
-import { aggregated, aggregatedDiscovery, apiService, group, servicesPath, versionPath } from "./testing.ts";
+import {
+  type Aggregated,
+  aggregated,
+  aggregatedDiscovery,
+  apiService,
+  group,
+  servicesPath,
+  versionPath,
+} from "./testing.ts";
 
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const path = `${servicesPath}/${apiService.metadata.name}`;

@@ -1,8 +1,6 @@
-import type { KubeObject } from "@dray/api";
-import { StatusError } from "@dray/api";
+import { type KubeObject, StatusError } from "@dray/api";
 import type { APIService, APIServiceSpec } from "@dray/api/apiregistration/v1";
-import type { Clock, Log, WorkQueue } from "@dray/client";
-import { createWorkQueue } from "@dray/client";
+import { type Clock, createWorkQueue, type Log, type WorkQueue } from "@dray/client";
 import type { Definition } from "../kinds/apiextensions/custom-resource-definition/types.ts";
 import { localCondition } from "../kinds/apiregistration/api-service/strategy.ts";
 import type { ServedResource } from "../kinds/resources.ts";
@@ -11,8 +9,7 @@ import { deepEqual } from "../storage/json.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { OwnObjects } from "../write/own-objects.ts";
 import { reportAvailability } from "./condition.ts";
-import type { Priority } from "./priorities.ts";
-import { builtInPriority, customPriority } from "./priorities.ts";
+import { builtInPriority, customPriority, type Priority } from "./priorities.ts";
 
 const managedLabel = "kube-aggregator.kubernetes.io/automanaged";
 

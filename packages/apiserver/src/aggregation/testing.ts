@@ -1,17 +1,14 @@
 /** For tests: an API server with flunders in wardle.example.com/v1alpha1, and a server in front of it. */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Server } from "node:https";
-import { createServer } from "node:https";
+import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TestContext } from "node:test";
 import type { TLSSocket } from "node:tls";
 import { eventually } from "@dray/testing/eventually";
-import type { Certificate } from "../certificates/pki.ts";
-import { createAuthority, issueCertificate } from "../certificates/pki.ts";
-import type { TestServer } from "../testing/server.ts";
-import { testServer } from "../testing/server.ts";
+import { type Certificate, createAuthority, issueCertificate } from "../certificates/pki.ts";
+import { type TestServer, testServer } from "../testing/server.ts";
 
 const now = Date.now();
 const authority = await createAuthority("back-end", now);

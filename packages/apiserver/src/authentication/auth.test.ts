@@ -4,10 +4,8 @@ import type { UserInfo } from "@dray/client";
 import { fakeClock } from "@dray/testing/clock";
 import { eventually } from "@dray/testing/eventually";
 import { createSigningKey } from "../certificates/pki.ts";
-import type { TestServer } from "../testing/server.ts";
-import { testServer } from "../testing/server.ts";
-import type { TokenClaims } from "./token.ts";
-import { TokenSigner } from "./token.ts";
+import { type TestServer, testServer } from "../testing/server.ts";
+import { type TokenClaims, TokenSigner } from "./token.ts";
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const group = "rbac.authorization.k8s.io";

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ApiRequest, UserInfo } from "@dray/client";
-import type { Attributes } from "../authorization/attributes.ts";
-import { resourceAttributes } from "../authorization/attributes.ts";
+import { type Attributes, resourceAttributes } from "../authorization/attributes.ts";
 import { impersonate } from "./impersonate.ts";
 
 const sender: UserInfo = { name: "plain", groups: [] };

@@ -1,7 +1,11 @@
 import { dnsLabel, dnsSubdomain, quoted, StatusError } from "@dray/api";
 import type { ApiRequest, UserInfo } from "@dray/client";
-import type { Attributes, Decision } from "../authorization/attributes.ts";
-import { forbiddenError, resourceAttributes } from "../authorization/attributes.ts";
+import {
+  type Attributes,
+  type Decision,
+  forbiddenError,
+  resourceAttributes,
+} from "../authorization/attributes.ts";
 import { nodesGroup } from "../authorization/node.ts";
 
 const userHeader = "impersonate-user";

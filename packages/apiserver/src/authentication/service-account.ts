@@ -1,5 +1,4 @@
-import type { KubeObject } from "@dray/api";
-import { quoted } from "@dray/api";
+import { type KubeObject, quoted } from "@dray/api";
 import type { Pod, Secret, ServiceAccount } from "@dray/api/core/v1";
 import type { Clock, UserInfo } from "@dray/client";
 import { serviceAccountPrefix } from "../authorization/service-account-name.ts";

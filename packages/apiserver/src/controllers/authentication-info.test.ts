@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { eventually } from "@dray/testing/eventually";
 import { createAuthority, issueCertificate } from "../certificates/pki.ts";
-import type { TestServer } from "../testing/server.ts";
-import { testServer } from "../testing/server.ts";
+import { type TestServer, testServer } from "../testing/server.ts";
 
 const now = Date.now();
 const clients = await createAuthority("clients", now);

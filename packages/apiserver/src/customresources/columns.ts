@@ -1,5 +1,4 @@
-import type { KubeObject } from "@dray/api";
-import { canonicalJSON, floatText } from "@dray/api";
+import { canonicalJSON, floatText, type KubeObject } from "@dray/api";
 import type { CustomResourceColumnDefinition } from "@dray/api/apiextensions/v1";
 import { ageText } from "../tables/age.ts";
 import type { Cell, Column, Printer } from "../tables/column.ts";

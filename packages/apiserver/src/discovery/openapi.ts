@@ -10,8 +10,7 @@ import { bodyResponse } from "../http/response.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import atomicTypes from "../patch/atomic-types.json" with { type: "json" };
 import { acceptClauses } from "../request/accept.ts";
-import type { Content } from "./content.ts";
-import { acceptedType, contentResponse } from "./content.ts";
+import { acceptedType, type Content, contentResponse } from "./content.ts";
 import type { Discovery, GroupVersion } from "./documents.ts";
 
 const root = "/openapi/v3";

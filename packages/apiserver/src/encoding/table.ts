@@ -1,11 +1,9 @@
-import type { KubeObject } from "@dray/api";
-import { quoted, StatusError } from "@dray/api";
+import { type KubeObject, quoted, StatusError } from "@dray/api";
 import type { ListMeta } from "@dray/api/meta/v1";
 import { convert } from "../kinds/conversion.ts";
 import { modelOf } from "../kinds/models.ts";
 import type { ServedResource } from "../kinds/resources.ts";
-import type { IncludeObject } from "../tables/index.ts";
-import { inRowOrder, makeTable } from "../tables/index.ts";
+import { type IncludeObject, inRowOrder, makeTable } from "../tables/index.ts";
 
 export interface TableOptions {
   /** Contents of `object` in each row: `None`, `Metadata` or `Object`. */

@@ -3,8 +3,14 @@ import { isLongRunning } from "../request/long-running.ts";
 import type { Configuration } from "./configuration.ts";
 import type { WorkEstimator } from "./estimate.ts";
 import type { Flow } from "./flow.ts";
-import type { LimitedRequest, Limiter, RequestKind, WatchProgress } from "./limiter.ts";
-import { kindOfRequest, tooManyRequests } from "./limiter.ts";
+import {
+  kindOfRequest,
+  type LimitedRequest,
+  type Limiter,
+  type RequestKind,
+  tooManyRequests,
+  type WatchProgress,
+} from "./limiter.ts";
 import { metricLines } from "./metrics.ts";
 import { FlowRequest, oneSeat } from "./request.ts";
 import { RetryAfter } from "./retry-after.ts";

@@ -7,8 +7,7 @@ import { Flow } from "./flow.ts";
 import { handOf } from "./hand.ts";
 import { PriorityLevel } from "./priority-level.ts";
 import type { QueueSet } from "./queue-set.ts";
-import type { WorkEstimate } from "./request.ts";
-import { FlowRequest, oneSeat } from "./request.ts";
+import { FlowRequest, oneSeat, type WorkEstimate } from "./request.ts";
 
 const queuing = { queues: 64, handSize: 6, queueLengthLimit: 50 };
 const info = requestInfo("GET", "/version");

@@ -10,8 +10,7 @@ import { thaw } from "../storage/json.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import { checkStored } from "../write/preconditions.ts";
 import { readObject } from "./body.ts";
-import type { Context } from "./context.ts";
-import { representation } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 import { writeOf } from "./write.ts";
 
 const bindingKind = { group: "", version: "v1", kind: "Binding" };

@@ -1,5 +1,4 @@
-import type { KubeObject } from "@dray/api";
-import { labelSelectorOf, StatusError } from "@dray/api";
+import { type KubeObject, labelSelectorOf, StatusError } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { isPodReady } from "@dray/api/pod";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";

@@ -1,5 +1,4 @@
-import type { KubeObject } from "@dray/api";
-import { StatusError } from "@dray/api";
+import { type KubeObject, StatusError } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import { isPodActive } from "@dray/api/pod";
 import type { Eviction } from "@dray/api/policy/v1";
@@ -8,14 +7,12 @@ import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { serverError, statusObject } from "../errors/status.ts";
 import { withPodCondition } from "../kinds/core/pod/conditions.ts";
-import type { DeleteOptions } from "../request/options.ts";
-import { deleteOptions, writeOptions } from "../request/options.ts";
+import { type DeleteOptions, deleteOptions, writeOptions } from "../request/options.ts";
 import { thaw } from "../storage/json.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import { checkPreconditions } from "../write/preconditions.ts";
 import { bodyOf, readObject } from "./body.ts";
-import type { Context } from "./context.ts";
-import { representation } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 import { takeDisruption } from "./disruption.ts";
 import { writeOf } from "./write.ts";
 

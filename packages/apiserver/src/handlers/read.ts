@@ -4,11 +4,9 @@ import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { serverError } from "../errors/status.ts";
 import { converted } from "../kinds/conversion.ts";
-import type { RequestInfo } from "../request/info.ts";
-import { queryBoolean } from "../request/info.ts";
+import { queryBoolean, type RequestInfo } from "../request/info.ts";
 import { versionProblem } from "../request/version.ts";
-import type { Context } from "./context.ts";
-import { representation } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 import { waitForRevision } from "./freshness.ts";
 
 /** The obsolete `export` parameter of older clients. Throws 400. */

@@ -1,16 +1,13 @@
-import type { KubeObject } from "@dray/api";
-import { StatusError } from "@dray/api";
+import { type KubeObject, StatusError } from "@dray/api";
 import type { ApiResponse } from "@dray/client";
 import { accepted } from "../encoding/accepted.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { convert } from "../kinds/conversion.ts";
-import type { WriteOptions } from "../request/options.ts";
-import { admissionOptions, writeOptions } from "../request/options.ts";
+import { admissionOptions, type WriteOptions, writeOptions } from "../request/options.ts";
 import { ensureNamespace } from "../write/metadata.ts";
 import type { Write } from "../write/registry.ts";
 import { readObject } from "./body.ts";
-import type { Context } from "./context.ts";
-import { representation } from "./context.ts";
+import { type Context, representation } from "./context.ts";
 
 /** Returns the write of a request, as the registry takes it. */
 export function writeOf(context: Context, options: WriteOptions): Write {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import type { ClientHttp2Session } from "node:http2";
-import { connect } from "node:http2";
+import { type ClientHttp2Session, connect } from "node:http2";
 import { test } from "node:test";
 import { connect as tlsConnect } from "node:tls";
 import { gunzipSync } from "node:zlib";

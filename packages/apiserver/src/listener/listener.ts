@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
-import type {
-  Http2SecureServer,
-  IncomingHttpHeaders,
-  SecureServerOptions,
-  ServerHttp2Stream,
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type IncomingHttpHeaders,
+  type SecureServerOptions,
+  type ServerHttp2Stream,
 } from "node:http2";
-import { createSecureServer } from "node:http2";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { Clock, Log } from "@dray/client";
@@ -16,10 +16,8 @@ import type { RequestHeader } from "../authentication/request-header.ts";
 import { Http1Exchange, Http2Exchange } from "../http/exchange.ts";
 import { mayUpgrade, upgradeExchange } from "../upgrade/exchange.ts";
 import { credentialOf } from "./credential.ts";
-import type { RequestHandler } from "./serve.ts";
-import { Service } from "./serve.ts";
-import type { Timeouts } from "./timeouts.ts";
-import { defaultTimeouts, endWhenIdle } from "./timeouts.ts";
+import { type RequestHandler, Service } from "./serve.ts";
+import { defaultTimeouts, endWhenIdle, type Timeouts } from "./timeouts.ts";
 import { answerUnknownMethod } from "./unknown-method.ts";
 
 /**

@@ -7,8 +7,7 @@ import type { Exchange, ResponseHeaders } from "../http/exchange.ts";
 import { bodyLimit } from "../request/body-limit.ts";
 import { credentialOf } from "./credential.ts";
 import { minRate } from "./timeouts.ts";
-import type { Waiting } from "./waiting-bytes.ts";
-import { WaitingBytes } from "./waiting-bytes.ts";
+import { type Waiting, WaitingBytes } from "./waiting-bytes.ts";
 
 /** Maximum total bytes of response bodies that wait for all clients: above it the response is 429. */
 const maxUnsentBytes = 256 * 2 ** 20;

@@ -1,5 +1,10 @@
-import type { ApiRequest, ApiResponse, Transport, UserInfo } from "@dray/client";
-import { ConnectionError } from "@dray/client";
+import {
+  type ApiRequest,
+  type ApiResponse,
+  ConnectionError,
+  type Transport,
+  type UserInfo,
+} from "@dray/client";
 
 /** Carries requests to a server in the same process, as a known user. */
 export function inProcessTransport(

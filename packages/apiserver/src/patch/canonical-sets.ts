@@ -1,7 +1,5 @@
-import type { FieldSet, FieldSetBuilder } from "./field-set.ts";
-import { canonicalSets, leaf } from "./field-set.ts";
-import type { PathElement } from "./path-element.ts";
-import { sortElements } from "./path-element.ts";
+import { canonicalSets, type FieldSet, type FieldSetBuilder, leaf } from "./field-set.ts";
+import { type PathElement, sortElements } from "./path-element.ts";
 
 /** A node of a set, and the steps to nodes with one more element and its children. */
 interface Step {

@@ -1,7 +1,6 @@
 import type { StatusError } from "@dray/api";
 import { goText } from "../json/go-text.ts";
-import type { JsonObject } from "../json/values.ts";
-import { fieldOf, isObject } from "../json/values.ts";
+import { fieldOf, isObject, type JsonObject } from "../json/values.ts";
 import { plainError } from "./errors.ts";
 
 /** Operation on the map or list element that contains it: `delete`, `replace`, `merge`. */

@@ -1,10 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@dray/api";
-import { StatusError } from "@dray/api";
+import { type KubeObject, StatusError } from "@dray/api";
 import { silentLog } from "@dray/client";
-import type { ListOptions, Operation, Store, StoreEvent } from "@dray/store";
-import { memoryStore, StoreTimeoutError } from "@dray/store";
+import {
+  type ListOptions,
+  memoryStore,
+  type Operation,
+  type Store,
+  type StoreEvent,
+  StoreTimeoutError,
+} from "@dray/store";
 import { fakeClock } from "@dray/testing/clock";
 import type { CacheEvent } from "./history.ts";
 import { Storage } from "./storage.ts";

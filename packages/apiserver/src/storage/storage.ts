@@ -1,10 +1,14 @@
 import type { KubeObject } from "@dray/api";
-import type { Clock, Log } from "@dray/client";
-import { sleep } from "@dray/client";
-import type { Entry, Operation, Store, StoreEvent, TxnResult } from "@dray/store";
-import { CompactedError } from "@dray/store";
-import type { Stored } from "./cache.ts";
-import { ResourceCache } from "./cache.ts";
+import { type Clock, type Log, sleep } from "@dray/client";
+import {
+  CompactedError,
+  type Entry,
+  type Operation,
+  type Store,
+  type StoreEvent,
+  type TxnResult,
+} from "@dray/store";
+import { ResourceCache, type Stored } from "./cache.ts";
 import { changeOf, readStored, StoredValueError, withRevision } from "./change.ts";
 import { Compaction } from "./compaction.ts";
 import { differences } from "./differences.ts";

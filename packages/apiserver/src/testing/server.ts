@@ -1,6 +1,12 @@
 /** For tests: a server on a memory store, and requests to it in wire format. */
-import type { ApiRequest, ApiResponse, Clock, Credential, WatchEvent } from "@dray/client";
-import { systemClock } from "@dray/client";
+import {
+  type ApiRequest,
+  type ApiResponse,
+  type Clock,
+  type Credential,
+  systemClock,
+  type WatchEvent,
+} from "@dray/client";
 import { memoryStore, type Store } from "@dray/store";
 import { textOf } from "@dray/testing/http";
 import { type ApiServer, createServer, type ServerOptions } from "../index.ts";

@@ -4,8 +4,7 @@ import { quoted } from "@dray/api";
 import type { WebhookClientConfig } from "@dray/api/admissionregistration/v1";
 import type { Clock } from "@dray/client";
 import { failureText, statusText } from "../errors/go-errors.ts";
-import type { Address } from "../proxy/service-address.ts";
-import { resolveService } from "../proxy/service-address.ts";
+import { type Address, resolveService } from "../proxy/service-address.ts";
 import type { Storage } from "../storage/storage.ts";
 import { CallFailure } from "./errors.ts";
 

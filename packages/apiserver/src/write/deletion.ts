@@ -1,5 +1,4 @@
-import type { KubeObject } from "@dray/api";
-import { timeText } from "@dray/api";
+import { type KubeObject, timeText } from "@dray/api";
 import type { ServedResource } from "../kinds/resources.ts";
 import type { GarbageCollection } from "../kinds/strategy.ts";
 import type { DeleteOptions } from "../request/options.ts";

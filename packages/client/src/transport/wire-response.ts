@@ -1,5 +1,4 @@
-import type { KubeObject } from "@dray/api";
-import { decodeJSON, deepFreeze } from "@dray/api";
+import { decodeJSON, deepFreeze, type KubeObject } from "@dray/api";
 import { aborted, errorText, type RawResponse } from "./connection.ts";
 import {
   type ApiRequest,

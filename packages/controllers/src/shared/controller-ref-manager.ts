@@ -1,5 +1,4 @@
-import type { Kind, KubeObject, LabelSelection, NamespacedMeta } from "@dray/api";
-import { StatusError } from "@dray/api";
+import { type Kind, type KubeObject, type LabelSelection, type NamespacedMeta, StatusError } from "@dray/api";
 import type { Client } from "@dray/client";
 import { controllerOf, controllerReference } from "./owners.ts";
 

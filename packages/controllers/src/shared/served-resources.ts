@@ -1,5 +1,4 @@
-import type { Kind, KubeObject } from "@dray/api";
-import { apiVersionOf } from "@dray/api";
+import { apiVersionOf, type Kind, type KubeObject } from "@dray/api";
 import { createRestMapper, type DiscoveredKind, type Informer } from "@dray/client";
 import type { ControllerContext } from "./context.ts";
 

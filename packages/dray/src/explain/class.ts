@@ -6,8 +6,7 @@ import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 import { counted, names } from "../text/words.ts";
 import { allocatedClasses, countsOf, deviceRow, headroomData, requestedClasses } from "../top/rows.ts";
-import type { ChosenDevices } from "./chosen.ts";
-import { chosenBy } from "./chosen.ts";
+import { type ChosenDevices, chosenBy } from "./chosen.ts";
 import type { Explained, Fact } from "./data.ts";
 
 type Report = Omit<Explained, "version" | "rights">;

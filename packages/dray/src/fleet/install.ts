@@ -1,5 +1,4 @@
-import type { Kind } from "@dray/api";
-import { type KubeObject, StatusError } from "@dray/api";
+import { type Kind, type KubeObject, StatusError } from "@dray/api";
 import { Namespace, Node } from "@dray/api/core/v1";
 import { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "@dray/api/rbac/v1";
 import { DeviceClass, ResourceSlice } from "@dray/api/resource/v1";

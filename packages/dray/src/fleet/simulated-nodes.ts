@@ -1,5 +1,4 @@
-import type { Kind, KubeObject } from "@dray/api";
-import { StatusError } from "@dray/api";
+import { type Kind, type KubeObject, StatusError } from "@dray/api";
 import { Node, Pod } from "@dray/api/core/v1";
 import { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from "@dray/api/rbac/v1";
 import type { Client } from "@dray/client";

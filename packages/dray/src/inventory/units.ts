@@ -1,5 +1,4 @@
-import type { DeviceHealth, KnownDevice } from "./devices.ts";
-import { isRepelling } from "./devices.ts";
+import { type DeviceHealth, isRepelling, type KnownDevice } from "./devices.ts";
 import type { Use, Uses } from "./usable.ts";
 
 /**

@@ -1,5 +1,4 @@
-import type { Position } from "../manifests/place.ts";
-import { positionOf } from "../manifests/place.ts";
+import { type Position, positionOf } from "../manifests/place.ts";
 import type { Problem } from "../manifests/problem.ts";
 import { type RuleId, rules, type Severity } from "./rules.ts";
 import type { Subject } from "./subjects.ts";

@@ -1,5 +1,4 @@
-import type { Features } from "@dray/api";
-import { StatusError } from "@dray/api";
+import { type Features, StatusError } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
 import { isPodTerminal, isSidecar } from "@dray/api/pod";
 import { type Client, type Clock, ItemBackOff, type Log } from "@dray/client";

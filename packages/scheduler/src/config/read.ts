@@ -4,8 +4,7 @@ import { parseYAML, YAMLError } from "@dray/api/yaml";
 import { readExtenders } from "./extenders.ts";
 import { asFields, Fields } from "./fields.ts";
 import { checkPercentage, readProfiles } from "./profiles.ts";
-import type { LeaderElectionConfiguration, SchedulerConfiguration } from "./types.ts";
-import { apiVersion, kind } from "./types.ts";
+import { apiVersion, kind, type LeaderElectionConfiguration, type SchedulerConfiguration } from "./types.ts";
 
 /** An invalid configuration: each problem with its path, the value and what would be accepted. */
 export class ConfigurationError extends Error {

@@ -3,8 +3,13 @@ import { test } from "node:test";
 import { featuresOf } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
 import { ResourceSlice } from "@dray/api/resource/v1";
-import type { Plugin, PluginHandle, SchedulerConfiguration } from "@dray/scheduler";
-import { ProfileError, readSchedulerConfiguration } from "@dray/scheduler";
+import {
+  type Plugin,
+  type PluginHandle,
+  ProfileError,
+  readSchedulerConfiguration,
+  type SchedulerConfiguration,
+} from "@dray/scheduler";
 import { type TestCluster, uses, withCluster } from "../testing/cluster.ts";
 
 const configured = (fields: object): SchedulerConfiguration =>

@@ -1,8 +1,7 @@
 import type { FieldErrors } from "../../checks/field.ts";
 import { checkLabelSelector } from "../../checks/nodeselector.ts";
 import type { ParamKind, ParamRef } from "../../generated/admissionregistration/v1.ts";
-import type { NameRule } from "../../values/names.ts";
-import { dns1035Label, dnsSubdomain, pathSegment } from "../../values/names.ts";
+import { dns1035Label, dnsSubdomain, type NameRule, pathSegment } from "../../values/names.ts";
 
 /** Of what kind the parameters of a policy are. */
 export function checkParamKind(errors: FieldErrors, path: string, kind: ParamKind | undefined): void {

@@ -1,6 +1,5 @@
 import type { AdmissionExpressions, ValidationContext } from "../../checks/context.ts";
-import type { FieldErrors } from "../../checks/field.ts";
-import { sameValue } from "../../checks/field.ts";
+import { type FieldErrors, sameValue } from "../../checks/field.ts";
 import { checkMetadata } from "../../checks/metadata.ts";
 import type {
   MutatingAdmissionPolicy,

@@ -9,8 +9,7 @@ import {
   parseSloppyAddress,
   unmapped,
 } from "../../values/ip.ts";
-import type { NameRule } from "../../values/names.ts";
-import { dns1035Label, dnsLabel, dnsSubdomain, pathSegment } from "../../values/names.ts";
+import { dns1035Label, dnsLabel, dnsSubdomain, type NameRule, pathSegment } from "../../values/names.ts";
 
 interface Reference {
   readonly apiGroup?: string;

@@ -1,5 +1,4 @@
-import type { FieldErrors } from "../../checks/field.ts";
-import { sameValue } from "../../checks/field.ts";
+import { type FieldErrors, sameValue } from "../../checks/field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../checks/metadata.ts";
 import type { ClusterRoleBinding, RoleBinding } from "../../generated/rbac/v1.ts";
 import { dnsSubdomain, pathSegment } from "../../values/names.ts";

@@ -1,5 +1,4 @@
-import type { FieldErrors } from "../../checks/field.ts";
-import { asTyped } from "../../checks/field.ts";
+import { asTyped, type FieldErrors } from "../../checks/field.ts";
 import { byteLength, dnsLabel, dnsSubdomain, isCIdentifier } from "../../values/names.ts";
 
 /** Limits of resource.k8s.io, in bytes, items or units of cost. */

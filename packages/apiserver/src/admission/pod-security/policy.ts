@@ -1,5 +1,4 @@
-import type { FieldError, Labels } from "@dray/api";
-import { quoted } from "@dray/api";
+import { type FieldError, type Labels, quoted } from "@dray/api";
 import type { Level } from "./check.ts";
 
 /** A level as it was in a release, or as it is now. */

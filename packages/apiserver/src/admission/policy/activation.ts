@@ -1,5 +1,4 @@
-import type { KubeObject } from "@dray/api";
-import { quoted } from "@dray/api";
+import { type KubeObject, quoted } from "@dray/api";
 import {
   type AuthorizationCheck,
   AuthorizerValue,
@@ -13,8 +12,7 @@ import {
 import { type Attributes, type Decision, resourceAttributes } from "../../authorization/attributes.ts";
 import type { AdmissionRequest } from "../admission.ts";
 import { requestObject } from "../review.ts";
-import type { VersionedObjects, VersionedResource } from "../versions.ts";
-import { namespaceOf } from "../versions.ts";
+import { namespaceOf, type VersionedObjects, type VersionedResource } from "../versions.ts";
 import type { ExpressionFailure } from "./expressions.ts";
 
 /** Maximum cost of all validations of a policy for one binding (RuntimeCELCostBudget). */

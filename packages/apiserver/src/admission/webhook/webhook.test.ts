@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { networkInterfaces } from "node:os";
 import { after, before, describe, test } from "node:test";
-import type { Clock } from "@dray/client";
-import { systemClock } from "@dray/client";
+import { type Clock, systemClock } from "@dray/client";
 import { createAuthority } from "../../certificates/pki.ts";
 import type { Answer, TestServer } from "../../testing/server.ts";
 import type { AdmissionRequest } from "../admission.ts";

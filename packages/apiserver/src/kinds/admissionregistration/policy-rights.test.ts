@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Answer } from "../../testing/server.ts";
-import { testServer } from "../../testing/server.ts";
+import { type Answer, testServer } from "../../testing/server.ts";
 
 const path = "/apis/admissionregistration.k8s.io/v1";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";

@@ -1,12 +1,8 @@
-import type { FieldError } from "@dray/api";
-import { fieldErrorText, quoted } from "@dray/api";
+import { type FieldError, fieldErrorText, quoted } from "@dray/api";
 import type { ValidationRule } from "@dray/api/apiextensions/v1";
 import { FieldErrors } from "@dray/api/validation";
-import type { Value } from "@dray/cel";
-import { Optional } from "@dray/cel";
-import type { Correlation } from "../correlation.ts";
-import { itemWithKeys } from "../correlation.ts";
-import type { Schema } from "../schema.ts";
+import { Optional, type Value } from "@dray/cel";
+import { type Correlation, itemWithKeys } from "../correlation.ts";
 import {
   additionalOf,
   child,
@@ -15,12 +11,11 @@ import {
   itemsOf,
   keyed,
   propertyOf,
+  type Schema,
   someSchema,
 } from "../schema.ts";
-import type { CompiledRule } from "./compile.ts";
-import { compileRules } from "./compile.ts";
-import type { DeclaredType } from "./declared-type.ts";
-import { declaredType, escapeName, withMetadata } from "./declared-type.ts";
+import { type CompiledRule, compileRules } from "./compile.ts";
+import { type DeclaredType, declaredType, escapeName, withMetadata } from "./declared-type.ts";
 import { celValue } from "./value.ts";
 
 /** Maximum cost of one evaluation, and of all evaluations for one object (apiserver/pkg/apis/cel). */

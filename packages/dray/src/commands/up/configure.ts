@@ -1,9 +1,15 @@
 import type { Features } from "@dray/api";
-import type { ClusterConfig, KeptFile, Layout } from "@dray/cluster";
-import { formatStore, namesText, nodeNames, readConfig } from "@dray/cluster";
+import {
+  type ClusterConfig,
+  formatStore,
+  type KeptFile,
+  type Layout,
+  namesText,
+  nodeNames,
+  readConfig,
+} from "@dray/cluster";
 import type { ChosenDriver } from "../../drivers/drivers.ts";
-import type { FleetFile } from "../../fleet/file.ts";
-import { fleetOf, keptText, readFleetFile } from "../../fleet/file.ts";
+import { type FleetFile, fleetOf, keptText, readFleetFile } from "../../fleet/file.ts";
 import { simulationOf } from "../../fleet/simulated-nodes.ts";
 import { parseImageMapping } from "../../images/mapping.ts";
 import { registryHostsOption, runtimeOption } from "../../options/runtime.ts";

@@ -2,12 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
-import type { Log } from "@dray/client";
-import { silentLog, systemClock } from "@dray/client";
-import type { DevicePlugin, DevicePluginOptions } from "@dray/driver/device-plugin";
-import { runDevicePlugin } from "@dray/driver/device-plugin";
-import type { SkipClock } from "@dray/testing/clock";
-import { skipClock } from "@dray/testing/clock";
+import { type Log, silentLog, systemClock } from "@dray/client";
+import { type DevicePlugin, type DevicePluginOptions, runDevicePlugin } from "@dray/driver/device-plugin";
+import { type SkipClock, skipClock } from "@dray/testing/clock";
 import { NodePaths } from "../../../../kubelet/src/base/paths.ts";
 import { DevicePluginManager } from "../../../../kubelet/src/device-plugins/manager.ts";
 

@@ -1,8 +1,7 @@
 import { type Clock, type Log, sleep } from "@dray/client";
 import { RpcError } from "@dray/rpc";
 import { type ContainerEventResponse, ContainerEventType } from "@dray/rpc/cri/v1";
-import type { CriConnection } from "./connection.ts";
-import { requestTimeout } from "./connection.ts";
+import { type CriConnection, requestTimeout } from "./connection.ts";
 import { isOfNode, podUidOf, selectorOf } from "./labels.ts";
 
 /**

@@ -5,8 +5,7 @@ import type { ContainerExtendedResourceRequest, NodeAllocatableResourceClaimStat
 import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import { type CycleState, groupStateOf } from "../../framework/framework.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
-import type { Consumer } from "./pod-claims.ts";
-import { onlyNode } from "./pod-claims.ts";
+import { type Consumer, onlyNode } from "./pod-claims.ts";
 
 export interface PodClaim {
   /** As PreFilter found it, then as PreBind stored it. */

@@ -1,7 +1,6 @@
 /** When a job has failed (KEP-3329), and when it has succeeded (KEP-3998). */
 
-import type { FieldErrors } from "../../../checks/field.ts";
-import { printedList, seenBefore } from "../../../checks/field.ts";
+import { type FieldErrors, printedList, seenBefore } from "../../../checks/field.ts";
 import type { JobSpec, PodFailurePolicyRule } from "../../../generated/batch/v1.ts";
 import { quoted } from "../../../text/quoted.ts";
 import { byteLength, qualifiedName } from "../../../values/names.ts";

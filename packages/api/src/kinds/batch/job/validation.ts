@@ -1,8 +1,7 @@
 /** Job. */
 
 import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { checkImmutable, sameValue } from "../../../checks/field.ts";
+import { checkImmutable, type FieldErrors, sameValue } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkLabelSelector } from "../../../checks/nodeselector.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";

@@ -1,9 +1,7 @@
-import type { FieldErrors } from "../../../checks/field.ts";
-import { checkImmutable } from "../../../checks/field.ts";
+import { checkImmutable, type FieldErrors } from "../../../checks/field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { ClusterTrustBundle } from "../../../generated/certificates/v1.ts";
-import type { NameRule } from "../../../values/names.ts";
-import { dnsSubdomain } from "../../../values/names.ts";
+import { dnsSubdomain, type NameRule } from "../../../values/names.ts";
 import { defineKind } from "../../define.ts";
 
 /** Upstream: pkg/apis/core/validation/validation.go, ValidateClusterTrustBundleName. */

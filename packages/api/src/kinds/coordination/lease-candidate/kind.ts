@@ -2,8 +2,11 @@ import type { FieldErrors } from "../../../checks/field.ts";
 import { checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { LeaseCandidate } from "../../../generated/coordination/v1beta1.ts";
 import { isConfigMapKey, qualifiedName } from "../../../values/names.ts";
-import type { SemanticVersion } from "../../../values/semver.ts";
-import { compareSemanticVersions, parseSemanticVersion } from "../../../values/semver.ts";
+import {
+  compareSemanticVersions,
+  parseSemanticVersion,
+  type SemanticVersion,
+} from "../../../values/semver.ts";
 import { defineKind } from "../../define.ts";
 
 const oldest = "OldestEmulationVersion";

@@ -1,8 +1,7 @@
 /** Event: one kind with the old rules of core/v1, and stricter ones for writes as events.k8s.io/v1. */
 
 import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { checkImmutable, sameValue } from "../../../checks/field.ts";
+import { checkImmutable, type FieldErrors, sameValue } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import type { Event } from "../../../generated/core/v1.ts";

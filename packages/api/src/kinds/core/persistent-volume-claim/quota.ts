@@ -1,9 +1,7 @@
 import type { PersistentVolumeClaim, ScopedResourceSelectorRequirement } from "../../../generated/core/v1.ts";
-import type { Amounts } from "../../../values/amounts.ts";
-import { one } from "../../../values/amounts.ts";
+import { type Amounts, one } from "../../../values/amounts.ts";
 import { Quantity } from "../../../values/quantity.ts";
-import type { QuotaEvaluator } from "../../quota-evaluator.ts";
-import { countName, selectsValue } from "../../quota-evaluator.ts";
+import { countName, type QuotaEvaluator, selectsValue } from "../../quota-evaluator.ts";
 
 const claimCount = countName("", "persistentvolumeclaims");
 const count = "persistentvolumeclaims";

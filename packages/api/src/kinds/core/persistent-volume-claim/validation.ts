@@ -1,8 +1,7 @@
 /** PersistentVolumeClaim. */
 
 import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { checkImmutable, goJson, sameValue } from "../../../checks/field.ts";
+import { checkImmutable, type FieldErrors, goJson, sameValue } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkLabelSelector } from "../../../checks/nodeselector.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";

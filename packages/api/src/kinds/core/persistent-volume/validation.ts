@@ -1,8 +1,7 @@
 /** PersistentVolume. */
 import { posix } from "node:path";
 import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { checkImmutable, goJson, printedMap, sameValue } from "../../../checks/field.ts";
+import { checkImmutable, type FieldErrors, goJson, printedMap, sameValue } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { checkNodeSelector } from "../../../checks/nodeselector.ts";

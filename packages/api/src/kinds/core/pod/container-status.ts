@@ -1,7 +1,6 @@
 /** Validation of container statuses: users (KEP-3619) and the health of devices (KEP-4680). */
 
-import type { FieldErrors } from "../../../checks/field.ts";
-import { asTyped, byName } from "../../../checks/field.ts";
+import { asTyped, byName, type FieldErrors } from "../../../checks/field.ts";
 import type { Container, ContainerStatus, Pod, ResourceStatus } from "../../../generated/core/v1.ts";
 import { byteLength } from "../../../values/names.ts";
 

@@ -1,5 +1,4 @@
-import type { KubernetesVersion } from "../../../features/features.ts";
-import { minorOf } from "../../../features/features.ts";
+import { type KubernetesVersion, minorOf } from "../../../features/features.ts";
 import type {
   Container,
   EphemeralContainer,

@@ -3,10 +3,8 @@ import type { KubeObject } from "../../../objects/object.ts";
 import { isPodTerminal } from "../../../pod/phase.ts";
 import { podQosClass } from "../../../pod/qos.ts";
 import { hasPodLevelResources, podLimits, podRequests } from "../../../pod/resources.ts";
-import type { Amounts } from "../../../values/amounts.ts";
-import { addTo, amountsOf, one } from "../../../values/amounts.ts";
-import type { QuotaEvaluator, QuotaLookup } from "../../quota-evaluator.ts";
-import { countName, selectsValue } from "../../quota-evaluator.ts";
+import { type Amounts, addTo, amountsOf, one } from "../../../values/amounts.ts";
+import { countName, type QuotaEvaluator, type QuotaLookup, selectsValue } from "../../quota-evaluator.ts";
 
 const podCount = countName("", "pods");
 const computed = ["cpu", "memory", "ephemeral-storage"];

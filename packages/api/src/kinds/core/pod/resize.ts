@@ -1,6 +1,5 @@
 import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { sameValue } from "../../../checks/field.ts";
+import { type FieldErrors, sameValue } from "../../../checks/field.ts";
 import { checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { minorOf } from "../../../features/features.ts";
 import type { Container, Pod, PodSpec, ResourceRequirements } from "../../../generated/core/v1.ts";

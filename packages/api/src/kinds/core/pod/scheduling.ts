@@ -1,5 +1,4 @@
-import type { FieldErrors } from "../../../checks/field.ts";
-import { seenBefore } from "../../../checks/field.ts";
+import { type FieldErrors, seenBefore } from "../../../checks/field.ts";
 import {
   checkLabelSelector,
   checkNodeSelector,

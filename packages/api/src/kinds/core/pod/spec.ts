@@ -1,6 +1,5 @@
 import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { byName } from "../../../checks/field.ts";
+import { byName, type FieldErrors } from "../../../checks/field.ts";
 import { checkLabels } from "../../../checks/metadata.ts";
 import type { PodResourceClaim, PodSpec } from "../../../generated/core/v1.ts";
 import { quoted } from "../../../text/quoted.ts";

@@ -1,8 +1,6 @@
-import type { LegacyOptions } from "../../../checks/address.ts";
-import { addressFamily, checkLegacyAddress } from "../../../checks/address.ts";
+import { addressFamily, checkLegacyAddress, type LegacyOptions } from "../../../checks/address.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { asTyped, byName, checkImmutable } from "../../../checks/field.ts";
+import { asTyped, byName, checkImmutable, type FieldErrors } from "../../../checks/field.ts";
 import { checkMetadataUpdate } from "../../../checks/metadata.ts";
 import type { KubernetesVersion } from "../../../features/features.ts";
 import type { Container, Pod, PodSpec } from "../../../generated/core/v1.ts";

@@ -1,6 +1,5 @@
 import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { goJson, printedList, sameValue } from "../../../checks/field.ts";
+import { type FieldErrors, goJson, printedList, sameValue } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { unifiedDiff } from "../../../checks/unified-diff.ts";

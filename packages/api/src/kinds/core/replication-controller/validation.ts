@@ -1,7 +1,6 @@
 import type { ValidationContext } from "../../../checks/context.ts";
 import { checkCounts } from "../../../checks/counts.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { printedMap } from "../../../checks/field.ts";
+import { type FieldErrors, printedMap } from "../../../checks/field.ts";
 import { checkFinalizerNames, checkMetadata } from "../../../checks/metadata.ts";
 import { checkObjectUpdate } from "../../../checks/objects.ts";
 import type { ReplicationController } from "../../../generated/core/v1.ts";

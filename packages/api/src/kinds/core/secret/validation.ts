@@ -1,5 +1,4 @@
-import type { FieldErrors } from "../../../checks/field.ts";
-import { asTyped, checkImmutable } from "../../../checks/field.ts";
+import { asTyped, checkImmutable, type FieldErrors } from "../../../checks/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import type { Secret } from "../../../generated/core/v1.ts";
 import { JSONError, parseJSON } from "../../../json/parser.ts";

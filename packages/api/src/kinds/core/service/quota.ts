@@ -1,9 +1,7 @@
 import type { Service } from "../../../generated/core/v1.ts";
-import type { Amounts } from "../../../values/amounts.ts";
-import { one } from "../../../values/amounts.ts";
+import { type Amounts, one } from "../../../values/amounts.ts";
 import { Quantity } from "../../../values/quantity.ts";
-import type { QuotaEvaluator } from "../../quota-evaluator.ts";
-import { countName } from "../../quota-evaluator.ts";
+import { countName, type QuotaEvaluator } from "../../quota-evaluator.ts";
 
 const serviceCount = countName("", "services");
 const names = [serviceCount, "services", "services.nodeports", "services.loadbalancers"];

@@ -1,7 +1,11 @@
 /** Service. */
 
-import type { LegacyOptions } from "../../../checks/address.ts";
-import { addressFamily, checkLegacyAddress, checkLegacyNetwork } from "../../../checks/address.ts";
+import {
+  addressFamily,
+  checkLegacyAddress,
+  checkLegacyNetwork,
+  type LegacyOptions,
+} from "../../../checks/address.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { FieldErrors, seenBefore } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";

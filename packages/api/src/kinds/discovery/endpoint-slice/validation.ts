@@ -1,5 +1,9 @@
-import type { AddressFamily } from "../../../checks/address.ts";
-import { addressFamily, addressRule, checkLegacyAddress } from "../../../checks/address.ts";
+import {
+  type AddressFamily,
+  addressFamily,
+  addressRule,
+  checkLegacyAddress,
+} from "../../../checks/address.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import { asTyped, checkImmutable, type FieldErrors, sameValue, seenBefore } from "../../../checks/field.ts";
 import { checkLabels } from "../../../checks/metadata.ts";

@@ -1,7 +1,6 @@
 import { addressFamily, checkLegacyAddress } from "../../../checks/address.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { printedList } from "../../../checks/field.ts";
+import { type FieldErrors, printedList } from "../../../checks/field.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import type {
   HTTPIngressPath,
@@ -9,8 +8,7 @@ import type {
   IngressBackend,
   IngressRule,
 } from "../../../generated/networking/v1.ts";
-import type { NameRule } from "../../../values/names.ts";
-import { dnsSubdomain, isPortName } from "../../../values/names.ts";
+import { dnsSubdomain, isPortName, type NameRule } from "../../../values/names.ts";
 import { checkPort } from "../../core/pod/probes.ts";
 import { checkHost, checkReference, serviceNameRule } from "../common.ts";
 

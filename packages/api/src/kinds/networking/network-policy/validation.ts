@@ -1,5 +1,9 @@
-import type { LegacyOptions } from "../../../checks/address.ts";
-import { checkLegacyNetwork, isStrictlyWithin, networkFamily } from "../../../checks/address.ts";
+import {
+  checkLegacyNetwork,
+  isStrictlyWithin,
+  type LegacyOptions,
+  networkFamily,
+} from "../../../checks/address.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkLabelSelector } from "../../../checks/nodeselector.ts";

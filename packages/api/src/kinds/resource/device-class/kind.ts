@@ -1,10 +1,8 @@
 import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { sameValue } from "../../../checks/field.ts";
+import { type FieldErrors, sameValue } from "../../../checks/field.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { DeviceClass } from "../../../generated/resource/v1.ts";
-import type { NameRule } from "../../../values/names.ts";
-import { dnsSubdomain, isExtendedResourceName } from "../../../values/names.ts";
+import { dnsSubdomain, isExtendedResourceName, type NameRule } from "../../../values/names.ts";
 import { defineKind } from "../../define.ts";
 import { limits } from "../names.ts";
 import { checkConfiguration } from "../resource-claim/validation.ts";

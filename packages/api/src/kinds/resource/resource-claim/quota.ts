@@ -1,11 +1,14 @@
 import type { DeviceClass, ResourceClaim } from "../../../generated/resource/v1.ts";
 import { controllerOf } from "../../../objects/object.ts";
-import type { Amounts } from "../../../values/amounts.ts";
-import { addTo, one, raiseTo } from "../../../values/amounts.ts";
+import { type Amounts, addTo, one, raiseTo } from "../../../values/amounts.ts";
 import { Quantity } from "../../../values/quantity.ts";
 import { isExtendedQuotaName, podUsage } from "../../core/pod/quota.ts";
-import type { QuotaEvaluator, QuotaLookup, QuotaOptions } from "../../quota-evaluator.ts";
-import { countName } from "../../quota-evaluator.ts";
+import {
+  countName,
+  type QuotaEvaluator,
+  type QuotaLookup,
+  type QuotaOptions,
+} from "../../quota-evaluator.ts";
 
 const claimCount = countName("resource.k8s.io", "resourceclaims");
 const classSuffix = ".deviceclass.resource.k8s.io/devices";

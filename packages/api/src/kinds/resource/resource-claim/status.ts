@@ -3,8 +3,7 @@
 import { interfaceAddressRule } from "../../../checks/address.ts";
 import { checkConditions } from "../../../checks/conditions.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { checkImmutable, sameValue, unlimited } from "../../../checks/field.ts";
+import { checkImmutable, type FieldErrors, sameValue, unlimited } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { checkNodeSelector } from "../../../checks/nodeselector.ts";

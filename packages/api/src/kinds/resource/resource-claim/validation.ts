@@ -1,8 +1,7 @@
 /** ResourceClaim and ResourceClaimTemplate (KEP-4381, KEP-4816). */
 
 import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { checkImmutable } from "../../../checks/field.ts";
+import { checkImmutable, type FieldErrors } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import type {

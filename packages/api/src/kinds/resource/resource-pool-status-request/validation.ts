@@ -5,8 +5,7 @@
 
 import { checkConditions } from "../../../checks/conditions.ts";
 import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { checkImmutable, sameValue, seenBefore } from "../../../checks/field.ts";
+import { checkImmutable, type FieldErrors, sameValue, seenBefore } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import type {

@@ -4,8 +4,7 @@
  */
 
 import type { ValidationContext } from "../../../checks/context.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { asTyped, checkImmutable, sameValue, seenBefore } from "../../../checks/field.ts";
+import { asTyped, checkImmutable, type FieldErrors, sameValue, seenBefore } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { checkNodeSelector } from "../../../checks/nodeselector.ts";

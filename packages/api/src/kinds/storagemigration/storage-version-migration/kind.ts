@@ -1,6 +1,5 @@
 import { checkConditions } from "../../../checks/conditions.ts";
-import type { FieldErrors } from "../../../checks/field.ts";
-import { checkImmutable } from "../../../checks/field.ts";
+import { checkImmutable, type FieldErrors } from "../../../checks/field.ts";
 import { checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { StorageVersionMigration } from "../../../generated/storagemigration/v1.ts";
 import { dns1035Label, dnsSubdomain } from "../../../values/names.ts";

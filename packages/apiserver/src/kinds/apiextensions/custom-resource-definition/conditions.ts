@@ -1,8 +1,7 @@
 import type { CustomResourceDefinitionStatus } from "@dray/api/apiextensions/v1";
 import { approvalOf } from "./approval.ts";
 import { structuralErrors } from "./structural.ts";
-import type { Definition, Names } from "./types.ts";
-import { isTrue } from "./types.ts";
+import { type Definition, isTrue, type Names } from "./types.ts";
 
 export interface Condition {
   readonly type: string;

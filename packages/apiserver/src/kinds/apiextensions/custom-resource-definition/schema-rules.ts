@@ -1,15 +1,21 @@
-import type { FieldErrors as Errors } from "@dray/api/validation";
-import { FieldErrors } from "@dray/api/validation";
+import { type FieldErrors as Errors, FieldErrors } from "@dray/api/validation";
 import { fieldPath } from "../../../structural-schemas/field-path.ts";
 import { compileRules } from "../../../structural-schemas/rules/compile.ts";
-import type { DeclaredType } from "../../../structural-schemas/rules/declared-type.ts";
-import { declaredType, escapeName } from "../../../structural-schemas/rules/declared-type.ts";
-import type { Schema } from "../../../structural-schemas/schema.ts";
-import { additionalOf, isEmbedded, itemsOf, metaFields } from "../../../structural-schemas/schema.ts";
+import {
+  type DeclaredType,
+  declaredType,
+  escapeName,
+} from "../../../structural-schemas/rules/declared-type.ts";
+import {
+  additionalOf,
+  isEmbedded,
+  itemsOf,
+  metaFields,
+  type Schema,
+} from "../../../structural-schemas/schema.ts";
 import { goRule } from "./go-form.ts";
 import { checkLists } from "./lists.ts";
-import type { Cardinality } from "./rule-costs.ts";
-import { cardinalityBelow, costOver, RuleCosts } from "./rule-costs.ts";
+import { type Cardinality, cardinalityBelow, costOver, RuleCosts } from "./rule-costs.ts";
 import { hasUnsupported } from "./structural.ts";
 
 /** Violations that are tolerated because the stored definition has them already. */

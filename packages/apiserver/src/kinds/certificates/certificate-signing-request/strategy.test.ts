@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { generateKeyPairSync, sign } from "node:crypto";
 import { test } from "node:test";
 import { bits, integer, objectId, sequence, set, tagged, utf8 } from "../../../certificates/der.ts";
-import type { CallOptions } from "../../../testing/server.ts";
-import { testServer } from "../../../testing/server.ts";
+import { type CallOptions, testServer } from "../../../testing/server.ts";
 
 const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 

@@ -4,8 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { signCertificateRequest } from "../../../certificates/certificate-signing.ts";
 import { createCertificateRequest } from "../../../certificates/pki.ts";
 import { createAuthority } from "../../../index.ts";
-import type { Answer, TestServer } from "../../../testing/server.ts";
-import { testServer } from "../../../testing/server.ts";
+import { type Answer, type TestServer, testServer } from "../../../testing/server.ts";
 
 const collection = "/apis/certificates.k8s.io/v1/namespaces/n/podcertificaterequests";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";

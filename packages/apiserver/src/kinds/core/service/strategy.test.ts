@@ -3,8 +3,7 @@ import { test } from "node:test";
 import { systemClock } from "@dray/client";
 import { memoryStore } from "@dray/store";
 import type { ServerOptions } from "../../../server/server.ts";
-import type { Answer, TestServer } from "../../../testing/server.ts";
-import { testServer } from "../../../testing/server.ts";
+import { type Answer, type TestServer, testServer } from "../../../testing/server.ts";
 
 const path = "/api/v1/namespaces/default/services";
 const ipAddresses = "/apis/networking.k8s.io/v1/ipaddresses";

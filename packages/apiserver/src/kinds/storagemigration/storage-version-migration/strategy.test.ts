@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Answer, TestServer } from "../../../testing/server.ts";
-import { testServer } from "../../../testing/server.ts";
+import { type Answer, type TestServer, testServer } from "../../../testing/server.ts";
 
 const root = "/apis/storagemigration.k8s.io/v1";
 const collection = `${root}/storageversionmigrations`;
