@@ -1,11 +1,8 @@
 import { ValidatingWebhookConfiguration } from "@dray/api/admissionregistration/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { webhooks } from "../columns.ts";
 
-export const validatingWebhookConfiguration: ServedKind<ValidatingWebhookConfiguration> = defineServedKind(
-  ValidatingWebhookConfiguration,
-  {
-    facts: { generation: true, needsVersion: true },
-    columns: webhooks,
-  },
-);
+export const validatingWebhookConfiguration = defineServedKind(ValidatingWebhookConfiguration, {
+  facts: { generation: true, needsVersion: true },
+  columns: webhooks,
+});

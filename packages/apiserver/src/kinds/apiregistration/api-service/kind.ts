@@ -1,9 +1,9 @@
 import { APIService } from "@dray/api/apiregistration/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { apiServiceColumns } from "./columns.ts";
 import { apiServiceStrategy } from "./strategy.ts";
 
-export const apiService: ServedKind<APIService> = defineServedKind(APIService, {
+export const apiService = defineServedKind(APIService, {
   facts: { status: "reset", needsVersion: true },
   strategy: apiServiceStrategy,
   columns: apiServiceColumns,

@@ -1,8 +1,8 @@
 import { ControllerRevision } from "@dray/api/apps/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { controllerRevisionColumns } from "./columns.ts";
 
-export const controllerRevision: ServedKind<ControllerRevision> = defineServedKind(ControllerRevision, {
+export const controllerRevision = defineServedKind(ControllerRevision, {
   facts: {},
   columns: controllerRevisionColumns,
 });

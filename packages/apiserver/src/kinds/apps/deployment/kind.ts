@@ -1,8 +1,8 @@
 import { Deployment } from "@dray/api/apps/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { deploymentColumns } from "./columns.ts";
 
-export const deployment: ServedKind<Deployment> = defineServedKind(Deployment, {
+export const deployment = defineServedKind(Deployment, {
   facts: { status: "labels", scale: true, generation: "annotated" },
   columns: deploymentColumns,
 });

@@ -1,8 +1,8 @@
 import { ReplicaSet } from "@dray/api/apps/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { replicaSetColumns } from "./columns.ts";
 
-export const replicaSet: ServedKind<ReplicaSet> = defineServedKind(ReplicaSet, {
+export const replicaSet = defineServedKind(ReplicaSet, {
   facts: { status: "keep", scale: true, generation: true },
   columns: replicaSetColumns,
 });

@@ -1,8 +1,8 @@
 import { StatefulSet } from "@dray/api/apps/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { statefulSetColumns } from "./columns.ts";
 
-export const statefulSet: ServedKind<StatefulSet> = defineServedKind(StatefulSet, {
+export const statefulSet = defineServedKind(StatefulSet, {
   facts: { status: "keep", scale: true, generation: true },
   columns: statefulSetColumns,
 });

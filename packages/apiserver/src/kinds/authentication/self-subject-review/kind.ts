@@ -1,6 +1,6 @@
 import { SelfSubjectReview } from "@dray/api/authentication/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 
-export const selfSubjectReview: ServedKind<SelfSubjectReview> = defineServedKind(SelfSubjectReview, {
+export const selfSubjectReview = defineServedKind(SelfSubjectReview, {
   facts: { createOnly: true },
 });

@@ -1,6 +1,6 @@
 import { TokenReview } from "@dray/api/authentication/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 
-export const tokenReview: ServedKind<TokenReview> = defineServedKind(TokenReview, {
+export const tokenReview = defineServedKind(TokenReview, {
   facts: { createOnly: true },
 });

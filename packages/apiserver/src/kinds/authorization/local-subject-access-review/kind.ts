@@ -1,9 +1,6 @@
 import { LocalSubjectAccessReview } from "@dray/api/authorization/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 
-export const localSubjectAccessReview: ServedKind<LocalSubjectAccessReview> = defineServedKind(
-  LocalSubjectAccessReview,
-  {
-    facts: { createOnly: true },
-  },
-);
+export const localSubjectAccessReview = defineServedKind(LocalSubjectAccessReview, {
+  facts: { createOnly: true },
+});

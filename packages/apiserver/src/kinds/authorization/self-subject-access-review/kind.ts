@@ -1,9 +1,6 @@
 import { SelfSubjectAccessReview } from "@dray/api/authorization/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 
-export const selfSubjectAccessReview: ServedKind<SelfSubjectAccessReview> = defineServedKind(
-  SelfSubjectAccessReview,
-  {
-    facts: { createOnly: true },
-  },
-);
+export const selfSubjectAccessReview = defineServedKind(SelfSubjectAccessReview, {
+  facts: { createOnly: true },
+});

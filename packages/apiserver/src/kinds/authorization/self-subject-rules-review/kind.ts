@@ -1,9 +1,6 @@
 import { SelfSubjectRulesReview } from "@dray/api/authorization/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 
-export const selfSubjectRulesReview: ServedKind<SelfSubjectRulesReview> = defineServedKind(
-  SelfSubjectRulesReview,
-  {
-    facts: { createOnly: true },
-  },
-);
+export const selfSubjectRulesReview = defineServedKind(SelfSubjectRulesReview, {
+  facts: { createOnly: true },
+});

@@ -1,6 +1,6 @@
 import { SubjectAccessReview } from "@dray/api/authorization/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 
-export const subjectAccessReview: ServedKind<SubjectAccessReview> = defineServedKind(SubjectAccessReview, {
+export const subjectAccessReview = defineServedKind(SubjectAccessReview, {
   facts: { createOnly: true },
 });

@@ -1,8 +1,8 @@
 import { CronJob } from "@dray/api/batch/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { cronJobColumns } from "./columns.ts";
 
-export const cronJob: ServedKind<CronJob> = defineServedKind(CronJob, {
+export const cronJob = defineServedKind(CronJob, {
   facts: { status: "keep", generation: true },
   columns: cronJobColumns,
 });

@@ -1,8 +1,8 @@
 import { ClusterTrustBundle } from "@dray/api/certificates/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { clusterTrustBundleStrategy } from "./strategy.ts";
 
-export const clusterTrustBundle: ServedKind<ClusterTrustBundle> = defineServedKind(ClusterTrustBundle, {
+export const clusterTrustBundle = defineServedKind(ClusterTrustBundle, {
   facts: {
     gate: "ClusterTrustBundle",
     fields: ["spec.signerName"],

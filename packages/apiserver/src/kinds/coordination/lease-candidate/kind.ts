@@ -1,8 +1,8 @@
 import { LeaseCandidate } from "@dray/api/coordination/v1beta1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { leaseCandidateColumns } from "./columns.ts";
 
-export const leaseCandidate: ServedKind<LeaseCandidate> = defineServedKind(LeaseCandidate, {
+export const leaseCandidate = defineServedKind(LeaseCandidate, {
   facts: {
     createOnUpdate: true,
     needsVersion: true,

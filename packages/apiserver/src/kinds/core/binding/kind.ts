@@ -1,6 +1,6 @@
 import { Binding } from "@dray/api/core/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 
-export const binding: ServedKind<Binding> = defineServedKind(Binding, {
+export const binding = defineServedKind(Binding, {
   facts: { createOnly: true },
 });

@@ -1,7 +1,7 @@
 import { ConfigMap } from "@dray/api/core/v1";
 import { ageText } from "../../../tables/age.ts";
 import { columns, type Printer } from "../../../tables/column.ts";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 
 const configMapColumns: Printer<ConfigMap> = {
   columns: columns("Name", "Data", "Age"),
@@ -12,7 +12,7 @@ const configMapColumns: Printer<ConfigMap> = {
   ],
 };
 
-export const configMap: ServedKind<ConfigMap> = defineServedKind(ConfigMap, {
+export const configMap = defineServedKind(ConfigMap, {
   facts: {},
   columns: configMapColumns,
 });

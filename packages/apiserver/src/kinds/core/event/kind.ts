@@ -1,10 +1,10 @@
 import { Event } from "@dray/api/core/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { eventColumns } from "./columns.ts";
 import { eventToCore } from "./conversion.ts";
 import { eventStrategy } from "./strategy.ts";
 
-export const event: ServedKind<Event> = defineServedKind(Event, {
+export const event = defineServedKind(Event, {
   facts: {
     createOnUpdate: true,
     fields: [

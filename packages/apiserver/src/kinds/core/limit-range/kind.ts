@@ -1,6 +1,6 @@
 import { LimitRange } from "@dray/api/core/v1";
 import { dated } from "../../../tables/plain.ts";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import type { Strategy } from "../../strategy.ts";
 
 /** A limit range without a name gets an id for one. */
@@ -10,7 +10,7 @@ const limitRangeStrategy: Strategy = {
   },
 };
 
-export const limitRange: ServedKind<LimitRange> = defineServedKind(LimitRange, {
+export const limitRange = defineServedKind(LimitRange, {
   facts: { createOnUpdate: true },
   strategy: limitRangeStrategy,
   columns: dated,

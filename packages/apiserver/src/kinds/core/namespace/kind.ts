@@ -1,7 +1,7 @@
 import { Namespace } from "@dray/api/core/v1";
 import { ageText } from "../../../tables/age.ts";
 import { columns, type Printer } from "../../../tables/column.ts";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { namespaceStrategy } from "./strategy.ts";
 
 const namespaceColumns: Printer<Namespace> = {
@@ -13,7 +13,7 @@ const namespaceColumns: Printer<Namespace> = {
   ],
 };
 
-export const namespace: ServedKind<Namespace> = defineServedKind(Namespace, {
+export const namespace = defineServedKind(Namespace, {
   facts: {
     status: "keep",
     noDeleteCollection: true,

@@ -1,9 +1,9 @@
 import { Node } from "@dray/api/core/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { nodeColumns } from "./columns.ts";
 import { nodeStrategy } from "./strategy.ts";
 
-export const node: ServedKind<Node> = defineServedKind(Node, {
+export const node = defineServedKind(Node, {
   facts: {
     status: "keep",
     bringsStatus: true,

@@ -1,5 +1,5 @@
 import { Pod } from "@dray/api/core/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { podColumns } from "./columns.ts";
 import { podStrategy } from "./strategy.ts";
 
@@ -10,7 +10,7 @@ function positiveGracePeriod({ spec }: Pod): void {
     spec.terminationGracePeriodSeconds = 1;
 }
 
-export const pod: ServedKind<Pod> = defineServedKind(Pod, {
+export const pod = defineServedKind(Pod, {
   facts: {
     status: "keep",
     generation: true,

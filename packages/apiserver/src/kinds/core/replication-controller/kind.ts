@@ -1,5 +1,5 @@
 import { ReplicationController } from "@dray/api/core/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import type { Strategy } from "../../strategy.ts";
 import { labelAsTemplate } from "../pod-template/labels.ts";
 import { replicationControllerColumns } from "./columns.ts";
@@ -13,11 +13,8 @@ const replicationControllerStrategy: Strategy<ReplicationController> = {
   garbageCollection: "orphan",
 };
 
-export const replicationController: ServedKind<ReplicationController> = defineServedKind(
-  ReplicationController,
-  {
-    facts: { status: "keep", scale: true, generation: true, fields: ["status.replicas"], fieldError: "core" },
-    strategy: replicationControllerStrategy,
-    columns: replicationControllerColumns,
-  },
-);
+export const replicationController = defineServedKind(ReplicationController, {
+  facts: { status: "keep", scale: true, generation: true, fields: ["status.replicas"], fieldError: "core" },
+  strategy: replicationControllerStrategy,
+  columns: replicationControllerColumns,
+});

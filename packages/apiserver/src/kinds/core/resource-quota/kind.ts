@@ -1,8 +1,8 @@
 import { ResourceQuota } from "@dray/api/core/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { resourceQuotaColumns } from "./columns.ts";
 
-export const resourceQuota: ServedKind<ResourceQuota> = defineServedKind(ResourceQuota, {
+export const resourceQuota = defineServedKind(ResourceQuota, {
   facts: { status: "keep", answersDeleted: true },
   columns: resourceQuotaColumns,
 });

@@ -1,6 +1,6 @@
 import { setKey } from "@dray/api/codec";
 import { Secret } from "@dray/api/core/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import type { Strategy } from "../../strategy.ts";
 import { secretColumns } from "./columns.ts";
 import { keyPairProblem } from "./key-pair.ts";
@@ -27,7 +27,7 @@ const secretStrategy: Strategy<Secret> = {
   },
 };
 
-export const secret: ServedKind<Secret> = defineServedKind(Secret, {
+export const secret = defineServedKind(Secret, {
   facts: { fields: ["type"], fieldError: "core" },
   normalise: foldStringData,
   strategy: secretStrategy,

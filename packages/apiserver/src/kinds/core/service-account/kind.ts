@@ -1,5 +1,5 @@
 import { ServiceAccount } from "@dray/api/core/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import type { Strategy } from "../../strategy.ts";
 
 /** Of the secrets that an account may use only the names are kept. */
@@ -13,7 +13,7 @@ const serviceAccountStrategy: Strategy<ServiceAccount> = {
   prepareForUpdate: withNamesOnly,
 };
 
-export const serviceAccount: ServedKind<ServiceAccount> = defineServedKind(ServiceAccount, {
+export const serviceAccount = defineServedKind(ServiceAccount, {
   facts: {
     answersDeleted: true,
     subresources: {

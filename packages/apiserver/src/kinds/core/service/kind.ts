@@ -1,9 +1,9 @@
 import { Service } from "@dray/api/core/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { serviceColumns } from "./columns.ts";
 import { serviceStrategy } from "./strategy.ts";
 
-export const service: ServedKind<Service> = defineServedKind(Service, {
+export const service = defineServedKind(Service, {
   facts: {
     status: "keep",
     createOnUpdate: true,

@@ -1,9 +1,9 @@
 import { Event } from "@dray/api/events/v1";
 import { eventToEvents } from "../../core/event/conversion.ts";
 import { eventStrategy } from "../../core/event/strategy.ts";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 
-export const eventsEvent: ServedKind<Event> = defineServedKind(Event, {
+export const eventsEvent = defineServedKind(Event, {
   facts: {
     createOnUpdate: true,
     fields: [

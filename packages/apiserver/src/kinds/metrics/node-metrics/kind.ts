@@ -1,6 +1,6 @@
 import { NodeMetrics } from "@dray/api/metrics/v1beta1";
 import type { Printer } from "../../../tables/column.ts";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { columns } from "../columns.ts";
 
 const nodeMetricsColumns: Printer<NodeMetrics> = {
@@ -8,7 +8,7 @@ const nodeMetricsColumns: Printer<NodeMetrics> = {
   cells: ({ metadata, usage, window }) => [metadata.name, usage["cpu"] ?? "", usage["memory"] ?? "", window],
 };
 
-export const nodeMetrics: ServedKind<NodeMetrics> = defineServedKind(NodeMetrics, {
+export const nodeMetrics = defineServedKind(NodeMetrics, {
   facts: { readOnly: true, extension: true },
   columns: nodeMetricsColumns,
 });

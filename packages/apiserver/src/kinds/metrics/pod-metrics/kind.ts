@@ -1,7 +1,7 @@
 import { Quantity } from "@dray/api";
 import { PodMetrics } from "@dray/api/metrics/v1beta1";
 import type { Printer } from "../../../tables/column.ts";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { columns } from "../columns.ts";
 
 /** The containers of a pod together. */
@@ -17,7 +17,7 @@ const podMetricsColumns: Printer<PodMetrics> = {
   },
 };
 
-export const podMetrics: ServedKind<PodMetrics> = defineServedKind(PodMetrics, {
+export const podMetrics = defineServedKind(PodMetrics, {
   facts: { readOnly: true, extension: true },
   columns: podMetricsColumns,
 });

@@ -1,8 +1,8 @@
 import { NetworkPolicy } from "@dray/api/networking/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { networkPolicyColumns } from "./columns.ts";
 
-export const networkPolicy: ServedKind<NetworkPolicy> = defineServedKind(NetworkPolicy, {
+export const networkPolicy = defineServedKind(NetworkPolicy, {
   facts: { generation: true },
   columns: networkPolicyColumns,
 });

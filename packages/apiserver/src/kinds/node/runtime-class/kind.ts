@@ -1,8 +1,8 @@
 import { RuntimeClass } from "@dray/api/node/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { runtimeClassColumns } from "./columns.ts";
 
-export const runtimeClass: ServedKind<RuntimeClass> = defineServedKind(RuntimeClass, {
+export const runtimeClass = defineServedKind(RuntimeClass, {
   facts: { createOnUpdate: true, needsVersion: true },
   columns: runtimeClassColumns,
 });

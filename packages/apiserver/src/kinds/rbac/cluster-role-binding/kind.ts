@@ -1,8 +1,8 @@
 import { ClusterRoleBinding } from "@dray/api/rbac/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { bindingColumns } from "../columns.ts";
 
-export const clusterRoleBinding: ServedKind<ClusterRoleBinding> = defineServedKind(ClusterRoleBinding, {
+export const clusterRoleBinding = defineServedKind(ClusterRoleBinding, {
   facts: { createOnUpdate: true },
   columns: bindingColumns,
 });

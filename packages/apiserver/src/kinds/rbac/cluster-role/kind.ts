@@ -1,8 +1,8 @@
 import { ClusterRole } from "@dray/api/rbac/v1";
 import { dated } from "../../../tables/plain.ts";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 
-export const clusterRole: ServedKind<ClusterRole> = defineServedKind(ClusterRole, {
+export const clusterRole = defineServedKind(ClusterRole, {
   facts: { createOnUpdate: true },
   columns: dated,
 });

@@ -1,8 +1,8 @@
 import { RoleBinding } from "@dray/api/rbac/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { bindingColumns } from "../columns.ts";
 
-export const roleBinding: ServedKind<RoleBinding> = defineServedKind(RoleBinding, {
+export const roleBinding = defineServedKind(RoleBinding, {
   facts: { createOnUpdate: true },
   columns: bindingColumns,
 });

@@ -1,8 +1,8 @@
 import { Role } from "@dray/api/rbac/v1";
 import { dated } from "../../../tables/plain.ts";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 
-export const role: ServedKind<Role> = defineServedKind(Role, {
+export const role = defineServedKind(Role, {
   facts: { createOnUpdate: true },
   columns: dated,
 });

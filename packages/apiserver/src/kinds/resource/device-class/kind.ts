@@ -1,7 +1,7 @@
 import { DeviceClass } from "@dray/api/resource/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 
-export const deviceClass: ServedKind<DeviceClass> = defineServedKind(DeviceClass, {
+export const deviceClass = defineServedKind(DeviceClass, {
   facts: {
     generation: true,
     answersDeleted: true,

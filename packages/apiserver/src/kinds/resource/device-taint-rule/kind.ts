@@ -1,6 +1,6 @@
 import { DeviceTaintRule } from "@dray/api/resource/v1";
 import { stampChangedTaint } from "@dray/api/validation";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import type { Strategy } from "../../strategy.ts";
 import { deviceTaintRuleColumns } from "./columns.ts";
 
@@ -10,7 +10,7 @@ const deviceTaintRuleStrategy: Strategy<DeviceTaintRule> = {
   },
 };
 
-export const deviceTaintRule: ServedKind<DeviceTaintRule> = defineServedKind(DeviceTaintRule, {
+export const deviceTaintRule = defineServedKind(DeviceTaintRule, {
   facts: {
     status: "reset",
     generation: true,

@@ -1,10 +1,10 @@
 import { ResourceClaim } from "@dray/api/resource/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { convertClaim } from "../v1beta1.ts";
 import { resourceClaimColumns } from "./columns.ts";
 import { resourceClaimStrategy } from "./strategy.ts";
 
-export const resourceClaim: ServedKind<ResourceClaim> = defineServedKind(ResourceClaim, {
+export const resourceClaim = defineServedKind(ResourceClaim, {
   facts: {
     status: "reset",
     answersDeleted: true,

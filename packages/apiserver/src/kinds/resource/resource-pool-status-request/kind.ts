@@ -1,11 +1,8 @@
 import { ResourcePoolStatusRequest } from "@dray/api/resource/v1alpha3";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { resourcePoolStatusRequestColumns } from "./columns.ts";
 
-export const resourcePoolStatusRequest: ServedKind<ResourcePoolStatusRequest> = defineServedKind(
-  ResourcePoolStatusRequest,
-  {
-    facts: { status: "reset", answersDeleted: true, needsVersion: true },
-    columns: resourcePoolStatusRequestColumns,
-  },
-);
+export const resourcePoolStatusRequest = defineServedKind(ResourcePoolStatusRequest, {
+  facts: { status: "reset", answersDeleted: true, needsVersion: true },
+  columns: resourcePoolStatusRequestColumns,
+});

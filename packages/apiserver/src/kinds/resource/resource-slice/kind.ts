@@ -1,9 +1,9 @@
 import { ResourceSlice } from "@dray/api/resource/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { convertSlice } from "../v1beta1.ts";
 import { resourceSliceColumns } from "./columns.ts";
 
-export const resourceSlice: ServedKind<ResourceSlice> = defineServedKind(ResourceSlice, {
+export const resourceSlice = defineServedKind(ResourceSlice, {
   facts: {
     generation: "sent",
     answersDeleted: true,

@@ -1,8 +1,8 @@
 import { CompositePodGroup } from "@dray/api/scheduling/v1alpha3";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { compositePodGroupColumns } from "./columns.ts";
 
-export const compositePodGroup: ServedKind<CompositePodGroup> = defineServedKind(CompositePodGroup, {
+export const compositePodGroup = defineServedKind(CompositePodGroup, {
   facts: { gate: "CompositePodGroup", status: "reset", generation: true },
   columns: compositePodGroupColumns,
 });

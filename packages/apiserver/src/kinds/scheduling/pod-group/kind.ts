@@ -1,8 +1,8 @@
 import { PodGroup } from "@dray/api/scheduling/v1beta1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { podGroupColumns } from "./columns.ts";
 
-export const podGroup: ServedKind<PodGroup> = defineServedKind(PodGroup, {
+export const podGroup = defineServedKind(PodGroup, {
   facts: { gate: "GenericWorkload", status: "reset", generation: true },
   columns: podGroupColumns,
 });

@@ -1,5 +1,5 @@
 import { PriorityClass } from "@dray/api/scheduling/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import type { Strategy } from "../../strategy.ts";
 import { priorityClassColumns } from "./columns.ts";
 
@@ -10,7 +10,7 @@ const priorityClassStrategy: Strategy = {
   },
 };
 
-export const priorityClass: ServedKind<PriorityClass> = defineServedKind(PriorityClass, {
+export const priorityClass = defineServedKind(PriorityClass, {
   facts: { unserved: ["v1beta1"] },
   strategy: priorityClassStrategy,
   columns: priorityClassColumns,

@@ -1,6 +1,6 @@
 import { Workload } from "@dray/api/scheduling/v1beta1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 
-export const workload: ServedKind<Workload> = defineServedKind(Workload, {
+export const workload = defineServedKind(Workload, {
   facts: { gate: "GenericWorkload" },
 });

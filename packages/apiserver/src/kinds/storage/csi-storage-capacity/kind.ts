@@ -1,8 +1,8 @@
 import { CSIStorageCapacity } from "@dray/api/storage/v1";
 import { dated } from "../../../tables/plain.ts";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 
-export const csiStorageCapacity: ServedKind<CSIStorageCapacity> = defineServedKind(CSIStorageCapacity, {
+export const csiStorageCapacity = defineServedKind(CSIStorageCapacity, {
   facts: { needsVersion: true },
   columns: dated,
 });

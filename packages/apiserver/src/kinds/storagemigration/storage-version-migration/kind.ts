@@ -1,22 +1,19 @@
 import { StorageVersionMigration } from "@dray/api/storagemigration/v1";
-import { defineServedKind, type ServedKind } from "../../define.ts";
+import { defineServedKind } from "../../define.ts";
 import { storageVersionMigrationColumns } from "./columns.ts";
 
-export const storageVersionMigration: ServedKind<StorageVersionMigration> = defineServedKind(
-  StorageVersionMigration,
-  {
-    facts: {
-      status: "reset",
-      needsVersion: true,
-      storageVersion: { "1.37": "v1beta1" },
-      deprecated: {
-        v1beta1: {
-          since: "1.37",
-          gone: "1.40",
-          instead: "storagemigration.k8s.io/v1 StorageVersionMigration",
-        },
+export const storageVersionMigration = defineServedKind(StorageVersionMigration, {
+  facts: {
+    status: "reset",
+    needsVersion: true,
+    storageVersion: { "1.37": "v1beta1" },
+    deprecated: {
+      v1beta1: {
+        since: "1.37",
+        gone: "1.40",
+        instead: "storagemigration.k8s.io/v1 StorageVersionMigration",
       },
     },
-    columns: storageVersionMigrationColumns,
   },
-);
+  columns: storageVersionMigrationColumns,
+});
