@@ -1,4 +1,3 @@
-export { type FleetSource, fleetVersion } from "./fleet/documents.ts";
 export type {
   Behaviour,
   Fleet,
@@ -10,8 +9,8 @@ export type {
   HealthChange,
   PoolReach,
 } from "./fleet/fleet.ts";
+export type { ProfileChoice } from "./fleet/profile-choice.ts";
 export { type ReadFleetOptions, readFleet } from "./fleet/read.ts";
-export { FleetError, type FleetProblem } from "./fleet/value.ts";
 export {
   type DeviceRef,
   type HealthRecord,
@@ -20,6 +19,7 @@ export {
   healthNamespace,
   healthRecordName,
   readHealthConfigMap,
-} from "./health.ts";
-export type { ProfileChoice } from "./profiles/choice.ts";
-export { runSimulation, type SimulatedNode, type SimulationOptions } from "./run.ts";
+} from "./simulation/health.ts";
+export { runSimulation, type SimulatedNode, type SimulationOptions } from "./simulation/run.ts";
+export { type FleetSource, fleetVersion } from "./source/documents.ts";
+export { FleetError, type FleetProblem } from "./source/value.ts";

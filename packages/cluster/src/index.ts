@@ -1,13 +1,5 @@
-export {
-  isLoopback,
-  plainAddress,
-  type ServerAddresses,
-  serverAddresses,
-  urlHost,
-} from "./control-plane/address.ts";
 export * from "./control-plane/control-plane.ts";
 export { deviceUsage } from "./control-plane/device-usage.ts";
-export { choosePort } from "./control-plane/port.ts";
 export * from "./credentials/credentials.ts";
 export {
   type AddedContext,
@@ -21,10 +13,18 @@ export {
   removeFromKubeconfigs,
 } from "./credentials/kubeconfigs.ts";
 export * from "./data-dir/config.ts";
-export { deleteData } from "./data-dir/delete.ts";
 export { checkOwnFolder, prepareDataDir, prepareRunDir } from "./data-dir/folders.ts";
 export * from "./data-dir/layout.ts";
+export { deleteData } from "./delete.ts";
 export * from "./local.ts";
+export {
+  isLoopback,
+  plainAddress,
+  type ServerAddresses,
+  serverAddresses,
+  urlHost,
+} from "./network/address.ts";
+export { choosePort } from "./network/port.ts";
 export type { AgentsOrder, AgentsOutcome, AgentsReport, FailedAgent, NodeFiles } from "./nodes/agents.ts";
 export { AgentsFile } from "./nodes/agents-file.ts";
 export { checkCapacity } from "./nodes/capacity.ts";

@@ -22,6 +22,12 @@ export type { Election } from "./controller/election.ts";
 export { type FinalizeClaimsOptions, finalizeClaims, type ReleasedClaim } from "./controller/finalizer.ts";
 export { NodePools, type NodePoolsOptions } from "./controller/node-pools.ts";
 export { type PublishPoolsOptions, publishPools } from "./controller/publish-pools.ts";
+export type { HealthcheckOptions } from "./plugin/healthcheck.ts";
+export type { ClaimOperation, MetricsOptions } from "./plugin/metrics.ts";
+export type { NodeAPI } from "./plugin/plugin.ts";
+export { type RunOptions, runDriver } from "./run.ts";
+export type { SliceStatistics } from "./slices/publisher.ts";
+export type { SliceOwner } from "./slices/slices.ts";
 export {
   type AllocatedClaim,
   type AllocatedDevice,
@@ -34,12 +40,6 @@ export {
   metadataVersions,
   type Pool,
   type PreparedClaim,
-} from "./driver.ts";
-export { DroppedFieldsError, type ErrorContext, type ErrorDecision, PoolError } from "./errors.ts";
-export type { HealthcheckOptions } from "./plugin/healthcheck.ts";
-export type { ClaimOperation, MetricsOptions } from "./plugin/metrics.ts";
-export type { NodeAPI } from "./plugin/plugin.ts";
-export { type RunOptions, runDriver } from "./run.ts";
-export type { SliceStatistics } from "./slices/publisher.ts";
-export type { SliceOwner } from "./slices/slices.ts";
-export type { SchemaIssue, SchemaResult, StandardSchema } from "./standard-schema.ts";
+} from "./types/driver.ts";
+export { DroppedFieldsError, type ErrorContext, type ErrorDecision, PoolError } from "./types/errors.ts";
+export type { SchemaIssue, SchemaResult, StandardSchema } from "./types/standard-schema.ts";

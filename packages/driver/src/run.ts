@@ -9,7 +9,6 @@ import { claimsAreLeft } from "./claims/ending.ts";
 import { noLock, openInstanceLock } from "./claims/instance-lock.ts";
 import { metadataFiles } from "./claims/metadata.ts";
 import type { CrashStep } from "./claims/steps.ts";
-import { type Driver, metadataVersions } from "./driver.ts";
 import { type HealthcheckOptions, serveHealthcheck } from "./plugin/healthcheck.ts";
 import { createMetrics, type MetricsOptions, serveMetrics } from "./plugin/metrics.ts";
 import { type NodeAPI, servePlugin } from "./plugin/plugin.ts";
@@ -18,6 +17,7 @@ import { checkDriverName } from "./shared/names.ts";
 import { wrongShape } from "./shared/shapes.ts";
 import { deciding, followDiscovery } from "./slices/discovery.ts";
 import { createPublisher, type SliceStatistics } from "./slices/publisher.ts";
+import { type Driver, metadataVersions } from "./types/driver.ts";
 import { withResourceVersions } from "./versions/client.ts";
 
 export interface RunOptions {

@@ -1,4 +1,3 @@
-export type { PluginHandle, SchedulerOptions } from "./component/options.ts";
 export { type Scheduler, startScheduler } from "./component/scheduler.ts";
 export {
   ConfigurationError,
@@ -12,3 +11,4 @@ export { createOfflineScheduler } from "./offline/offline.ts";
 export type { OfflineObject, OfflineOptions, OfflineScheduler, Placement } from "./offline/types.ts";
 export { hasPodGroups } from "./podgroup/pod-groups.ts";
 export { ProfileError } from "./profile/choose-plugins.ts";
+export type { PluginHandle, SchedulerOptions } from "./shared/options.ts";

@@ -1,8 +1,4 @@
-export type { StoreClock } from "./clock.ts";
-export { type EtcdOptions, etcdStore } from "./etcd/store.ts";
-export { memoryStore } from "./memory/store.ts";
-export { type FileProblem, StoreFileError } from "./sqlite/error.ts";
-export { sqliteStore } from "./sqlite/store.ts";
+export type { StoreClock } from "./base/clock.ts";
 export {
   CompactedError,
   type Compare,
@@ -14,4 +10,8 @@ export {
   type StoreEvent,
   StoreTimeoutError,
   type TxnResult,
-} from "./store.ts";
+} from "./base/store.ts";
+export { type EtcdOptions, etcdStore } from "./etcd/store.ts";
+export { memoryStore } from "./memory/store.ts";
+export { type FileProblem, StoreFileError } from "./sqlite/error.ts";
+export { sqliteStore } from "./sqlite/store.ts";

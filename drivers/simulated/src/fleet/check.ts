@@ -3,7 +3,7 @@ import { decodeBody, kindOf } from "@dray/api/codec";
 import { setDefaults } from "@dray/api/defaults";
 import type { ResourceSlice, ResourceSliceSpec } from "@dray/api/resource/v1";
 import { validateCreate } from "@dray/api/validation";
-import { FleetError, shown, type Value } from "./value.ts";
+import { FleetError, shown, type Value } from "../source/value.ts";
 
 /** The least that a spec needs beside what is looked at. */
 const complete = { driver: "driver.example.com", pool: { name: "pool", resourceSliceCount: 1 } };

@@ -1,6 +1,6 @@
 import type { Draft } from "@dray/api";
 import type { DeviceClass } from "@dray/api/resource/v1";
-import type { Value } from "./value.ts";
+import type { Value } from "../source/value.ts";
 
 /** `{name, selectors: [CEL]}`, with further fields of DeviceClass.spec. */
 export function readClass(value: Value): Draft<DeviceClass> {

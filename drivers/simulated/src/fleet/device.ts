@@ -1,8 +1,8 @@
 import type { DeviceAttribute, DeviceCapacity } from "@dray/api/resource/v1";
 import { CdiError, type ContainerEdits, validateSpec } from "@dray/cdi";
+import { substitute, type Variables } from "../source/template.ts";
+import { FleetError, shown, type Value } from "../source/value.ts";
 import { type Behaviour, healths } from "./fleet.ts";
-import { substitute, type Variables } from "./template.ts";
-import { FleetError, shown, type Value } from "./value.ts";
 
 /** A device as a template gives it, before the rules of ResourceSlices are applied. */
 export interface DeviceDraft {

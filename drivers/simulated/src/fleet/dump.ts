@@ -1,10 +1,10 @@
 import type { Features } from "@dray/api";
 import type { CounterSet, ResourceSliceSpec } from "@dray/api/resource/v1";
+import { collect, FleetError, type Value } from "../source/value.ts";
 import { checkSpec, driverName } from "./check.ts";
 import { plainBehaviour } from "./device.ts";
 import type { FleetDevice, FleetPool, PoolReach } from "./fleet.ts";
 import { checkPool } from "./pool.ts";
-import { collect, FleetError, type Value } from "./value.ts";
 
 /** A pool as the slices of a real cluster have it. */
 export interface DumpedPool {

@@ -3,7 +3,7 @@ import type { NodeSelector } from "@dray/api/core/v1";
 import type { CounterSet, Device, DeviceClass, DeviceTaint } from "@dray/api/resource/v1";
 import type { ContainerEdits } from "@dray/cdi";
 import type { MetadataVersion } from "@dray/driver";
-import type { ProfileChoice } from "../profiles/choice.ts";
+import type { ProfileChoice } from "./profile-choice.ts";
 
 /** Hardware as files describe it: nodes with their devices, devices on the network, and classes of them. */
 export interface Fleet {

@@ -1,5 +1,5 @@
+import { FleetError, type FleetProblem, shown, type Value } from "../source/value.ts";
 import type { FleetDriver, FleetNode } from "./fleet.ts";
-import { FleetError, type FleetProblem, shown, type Value } from "./value.ts";
 
 /** Drivers of one name become one. Throws a FleetError that says of what if they do not go together. */
 export function merged(value: Value, what: string, drivers: readonly FleetDriver[]): FleetDriver[] {

@@ -1,15 +1,15 @@
 import { type Draft, dnsSubdomain, type Features } from "@dray/api";
 import type { DeviceClass } from "@dray/api/resource/v1";
 import { metadataVersions } from "@dray/driver";
-import { readProfile } from "../profiles/choice.ts";
+import { namePattern } from "../source/pattern.ts";
+import { substitute, type Variables } from "../source/template.ts";
+import { shown, type Value } from "../source/value.ts";
 import { driverName } from "./check.ts";
 import { readClass } from "./classes.ts";
 import type { DumpedPool } from "./dump.ts";
 import type { FleetDriver, FleetPool } from "./fleet.ts";
-import { namePattern } from "./pattern.ts";
 import { readNodePool } from "./pool.ts";
-import { substitute, type Variables } from "./template.ts";
-import { shown, type Value } from "./value.ts";
+import { readProfile } from "./profile-choice.ts";
 /** The settings of one part of a fleet file, for the nodes that it selects. */
 export interface NodeEntry {
   /** The nodes that it makes; a pattern makes none. */

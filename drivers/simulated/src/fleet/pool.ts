@@ -1,11 +1,11 @@
 import type { Features } from "@dray/api";
 import type { Device } from "@dray/api/resource/v1";
+import { namePattern } from "../source/pattern.ts";
+import { substitute, type Variables } from "../source/template.ts";
+import { collect, FleetError, shown, type Value } from "../source/value.ts";
 import { checkSpec } from "./check.ts";
 import { type CounterSetDraft, type DeviceDraft, expandDevice } from "./device.ts";
 import type { FleetDevice, FleetPool, PoolReach } from "./fleet.ts";
-import { namePattern } from "./pattern.ts";
-import { substitute, type Variables } from "./template.ts";
-import { collect, FleetError, shown, type Value } from "./value.ts";
 
 const nodePoolFields = [
   "name",

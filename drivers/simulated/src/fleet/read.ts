@@ -1,6 +1,7 @@
 import { type Features, featuresOf, parseKubernetesVersion } from "@dray/api";
+import { documents, type FleetSource, fleetVersion, sortKinds } from "../source/documents.ts";
+import { collect, FleetError, type FleetProblem, type Value } from "../source/value.ts";
 import { classes, classOfObject } from "./classes.ts";
-import { documents, type FleetSource, fleetVersion, sortKinds } from "./documents.ts";
 import { readDump } from "./dump.ts";
 import type { Fleet, FleetDriver, FleetNode } from "./fleet.ts";
 import { checkPoolNames, merged } from "./merge.ts";
@@ -14,7 +15,6 @@ import {
   readFleetObject,
 } from "./node-entries.ts";
 import { readNetworkPool } from "./pool.ts";
-import { collect, FleetError, type FleetProblem, type Value } from "./value.ts";
 export interface ReadFleetOptions {
   /** The rules by which devices are judged; those of the newest release if absent. */
   readonly features?: Features;

@@ -1,4 +1,4 @@
-import type { ProfileChoice } from "./choice.ts";
+import type { ProfileChoice } from "../fleet/profile-choice.ts";
 import { fpga } from "./fpga.ts";
 import { partitions } from "./partitions.ts";
 import type { Profile, ProfileContext } from "./profile.ts";

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { sleep } from "@dray/client";
 import type { DeviceConfig } from "@dray/driver";
-import { FleetError, shown, Value } from "../fleet/value.ts";
-import type { ProfileChoice } from "./choice.ts";
+import type { ProfileChoice } from "../fleet/profile-choice.ts";
+import { FleetError, shown, Value } from "../source/value.ts";
 import type { Profile, ProfileContext } from "./profile.ts";
 import { DeviceFiles } from "./state.ts";
 

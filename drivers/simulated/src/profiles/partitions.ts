@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { sleep } from "@dray/client";
-import type { ProfileChoice } from "./choice.ts";
+import type { ProfileChoice } from "../fleet/profile-choice.ts";
 import type { Profile, ProfileContext } from "./profile.ts";
 import { DeviceFiles } from "./state.ts";
 

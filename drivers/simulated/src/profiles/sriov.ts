@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import type { NetworkDeviceData } from "@dray/api/resource/v1";
 import { claimStatusWriter, type DeviceStatus } from "@dray/driver";
-import type { ProfileChoice, Subnet } from "./choice.ts";
+import type { ProfileChoice, Subnet } from "../fleet/profile-choice.ts";
 import type { Profile, ProfileContext, ProfileDevice } from "./profile.ts";
 
 const execute = promisify(execFile);

@@ -1,6 +1,6 @@
 import type { Kind, KubeObject } from "@dray/api";
 import type { Informer, InformerOptions } from "../informer/informer.ts";
-import type { ResourceClient } from "./resource-client.ts";
+import type { ResourceClient } from "../rest/resource-client.ts";
 
 /** A connection to one API server as one user. */
 export interface Client {

@@ -1,15 +1,15 @@
 import type { Kind, KubeObject } from "@dray/api";
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
+import { type Log, silentLog } from "../base/log.ts";
+import { tokenBucket } from "../flowcontrol/rate-limiter.ts";
 import type { Informer, InformerOptions } from "../informer/informer.ts";
 import { createInformer } from "../informer/reflector.ts";
-import { type Log, silentLog } from "../log.ts";
-import { tokenBucket } from "../tools/rate-limiter.ts";
+import { createResourceClient } from "../rest/create-resource-client.ts";
+import type { ResourceClient } from "../rest/resource-client.ts";
+import { bytesOf, errorOf } from "../rest/responses.ts";
+import { sender } from "../rest/send.ts";
 import type { Transport } from "../transport/exchange.ts";
 import type { Client } from "./client.ts";
-import { createResourceClient } from "./create-resource-client.ts";
-import type { ResourceClient } from "./resource-client.ts";
-import { bytesOf, errorOf } from "./responses.ts";
-import { sender } from "./send.ts";
 
 export interface ClientOptions {
   readonly transport: Transport;

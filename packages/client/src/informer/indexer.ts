@@ -1,6 +1,6 @@
 import type { KubeObject } from "@dray/api";
-import { keyOf } from "../client/object-ref.ts";
-import type { Log } from "../log.ts";
+import type { Log } from "../base/log.ts";
+import { keyOf } from "../rest/object-ref.ts";
 import type { InformerHandler, InformerOptions } from "./informer.ts";
 
 /**

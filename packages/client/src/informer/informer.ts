@@ -1,5 +1,5 @@
 import type { KubeObject } from "@dray/api";
-import type { ObjectRef } from "../client/object-ref.ts";
+import type { ObjectRef } from "../rest/object-ref.ts";
 
 export interface InformerOptions<T> {
   readonly namespace?: string;

@@ -1,10 +1,10 @@
 import { type Kind, type KubeObject, StatusError } from "@dray/api";
 import type { Status } from "@dray/api/meta/v1";
-import { isGone, listAll } from "../client/list-all.ts";
-import { keyOf, type ObjectRef } from "../client/object-ref.ts";
-import type { ResourceClient } from "../client/resource-client.ts";
-import { type Clock, sleep } from "../clock.ts";
-import type { Log } from "../log.ts";
+import { type Clock, sleep } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { isGone, listAll } from "../rest/list-all.ts";
+import { keyOf, type ObjectRef } from "../rest/object-ref.ts";
+import type { ResourceClient } from "../rest/resource-client.ts";
 import type { WatchEvent } from "../transport/exchange.ts";
 import { Indexer } from "./indexer.ts";
 import type { Informer, InformerHandler, InformerOptions } from "./informer.ts";

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { CredentialSource, Credentials } from "../transport/credentials.ts";
 
 /** The field `exec` of a user in a kubeconfig (client.authentication.k8s.io). */

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
 import { writeFileAtomically } from "@dray/files";
-import { type Clock, systemClock } from "../clock.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
 import type { ConnectionOptions } from "../transport/connection-options.ts";
 import type { KubeconfigEntries } from "./edit-kubeconfig.ts";
 import { type ExecPlugin, execSource } from "./exec-plugin.ts";

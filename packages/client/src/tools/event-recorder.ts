@@ -1,10 +1,10 @@
 import { type KubeObject, StatusError, timeText } from "@dray/api";
 import { Event } from "@dray/api/core/v1";
+import { type Clock, sleep } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
 import type { Client } from "../client/client.ts";
-import { isNamespaceTerminating } from "../client/namespace-terminating.ts";
-import type { ResourceClient } from "../client/resource-client.ts";
-import { type Clock, sleep } from "../clock.ts";
-import type { Log } from "../log.ts";
+import { isNamespaceTerminating } from "../rest/namespace-terminating.ts";
+import type { ResourceClient } from "../rest/resource-client.ts";
 import { ConnectionError } from "../transport/exchange.ts";
 
 export interface EventRecorderOptions {

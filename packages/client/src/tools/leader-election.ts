@@ -1,9 +1,9 @@
 import { microTimeText, StatusError } from "@dray/api";
 import { Lease } from "@dray/api/coordination/v1";
+import { type Clock, sleep } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
 import type { Client } from "../client/client.ts";
-import type { ResourceClient } from "../client/resource-client.ts";
-import { type Clock, sleep } from "../clock.ts";
-import type { Log } from "../log.ts";
+import type { ResourceClient } from "../rest/resource-client.ts";
 import { withSignal } from "../transport/connection.ts";
 
 export interface LeaderElectionOptions {

@@ -1,7 +1,7 @@
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
-import { controllerRateLimiter, type RateLimiter } from "./rate-limiter.ts";
-import type { QueueMetrics, WorkQueueMetrics } from "./work-queue-metrics.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { controllerRateLimiter, type RateLimiter } from "../flowcontrol/rate-limiter.ts";
+import type { QueueMetrics, WorkQueueMetrics } from "../metrics/work-queue-metrics.ts";
 
 export interface WorkQueueOptions {
   /** Names the queue in logs and metrics. */

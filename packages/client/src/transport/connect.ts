@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import { type Connection, errorText, pingInterval } from "./connection.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
 import type { Credentials } from "./credentials.ts";

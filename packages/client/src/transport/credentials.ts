@@ -1,5 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 
 /** Credentials of a client. */
 export interface Credentials {

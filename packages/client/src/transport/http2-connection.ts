@@ -1,6 +1,6 @@
 import type * as http2 from "node:http2";
 import type { TLSSocket } from "node:tls";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 import {
   aborted,
   type Connection,

@@ -1,5 +1,5 @@
 import { encodeJSON } from "@dray/api";
-import { type Clock, sleep, systemClock } from "../clock.ts";
+import { type Clock, sleep, systemClock } from "../base/clock.ts";
 import { connect } from "./connect.ts";
 import { aborted, type Connection, NotProcessedError, type RawResponse, withSignal } from "./connection.ts";
 import type { ConnectionOptions } from "./connection-options.ts";

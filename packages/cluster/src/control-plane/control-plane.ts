@@ -5,11 +5,11 @@ import { type Client, type Clock, createClient, type Log, withFields } from "@dr
 import type { Store } from "@dray/store";
 import { type Credentials, ownRequestHeader } from "../credentials/credentials.ts";
 import type { KeptFile } from "../data-dir/config.ts";
-import { type ServerAddresses, urlHost } from "./address.ts";
+import { type ServerAddresses, urlHost } from "../network/address.ts";
+import { choosePort } from "../network/port.ts";
 import { ensureDefaultStorageClass } from "./default-storage.ts";
 import { deviceUsage } from "./device-usage.ts";
 import { lackWarnings } from "./lacking.ts";
-import { choosePort } from "./port.ts";
 
 export interface ControlPlaneOptions {
   readonly store: Store;

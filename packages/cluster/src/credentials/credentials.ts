@@ -10,8 +10,8 @@ import {
 } from "@dray/apiserver/pki";
 import { writeKubeconfig } from "@dray/client";
 import { type NewFile, writeFilesAtomicallySync } from "@dray/files";
-import { plainAddress, type ServerAddresses, serverAddresses } from "../control-plane/address.ts";
 import type { Layout } from "../data-dir/layout.ts";
+import { plainAddress, type ServerAddresses, serverAddresses } from "../network/address.ts";
 import { contextName, writeOwnKubeconfig } from "./kubeconfigs.ts";
 
 /** Credentials of the components of a cluster; kept in `pki/` of the data directory. */

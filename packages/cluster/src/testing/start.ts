@@ -6,12 +6,12 @@ import { type Client, createClient, type Log, silentLog, systemClock } from "@dr
 import { makeFolderSync } from "@dray/files";
 import type { ImageMapping, Kubelet } from "@dray/kubelet";
 import { memoryStore } from "@dray/store";
-import { serverAddresses } from "../control-plane/address.ts";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { type Credentials, ensureCredentials, writeKubeconfigs } from "../credentials/credentials.ts";
 import { prepareDataDir, prepareRunDir } from "../data-dir/folders.ts";
 import { type Layout, layoutOf } from "../data-dir/layout.ts";
 import { cleanUpRun } from "../local.ts";
+import { serverAddresses } from "../network/address.ts";
 import { nodeNames } from "../nodes/names.ts";
 
 export interface TestClusterOptions {

@@ -1,5 +1,5 @@
 import type { DeviceAllocationConfiguration, ResourceClaim } from "@dray/api/resource/v1";
-import type { AllocatedClaim, DeviceConfig } from "../driver.ts";
+import type { AllocatedClaim, DeviceConfig } from "../types/driver.ts";
 
 /** The request of a result without the part that names a subrequest: `gpu/large` is of request `gpu`. */
 export function baseRequest(request: string): string {

@@ -1,5 +1,5 @@
 import { qualifiedName, removeSpec, type Spec, writeSpec } from "@dray/cdi";
-import type { Driver } from "../driver.ts";
+import type { Driver } from "../types/driver.ts";
 import type { PreparedDevice } from "./checkpoint.ts";
 
 const commonDevice = "common";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { decodeJSON, encodeJSON } from "@dray/api";
 import type { ContainerEdits } from "@dray/cdi";
 import { removeFile, writeFileAtomically } from "@dray/files";
-import type { AllocatedDevice, DeviceMetadata, PreparedClaim } from "../driver.ts";
+import type { AllocatedDevice, DeviceMetadata, PreparedClaim } from "../types/driver.ts";
 
 /** A device of a claim as it was answered to the kubelet. */
 export interface PreparedDevice {

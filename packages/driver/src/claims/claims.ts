@@ -1,6 +1,6 @@
 import type { Client, Clock, Log } from "@dray/client";
 import type { Claim as ClaimRef } from "@dray/rpc/dra/v1";
-import type { AllocatedClaim, AllocatedDevice, Driver } from "../driver.ts";
+import type { AllocatedClaim, AllocatedDevice, Driver } from "../types/driver.ts";
 import { baseRequest } from "./allocated.ts";
 import { ClaimSpecs } from "./cdi.ts";
 import type { Checkpoint, Checkpoints, PreparedDevice } from "./checkpoint.ts";

@@ -1,5 +1,5 @@
-import type { AllocatedClaim, AllocatedDevice } from "../driver.ts";
 import { isObject, wrongShape } from "../shared/shapes.ts";
+import type { AllocatedClaim, AllocatedDevice } from "../types/driver.ts";
 import type { PreparedDevice } from "./checkpoint.ts";
 
 function keyOf({ result }: AllocatedDevice): string {

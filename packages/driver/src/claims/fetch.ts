@@ -2,7 +2,7 @@ import { StatusError } from "@dray/api";
 import { ResourceClaim } from "@dray/api/resource/v1";
 import { type Client, type Clock, ConnectionError, type ResourceClient, sleep } from "@dray/client";
 import type { Claim as ClaimRef } from "@dray/rpc/dra/v1";
-import type { AllocatedClaim } from "../driver.ts";
+import type { AllocatedClaim } from "../types/driver.ts";
 import { allocatedClaim } from "./allocated.ts";
 
 /**

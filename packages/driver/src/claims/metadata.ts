@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { canonicalJSON, decodeJSON, encodeJSON } from "@dray/api";
 import { qualifiedName, type Spec, validateSpec } from "@dray/cdi";
 import { removeFile, writeFileAtomically } from "@dray/files";
-import type { AllocatedClaim, DeviceMetadata, MetadataVersion } from "../driver.ts";
+import type { AllocatedClaim, DeviceMetadata, MetadataVersion } from "../types/driver.ts";
 import { baseRequest } from "./allocated.ts";
 import { createKeyedMutex } from "./instance-lock.ts";
 import type { ClaimRef, DeviceRef } from "./status.ts";

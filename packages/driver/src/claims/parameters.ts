@@ -1,5 +1,5 @@
-import type { AllocatedClaim, AllocatedDevice } from "../driver.ts";
-import type { SchemaIssue, StandardSchema } from "../standard-schema.ts";
+import type { AllocatedClaim, AllocatedDevice } from "../types/driver.ts";
+import type { SchemaIssue, StandardSchema } from "../types/standard-schema.ts";
 
 /** Parameters of a claim or a class that the driver's schema refuses. */
 export class ParametersError extends Error {

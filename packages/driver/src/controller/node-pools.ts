@@ -9,11 +9,11 @@ import {
   type Log,
   type WorkQueue,
 } from "@dray/client";
-import type { Pool } from "../driver.ts";
-import { PoolError } from "../errors.ts";
 import { checkPools } from "../shared/shapes.ts";
 import { divide, planPool, type SliceContent } from "../slices/slices.ts";
 import { StoredSlices } from "../slices/stored.ts";
+import type { Pool } from "../types/driver.ts";
+import { PoolError } from "../types/errors.ts";
 import { withResourceVersions } from "../versions/client.ts";
 
 export interface NodePoolsOptions {

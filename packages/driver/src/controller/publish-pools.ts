@@ -1,10 +1,10 @@
 import type { Client, Clock, Log } from "@dray/client";
-import type { Driver } from "../driver.ts";
 import { aborted } from "../shared/aborted.ts";
 import { checkDriverName } from "../shared/names.ts";
 import { deciding, followDiscovery } from "../slices/discovery.ts";
 import { createPublisher, type SliceStatistics } from "../slices/publisher.ts";
 import type { SliceOwner } from "../slices/slices.ts";
+import type { Driver } from "../types/driver.ts";
 import { withResourceVersions } from "../versions/client.ts";
 import { type Election, whileLeading } from "./election.ts";
 

@@ -1,7 +1,7 @@
 import type { Clock, Log } from "@dray/client";
 import { HealthStatus, type NodeWatchResourcesResponse } from "@dray/rpc/drahealth/v1";
-import type { DeviceHealth } from "../driver.ts";
 import { checkHealth } from "../shared/shapes.ts";
+import type { DeviceHealth } from "../types/driver.ts";
 
 /** The kubelet takes devices for unknown when nothing has come for 30 s: say the same again well before. */
 const repeatEvery = 10_000;

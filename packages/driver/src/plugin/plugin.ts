@@ -19,7 +19,7 @@ import { DRAResourceHealthDefinition as HealthV1 } from "@dray/rpc/drahealth/v1"
 import { DRAResourceHealthDefinition as HealthV1alpha1 } from "@dray/rpc/drahealth/v1alpha1";
 import { RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
 import type { Claims } from "../claims/claims.ts";
-import type { Driver } from "../driver.ts";
+import type { Driver } from "../types/driver.ts";
 import { healthStream } from "./health.ts";
 import type { Metrics } from "./metrics.ts";
 

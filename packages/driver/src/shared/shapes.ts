@@ -1,4 +1,4 @@
-import { PoolError } from "../errors.ts";
+import { PoolError } from "../types/errors.ts";
 
 /**
  * Checks of what a driver's author returns: TypeScript has seen the types of a driver, JavaScript has not,

@@ -1,8 +1,8 @@
 import { type Clock, type Log, sleep } from "@dray/client";
-import type { Driver, Pool } from "../driver.ts";
-import { type ErrorContext, type ErrorDecision, PoolError } from "../errors.ts";
 import { aborted } from "../shared/aborted.ts";
 import { wrongShape } from "../shared/shapes.ts";
+import type { Driver, Pool } from "../types/driver.ts";
+import { type ErrorContext, type ErrorDecision, PoolError } from "../types/errors.ts";
 import type { Publisher } from "./publisher.ts";
 
 /** Where pools come from. */

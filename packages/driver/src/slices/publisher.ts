@@ -1,8 +1,8 @@
 import { ResourceSlice } from "@dray/api/resource/v1";
 import type { Client, Clock, Log } from "@dray/client";
-import type { Pool } from "../driver.ts";
-import { type ErrorContext, type ErrorDecision, PoolError } from "../errors.ts";
 import { checkPools } from "../shared/shapes.ts";
+import type { Pool } from "../types/driver.ts";
+import { type ErrorContext, type ErrorDecision, PoolError } from "../types/errors.ts";
 import { createAlarm } from "./alarm.ts";
 import { divide, type SliceScope } from "./slices.ts";
 import { SliceWriter, type WantedPool } from "./writer.ts";

@@ -1,7 +1,7 @@
 import { canonicalJSON } from "@dray/api";
 import type { Device, DeviceAttribute, ResourceSlice, ResourceSliceSpec } from "@dray/api/resource/v1";
-import type { Pool } from "../driver.ts";
-import { PoolError } from "../errors.ts";
+import type { Pool } from "../types/driver.ts";
+import { PoolError } from "../types/errors.ts";
 
 /** Limits of ResourceSlice.spec (resource.k8s.io/v1). */
 const sliceLimits = { devices: 128, devicesWithMore: 64, counterSets: 8 } as const;

@@ -2,7 +2,7 @@ import { StatusError } from "@dray/api";
 import { Node } from "@dray/api/core/v1";
 import { ResourceSlice } from "@dray/api/resource/v1";
 import type { Client, Log, ResourceClient } from "@dray/client";
-import { DroppedFieldsError } from "../errors.ts";
+import { DroppedFieldsError } from "../types/errors.ts";
 import { createOwnWrites } from "./own-writes.ts";
 import { planPool, type SliceContent, type SliceScope } from "./slices.ts";
 import { StoredSlices } from "./stored.ts";

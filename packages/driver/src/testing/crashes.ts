@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type CrashStep, crashSteps } from "../claims/steps.ts";
-import type { Driver } from "../driver.ts";
+import type { Driver } from "../types/driver.ts";
 import type { ClaimOptions } from "./claims.ts";
 import { type DriverNodeOptions, startDriverNode } from "./node.ts";
 

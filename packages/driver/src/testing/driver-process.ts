@@ -3,9 +3,9 @@ import { type Client, type Clock, systemClock } from "@dray/client";
 import { type Channel, unixChannel } from "@dray/rpc";
 import { RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
 import type { CrashStep } from "../claims/steps.ts";
-import type { Driver } from "../driver.ts";
 import { type SocketPaths, socketPaths } from "../plugin/plugin.ts";
 import { type RunOptions, runDriverInSteps } from "../run.ts";
+import type { Driver } from "../types/driver.ts";
 
 /** Milliseconds that a call of the kubelet may take (45 s), and that anything else may. */
 export const callTimeout = 45_000;

@@ -12,7 +12,7 @@ import { isExtendedClaim } from "../plugins/dynamic-resources/extended-resources
 import { groupNameOf, type PodGroups } from "../podgroup/pod-groups.ts";
 import type { Nominator } from "../queue/nominator.ts";
 import type { SchedulingQueue } from "../queue/queue.ts";
-import type { Informers } from "./informers.ts";
+import type { Informers } from "../shared/informers.ts";
 
 export interface EventHandlersOptions {
   readonly informers: Informers;

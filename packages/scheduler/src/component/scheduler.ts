@@ -3,22 +3,22 @@ import { isPodActive } from "@dray/api/pod";
 import { defaultSchedulerConfiguration } from "../config/read.ts";
 import type { SchedulerConfiguration } from "../config/types.ts";
 import { BindingCycle } from "../cycle/binding-cycle.ts";
-import { EquivalentPods } from "../cycle/equivalent-pods.ts";
 import { FailureHandler } from "../cycle/failure-handler.ts";
-import { SchedulingLoop } from "../cycle/loop.ts";
 import { PodStatusWriter } from "../cycle/pod-status.ts";
+import type { Profile } from "../cycle/profile.ts";
 import type { ClusterEvent } from "../framework/framework.ts";
-import { GroupCycle } from "../podgroup/cycle.ts";
-import { GroupPlacer } from "../podgroup/placement.ts";
 import { GroupStatusWriter } from "../podgroup/status.ts";
+import { GroupCycle } from "../podgroup-cycle/cycle.ts";
+import { GroupPlacer } from "../podgroup-cycle/placement.ts";
 import { PreemptionExecutor } from "../preemption/executor.ts";
 import { createProfile } from "../profile/create-profile.ts";
-import type { Profile } from "../profile/profile.ts";
 import { SchedulingQueue } from "../queue/queue.ts";
+import { EquivalentPods } from "../shared/equivalent-pods.ts";
+import { startInformers } from "../shared/informers.ts";
+import type { SchedulerOptions } from "../shared/options.ts";
+import { createShared, type Shared } from "../shared/shared.ts";
 import { handleEvents } from "./event-handlers.ts";
-import { startInformers } from "./informers.ts";
-import type { SchedulerOptions } from "./options.ts";
-import { createShared, type Shared } from "./shared.ts";
+import { SchedulingLoop } from "./loop.ts";
 
 export interface Scheduler {
   /** Resolves when the signal has aborted and the bindings begun are done. */

@@ -7,12 +7,12 @@ import type { ClusterEvent, CycleState, Plugin, Rejection } from "../framework/f
 import type { NodeInfo } from "../framework/node-info.ts";
 import type { WaitingPods } from "../framework/waiting-pods.ts";
 import type { ExtensionPoint, SchedulerMetrics, Status } from "../metrics/scheduler-metrics.ts";
-import type { Profile } from "../profile/profile.ts";
 import type { Nominator } from "../queue/nominator.ts";
 import type { SchedulingQueue } from "../queue/queue.ts";
 import type { QueuedPod } from "../queue/queued-pod.ts";
 import type { FailureHandler } from "./failure-handler.ts";
 import type { PodStatusWriter } from "./pod-status.ts";
+import type { Profile } from "./profile.ts";
 import type { Decision } from "./scheduling-cycle.ts";
 
 export interface BindingCycleOptions {

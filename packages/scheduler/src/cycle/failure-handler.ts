@@ -2,13 +2,13 @@ import type { Clock, Log } from "@dray/client";
 import { type Diagnosis, diagnosisText } from "../framework/diagnosis.ts";
 import type { PostFilterResult, Rejection } from "../framework/framework.ts";
 import type { SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
-import type { Profile } from "../profile/profile.ts";
 import type { Nominator } from "../queue/nominator.ts";
 import type { SchedulingQueue } from "../queue/queue.ts";
 import type { QueuedPod } from "../queue/queued-pod.ts";
 import { CauseCache } from "./cause-cache.ts";
 import { eventMessage } from "./event-message.ts";
 import type { PodStatusWriter, Refusal } from "./pod-status.ts";
+import type { Profile } from "./profile.ts";
 import type { Decision } from "./scheduling-cycle.ts";
 
 export interface FailureHandlerOptions {

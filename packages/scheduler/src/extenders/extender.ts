@@ -1,9 +1,9 @@
 import { encodeJSON } from "@dray/api";
 import type { Container, Pod } from "@dray/api/core/v1";
 import type { ExtenderConfiguration } from "../config/types.ts";
+import type { Candidate } from "../framework/candidate.ts";
 import { maxScore, type Rejection } from "../framework/framework.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
-import type { Candidate } from "../preemption/victims.ts";
 import type { PostToExtender } from "./http.ts";
 
 /** Extenders score from 0 to this. */

@@ -1,8 +1,8 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { Log } from "@dray/client";
+import type { Candidate } from "../framework/candidate.ts";
 import type { Rejection } from "../framework/framework.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
-import type { Candidate } from "../preemption/victims.ts";
 import type { Extender } from "./extender.ts";
 
 /**

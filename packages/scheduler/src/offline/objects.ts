@@ -4,7 +4,6 @@ import type { Namespace, Node, Pod } from "@dray/api/core/v1";
 import type { DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
 import { SchedulerCache, takesRoom } from "../cache/cache.ts";
-import { EquivalentPods } from "../cycle/equivalent-pods.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
 import {
   type ExtendedClass,
@@ -14,6 +13,7 @@ import {
 import { MemoryClaims } from "../plugins/dynamic-resources/memory-claims.ts";
 import { PendingAllocations } from "../plugins/dynamic-resources/pending-allocations.ts";
 import { PodGroups } from "../podgroup/pod-groups.ts";
+import { EquivalentPods } from "../shared/equivalent-pods.ts";
 import type { OfflineObject, OfflineOptions } from "./types.ts";
 
 /** The kubelet's default maxPods. */

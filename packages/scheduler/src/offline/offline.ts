@@ -13,8 +13,8 @@ import {
 } from "../plugins/dynamic-resources/extended-resources.ts";
 import { claimsOf } from "../plugins/dynamic-resources/pod-claims.ts";
 import { createPlugins } from "../plugins/index.ts";
-import type { Reserving } from "../podgroup/placement.ts";
 import { hasPodGroups } from "../podgroup/pod-groups.ts";
+import type { Reserving } from "../podgroup-cycle/placement.ts";
 import { OfflineObjects } from "./objects.ts";
 import { offlineGroups, refusedPlacement } from "./pod-groups.ts";
 import type { OfflineOptions, OfflineScheduler, Placement } from "./types.ts";

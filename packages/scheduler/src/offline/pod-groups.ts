@@ -1,15 +1,20 @@
 import type { Features } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
+import type { Profile } from "../cycle/profile.ts";
 import type { Decision } from "../cycle/scheduling-cycle.ts";
 import { type Diagnosis, diagnosisText } from "../framework/diagnosis.ts";
 import type { CycleState, GroupTrial } from "../framework/framework.ts";
 import type { GroupNode } from "../framework/group-tree.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
-import { type LeafOutcome, noPostFilter, outcomesOf, refusalOf } from "../podgroup/outcomes.ts";
-import { GroupPlacer, type GroupResult, type MemberResult, type Reserving } from "../podgroup/placement.ts";
 import type { PodGroups } from "../podgroup/pod-groups.ts";
 import { groupProblem } from "../podgroup/validity.ts";
-import type { Profile } from "../profile/profile.ts";
+import { type LeafOutcome, noPostFilter, outcomesOf, refusalOf } from "../podgroup-cycle/outcomes.ts";
+import {
+  GroupPlacer,
+  type GroupResult,
+  type MemberResult,
+  type Reserving,
+} from "../podgroup-cycle/placement.ts";
 import type { OfflineScheduler, Placement } from "./types.ts";
 
 export interface OfflineGroupsOptions {

@@ -1,7 +1,7 @@
 import type { Pod } from "@dray/api/core/v1";
+import type { Candidate } from "../framework/candidate.ts";
 import { priorityOf } from "../framework/priority.ts";
 import { startTime } from "./units.ts";
-import type { Candidate } from "./victims.ts";
 
 /**
  * Added to priorities before they are summed: many pods of a negative priority must not count less than few.

@@ -1,5 +1,6 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
+import type { Candidate } from "../framework/candidate.ts";
 import { counted } from "../framework/diagnosis.ts";
 import { BudgetExceeded } from "../framework/evaluation-budget.ts";
 import type {
@@ -16,7 +17,7 @@ import { podPreemptor } from "./executor.ts";
 import { preemptForGroup } from "./group-preemption.ts";
 import type { DefaultPreemptionOptions } from "./options.ts";
 import { groupUnits, singleUnits, terminatesByPreemption, type UnitsOf } from "./units.ts";
-import { type Candidate, selectVictims } from "./victims.ts";
+import { selectVictims } from "./victims.ts";
 
 const name = "DefaultPreemption";
 

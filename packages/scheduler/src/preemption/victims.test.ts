@@ -3,12 +3,13 @@ import { test } from "node:test";
 import type { Node, Pod } from "@dray/api/core/v1";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { SchedulingCycle } from "../cycle/scheduling-cycle.ts";
+import type { Candidate } from "../framework/candidate.ts";
 import { extensionPoints } from "../framework/extension-points.ts";
 import type { Plugin } from "../framework/framework.ts";
 import { NodeInfo } from "../framework/node-info.ts";
 import { leastDisruptive } from "./choose.ts";
 import { singleUnits } from "./units.ts";
-import { type Candidate, selectVictims } from "./victims.ts";
+import { selectVictims } from "./victims.ts";
 
 interface PodTraits {
   readonly priority?: number;

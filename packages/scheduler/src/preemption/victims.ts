@@ -1,20 +1,12 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
 import type { SchedulingCycle } from "../cycle/scheduling-cycle.ts";
+import type { Candidate } from "../framework/candidate.ts";
 import { type CycleState, cloneState, type Rejection } from "../framework/framework.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
 import { priorityOf } from "../framework/priority.ts";
 import { byBudgets } from "./budgets.ts";
 import { byImportance, type VictimUnit } from "./units.ts";
-
-/** The pods that must leave a node for a pod. */
-export interface Candidate {
-  readonly node: NodeInfo;
-  /** The most important one first, with those of its group on other nodes. */
-  readonly victims: readonly Pod[];
-  /** How many of them a PodDisruptionBudget protects. */
-  readonly violations: number;
-}
 
 export type Trials = Pick<
   SchedulingCycle,

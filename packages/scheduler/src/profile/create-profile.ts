@@ -1,8 +1,5 @@
 import type { Pod } from "@dray/api/core/v1";
 import { createEventRecorder, type EventRecorder } from "@dray/client";
-import { volumeLookup } from "../component/informers.ts";
-import type { SchedulerOptions } from "../component/options.ts";
-import { extendedClasses, type Shared } from "../component/shared.ts";
 import type { PluginArgs } from "../config/plugin-args.ts";
 import type {
   EnabledPlugin,
@@ -10,6 +7,7 @@ import type {
   ProfilePlugins,
   SchedulerConfiguration,
 } from "../config/types.ts";
+import type { Profile } from "../cycle/profile.ts";
 import { feasibleNodesToFind, SchedulingCycle } from "../cycle/scheduling-cycle.ts";
 import type { Plugin } from "../framework/framework.ts";
 import { defaultBinder } from "../plugins/default-binder.ts";
@@ -17,8 +15,10 @@ import { createPlugins } from "../plugins/index.ts";
 import { prioritySort } from "../plugins/priority-sort.ts";
 import { volumeWriter } from "../plugins/volume-binding/writer.ts";
 import { defaultPreemption } from "../preemption/default-preemption.ts";
+import { volumeLookup } from "../shared/informers.ts";
+import type { SchedulerOptions } from "../shared/options.ts";
+import { extendedClasses, type Shared } from "../shared/shared.ts";
 import { choosePlugins } from "./choose-plugins.ts";
-import type { Profile } from "./profile.ts";
 
 /** The plugins of a profile, with its arguments, and the cycle that asks them. Throws ProfileError. */
 export function createProfile(

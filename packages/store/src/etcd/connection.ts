@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import type { PeerCertificate } from "node:tls";
 import type { Client, ClientDuplexStream, ServiceError } from "@grpc/grpc-js";
-import { CompactedError, StoreTimeoutError } from "../store.ts";
+import { CompactedError, StoreTimeoutError } from "../base/store.ts";
 import type { Given } from "./codec.ts";
 import { type Method, range } from "./messages.ts";
 

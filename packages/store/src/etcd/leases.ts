@@ -1,4 +1,4 @@
-import type { StoreClock } from "../clock.ts";
+import type { StoreClock } from "../base/clock.ts";
 import type { Connection } from "./connection.ts";
 import { leaseGrant } from "./messages.ts";
 

@@ -1,4 +1,4 @@
-import type { StoreClock } from "../clock.ts";
+import type { StoreClock } from "../base/clock.ts";
 import {
   CompactedError,
   type Compare,
@@ -10,7 +10,7 @@ import {
   type Store,
   type StoreEvent,
   type TxnResult,
-} from "../store.ts";
+} from "../base/store.ts";
 import type { Of } from "./codec.ts";
 import { Connection, type Endpoints } from "./connection.ts";
 import { Leases } from "./leases.ts";

@@ -1,4 +1,4 @@
-import { CompactedError, endOf } from "../store.ts";
+import { CompactedError, endOf } from "../base/store.ts";
 import type { Of } from "./codec.ts";
 import { type Connection, errorOf } from "./connection.ts";
 import { range, watch } from "./messages.ts";

@@ -1,4 +1,4 @@
-import { Expiry, type StoreClock } from "../clock.ts";
+import { Expiry, type StoreClock } from "../base/clock.ts";
 import {
   CompactedError,
   type Compare,
@@ -11,7 +11,7 @@ import {
   type Store,
   type StoreEvent,
   type TxnResult,
-} from "../store.ts";
+} from "../base/store.ts";
 import { type History, Watchers } from "../watch/watchers.ts";
 
 /** A store without durability: for tests, and for clusters that are thrown away. */

@@ -6,8 +6,8 @@ import { DatabaseSync } from "node:sqlite";
 import { after, test } from "node:test";
 import { fakeClock } from "@dray/testing/clock";
 import { temporaryFolder } from "@dray/testing/folder";
+import type { Operation } from "../base/store.ts";
 import { sqliteStore } from "../index.ts";
-import type { Operation } from "../store.ts";
 
 const folder = temporaryFolder({ after });
 let files = 0;

@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { type Entry, endOf, type ListOptions, type StoreEvent } from "../store.ts";
+import { type Entry, endOf, type ListOptions, type StoreEvent } from "../base/store.ts";
 import { onFile } from "./error.ts";
 import { idOf, openDatabase, revisionOf } from "./file.ts";
 import { entryOf, eventOf, type Row, reads } from "./rows.ts";

@@ -1,4 +1,4 @@
-import type { Entry, StoreEvent } from "../store.ts";
+import type { Entry, StoreEvent } from "../base/store.ts";
 import { revisionOf } from "./file.ts";
 
 /** A change as it lies in the file. */

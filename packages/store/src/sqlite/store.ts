@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setImmediate as turn } from "node:timers/promises";
-import { Expiry, type StoreClock } from "../clock.ts";
+import { Expiry, type StoreClock } from "../base/clock.ts";
 import {
   CompactedError,
   type Compare,
@@ -12,7 +12,7 @@ import {
   type Store,
   type StoreEvent,
   type TxnResult,
-} from "../store.ts";
+} from "../base/store.ts";
 import { type History, Watchers } from "../watch/watchers.ts";
 import { fileError, onFile, StoreFileError } from "./error.ts";
 import { idOf, openFile, placeCheck, revisionOf, takeLock } from "./file.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CompactedError, maxOperations } from "../store.ts";
+import { CompactedError, maxOperations } from "../base/store.ts";
 import { type Check, put, remove, take, write } from "./conformance-tools.ts";
 
 /** Contract of every store for entries and txns. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Operation, Store, StoreEvent } from "../store.ts";
+import type { Operation, Store, StoreEvent } from "../base/store.ts";
 
 /** Runs a test of the suite on an empty store; `elapse` lets time pass for entries that expire. */
 export type Check = (

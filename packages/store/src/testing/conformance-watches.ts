@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CompactedError, maxOperations, type StoreEvent } from "../store.ts";
+import { CompactedError, maxOperations, type StoreEvent } from "../base/store.ts";
 import { type Check, put, remove, take, write } from "./conformance-tools.ts";
 
 /** Contract of every store for watches. A slow watcher falls `lag` events behind. */

@@ -1,7 +1,7 @@
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { type FakeClock, fakeClock } from "@dray/testing/clock";
-import type { Store } from "../store.ts";
+import type { Store } from "../base/store.ts";
 import { entryConformance } from "./conformance-entries.ts";
 import type { Check } from "./conformance-tools.ts";
 import { watchConformance } from "./conformance-watches.ts";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { CompactedError, type Entry, type Operation, type Store } from "../store.ts";
+import { CompactedError, type Entry, type Operation, type Store } from "../base/store.ts";
 
 type State = ReadonlyMap<string, Entry>;
 

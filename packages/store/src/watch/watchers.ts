@@ -1,4 +1,4 @@
-import { CompactedError, type StoreEvent } from "../store.ts";
+import { CompactedError, type StoreEvent } from "../base/store.ts";
 
 /** Most events that a watcher may lag behind before it goes back to reading history. */
 const maxQueued = 10_000;

@@ -11,10 +11,10 @@ import type {
   Pool,
   PreparedClaim,
 } from "@dray/driver";
-import type { FleetDevice, FleetDriver, FleetPool } from "./fleet/fleet.ts";
+import type { FleetDevice, FleetDriver, FleetPool } from "../fleet/fleet.ts";
+import { createProfile } from "../profiles/create.ts";
+import type { Profile, ProfileContext, ProfileDevice } from "../profiles/profile.ts";
 import type { DeviceHealths } from "./health.ts";
-import { createProfile } from "./profiles/create.ts";
-import type { Profile, ProfileContext, ProfileDevice } from "./profiles/profile.ts";
 
 export interface SimulatedDriverOptions extends Omit<ProfileContext, "driver"> {
   readonly driver: FleetDriver;

@@ -1,6 +1,6 @@
-import { type Clock, sleep } from "../clock.ts";
-import type { Log } from "../log.ts";
-import type { RateLimiter } from "../tools/rate-limiter.ts";
+import { type Clock, sleep } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import type { RateLimiter } from "../flowcontrol/rate-limiter.ts";
 import { type ApiResponse, ConnectionError, type Transport } from "../transport/exchange.ts";
 import { discard } from "./responses.ts";
 

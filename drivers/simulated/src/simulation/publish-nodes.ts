@@ -1,7 +1,7 @@
 import type { Client, Clock, Log } from "@dray/client";
 import { NodePools } from "@dray/driver";
+import type { Fleet, FleetDriver } from "../fleet/fleet.ts";
 import { publishedPool } from "./driver.ts";
-import type { Fleet, FleetDriver } from "./fleet/fleet.ts";
 import { DeviceHealths, type DeviceRef, type HealthRecords } from "./health.ts";
 
 export interface PublishNodesOptions {

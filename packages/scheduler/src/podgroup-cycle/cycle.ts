@@ -1,14 +1,17 @@
 import type { SchedulerCache } from "../cache/cache.ts";
 import type { BindingCycle } from "../cycle/binding-cycle.ts";
-import type { EquivalentPods } from "../cycle/equivalent-pods.ts";
 import type { FailureHandler } from "../cycle/failure-handler.ts";
+import type { Profile } from "../cycle/profile.ts";
 import type { CycleState, GroupPostFilterResult, GroupTrial } from "../framework/framework.ts";
 import { type GroupNode, leavesOf, podsOf } from "../framework/group-tree.ts";
 import type { SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
-import type { Profile } from "../profile/profile.ts";
+import { groupNameOf, type PodGroups } from "../podgroup/pod-groups.ts";
+import type { GroupStatusWriter } from "../podgroup/status.ts";
+import { groupProblem } from "../podgroup/validity.ts";
 import type { Nominator } from "../queue/nominator.ts";
 import type { SchedulingQueue } from "../queue/queue.ts";
 import type { QueuedPod } from "../queue/queued-pod.ts";
+import type { EquivalentPods } from "../shared/equivalent-pods.ts";
 import {
   allFailed,
   type LeafOutcome,
@@ -19,9 +22,6 @@ import {
   rejectedBy,
 } from "./outcomes.ts";
 import { type GroupPlacer, type GroupResult, groupIsUnschedulable, type PlacedMember } from "./placement.ts";
-import { groupNameOf, type PodGroups } from "./pod-groups.ts";
-import type { GroupStatusWriter } from "./status.ts";
-import { groupProblem } from "./validity.ts";
 
 export interface GroupCycleOptions {
   readonly groups: PodGroups;

@@ -2,9 +2,9 @@ import { encodeJSON } from "@dray/api";
 import type { Container, Node, Pod, Volume } from "@dray/api/core/v1";
 import type { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import type { SchedulerCache } from "../cache/cache.ts";
-import type { Informers } from "../component/informers.ts";
+import { type NodeResults, ResultCache } from "../cycle/node-results.ts";
 import { claimsOf, onlyNode, sameDevices } from "../plugins/dynamic-resources/pod-claims.ts";
-import { type NodeResults, ResultCache } from "./node-results.ts";
+import type { Informers } from "./informers.ts";
 
 export interface EquivalentPodsOptions {
   readonly cache: SchedulerCache;

@@ -1,4 +1,5 @@
 import type { Pod } from "@dray/api/core/v1";
+import type { Profile } from "../cycle/profile.ts";
 import type { Decision } from "../cycle/scheduling-cycle.ts";
 import type { Diagnosis } from "../framework/diagnosis.ts";
 import { BudgetExceeded } from "../framework/evaluation-budget.ts";
@@ -12,10 +13,9 @@ import {
 } from "../framework/framework.ts";
 import type { GroupNode, LeafGroup } from "../framework/group-tree.ts";
 import type { NodeInfo } from "../framework/node-info.ts";
-import type { Profile } from "../profile/profile.ts";
+import type { PodGroups } from "../podgroup/pod-groups.ts";
 import type { Nominator } from "../queue/nominator.ts";
 import type { QueuedPod } from "../queue/queued-pod.ts";
-import type { PodGroups } from "./pod-groups.ts";
 
 /**
  * First words of every rejection by a group itself. Upstream: schedule_one_podgroup.go,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { ConfigMap } from "@dray/api/core/v1";
 import type { Client, Clock, Informer } from "@dray/client";
-import { type FleetDevice, type FleetPool, type Health, healths } from "./fleet/fleet.ts";
+import { type FleetDevice, type FleetPool, type Health, healths } from "../fleet/fleet.ts";
 
 /**
  * The health of a simulated device as a person sets it: a ConfigMap for each device, so that it reaches the

@@ -1,4 +1,4 @@
-import type { Clock } from "../clock.ts";
+import type { Clock } from "../base/clock.ts";
 
 /** Decides how long to wait before a key is retried. Upstream: client-go, workqueue.TypedRateLimiter. */
 export interface RateLimiter {

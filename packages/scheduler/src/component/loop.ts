@@ -1,18 +1,18 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { Clock, Log } from "@dray/client";
 import type { SchedulerCache } from "../cache/cache.ts";
-import { decideWithExtenders } from "../extenders/decide.ts";
+import type { BindingCycle } from "../cycle/binding-cycle.ts";
+import { decideWithExtenders } from "../cycle/decide-with-extenders.ts";
+import type { FailureHandler } from "../cycle/failure-handler.ts";
+import type { Profile } from "../cycle/profile.ts";
+import { type Decision, refused, type Search } from "../cycle/scheduling-cycle.ts";
 import type { Extenders } from "../extenders/extenders.ts";
 import { BudgetExceeded, type EvaluationBudget } from "../framework/evaluation-budget.ts";
 import type { SchedulerMetrics } from "../metrics/scheduler-metrics.ts";
-import type { GroupCycle, PoppedGroup } from "../podgroup/cycle.ts";
-import type { Profile } from "../profile/profile.ts";
+import type { GroupCycle, PoppedGroup } from "../podgroup-cycle/cycle.ts";
 import type { SchedulingQueue } from "../queue/queue.ts";
 import type { QueuedPod } from "../queue/queued-pod.ts";
-import type { BindingCycle } from "./binding-cycle.ts";
-import type { EquivalentPods } from "./equivalent-pods.ts";
-import type { FailureHandler } from "./failure-handler.ts";
-import { type Decision, refused, type Search } from "./scheduling-cycle.ts";
+import type { EquivalentPods } from "../shared/equivalent-pods.ts";
 
 /** Milliseconds that one attempt may take to evaluate selectors; the next attempt reuses the results. */
 const maxAttempt = 10_000;

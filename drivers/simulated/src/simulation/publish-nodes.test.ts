@@ -5,7 +5,7 @@ import { ResourceSlice } from "@dray/api/resource/v1";
 import { type Client, type Log, systemClock } from "@dray/client";
 import { startApiServer } from "@dray/testing/api-server";
 import { eventually } from "@dray/testing/eventually";
-import { healthConfigMap, healthNamespace, readFleet, runSimulation } from "./index.ts";
+import { healthConfigMap, healthNamespace, readFleet, runSimulation } from "../index.ts";
 
 const driver = "gpu.example.com";
 const fleetText = `

@@ -1,5 +1,5 @@
-import type { Clock } from "../clock.ts";
-import { exponentialBuckets, type MetricsRegistry } from "./metrics.ts";
+import type { Clock } from "../base/clock.ts";
+import { exponentialBuckets, type MetricsRegistry } from "./registry.ts";
 
 const buckets = exponentialBuckets(1e-8, 10, 10);
 

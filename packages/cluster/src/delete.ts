@@ -1,8 +1,8 @@
 import { existsSync, rmdirSync, rmSync } from "node:fs";
-import { removeFromKubeconfigs } from "../credentials/kubeconfigs.ts";
-import { parseStore } from "../store/open.ts";
-import { readSoundConfig } from "./config.ts";
-import type { Layout } from "./layout.ts";
+import { removeFromKubeconfigs } from "./credentials/kubeconfigs.ts";
+import { readSoundConfig } from "./data-dir/config.ts";
+import type { Layout } from "./data-dir/layout.ts";
+import { parseStore } from "./store/open.ts";
 
 /**
  * Deletes what clusters write into a data directory, the store included, and the directory unless it holds

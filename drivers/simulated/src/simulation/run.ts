@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { Node } from "@dray/api/core/v1";
 import { type Client, type Clock, type Log, sleep, withFields } from "@dray/client";
 import { type Election, runDriver } from "@dray/driver";
+import type { Fleet, FleetDriver, FleetPool } from "../fleet/fleet.ts";
 import { runController } from "./controller.ts";
 import { simulatedDriver } from "./driver.ts";
-import type { Fleet, FleetDriver, FleetPool } from "./fleet/fleet.ts";
 import { DeviceHealths, HealthRecords } from "./health.ts";
 import { publishNodes } from "./publish-nodes.ts";
 

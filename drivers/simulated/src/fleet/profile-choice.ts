@@ -1,4 +1,4 @@
-import { shown, type Value } from "../fleet/value.ts";
+import { shown, type Value } from "../source/value.ts";
 
 /** The profile of a driver, its behaviour at prepare, with the options from the fleet file. */
 export type ProfileChoice =

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { exponentialBuckets, MetricsRegistry } from "./metrics.ts";
+import { exponentialBuckets, MetricsRegistry } from "./registry.ts";
 
 test("metrics are written in the text format of Prometheus", () => {
   const registry = new MetricsRegistry();

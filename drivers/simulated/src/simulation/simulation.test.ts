@@ -6,7 +6,7 @@ import { afterEach, beforeEach, test } from "node:test";
 import { ResourceClaim } from "@dray/api/resource/v1";
 import { HealthStatus } from "@dray/rpc/drahealth/v1";
 import { eventually } from "@dray/testing/eventually";
-import { createSimulation, nodeName, type Simulation, setHealth } from "./testing/simulation.ts";
+import { createSimulation, nodeName, type Simulation, setHealth } from "../testing/simulation.ts";
 
 const driver = "gpu.example.com";
 

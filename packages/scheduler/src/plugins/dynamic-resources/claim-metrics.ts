@@ -1,6 +1,6 @@
 import type { Features } from "@dray/api";
 import { exponentialBuckets, type MetricsRegistry } from "@dray/client";
-import type { ClaimMetrics } from "../plugins/dynamic-resources/claim-binding.ts";
+import type { ClaimMetrics } from "./claim-binding.ts";
 
 /**
  * Counters of DynamicResources, by profile. Claims that are made for extended resources have another name

@@ -1,9 +1,9 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { SchedulerCache } from "../cache/cache.ts";
-import { type Decision, refused, type SchedulingCycle, type Search } from "../cycle/scheduling-cycle.ts";
+import { extenderName } from "../extenders/extender.ts";
+import type { Extenders } from "../extenders/extenders.ts";
 import { BudgetExceeded, type EvaluationBudget } from "../framework/evaluation-budget.ts";
-import { extenderName } from "./extender.ts";
-import type { Extenders } from "./extenders.ts";
+import { type Decision, refused, type SchedulingCycle, type Search } from "./scheduling-cycle.ts";
 
 /**
  * Of the nodes that the plugins accept, the best that the extenders accept, too. While they were asked nodes

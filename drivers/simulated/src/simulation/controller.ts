@@ -7,8 +7,8 @@ import {
   publishPools,
   setBindingConditions,
 } from "@dray/driver";
+import type { FleetDevice, FleetDriver } from "../fleet/fleet.ts";
 import { publishedPools } from "./driver.ts";
-import type { FleetDevice, FleetDriver } from "./fleet/fleet.ts";
 import type { DeviceHealths } from "./health.ts";
 
 export interface ControllerOptions {

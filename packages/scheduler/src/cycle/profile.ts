@@ -1,6 +1,6 @@
 import type { EventRecorder } from "@dray/client";
-import type { SchedulingCycle } from "../cycle/scheduling-cycle.ts";
 import type { ExtensionPoints } from "../framework/extension-points.ts";
+import type { SchedulingCycle } from "./scheduling-cycle.ts";
 
 /** How pods of one `spec.schedulerName` are scheduled. */
 export interface Profile {

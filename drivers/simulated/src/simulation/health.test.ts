@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Clock } from "@dray/client";
-import { readFleet } from "./fleet/read.ts";
+import { readFleet } from "../fleet/read.ts";
 import { DeviceHealths, type HealthRecord, healthConfigMap, readHealthConfigMap } from "./health.ts";
 
 /** Timers fire a millisecond early, as those of Node may. */
