@@ -13,19 +13,19 @@ export interface SimulatedOptions
 
 /** Maximum size of the file with unhealthy devices. */
 const maxBytes = 1 << 20;
-/** Besides notifications of the file system. */
+/** Polling interval in addition to notifications of the file system, in milliseconds. */
 const lookInterval = 2000;
 
 /**
  * A device plugin without hardware: `gpu-0`, `gpu-1`, ... of a resource `DOMAIN/gpu`. Containers get a
- * variable with the IDs of their devices, by which one sees what they got.
+ * variable with the IDs of their devices.
  */
 export function simulatedDevices(options: SimulatedOptions): DevicePlugin {
   const { resource, count, numaNodes, variable, deviceNodes } = options;
   const kind = resource.slice(resource.indexOf("/") + 1);
   const devices = Array.from({ length: count }, (_, index): PluginDevice => {
     const id = `${kind}-${index}`;
-    // Neighbours share a node, as on machines.
+    // Consecutive devices share a NUMA node, as on machines.
     return numaNodes === 0 ? { id } : { id, numaNodes: [Math.floor((index * numaNodes) / count)] };
   });
   return {
@@ -45,7 +45,7 @@ export function simulatedDevices(options: SimulatedOptions): DevicePlugin {
   };
 }
 
-/** The IDs in the file now, and whenever they have changed. A file that is missing has none. */
+/** Yields the IDs in the file now and after each change. A missing file has none. */
 async function* unhealthyIds(
   { unhealthyFile, clock, log }: SimulatedOptions,
   signal: AbortSignal,
@@ -90,7 +90,7 @@ function watchFolder(folder: string, changed: () => void): FSWatcher | undefined
     watcher.on("error", () => watcher.close());
     return watcher;
   } catch {
-    // It may come later: the file is looked at now and again anyway.
+    // The folder may be created later: polling finds the file.
     return undefined;
   }
 }

@@ -5,10 +5,10 @@ import { parseArgs } from "node:util";
 export interface Options {
   readonly resource: string;
   readonly count: number;
-  /** The kubelet's folder of sockets of device plugins. */
+  /** The kubelet's folder of device plugin sockets. */
   readonly directory: string;
   readonly numaNodes: number;
-  /** The variable that has the IDs of a container's devices. */
+  /** The variable with the IDs of a container's devices. */
   readonly variable: string;
   /** A file with the IDs of unhealthy devices; undefined: all are healthy. */
   readonly unhealthyFile: string | undefined;
@@ -31,7 +31,7 @@ export const helpText = `Offers simulated devices to the kubelet as an extended 
 Example: device-plugin-example --resource nvidia.com/gpu --count 8 --env NVIDIA_VISIBLE_DEVICES
 `;
 
-/** Throws an error that names the flag, its value and what would be accepted. Undefined for `--help`. */
+/** Throws an error that names the flag, its value and what is accepted. Returns undefined for `--help`. */
 export function readOptions(args: readonly string[]): Options | undefined {
   const { values } = parseArgs({
     args: [...args],

@@ -15,7 +15,7 @@ const program = join(import.meta.dirname, "main.ts");
 interface Program {
   readonly process: ChildProcess;
   log(): string;
-  /** The exit code, or the signal. */
+  /** Sends a signal and resolves to the exit code or the signal. */
   end(signal: NodeJS.Signals): Promise<number | string | null>;
 }
 
@@ -40,7 +40,7 @@ function run(t: TestContext, ...args: readonly string[]): Program {
   };
 }
 
-/** The node agent's manager of device plugins, and its folders. */
+/** The kubelet's manager of device plugins, and its folders. */
 async function testKubelet(t: TestContext) {
   const paths = new NodePaths(mkdtempSync("/tmp/dpe-"));
   const make = (): DevicePluginManager =>

@@ -7,9 +7,9 @@ const say = (fields: object, message: string): void =>
   void process.stderr.write(`${new Date().toISOString()} ${message} ${JSON.stringify(fields)}\n`);
 const log: Log = { debug() {}, info: say, warn: say, error: say };
 
-/** The program: flags configure it, a signal ends it. Ends the process. */
+/** Runs the program, configured by flags, until a signal. Ends the process. */
 export async function runProgram(args: readonly string[]): Promise<never> {
-  // A log that cannot be written, as on a full disk, is not a reason to end.
+  // A failing log, as on a full disk, must not end the program.
   process.stderr.on("error", () => {});
   try {
     await run(args);

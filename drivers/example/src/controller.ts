@@ -7,16 +7,16 @@ const plugins = ["BindingConditions"] as const;
 type Plugin = (typeof plugins)[number];
 
 export interface ControllerOptions {
-  /** Whose claims. */
+  /** The driver of the claims. */
   readonly driverName: string;
   readonly plugins: readonly Plugin[];
-  /** The file that the flag names. */
+  /** The file of the flag. */
   readonly kubeconfig?: string;
 }
 
 /**
- * Undefined if the flags are not those of the controller. Throws an error that names the flag and what would
- * be accepted.
+ * Returns undefined if the flags are not those of the controller. Throws an error that names the flag and
+ * what is accepted.
  */
 export function readControllerOptions(args: readonly string[]): ControllerOptions | undefined {
   if (!args.some((arg) => /^--enable-plugin(=|$)/.test(arg))) return undefined;
@@ -47,9 +47,8 @@ function pluginOf(name: string): Plugin {
 }
 
 /**
- * The central half of the driver. BindingConditions: a simulated GPU is ready at once, so all binding
- * conditions of an allocated one become True and its pod can be bound (KEP-5007). Runs until the signal
- * aborts.
+ * Runs the controller of the driver until the signal aborts. BindingConditions: a simulated GPU is always
+ * ready, so it sets all binding conditions of allocated GPUs to True, and their pods can be bound (KEP-5007).
  */
 export async function runController(
   { driverName, plugins }: ControllerOptions,

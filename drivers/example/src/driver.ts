@@ -7,13 +7,13 @@ export interface ExampleDriverOptions<C> {
   /** By default `<profile>.example.com`. */
   readonly driverName?: string;
   readonly profile: Profile<C>;
-  /** Claims get attributes of their devices in `status.devices[].data`; undefined: they get none. */
+  /** Writes attributes of devices to `status.devices[].data` of claims; undefined: does not. */
   readonly status?: { readonly writer: ClaimStatusWriter; readonly log: Log };
 }
 
 /**
- * Simulated devices: nothing but environment variables is given to containers, by which one sees which
- * devices they got. Names are those of the public example driver, `dra-example-driver`.
+ * A driver of simulated devices: containers only get environment variables with their devices. The names are
+ * those of the public example driver, `dra-example-driver`.
  */
 export function exampleDriver<C>({
   nodeName,
@@ -50,11 +50,11 @@ export function exampleDriver<C>({
         }),
       );
     },
-    // There is nothing that a simulated device would have to be freed of.
+    // A simulated device needs no clean-up.
     async unprepare() {},
   };
 
-  /** A claim without the data is as good as one with it: what fails is logged only. */
+  /** The data is optional for a claim, so failures are only logged. */
   async function writeStatus(
     claim: AllocatedClaim<C>,
     { writer, log }: NonNullable<typeof status>,
@@ -82,7 +82,8 @@ export function exampleDriver<C>({
 }
 
 /**
- * One variable for the whole container: a claim has admin access to all of its devices or to none, as a rule.
+ * Reports whether the container has admin access. One variable covers all devices: usually a claim has admin
+ * access to all of them or none.
  */
 function hasAdminAccess<C>({ devices }: AllocatedClaim<C>): boolean {
   return devices.some(({ result }) => result.adminAccess === true);

@@ -3,9 +3,9 @@ import type { Clock, Log } from "@dray/client";
 const padded = (value: number, length: number): string => String(value).padStart(length, "0");
 
 /**
- * A log in the form of Kubernetes' components, `I0820 18:17:44.131324 1 driver.ts:106] message`: level and
- * day, local time, process, the place in the source. Fields follow as `key="value"`, the message is quoted
- * then. Debug messages are left out.
+ * A log in the format of Kubernetes' components, `I0820 18:17:44.131324 1 driver.ts:106] message`: level and
+ * day, local time, process, position in the source. Fields follow as `key="value"`; the message is quoted
+ * then. Omits debug messages.
  */
 export function klog(clock: Clock, write: (line: string) => void): Log {
   const at =
@@ -33,7 +33,7 @@ function shown(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
 }
 
-/** File and line of whoever called the log. */
+/** Returns the file and line of the caller of the log. */
 function caller(): string {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 3;

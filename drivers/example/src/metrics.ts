@@ -6,10 +6,7 @@ const results = ["success", "error"] as const;
 /** Upper bounds in seconds. Upstream: DefBuckets of prometheus/client_golang. */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
-/**
- * The metrics of the public example driver, `dra_example_driver_*`, beside those that every driver of the SDK
- * has.
- */
+/** The metrics of the public example driver, `dra_example_driver_*`, in addition to the SDK's. */
 export interface ExampleMetrics {
   count(operation: ClaimOperation): void;
   countFatalError(): void;
@@ -21,7 +18,7 @@ interface Histogram {
   count: number;
   /** Seconds. */
   sum: number;
-  /** How many took at most each of `bounds`. */
+  /** Number of observations up to each of `bounds`. */
   readonly buckets: number[];
 }
 

@@ -25,9 +25,9 @@ export interface PluginOptions {
   readonly podUID?: string;
   readonly healthcheck?: { readonly host: string; readonly port: number };
   readonly metrics?: { readonly host: string; readonly port: number };
-  /** The file that the flag names. */
+  /** The file of the flag. */
   readonly kubeconfig?: string;
-  /** Flags and variables that are set and have no meaning for the profile. */
+  /** Flags and variables that are set but unused by the profile. */
   readonly ignored: readonly string[];
 }
 
@@ -38,7 +38,7 @@ interface Setting {
   readonly isBoolean?: true;
 }
 
-/** By flag: the variable is its name in capitals. The names are those of the public example driver. */
+/** By flag; the variable is its name in upper case. The names are those of the public example driver. */
 const settings = {
   "node-name": { help: "the node whose devices are offered; required", fallback: "" },
   "device-profile": { help: "gpu, net or cpu", fallback: "gpu" },
@@ -106,8 +106,8 @@ function defaultText(flag: Flag): string {
 }
 
 /**
- * Reads flags, and the environment where a flag is missing. Throws an error that names the flag or variable,
- * its value and what would be accepted.
+ * Reads flags, and the environment for missing ones. Throws an error that names the flag or variable, its
+ * value and what is accepted.
  */
 export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): PluginOptions {
   const { flag, given, text, source } = valuesOf(args, env);
@@ -117,7 +117,7 @@ export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): Pl
   const profile = readProfile();
   const port = (flag: "healthcheck-port" | "metrics-port") => {
     const port = integer(flag, -1, 65535);
-    // Where pods share the network of the host, each has a loopback address of its own.
+    // Pods in the host's network each have a loopback address of their own.
     return port < 0 ? undefined : { host: env["DRAY_POD_IP"] || "0.0.0.0", port };
   };
   const healthcheck = port("healthcheck-port");
@@ -166,8 +166,8 @@ export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): Pl
   }
 
   /**
-   * The manifests of a driver set all variables, whatever the profile: only what differs from the default was
-   * meant.
+   * The manifests of a driver set all variables, whatever the profile: only values other than the default
+   * count.
    */
   function isIgnored(flag: Flag): boolean {
     const { profile: of, fallback, isBoolean } = settingOf(flag);
@@ -200,7 +200,7 @@ export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): Pl
 
 function valuesOf(args: readonly string[], env: NodeJS.ProcessEnv) {
   const { values } = parseArgs({
-    // A boolean flag without a value is true, one with a value is that.
+    // A boolean flag without a value is true.
     args: args.map((arg) => {
       const flag = flags.find((one) => arg === `--${one}`);
       return flag !== undefined && settingOf(flag).isBoolean ? `${arg}=true` : arg;

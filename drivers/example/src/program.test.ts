@@ -84,7 +84,7 @@ test("kill -9: the next start answers the same, gives no device twice, and still
   const answer = await node.prepare(claim);
   assert.equal(await first.end("SIGKILL"), "SIGKILL");
   rmSync(node.registration);
-  // As a reboot would have it: the folder of generated specs is gone.
+  // Simulates a reboot: the folder of generated specs is gone.
   rmSync(node.cdi, { recursive: true });
 
   const second = await node.start(program);
@@ -257,7 +257,7 @@ test("the controller sets the binding conditions of its driver's devices", async
     bindingConditions: ["BindingConditions"],
     bindingFailureConditions: ["BindingFailureConditions"],
   };
-  // As the scheduler allocates: a claim that has been allocated does not change.
+  // As the scheduler does: the allocation of a claim cannot change.
   await claims.update({ ...claim, status: {} }, { subresource: "status" });
   const pending = await claims.get({ namespace: "default", name: "to-be-bound" });
   await claims.update(

@@ -17,9 +17,9 @@ import { gpuProfile } from "./profiles/gpu.ts";
 import { netProfile } from "./profiles/net.ts";
 import type { Profile } from "./profiles/profile.ts";
 
-/** The program: flags and environment configure it, a signal ends it. Ends the process. */
+/** Runs the program, configured by flags and environment, until a signal. Ends the process. */
 export async function runProgram(args: readonly string[], env: NodeJS.ProcessEnv): Promise<never> {
-  // A log that cannot be written, as on a full disk, is not a reason to end.
+  // A failing log, as on a full disk, must not end the program.
   process.stderr.on("error", () => {});
   const log = klog(systemClock, (line) => void process.stderr.write(line));
   try {
@@ -58,7 +58,7 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv, log: Log): P
   await runPlugin(options, env, log, signal);
 }
 
-/** The variable can list several files, the flag names one. */
+/** The variable can list several files, the flag has one. */
 async function connect(file: string | undefined, env: NodeJS.ProcessEnv, userAgent: string, log: Log) {
   const fromFiles = file !== undefined || Boolean(env["KUBECONFIG"]);
   const { connection } = fromFiles

@@ -13,8 +13,8 @@ import {
 } from "./index.ts";
 
 /**
- * A recorded answer of the Go library that container runtimes use (container-device-interface 1.1.1): whether
- * a spec is valid, its minimum version, and a configuration after devices were injected.
+ * A recorded answer of the Go library that container runtimes use (container-device-interface 1.1.1): the
+ * validity of a spec, its minimum version, and a configuration after devices were injected.
  */
 interface Case {
   readonly name: string;
@@ -32,7 +32,7 @@ const cases = readFileSync(join(import.meta.dirname, "..", "testdata", "referenc
   .split("\n")
   .map((line) => JSON.parse(line) as Case);
 
-/** As the registry does it for one file. */
+/** Injects devices as the registry does for one file. */
 function inject(one: Case): OciConfig {
   const spec = parseSpec(JSON.stringify(one.spec));
   const edits = one.devices!.map((name) => {
@@ -43,7 +43,7 @@ function inject(one: Case): OciConfig {
   return applyToOciConfig(one.config!, mergeEdits([spec.containerEdits ?? {}, ...edits]), hostDevice);
 }
 
-/** Go writes these members of a process whether they are set or not. */
+/** Go writes these members of a process even if they are unset. */
 function withGoDefaults({ process, ...config }: OciConfig): OciConfig {
   if (process === undefined) return config;
   return {
@@ -62,7 +62,7 @@ for (const one of cases) {
       );
       return;
     }
-    // The reference overlooks all devices but the last: see `minimumAccepted`.
+    // The reference ignores all devices but the last: see `minimumAccepted`.
     const spec = parseSpec(JSON.stringify(one.spec));
     if (spec.devices.length === 1) assert.equal(minimumVersion(spec), one.minimum);
     if (one.config === undefined) return;

@@ -135,7 +135,7 @@ test("long YAML is read in a thread: what is slow or broken in it holds up nothi
   writeFileSync(join(path, "long.yaml"), `# devices\n${stringify(spec({ devices }))}`);
   writeFileSync(join(path, "nested.yaml"), "[".repeat(400_000));
   const registry = cdiRegistry([path]);
-  // Reading the nested one takes several seconds, in which other work gets its turns.
+  // Reading the nested file takes several seconds, which must not block other work.
   let turns = 0;
   const others = setInterval(() => turns++, 1);
   assert.equal((await registry.devices()).length, 200);

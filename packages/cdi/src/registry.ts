@@ -6,10 +6,10 @@ import { qualifiedName } from "./spec/names.ts";
 import { parseSpecAside } from "./spec/parse.ts";
 import type { Device, Spec } from "./spec/spec.ts";
 
-/** Where runtimes look, lowest priority first: what an administrator puts there, what drivers generate. */
+/** The folders that runtimes search, lowest priority first: of administrators, of drivers. */
 export const defaultDirectories = ["/etc/cdi", "/var/run/cdi"] as const;
 
-/** Devices were asked for that no spec defines, or that two specs of equal priority define. */
+/** No spec defines the requested devices, or two specs of equal priority do. */
 export class UnresolvableDevicesError extends Error {
   override readonly name = "UnresolvableDevicesError";
   readonly devices: readonly string[];
@@ -20,7 +20,7 @@ export class UnresolvableDevicesError extends Error {
   }
 }
 
-/** A file that is passed over, or a device that two files define. */
+/** A file that is ignored, or a device that two files define. */
 export interface CdiProblem {
   readonly path: string;
   readonly message: string;
@@ -29,9 +29,8 @@ export interface CdiProblem {
 /** The specs of some folders, as they are on disk at each call. */
 export interface CdiRegistry {
   /**
-   * The edits of these devices in this order: for each its spec's own at first sight of the spec, then the
-   * device's. Rejects with `UnresolvableDevicesError` if one cannot be found; nothing is answered for the
-   * others then.
+   * Resolves to the edits of these devices in order: before the first device of a spec those of the spec,
+   * then those of the device. Rejects with `UnresolvableDevicesError` if one of the devices cannot be found.
    */
   resolve(names: readonly string[]): Promise<MergedEdits>;
   /** Qualified names of all devices that resolve. */
@@ -40,13 +39,13 @@ export interface CdiRegistry {
   problems(): Promise<readonly CdiProblem[]>;
 }
 
-/** A spec of this size has some ten thousand devices. The specification sets no limit. */
+/** Maximum size of a spec, enough for ten thousand devices. The specification sets no limit. */
 const maxSpecBytes = 1 << 20;
 
 interface SpecFile {
   readonly path: string;
   readonly priority: number;
-  /** Identifies a version of a file: changes with each write. */
+  /** Changes with each write of the file. */
   readonly version: string;
   readonly spec?: Spec;
   readonly problem?: string;
@@ -58,16 +57,16 @@ interface Entry {
 }
 
 /**
- * A registry over `directories`, lowest priority first; those that do not exist are empty. Every call looks
- * at the files again and reads those that changed: a driver writes a spec a moment before the runtime needs
- * it, which notifications of the file system would not always win.
+ * Creates a registry over `directories`, lowest priority first; missing ones are empty. Every call checks the
+ * files and reads changed ones: a driver writes a spec just before the runtime needs it, and notifications of
+ * the file system could come too late.
  */
 export function cdiRegistry(directories: readonly string[] = defaultDirectories): CdiRegistry {
   let files = new Map<string, SpecFile>();
 
   let last: Promise<unknown> = Promise.resolve();
 
-  // One after the other, so that a file that is slow to read is read once.
+  // Serialized, so that a slow file is read once.
   const look = (): Promise<ReturnType<typeof index>> => {
     const next = last.then(async () => {
       files = await readFiles(directories, files);
@@ -139,7 +138,7 @@ async function readSpecFile(
     const text = (await readRegularFile(path, { maxBytes: maxSpecBytes })).toString("utf8");
     return { path, priority, version, spec: await parseSpecAside(text) };
   } catch (error) {
-    // Removed since the folder was read.
+    // The file was removed after the folder was read.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     const { message } = error as Error;
     const problem = error instanceof NotRegularFileError ? message.slice(path.length + 1) : message;
@@ -147,7 +146,7 @@ async function readSpecFile(
   }
 }
 
-/** The highest priority wins; two files of that priority with the same device, and neither does. */
+/** The highest priority wins. A device in two files of that priority is a conflict. */
 function index(files: readonly SpecFile[]): { entries: Map<string, Entry>; problems: CdiProblem[] } {
   const entries = new Map<string, Entry>();
   const conflicts = new Map<string, Entry[]>();

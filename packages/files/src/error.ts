@@ -1,6 +1,6 @@
 /**
- * An error of the system with what was being done in front, and its `code`. Its own text may not name the
- * path.
+ * Returns a system error with the action in front of its text, and its `code`. The text may lack the path
+ * otherwise.
  */
 export function withPath(what: string, cause: unknown): Error {
   const { message, code } = cause as NodeJS.ErrnoException;

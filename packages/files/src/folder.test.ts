@@ -50,7 +50,7 @@ for (const [name, make] of Object.entries(both)) {
 
   test(`${name} returns where the system says that an existing parent is missing`, (t) => {
     if (process.platform !== "linux") return t.skip("no /proc");
-    // In a process of its own: what never returns would stop this test's clock, too.
+    // Runs in a separate process: code that never returns would block this test's timeout.
     const module = new URL("./index.ts", import.meta.url).href;
     const script = `
       const { ${name} } = await import(${JSON.stringify(module)});

@@ -2,14 +2,14 @@ import { mkdirSync, statSync } from "node:fs";
 import { mkdir, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 
-/** Permission bits of folders that name none, from which the umask takes some. */
+/** Default permission bits of folders, before the umask. */
 const defaultMode = 0o777;
 
 /**
- * Makes a folder and those that are missing above it, as `mkdir -p` does; the umask applies to `mode`.
- * Returns the first one made, or undefined if the folder was there. The error is the system's.
+ * Makes a folder and its missing parents, as `mkdir -p` does; the umask applies to `mode`. Returns the first
+ * folder made, or undefined if the folder existed. Throws the system's error.
  *
- * Stands in for `mkdir` with `recursive`, which never returns where the system says ENOENT of a folder whose
+ * Replaces `mkdir` with `recursive`, which never returns if the system reports ENOENT for a folder whose
  * parent exists, as Linux does in /proc.
  */
 export function makeFolderSync(path: string, mode = defaultMode): string | undefined {
@@ -26,7 +26,7 @@ export function makeFolderSync(path: string, mode = defaultMode): string | undef
     try {
       mkdirSync(path, { mode });
     } catch (again) {
-      // Another process was faster.
+      // Another process has made it meanwhile.
       if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return first;
       throw again;
     }
@@ -34,7 +34,7 @@ export function makeFolderSync(path: string, mode = defaultMode): string | undef
   }
 }
 
-/** `makeFolderSync` for callers that may yield. */
+/** Asynchronous `makeFolderSync`. */
 export async function makeFolder(path: string, mode = defaultMode): Promise<string | undefined> {
   try {
     await mkdir(path, { mode });
@@ -56,7 +56,7 @@ export async function makeFolder(path: string, mode = defaultMode): Promise<stri
   }
 }
 
-/** The folder above `path`, if `error` says that it may be missing. */
+/** Returns the parent of `path` if `error` says that it may be missing. */
 function parentToMake(path: string, error: unknown): string | undefined {
   const parent = dirname(resolve(path));
   return (error as NodeJS.ErrnoException).code === "ENOENT" && parent !== resolve(path) ? parent : undefined;

@@ -12,15 +12,13 @@ import { lstat, open, stat } from "node:fs/promises";
 import { withPath } from "./error.ts";
 
 export interface ReadOptions {
-  /** A larger file is refused. */
+  /** Maximum size of the file. */
   readonly maxBytes: number;
-  /** False: a symbolic link is refused (the last part of the path only); the default is to follow it. */
+  /** False: rejects a symbolic link (the last part of the path only). Default: follows it. */
   readonly followLink?: boolean;
 }
 
-/**
- * Something else than a regular file stands at the path, or the file is too large. Nothing of it was read.
- */
+/** The path is not a regular file, or the file is too large. Nothing was read. */
 export class NotRegularFileError extends Error {
   override readonly name = "NotRegularFileError";
   readonly path: string;
@@ -31,17 +29,17 @@ export class NotRegularFileError extends Error {
 }
 
 /**
- * Reads a file in a folder that others write to. A named pipe, a socket or a device is neither opened nor
- * waited for, and no more than `maxBytes` of memory is used. Throws NotRegularFileError; errors of the system
- * keep their `code` (`ENOENT` if there is no such file).
+ * Reads a file in a folder that others write to. Never opens or waits for a named pipe, a socket or a device,
+ * and uses no more than `maxBytes` of memory. Throws NotRegularFileError; system errors keep their `code`
+ * (`ENOENT` for a missing file).
  */
 export async function readRegularFile(path: string, options: ReadOptions): Promise<Buffer> {
   try {
-    // Before it is opened: opening alone makes some devices act.
+    // Before it is opened: opening a device can already have effects.
     check(path, await (options.followLink === false ? lstat(path) : stat(path)), options);
     const file = await open(path, flags(options));
     try {
-      // Again: it may have been exchanged in between.
+      // Again, as the file may have been replaced meanwhile.
       const parts = new Parts(path, check(path, await file.stat(), options), options);
       for (;;) {
         const { bytesRead } = await file.read(parts.free());
@@ -56,7 +54,7 @@ export async function readRegularFile(path: string, options: ReadOptions): Promi
   }
 }
 
-/** `readRegularFile`, for callers that must not yield. */
+/** Synchronous `readRegularFile`. */
 export function readRegularFileSync(path: string, options: ReadOptions): Buffer {
   try {
     check(path, options.followLink === false ? lstatSync(path) : statSync(path), options);
@@ -76,7 +74,7 @@ export function readRegularFileSync(path: string, options: ReadOptions): Buffer 
   }
 }
 
-/** Zero where the platform lacks one. */
+/** O_NOFOLLOW and O_NONBLOCK are undefined on some platforms. */
 function flags({ followLink = true }: ReadOptions): number {
   const { O_RDONLY, O_NONBLOCK, O_NOCTTY, O_NOFOLLOW } = constants;
   return O_RDONLY | O_NONBLOCK | O_NOCTTY | (followLink ? 0 : O_NOFOLLOW);
@@ -101,7 +99,7 @@ function kind(stats: Stats): string {
   return stats.isBlockDevice() ? "a block device" : "a character device";
 }
 
-/** Bytes read. The size of a file is a hint: it may grow, and procfs reports 0. */
+/** Collects the bytes read. The size of a file is a hint: it may grow, and procfs reports 0. */
 class Parts {
   readonly #path: string;
   readonly #maxBytes: number;
@@ -111,7 +109,7 @@ class Parts {
   constructor(path: string, size: number, { maxBytes }: ReadOptions) {
     this.#path = path;
     this.#maxBytes = maxBytes;
-    // One byte more than the reported size, so that the end is seen without a second buffer.
+    // One byte more than the reported size, to detect the end without a second buffer.
     this.#buffer = Buffer.allocUnsafe(size + 1);
   }
 

@@ -22,7 +22,7 @@ import {
   writeFilesAtomicallySync,
 } from "./index.ts";
 
-/** The user that owns nothing. */
+/** A user that owns no files. */
 const nobody = 65_534;
 
 function scratch(t: TestContext): string {
@@ -35,7 +35,7 @@ const forms = {
   sync: async (...args: Parameters<typeof writeFileAtomicallySync>) => writeFileAtomicallySync(...args),
 };
 
-/** The system calls on files that a program makes, with paths as they stand in the call. */
+/** Returns the system calls on files that a program makes, with the paths as passed. */
 function systemCalls(folder: string, program: string): string[] | undefined {
   const trace = join(folder, "trace");
   const script = join(folder, "program.mts");
@@ -154,7 +154,7 @@ test("a disk that takes only a part leaves the old file and is an error", (t) =>
      try { writeFileAtomicallySync(${JSON.stringify(path)}, text); } catch (error) { console.log(error.message); }
      await writeFileAtomically(${JSON.stringify(path)}, text).catch((error) => console.log(error.message));`,
   );
-  // The limit on the size of a file has write(2) write a part and fail then, as a full disk does.
+  // With a limit on the size of files, write(2) writes a part and then fails, as on a full disk.
   const { stdout, stderr } = spawnSync(
     "sh",
     ["-c", 'ulimit -f 8; exec "$0" "$1"', process.execPath, script],
@@ -173,7 +173,7 @@ test("what a killed writer has left goes with its file, and nothing else", async
   const [path, other] = [join(folder, "claim-1.json"), join(folder, "claim-2.json")];
   writeFileSync(other, "");
   const script = join(folder, "program.mts");
-  // Killed at the first sync: the temporary file is there and has not been renamed.
+  // Killed at the first sync: the temporary file exists and has not been renamed.
   writeFileSync(
     script,
     `import fs from "node:fs";
@@ -232,7 +232,7 @@ test("more files than a process may have open are written", (t) => {
 
 test("a folder that cannot be read can be written to", async (t) => {
   const folder = scratch(t);
-  // Root reads every folder, so that it is nobody's here.
+  // Root can read every folder, so the test runs as `nobody`.
   const root = process.getuid?.() === 0;
   if (root) chownSync(folder, nobody, nobody);
   chmodSync(folder, 0o300);

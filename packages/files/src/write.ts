@@ -6,19 +6,17 @@ import { withPath } from "./error.ts";
 import { makeFolder, makeFolderSync } from "./folder.ts";
 
 export interface WriteOptions {
-  /** Permission bits, from which the umask takes some; 0o600 if absent. */
+  /** Permission bits, before the umask; default: 0o600. */
   readonly mode?: number;
   /**
    * If set, missing folders are created with these permission bits, as `mkdir -p` does (the umask applies).
    */
   readonly folderMode?: number;
-  /**
-   * If `path` is a symbolic link, replaces the file that it points to. If absent, replaces the link itself.
-   */
+  /** If `path` is a symbolic link, replaces its target; default: replaces the link itself. */
   readonly followLink?: boolean;
   /**
    * False: does not wait for the disk. Readers still see the old or the new file, but after a power failure
-   * the file may be missing or empty. For what has no meaning after a reboot.
+   * it may be missing or empty. For files without a meaning after a reboot.
    */
   readonly durable?: boolean;
 }
@@ -29,12 +27,12 @@ export interface NewFile extends WriteOptions {
 }
 
 /**
- * Replaces a file in one step: whoever opens `path` reads the old content or the new one, never a part. Once
- * it resolves, the content survives a power failure. If it rejects, no temporary file is left, and the old
- * file stands unless the very last step, the sync of the folder, failed. Two writers of the same path do not
- * disturb each other: the last one wins.
+ * Replaces a file in one step: readers see the old or the new content, never a part. Once it resolves, the
+ * content survives a power failure. If it rejects, no temporary file is left, and the old file remains unless
+ * the very last step, the sync of the folder, failed. Of concurrent writers of the same path the last one
+ * wins.
  *
- * The error names the path and keeps the `code` of the system's error.
+ * The error names the path and keeps the system's `code`.
  */
 export async function writeFileAtomically(
   path: string,
@@ -68,7 +66,7 @@ export async function writeFileAtomically(
   }
 }
 
-/** `writeFileAtomically`, for callers that must not yield. */
+/** Synchronous `writeFileAtomically`. */
 export function writeFileAtomicallySync(
   path: string,
   data: string | Uint8Array,
@@ -77,11 +75,11 @@ export function writeFileAtomicallySync(
   writeFilesAtomicallySync([{ ...options, path, data }]);
 }
 
-/** Maximum number of files that are open at a time. */
+/** Maximum number of open files. */
 const maxOpen = 64;
 
 /**
- * Replaces files, each in one step and in this order, so that no file is there without those before it. The
+ * Replaces files, each in one step and in the given order: a file never exists without those before it. The
  * files share their waits for the disk.
  */
 export function writeFilesAtomicallySync(files: readonly NewFile[]): void {
@@ -105,7 +103,7 @@ function writeRound(files: readonly NewFile[]): void {
         current = file.path;
         openDraft(file, drafts);
       }
-      // The first sync waits for the disk, which then has most of the other files, too.
+      // The first sync waits for the disk, which has written most of the other files by then, too.
       for (const [i, { descriptor, durable }] of drafts.entries()) {
         current = files[i]?.path;
         if (durable) fsyncSync(descriptor);
@@ -127,7 +125,7 @@ function writeRound(files: readonly NewFile[]): void {
   }
 }
 
-/** Adds to `drafts` as soon as there is something to clean up. */
+/** Adds to `drafts` as soon as there is a file to clean up. */
 function openDraft(file: NewFile, drafts: Draft[]): void {
   const { path, data, mode = 0o600, folderMode, followLink, durable = true } = file;
   const target = followLink ? followLinksSync(path) : path;
@@ -139,13 +137,13 @@ function openDraft(file: NewFile, drafts: Draft[]): void {
   const temporary = temporaryName(target);
   const descriptor = openSync(temporary, "wx", mode);
   drafts.push({ descriptor, temporary, target, folder, durable });
-  // Unlike writeSync, it goes on after a short write, so that a disk that fills up is an error.
+  // Unlike writeSync, continues after a short write, so that a full disk is an error.
   writeFileSync(descriptor, data);
 }
 
 /**
- * Removes a file, and the temporary ones that writers of it left when they were killed. Succeeds if it does
- * not exist. Not for a file that somebody else may be writing.
+ * Removes a file and the temporary ones of killed writers. Succeeds if it does not exist. Must not run while
+ * another process writes the file.
  */
 export async function removeFile(path: string): Promise<void> {
   await rm(path, { force: true });
@@ -157,8 +155,8 @@ export async function removeFile(path: string): Promise<void> {
 }
 
 /**
- * Moves a file or folder within a file system, over a file that is there. Once it resolves, the move survives
- * a power failure; the content does as far as it was synced before.
+ * Moves a file or folder within a file system, over an existing file. Once it resolves, the move survives a
+ * power failure; the content does if it was synced before.
  */
 export async function moveFile(from: string, to: string): Promise<void> {
   try {
@@ -169,7 +167,7 @@ export async function moveFile(from: string, to: string): Promise<void> {
   }
 }
 
-/** Readers of CDI specs and of checkpoints skip such files. */
+/** Readers of CDI specs and of checkpoints ignore such files. */
 const temporaryEnd = ".tmp";
 
 function temporaryName(target: string): string {
@@ -179,12 +177,12 @@ function temporaryName(target: string): string {
   );
 }
 
-/** The same for all writers of a file; short, whatever the length of the file's name. */
+/** Equal for all writers of a file, and short even for long file names. */
 function temporaryStart(target: string): string {
   return `.${createHash("sha256").update(basename(target)).digest("hex").slice(0, 8)}-`;
 }
 
-/** The folders whose entries changed when `first` and everything below it down to `last` was created. */
+/** Returns the folders whose entries changed when the folders from `first` to `last` were created. */
 function parentsToSync(first: string | undefined, last: string): string[] {
   const folders: string[] = [];
   if (first === undefined) return folders;
@@ -196,10 +194,10 @@ function parentsToSync(first: string | undefined, last: string): string[] {
   return folders;
 }
 
-/** As many as Linux follows. */
+/** Linux's limit. */
 const maxLinks = 40;
 
-/** Unlike realpath, also where the file that a link points to does not exist yet. */
+/** Unlike realpath, accepts a link to a file that does not exist yet. */
 async function followLinks(path: string): Promise<string> {
   let target = path;
   for (let n = 0; n < maxLinks; n++) {
@@ -213,10 +211,7 @@ async function followLinks(path: string): Promise<string> {
   throw new Error("too many symbolic links");
 }
 
-/**
- * Target of the path, through any symbolic links in its last part. Unlike realpath, also if that does not
- * exist.
- */
+/** Resolves symbolic links in the last part of the path. Unlike realpath, accepts a missing target. */
 export function followLinksSync(path: string): string {
   let target = path;
   for (let n = 0; n < maxLinks; n++) {
@@ -230,14 +225,14 @@ export function followLinksSync(path: string): string {
   throw new Error("too many symbolic links");
 }
 
-/** A file that is not a link (UNKNOWN on Windows), or none at all. */
+/** The file is not a link (UNKNOWN on Windows), or does not exist. */
 function isNoLink(error: unknown): boolean {
   return ["EINVAL", "ENOENT", "UNKNOWN"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
 
 /**
- * Where a folder cannot be synced, its file system does not need it or does not offer it: Windows opens no
- * folders, some network file systems answer EINVAL, and a folder without read permission cannot be opened.
+ * Errors of systems on which a folder cannot or need not be synced: Windows opens no folders, some network
+ * file systems return EINVAL, and a folder without read permission cannot be opened.
  */
 const cannotSync = new Set(["EINVAL", "ENOTSUP", "EISDIR", "EPERM", "EACCES", "EBADF"]);
 

@@ -28,7 +28,9 @@ const cases = readFileSync(file, "utf8")
 const load = (name: string) =>
   import(`./generated/${name}.ts`) as Promise<Record<string, MessageType<object> | ServiceDefinition>>;
 
-/** As Go's JSON has it: 64-bit numbers are strings, bytes base64; absent messages are left out. */
+/**
+ * Compares in the form of Go's JSON: 64-bit numbers are strings, bytes base64; absent messages are left out.
+ */
 function comparable(value: unknown): unknown {
   if (typeof value === "bigint" || typeof value === "number") return String(value);
   if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
@@ -38,7 +40,7 @@ function comparable(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, one]) => [key, comparable(one)]));
 }
 
-/** `theirs` without the members that `ours` does not know. */
+/** Returns `theirs` without the members that `ours` lacks. */
 function known(theirs: unknown, ours: unknown): unknown {
   if (typeof ours !== "object" || ours === null || typeof theirs !== "object" || theirs === null)
     return theirs;
@@ -79,7 +81,7 @@ for (const one of cases) {
       assert.deepEqual(ours, known(comparable(one.json), ours));
       const written = Buffer.from(type.encode(message).finish());
       assert.deepEqual(comparable(type.decode(written)), ours);
-      // NRI's messages are whole; of CRI's the fields that are not used are passed over.
+      // NRI's messages are complete; unused fields of CRI's messages are ignored.
       if (one.file.startsWith("nri/")) assert.deepEqual(written, bytes);
     });
   }

@@ -1,6 +1,6 @@
 import { configReader, shown } from "./reader.ts";
 
-/** `GpuConfig` of `gpu.resource.example.com/v1alpha1`: how containers that use a GPU share it. */
+/** `GpuConfig` of `gpu.resource.example.com/v1alpha1`: how containers share a GPU. */
 export type Sharing =
   | { readonly strategy: "TimeSlicing"; readonly interval: Interval }
   | { readonly strategy: "SpacePartitioning"; readonly partitionCount: number };
@@ -15,8 +15,8 @@ const { object, oneOf, fail } = configReader("GpuConfig");
 export const defaultSharing: Sharing = { strategy: "TimeSlicing", interval: "Default" };
 
 /**
- * The sharing that a claim's or class's opaque parameters ask for. Throws an error that names the field, its
- * value and what would be accepted; unknown fields are errors.
+ * Decodes the opaque parameters of a claim or class. Throws an error that names the field, its value and what
+ * is accepted; rejects unknown fields.
  */
 export function decodeGpuConfig(parameters: unknown): Sharing {
   const config = object(parameters, "", ["apiVersion", "kind", "sharing"]);

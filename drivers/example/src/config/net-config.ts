@@ -1,9 +1,6 @@
 import { configReader, shown } from "./reader.ts";
 
-/**
- * `NetConfig` of `net.resource.example.com/v1alpha1`: bits that may pass at once above the rate; 0: no limit
- * is named.
- */
+/** `NetConfig` of `net.resource.example.com/v1alpha1`: bits in a burst above the rate; 0: no limit. */
 export interface Burst {
   readonly ingress: bigint;
   readonly egress: bigint;
@@ -16,14 +13,14 @@ const { object, oneOf, fail } = configReader("NetConfig");
 export const defaultBurst: Burst = { ingress: 0n, egress: 0n };
 
 /**
- * Bits: traffic shaping counts bytes in 32 bits.
+ * In bits: traffic shaping counts bytes in 32 bits.
  * Upstream: dra-example-driver, api/example.com/resource/net/v1alpha1, validateRateAndBurst
  */
 const maxBurst = 8n * (2n ** 32n - 1n) - 1n;
 
 /**
- * The burst that a claim's or class's opaque parameters ask for. Throws an error that names the field, its
- * value and what would be accepted; unknown fields are errors.
+ * Decodes the opaque parameters of a claim or class. Throws an error that names the field, its value and what
+ * is accepted; rejects unknown fields.
  */
 export function decodeNetConfig(parameters: unknown): Burst {
   const config = object(parameters, "", ["apiVersion", "kind", "bwBurst"]);

@@ -10,7 +10,7 @@ class ConfigError extends Error {
  * and what is accepted.
  */
 export interface ConfigReader {
-  /** An object with `fields` and no others; null counts as absent, as everywhere in Kubernetes. */
+  /** Reads an object with `fields` and no others; null counts as absent, as everywhere in Kubernetes. */
   object(value: unknown, path: string, fields: readonly string[]): Record<string, unknown>;
   oneOf<V extends string>(value: unknown, path: string, values: readonly V[]): V;
   fail(path: string, problem: string): never;
@@ -48,7 +48,7 @@ export function shown(value: unknown): string {
   return typeof value === "bigint" ? String(value) : (JSON.stringify(value) ?? "nothing");
 }
 
-/** The schema of the parameters that `decode` takes. */
+/** Returns the schema of the parameters that `decode` accepts. */
 export function schemaOf<C>(decode: (parameters: unknown) => C): StandardSchema<C> {
   return {
     "~standard": {
@@ -66,7 +66,7 @@ export function schemaOf<C>(decode: (parameters: unknown) => C): StandardSchema<
   };
 }
 
-/** The schema of a driver that takes no parameters. */
+/** The schema of a driver without parameters. */
 export const noParameters: StandardSchema<never> = {
   "~standard": {
     version: 1,

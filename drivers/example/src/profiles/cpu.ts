@@ -9,11 +9,11 @@ export interface CpuOptions {
 }
 
 /**
- * NUMA nodes whose CPUs claims share. The CPUs of a claim count as the node's own CPU too (KEP-5517), where
- * the server has the feature gate DRANodeAllocatableResources. Names as in the public example driver.
+ * NUMA nodes whose CPUs claims share. The CPUs of a claim also count as the node's own CPU (KEP-5517), if the
+ * server has the feature gate DRANodeAllocatableResources. Names as in the public example driver.
  */
 export function cpuProfile(driverName: string, { numaNodes, cpusPerNumaNode }: CpuOptions): Profile<never> {
-  // With the driver's name: several drivers of the profile do not mix.
+  // Includes the driver's name: drivers of this profile must not mix.
   const capacityKey = `${driverName}/cpu`;
   return {
     name: "cpu",

@@ -97,7 +97,7 @@ const sharing = (strategy: string, more: object = {}) => ({
   },
 });
 
-/** The variables of a container with the claim, without the claim's UID. */
+/** Returns the variables of a container with the claim, without the claim's UID. */
 async function env(claim: ClaimOptions, options: GpuOptions = { count: 12 }, request?: string) {
   const profile = gpuProfile("node-1", options);
   const node = await startDriverNode(() => exampleDriver({ nodeName: "node-1", profile }));

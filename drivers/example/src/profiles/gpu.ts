@@ -11,14 +11,14 @@ export interface GpuOptions {
   readonly partitions?: number;
   /** Claims take any part of a GPU's memory and compute (KEP-5075). */
   readonly allowMultipleAllocations?: boolean;
-  /** Pods are bound when somebody has set the condition `BindingConditions` (KEP-5007). */
+  /** Pods are bound after the condition `BindingConditions` is set (KEP-5007). */
   readonly bindingConditions?: boolean;
 }
 
-/** Each partition has a memory of 1Gi and a compute of 1 at least. */
+/** Each partition has at least 1Gi of memory and a compute of 1. */
 export const maxPartitions = 80;
 
-/** One capacity of a GPU, in `step`s, which are the least that a claim can take. */
+/** One capacity of a GPU, in `step`s, the minimum that a claim can consume. */
 interface Capacity {
   readonly total: number;
   readonly step: number;
@@ -59,7 +59,7 @@ function whole(nodeName: string, index: number, options: GpuOptions): Device {
   return device(`gpu-${index}`, attributes(nodeName, index), 1, options);
 }
 
-/** The partitions of a GPU, and the GPU itself: what they have in common are its counters. */
+/** The partitions of a GPU and the GPU itself, which share counters. */
 function partitioned(nodeName: string, index: number, partitions: number, options: GpuOptions): Device[] {
   const common = { ...attributes(nodeName, index), partitionable: { bool: true } };
   const consuming = (one: Device, parts: number): Device => ({
@@ -95,7 +95,7 @@ function counterSet(index: number): CounterSet {
   return { name: `gpu-${index}-counters`, counters: values(1) };
 }
 
-/** Attributes and capacity of one of `count` parts of a GPU. */
+/** Returns the attributes and capacity of one of `count` parts of a GPU. */
 function values(parts: number): Record<string, { value: string }> {
   return Object.fromEntries(
     Object.entries(capacities).map(([name, { total, text }]) => [
@@ -126,8 +126,9 @@ function device(
 }
 
 /**
- * Default and maximum are whole steps, though the part may not be one: the API server refuses other policies,
- * and with them the whole slice (`capacity[].requestPolicy`, CapacityRequestPolicyRange.step).
+ * Default and maximum are multiples of the step, though the size of the part may not be: the API server
+ * rejects other policies, and the whole slice with them (`capacity[].requestPolicy`,
+ * CapacityRequestPolicyRange.step).
  */
 function shareable(parts: number): Record<string, DeviceCapacity> {
   return Object.fromEntries(

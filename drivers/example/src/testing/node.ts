@@ -16,8 +16,7 @@ export const driverName = "gpu.example.com";
 export const nodeName = "kind-worker";
 
 /**
- * A real API server over HTTPS and the folders of one node, for programs that run as a pod of the driver
- * would.
+ * A real API server over HTTPS and the folders of one node, for programs that run like a pod of the driver.
  */
 export interface TestNode {
   readonly admin: Client;
@@ -30,7 +29,7 @@ export interface TestNode {
    * Starts a program with the environment of the tutorial's DaemonSet and waits for its registration socket.
    */
   start(program: string, env?: Record<string, string>): Promise<Program>;
-  /** A claim for a GPU, allocated. */
+  /** Creates an allocated claim for a GPU. */
   claim(name: string, device: string): Promise<ResourceClaim>;
   prepare(claim: ResourceClaim): Promise<NodePrepareResourceResponse>;
   unprepare(claim: ResourceClaim): Promise<string>;
@@ -39,9 +38,9 @@ export interface TestNode {
 
 export interface Program {
   readonly process: ChildProcess;
-  /** Its output on stderr. */
+  /** Returns its output on stderr. */
   log(): string;
-  /** Sends a signal and waits for the end: the exit code, or the signal. */
+  /** Sends a signal and resolves to the exit code or the signal. */
   end(signal: NodeJS.Signals): Promise<number | string>;
 }
 
@@ -166,7 +165,9 @@ export async function testNode(): Promise<TestNode> {
   };
 }
 
-/** The service account of the tutorial's driver with the tutorial's permissions; answers a token of it. */
+/**
+ * Creates the service account of the tutorial's driver with the tutorial's permissions, and returns a token.
+ */
 async function tutorialAccount(admin: Client): Promise<string> {
   const name = "dra-example-driver-service-account";
   await admin.resource(ServiceAccount).create({ metadata: { namespace: "default", name } });

@@ -4,8 +4,8 @@ import { runDriver } from "@dray/driver";
 import { exampleDriver, gpuProfile, klog, readOptions } from "../index.ts";
 
 /**
- * The example driver, but where `STUCK_IN` names prepare or unprepare, that does its work and never comes
- * back.
+ * The example driver, except that the method in `STUCK_IN` (prepare or unprepare) does its work and never
+ * returns.
  */
 const { nodeName, registrarDirectory, pluginsDirectory, cdiDirectory } = readOptions([], process.env);
 const gpus = exampleDriver({ nodeName, profile: gpuProfile(nodeName, { count: 9 }) });

@@ -1,7 +1,7 @@
 import type { ContainerEdits, DeviceNode, Hook, Mount } from "../spec/spec.ts";
 import { applyEnv, applyMounts } from "./edits.ts";
 
-/** A container for runtimes that know no OCI: what of it a host process can have. */
+/** The parts of a container that a host process can have, for runtimes without OCI. */
 export interface ContainerDescription {
   /** `NAME=value` */
   readonly env: readonly string[];
@@ -11,7 +11,8 @@ export interface ContainerDescription {
 }
 
 /**
- * `container` with the edits applied by the same rules as an OCI configuration; `container` is left as it is.
+ * Returns the container with the edits applied, by the rules for an OCI configuration. `container` is
+ * unchanged.
  */
 export function applyToContainer<C extends ContainerDescription>(container: C, edits: ContainerEdits): C {
   const nodes = edits.deviceNodes ?? [];

@@ -1,10 +1,10 @@
 import { posix } from "node:path";
 import type { ContainerEdits, Mount } from "../spec/spec.ts";
 
-/** Edits of which every list is there, if only empty. */
+/** Edits with all lists present, if only empty. */
 export type MergedEdits = Required<Omit<ContainerEdits, "intelRdt">> & Pick<ContainerEdits, "intelRdt">;
 
-/** Several edits as one, in their order. Of `intelRdt` the last stands. */
+/** Joins edits in order. The last `intelRdt` wins. */
 export function mergeEdits(all: readonly ContainerEdits[]): MergedEdits {
   const intelRdt = all.findLast((edits) => edits.intelRdt !== undefined)?.intelRdt;
   return {
@@ -18,7 +18,7 @@ export function mergeEdits(all: readonly ContainerEdits[]): MergedEdits {
   };
 }
 
-/** `env` with `edits` in it: a name that is there is replaced in place, another is appended. */
+/** Applies variables: replaces an existing name in place, appends a new one. */
 export function applyEnv(env: readonly string[], edits: readonly string[]): string[] {
   const result = [...env];
   for (const edit of edits) {
@@ -31,8 +31,8 @@ export function applyEnv(env: readonly string[], edits: readonly string[]): stri
 }
 
 /**
- * `mounts` with `edits` in it: one with the same destination is replaced; then, if there were edits, all are
- * put in the order of their depth, so that none hides another.
+ * Applies mounts: replaces one with the same destination. If there are edits, sorts all mounts by depth, so
+ * that none hides another.
  */
 export function applyMounts<M>(
   mounts: readonly M[],
@@ -49,7 +49,7 @@ export function applyMounts<M>(
   return result.sort((a, b) => depth(destination(a)) - depth(destination(b)));
 }
 
-/** As the Go library counts, for which `/` is as deep as `/data`. */
+/** Go's count of path elements, by which `/` is as deep as `/data`. */
 function depth(path: string): number {
   const clean = posix.normalize(path).replace(/(?<=.)\/$/, "");
   return clean.split("/").length - 1;

@@ -16,7 +16,7 @@ const types = new Map<number, HostDevice["type"]>([
   [constants.S_IFIFO, "p"],
 ]);
 
-/** Looks at a device node of this machine. Throws a CdiError if it does not exist. */
+/** Reads the properties of a device node of this machine. Throws a CdiError if it does not exist. */
 export function hostDevice(path: string): HostDevice {
   let info: { mode: bigint; rdev: bigint };
   try {

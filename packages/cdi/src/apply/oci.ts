@@ -61,9 +61,8 @@ export interface OciDeviceRule {
 }
 
 /**
- * `config` with the edits applied; `config` itself is left as it is. `lookUp` says what the host knows of a
- * device node whose numbers the spec leaves out. Throws a CdiError if the host's type is another than the
- * spec's.
+ * Returns the configuration with the edits applied; `config` is unchanged. `lookUp` reads the properties of a
+ * device node that the spec leaves out. Throws a CdiError if the host's type differs from the spec's.
  */
 export function applyToOciConfig<C extends OciConfig>(
   config: C,
@@ -124,7 +123,8 @@ type User = NonNullable<OciConfig["process"]>["user"];
 function ociDevice(node: DeviceNode, user: User, lookUp: (hostPath: string) => HostDevice): OciDevice {
   const { path, hostPath = path, uid = user?.uid, gid = user?.gid } = node;
   const owner = {
-    // The owner is the container's user, never the host's: a user that is not root could not open it.
+    // The owner is the container's user, never the host's: otherwise a user that is not root could not open
+    // it.
     ...(node.uid !== undefined || (uid ?? 0) > 0 ? { uid: uid! } : {}),
     ...(node.gid !== undefined || (gid ?? 0) > 0 ? { gid: gid! } : {}),
   };

@@ -19,7 +19,7 @@ import { edits, env, few, optional, path, record } from "../testing/arbitraries.
 const host: HostDevice = { type: "c", major: 200, minor: 7, fileMode: 0o660 };
 const lookUp = () => host;
 
-/** The table of the specification, row by row, on a configuration that is changed in place. */
+/** Applies the table of the specification row by row to a configuration, in place. */
 function applyModel(original: OciConfig, one: ContainerEdits): unknown {
   // biome-ignore lint/suspicious/noExplicitAny: a model that says no more than the rules
   const config: any = structuredClone(original);
@@ -89,7 +89,7 @@ function applyModel(original: OciConfig, one: ContainerEdits): unknown {
     );
   }
   if (one.mounts?.length) {
-    // The Go library takes the root for as deep as what lies in it.
+    // The Go library counts the root as deep as its children.
     const rank = (destination: string) => Math.max(2, depth(destination));
     // biome-ignore lint/suspicious/noExplicitAny: see above
     config.mounts.sort((a: any, b: any) => rank(a.destination) - rank(b.destination));

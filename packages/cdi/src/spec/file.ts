@@ -6,8 +6,8 @@ import { validateSpec } from "./validate.ts";
 import { minimumVersion } from "./version.ts";
 
 /**
- * The name of a spec's file: `<vendor>-<class>.json`, with `_<transientID>` for one that lives as long as
- * something else does, such as a claim. JSON is what we write; every reader of CDI takes it.
+ * Returns the name of a spec's file: `<vendor>-<class>.json`, with `_<transientID>` for a spec with the
+ * lifetime of something else, such as a claim. Written as JSON, which every reader of CDI accepts.
  */
 export function specFileName(kind: string, transientID?: string): string {
   if (transientID !== undefined && !/^[^/\0]+$/.test(transientID)) {
@@ -20,9 +20,9 @@ export function specFileName(kind: string, transientID?: string): string {
 }
 
 /**
- * Writes a spec with the lowest version that suffices, so that readers see the old file, the new one, or
- * none, and answers its path. The folder is made (0755) if it is missing. Throws a CdiError for an invalid
- * spec, before anything is written.
+ * Writes a spec with the lowest sufficient version and resolves to its path. Readers see the old file, the
+ * new one, or no file. Makes the folder (0755) if it is missing. Throws a CdiError for an invalid spec,
+ * before anything is written.
  */
 export async function writeSpec(
   directory: string,
@@ -35,12 +35,12 @@ export async function writeSpec(
   return path;
 }
 
-/** Removes a spec's file, and what a killed writer of it has left; succeeds if it does not exist. */
+/** Removes a spec's file and the temporary files of killed writers. Succeeds if it does not exist. */
 export async function removeSpec(directory: string, kind: string, transientID?: string): Promise<void> {
   await removeFile(join(directory, specFileName(kind, transientID)));
 }
 
-/** The transient IDs for which `directory` has a spec of `kind`. */
+/** Returns the transient IDs for which `directory` has a spec of `kind`. */
 export async function transientIDs(directory: string, kind: string): Promise<string[]> {
   const prefix = `${kind.replace("/", "-")}_`;
   const names = await readdir(directory).catch((error: NodeJS.ErrnoException) => {

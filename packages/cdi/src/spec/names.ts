@@ -30,7 +30,7 @@ export function kindProblem(kind: string): string | undefined {
   return undefined;
 }
 
-/** `vendor/class=device` taken apart. Throws a CdiError that says what is wrong. */
+/** Parses `vendor/class=device`. Throws a CdiError that describes the problem. */
 export function parseQualifiedName(name: string): QualifiedName {
   const equals = name.indexOf("=");
   if (equals < 0)
@@ -43,7 +43,7 @@ export function parseQualifiedName(name: string): QualifiedName {
   return { vendor, class: type, device };
 }
 
-/** The name by which runtimes are asked for a device. */
+/** Returns the name of a device for runtimes: `vendor/class=device`. */
 export function qualifiedName(kind: string, device: string): string {
   return `${kind}=${device}`;
 }

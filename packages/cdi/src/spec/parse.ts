@@ -3,13 +3,13 @@ import { Worker } from "node:worker_threads";
 import { CdiError, type Spec } from "./spec.ts";
 import { validateSpec } from "./validate.ts";
 
-/** Go, in which the other readers of these files are written, takes null for "not set". */
+/** Go, in which other readers of these files are written, treats null as unset. */
 function dropNull(_key: unknown, value: unknown): unknown {
   return value === null ? undefined : value;
 }
 
 /**
- * A spec from the text of its file, JSON or YAML. Throws a CdiError. The YAML library is loaded by the first
+ * Parses the text of a spec's file, JSON or YAML. Throws a CdiError. The YAML library is loaded for the first
  * text that is not JSON.
  */
 export function parseSpec(text: string): Spec {
@@ -18,15 +18,16 @@ export function parseSpec(text: string): Spec {
 }
 
 /**
- * YAML up to this length is read at once: it takes a few milliseconds, as long as a thread takes to start.
+ * Maximum length of YAML that is parsed on this thread: it takes a few milliseconds, as does the start of a
+ * thread.
  */
 const maxInlineYaml = 4096;
-/** How long the YAML of a file may take, in milliseconds. */
+/** Timeout for the YAML of a file, in milliseconds. */
 const yamlTimeout = 10_000;
 
 /**
- * `parseSpec` for a file that anybody may have written: half a megabyte of YAML takes a second, and ten if it
- * is made to be slow, so that longer YAML is read in a thread of its own.
+ * `parseSpec` for a file of an untrusted writer. Half a megabyte of YAML takes a second, or ten if it is made
+ * to be slow, so longer YAML is parsed in a thread.
  */
 export async function parseSpecAside(text: string): Promise<Spec> {
   const json = parseJson(text);
@@ -58,7 +59,7 @@ function notYaml({ message }: Error): CdiError {
   return new CdiError(`neither JSON nor YAML: ${message.split("\n")[0]}`);
 }
 
-/** The thread's program. It stands here as text: a bundle of this package has no file that it could be. */
+/** The program of the thread, as text: a bundle of this package consists of one file. */
 const yamlThread = `
   const { parentPort, workerData } = require("node:worker_threads");
   const { library, text } = workerData;

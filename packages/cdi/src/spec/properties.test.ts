@@ -15,7 +15,7 @@ import { content, versions } from "../testing/arbitraries.ts";
 
 // Compares the package with models that state each rule of the specification as simply as possible.
 
-/** The version that each thing in a spec needs. */
+/** Returns the version that a spec needs. */
 function neededModel(spec: Omit<Spec, "cdiVersion">): string {
   const needs = ["0.3.0"];
   const all = [spec.containerEdits ?? {}, ...spec.devices.map((device) => device.containerEdits)];
@@ -86,7 +86,7 @@ test("whatever stands in place of a part of a spec is accepted or refused by a C
           assert.equal(validateSpec(spec), spec);
         } catch (error) {
           assert.ok(error instanceof CdiError, String(error));
-          // A wrong kind or name may be what makes the version too low.
+          // A wrong kind or name may be the reason for the higher version.
           const [first] = error.message.split(/[.[:]/);
           assert.ok(first === names[0] || first === "cdiVersion", `${error.message} for ${names.join(".")}`);
         }
@@ -99,7 +99,7 @@ test("a qualified name is taken apart as it was put together; anything else is a
   const letters = "abzABZ";
   const digits = "019";
   const middle = `${letters}${digits}_.-`;
-  /** By the letter, as the specification has it. */
+  /** The grammar of the specification, character by character. */
   const isName = (name: string, first: string, between: string): boolean =>
     name !== "" &&
     first.includes(name[0]!) &&

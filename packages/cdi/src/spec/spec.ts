@@ -1,4 +1,4 @@
-/** A CDI spec as its file has it (Container Device Interface 1.1.0). */
+/** The content of a CDI spec file (Container Device Interface 1.1.0). */
 export interface Spec {
   readonly cdiVersion: string;
   /** `vendor/class` */

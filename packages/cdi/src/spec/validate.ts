@@ -99,7 +99,7 @@ const closID: Check = (value, path) => {
   }
 };
 
-/** Any keys: the specification asks for those of Kubernetes, but no reader of CDI holds writers to it. */
+/** Any keys: the specification requires those of Kubernetes, but no reader enforces that. */
 const annotations: Check = (value, path) => {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     fail(path, `${shown(value)} must be an object`);
@@ -204,8 +204,8 @@ const spec = object({
 });
 
 /**
- * Returns `value` as a spec, or throws a CdiError that names the first field that is wrong, its value and
- * what would be accepted. Unknown fields are errors, as is a version lower than what the spec uses needs.
+ * Returns `value` as a spec. Throws a CdiError that names the first invalid field, its value and what is
+ * accepted. Rejects unknown fields, and a version that is too low for the content.
  */
 export function validateSpec(value: unknown): Spec {
   spec(value, "");

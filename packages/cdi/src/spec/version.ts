@@ -12,7 +12,7 @@ interface Need {
   readonly overlooked?: true;
 }
 
-/** Fields of edits that each version added; 0.8.0 and 1.0.0 brought nothing that a file shows. */
+/** Fields of edits by the version that added them; 0.8.0 and 1.0.0 added no fields. */
 const needs: readonly Need[] = [
   {
     version: "1.1.0",
@@ -37,22 +37,20 @@ function atLeast(version: string, other: string): boolean {
   return versionOrder(version) >= versionOrder(other);
 }
 
-/** The place of a version in the list, -1 for an unknown one. */
+/** Returns the index of a version, -1 for an unknown one. */
 export function versionOrder(version: string): number {
   return versions.indexOf(version.replace(/^v/, "") as (typeof versions)[number]);
 }
 
-/**
- * The lowest version that has all that this spec uses: the one to write, so that old runtimes can read it.
- */
+/** Returns the lowest version with all features of the spec. Writing it lets old runtimes read the spec. */
 export function minimumVersion(spec: Content): string {
   return lowest(spec, () => spec.devices);
 }
 
 /**
- * The lowest version that a spec may declare. The library of container runtimes (up to 1.1.1) sees host paths
- * of device nodes and types of mounts in the last device alone; specs whose writers asked it for the version
- * are out there with too low a one, and must be read.
+ * Returns the lowest version that a spec may declare. The library of container runtimes (up to 1.1.1) checks
+ * host paths of device nodes and types of mounts in the last device only, so existing specs declare versions
+ * that are too low, and must be accepted.
  */
 export function minimumAccepted(spec: Content): string {
   return lowest(spec, ({ overlooked }) => (overlooked ? spec.devices.slice(-1) : spec.devices));

@@ -6,7 +6,7 @@ export const few = { maxLength: 3 } as const;
 const word = fc.constantFrom("a", "b", "c", "eth0", "net1");
 export const path = fc.constantFrom("/", "/a", "/a/b", "/a/", "/dev/x", "/dev/y", "/a/b/../c");
 export const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
-/** An object without the fields that are undefined, as JSON has it. */
+/** An object without its undefined fields, as in JSON. */
 export const record = <T extends object>(model: { [K in keyof T]: fc.Arbitrary<T[K] | undefined> }) =>
   fc.record(model as never).map((one: object) => JSON.parse(JSON.stringify(one)) as T);
 

@@ -5,15 +5,15 @@ import type { Caller, CallOptions, MethodDefinition, ServiceDefinition } from ".
 import { grpc } from "./library.ts";
 import { openSocketPath } from "./socket-path.ts";
 
-/** A connection to one server that is made again when it breaks. */
+/** A connection to one server that reconnects when it breaks. */
 export interface Channel {
-  /** Calls of one service over this connection. */
+  /** Returns the methods of one service over this connection. */
   caller<D extends ServiceDefinition>(definition: D): Caller<D>;
-  /** Connects if need be; rejects with DeadlineExceeded if that takes more than `timeout` milliseconds. */
+  /** Connects if necessary; rejects with DeadlineExceeded after `timeout` milliseconds. */
   ready(timeout: number): Promise<void>;
   /**
-   * Keeps the connection up without calls, and calls `listener` at once and then whenever it comes or goes.
-   * Answers a function that ends this.
+   * Keeps the connection open without calls, and calls `listener` at once and at each change of its state.
+   * Returns a function that stops this.
    */
   watchConnected(listener: (connected: boolean) => void): () => void;
   /** Running calls end with Canceled. */
@@ -21,27 +21,30 @@ export interface Channel {
 }
 
 const options = {
-  // A path is no valid :authority, which servers in Go check.
+  // A path is not a valid :authority, which servers in Go check.
   "grpc.default_authority": "localhost",
   "grpc.enable_http_proxy": 0,
   "grpc.enable_channelz": 0,
-  // A socket that is created anew at the same path must not wait for the backoff of the one before.
+  // A new socket at the same path must not wait for the back-off of the previous one.
   "grpc.use_local_subchannel_pool": 1,
   "grpc.initial_reconnect_backoff_ms": 100,
   "grpc.min_reconnect_backoff_ms": 100,
   "grpc.max_reconnect_backoff_ms": 3000,
-  // Never idle: the kubelet takes a lost connection for a driver that has gone (kubernetes#133335).
+  // Never idle: the kubelet takes a lost connection for the end of the driver (kubernetes#133335).
   "grpc.client_idle_timeout_ms": 0x7fffffff,
-  // No keepalive pings: a unix socket cannot break unnoticed, and servers in Go close on more than one in 5
-  // minutes.
+  // No keepalive pings: a broken unix socket is noticed without them, and servers in Go disconnect clients
+  // with more than one ping in 5 minutes.
 };
 
 export interface ChannelOptions {
-  /** Maximum size of an answer in bytes; 4 MiB if absent. */
+  /** Maximum size of a response in bytes; default: 4 MiB. */
   readonly maxReceiveBytes?: number;
 }
 
-/** A channel to a unix socket; connects with the first call. Throws if the path cannot be reached. */
+/**
+ * Creates a channel to a unix socket, which connects with the first call. Throws if the path cannot be
+ * reached.
+ */
 export function unixChannel(path: string, options: ChannelOptions = {}): Channel {
   const reachable = openSocketPath(path);
   const made = channel(`unix:${reachable.path}`, `unix:${path}`, options);
@@ -54,12 +57,12 @@ export function unixChannel(path: string, options: ChannelOptions = {}): Channel
   };
 }
 
-/** A channel to `host:port` without encryption. */
+/** Creates a channel to `host:port` without encryption. */
 export function tcpChannel(address: string): Channel {
   return channel(address);
 }
 
-/** `name` stands for the target in errors. */
+/** `name` is the target in errors. */
 function channel(
   target: string,
   name = target,
@@ -70,7 +73,9 @@ function channel(
     ...options,
     "grpc.max_receive_message_length": maxReceiveBytes,
   });
-  /** Waits to end before the client is closed: a closed client that is asked for its state connects again. */
+  /**
+   * Callbacks that must run before the client is closed: a closed client reconnects when its state is read.
+   */
   const onClose = new Set<() => void>();
 
   const watchConnected: Channel["watchConnected"] = (listener) => {
@@ -116,7 +121,7 @@ function channel(
   };
 }
 
-/** Connects whenever there is no connection, and says when that changes; answers what ends it. */
+/** Keeps a client connected and reports changes of its state. Returns a function that stops this. */
 function watchState(client: Client, listener: (connected: boolean) => void): () => void {
   const { connectivityState } = grpc();
   const channel = client.getChannel();
@@ -200,7 +205,7 @@ async function* stream(
   );
   const cancel = (): void => call.cancel();
   signal?.addEventListener("abort", cancel, { once: true });
-  // A call that is cancelled after the loop has been left reports so by an event that nobody waits for.
+  // A call that is cancelled after the end of the loop emits an error without a listener.
   call.on("error", () => {});
   try {
     for await (const message of call) yield message;

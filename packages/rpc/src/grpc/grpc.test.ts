@@ -215,7 +215,7 @@ test("a closed channel ends what waits on it", async () => {
 
 test("a stale socket is replaced, any other file is not", async () => {
   const path = join(folder, "stale.sock");
-  // A server that is closed without unlinking leaves what a killed one leaves.
+  // A server that closes without unlinking leaves the same socket as a killed one.
   const killed = createServer().listen(path);
   await new Promise((resolve) => killed.once("listening", resolve));
   const server = await serve("stale.sock");
@@ -259,7 +259,7 @@ test("a client reaches a socket whose path is longer than a server's can be", li
   assert.deepEqual(Object.keys((await ask()).claims), ["uid-1"]);
   await first.close(0);
 
-  // A server in a new folder of the same name is reached, too.
+  // The channel also reaches a server in a new folder of the same name.
   rmSync(long, { recursive: true });
   mkdirSync(long);
   const second = await serve("short.sock");

@@ -15,23 +15,18 @@ import { checkSocketPath, removeStaleSocket } from "./socket-path.ts";
 export interface RpcServer {
   /** The path of the socket, or `host:port`. */
   readonly address: string;
-  /**
-   * Takes no new calls, gives those that run `grace` milliseconds (1000), then ends them; removes the socket.
-   */
+  /** Rejects new calls, ends running ones after `grace` milliseconds (1000), and removes the socket. */
   close(grace?: number): Promise<void>;
 }
 
 export interface ServerOptions {
-  /**
-   * Maximum size of an answer in bytes; 4 MiB if absent, which is what clients take unless they say
-   * otherwise.
-   */
+  /** Maximum size of a response in bytes; default: 4 MiB, the default limit of clients. */
   readonly maxSendBytes?: number;
 }
 
 /**
- * Serves on a unix socket; a socket that a killed server left there is replaced. grpc-js is loaded by the
- * first client: a node serves sockets to which many never connect.
+ * Serves on a unix socket. Replaces the socket of a killed server. grpc-js is loaded for the first client:
+ * many sockets of a node never get one.
  */
 export async function unixServer(
   path: string,
@@ -54,7 +49,7 @@ export async function unixServer(
     listener.once("error", (error) => reject(new Error(`cannot listen on unix:${path}: ${error.message}`)));
     listener.listen(path, resolve);
   });
-  // A connection that cannot be accepted, for want of descriptors, ends nothing but itself.
+  // A failure to accept one connection, such as a lack of descriptors, must not end the server.
   listener.on("error", () => {});
   return {
     address: path,
@@ -66,7 +61,7 @@ export async function unixServer(
   };
 }
 
-/** Serves on TCP without encryption, as the kubelet's gRPC probes expect it. Port 0: any free one. */
+/** Serves on TCP without encryption, for the kubelet's gRPC probes. Port 0: any free one. */
 export async function tcpServer(
   host: string,
   port: number,
@@ -88,8 +83,8 @@ function makeServer(services: readonly Service[], { maxSendBytes = maxMessageByt
   const server = new Server({
     "grpc.enable_channelz": 0,
     "grpc.max_receive_message_length": maxMessageBytes,
-    // No client takes more; what it does not read of an answer counts against the memory of the connection
-    // for ever, and every later call is refused.
+    // Clients accept no larger messages. The unread rest of a response would count against the connection's
+    // memory for ever, and every later call would fail.
     "grpc.max_send_message_length": maxSendBytes,
     "grpc-node.max_session_memory": (4 * maxSendBytes) >> 20,
   });

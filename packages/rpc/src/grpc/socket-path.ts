@@ -1,10 +1,10 @@
 import { closeSync, constants, openSync } from "node:fs";
 import { lstat, unlink } from "node:fs/promises";
 
-/** A path of `sockaddr_un` ends at 108 bytes, of which the last is zero. */
+/** `sockaddr_un` holds 108 bytes, the last of which is zero. */
 export const maxSocketPathBytes = 107;
 
-/** Throws if the system would refuse, or worse cut off, this path of a socket. */
+/** Throws for a socket path that the system would reject or truncate. */
 export function checkSocketPath(path: string): void {
   const bytes = Buffer.byteLength(path);
   if (bytes > maxSocketPathBytes) {
@@ -18,10 +18,7 @@ export function checkSocketPath(path: string): void {
 /** Maximum length of `/proc/self/fd/N/`, in bytes. */
 const folderLinkBytes = 24;
 
-/**
- * Where to divide a path that is too long, so that the rest is short enough behind the link of an open
- * folder.
- */
+/** Splits a path that is too long, so that the rest fits behind the link of an open folder. */
 function divided(path: string): { readonly folder: string; readonly rest: string } | undefined {
   if (process.platform !== "linux" || !path.startsWith("/")) return undefined;
   for (let slash = path.indexOf("/", 1); slash > 0; slash = path.indexOf("/", slash + 1)) {
@@ -33,16 +30,17 @@ function divided(path: string): { readonly folder: string; readonly rest: string
 }
 
 /**
- * Throws if no client can connect to this path; on Linux they reach longer ones than a server can listen on.
+ * Throws if clients cannot connect to this path. On Linux they reach longer paths than a server can listen
+ * on.
  */
 export function checkReachableSocketPath(path: string): void {
   if (divided(path) === undefined) checkSocketPath(path);
 }
 
 /**
- * A path to connect to the same socket that the system accepts. A server in a mount name space listens on
- * paths that are longer outside: such a one is reached through a folder above it, which stays open until
- * `close`. Throws for a path that cannot be reached, or whose folder is missing.
+ * Returns a path to the same socket that is short enough for the system. The path of a socket in a mount
+ * namespace is longer outside: it is reached through a folder above it, which stays open until `close`.
+ * Throws for an unreachable path or a missing folder.
  */
 export function openSocketPath(path: string): { readonly path: string; close(): void } {
   const parts = Buffer.byteLength(path) > maxSocketPathBytes ? divided(path) : undefined;
@@ -61,7 +59,7 @@ export function openSocketPath(path: string): { readonly path: string; close(): 
   };
 }
 
-/** Removes what a killed server left at `path`. Throws if something other than a socket is there. */
+/** Removes the socket of a killed server at `path`. Throws if the file is not a socket. */
 export async function removeStaleSocket(path: string): Promise<void> {
   try {
     if (!(await lstat(path)).isSocket()) throw new Error(`${path} exists and is not a socket`);

@@ -27,8 +27,8 @@ const names = new Map<number, RpcCode>(
 );
 
 /**
- * A call that failed. A handler throws it to choose the code; any other error that it throws is `Unknown`.
- * The message has the form that people know from Kubernetes' events.
+ * A failed call. A handler throws it to choose the code; any other error becomes `Unknown`. The message has
+ * the form that Kubernetes' events show.
  */
 export class RpcError extends Error {
   override readonly name = "RpcError";
@@ -48,12 +48,12 @@ export class RpcError extends Error {
   }
 }
 
-/** The name of a code of gRPC; Unknown for others. */
+/** Returns the name of a gRPC code; Unknown for others. */
 export function rpcCodeOf(code: number): RpcCode {
   return names.get(code) ?? "Unknown";
 }
 
-/** Converts an error of the library to ours. */
+/** Converts an error of grpc-js to an RpcError. */
 export function fromServiceError(error: unknown): RpcError {
   const { code, details, message } = error as { code?: number; details?: string; message?: string };
   const detail = details || message || String(error);
@@ -66,7 +66,7 @@ export function fromServiceError(error: unknown): RpcError {
   return new RpcError(rpcCodeOf(code ?? 2), detail, { cause: error });
 }
 
-/** Converts an error of a handler to the library's. */
+/** Converts an error of a handler to one of grpc-js. */
 export function toServiceError(error: unknown): { code: number; details: string } {
   if (error instanceof RpcError) return { code: rpcCodes[error.code], details: error.detail };
   return { code: rpcCodes.Unknown, details: error instanceof Error ? error.message : String(error) };

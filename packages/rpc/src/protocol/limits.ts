@@ -1,5 +1,5 @@
-/** Maximum size of a message that is received, as gRPC in Go has it: the kubelet and drivers leave it so. */
+/** Maximum size of a received message, gRPC's default in Go, which the kubelet and drivers keep. */
 export const maxMessageBytes = 4 << 20;
 
-/** Maximum length of what the other side says about an error, in characters. */
+/** Maximum length of an error text of the other side, in characters. */
 export const maxDetail = 4096;

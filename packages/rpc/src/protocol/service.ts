@@ -1,12 +1,12 @@
 import type { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 
-/** How a message is written and read; the generated modules have one for each message. */
+/** Encodes and decodes a message; the generated modules have one for each message. */
 export interface MessageType<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
 }
 
-/** A service as the generated modules describe it: `DRAPluginDefinition` and its like. */
+/** A service in the form of the generated modules: `DRAPluginDefinition` and the like. */
 export interface ServiceDefinition {
   /** The name on the wire, with its package. */
   readonly fullName: string;
@@ -27,7 +27,7 @@ export type RequestOf<M> = M extends { requestType: MessageType<infer T> } ? T :
 export type ResponseOf<M> = M extends { responseType: MessageType<infer T> } ? T : never;
 
 export interface CallContext {
-  /** Aborts when the caller has gone, has cancelled, or its deadline has passed. */
+  /** Aborts when the caller disconnects, cancels, or its deadline passes. */
   readonly signal: AbortSignal;
 }
 
@@ -42,7 +42,7 @@ export type Handlers<D extends ServiceDefinition> = {
 };
 
 export interface CallOptions {
-  /** Milliseconds until the call fails with DeadlineExceeded; a call without it waits for ever. */
+  /** Milliseconds until the call fails with DeadlineExceeded; without it a call waits for ever. */
   readonly timeout?: number;
   readonly signal?: AbortSignal;
 }
@@ -57,13 +57,13 @@ export type Caller<D extends ServiceDefinition> = {
     : (request: RequestOf<D["methods"][M]>, options?: CallOptions) => Promise<ResponseOf<D["methods"][M]>>;
 };
 
-/** A definition with what implements it; make it with `service`. */
+/** A definition with its implementation; made by `service`. */
 export interface Service {
   readonly definition: ServiceDefinition;
   readonly handlers: Readonly<Record<string, (request: never, context: CallContext) => unknown>>;
 }
 
-/** Ties handlers to the service that they implement. */
+/** Ties handlers to the definition of their service. */
 export function service<D extends ServiceDefinition>(definition: D, handlers: Handlers<NoInfer<D>>): Service {
   return { definition, handlers: handlers as Service["handlers"] };
 }

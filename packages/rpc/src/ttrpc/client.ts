@@ -5,13 +5,13 @@ import { maxDetail } from "../protocol/limits.ts";
 import type { Caller, CallOptions, MethodDefinition, ServiceDefinition } from "../protocol/service.ts";
 import { FrameParser, frameBytes, maxTtrpcBytes, messageType } from "./frames.ts";
 
-/** The calling side of ttrpc on one connection. */
+/** The client's side of ttrpc on one connection. */
 export interface TtrpcClient {
-  /** Calls of one service. Methods with streams are not there. */
+  /** Returns the methods of one service; methods with streams are not supported. */
   caller<D extends ServiceDefinition>(definition: D): Caller<D>;
   /** Ends the connection; running calls end with Unavailable. */
   close(): void;
-  /** Resolves when the connection has ended, whoever ended it. */
+  /** Resolves when the connection has ended, whichever side ended it. */
   readonly closed: Promise<void>;
 }
 

@@ -6,7 +6,7 @@ export const maxTtrpcBytes = 4 << 20;
 
 const headLength = 10;
 
-/** One message. `data` is undefined where it was longer than `maxTtrpcBytes`: it has been skipped. */
+/** One message. `data` is undefined if it was longer than `maxTtrpcBytes` and was skipped. */
 export interface Frame {
   readonly stream: number;
   readonly type: number;
@@ -26,13 +26,13 @@ export function frameBytes(stream: number, type: number, data: Uint8Array): Buff
   return bytes;
 }
 
-/** Cuts what comes over a connection into messages. */
+/** Splits the bytes of a connection into messages. */
 export class FrameParser {
   readonly #onFrame: (frame: Frame) => void;
   #parts: Buffer[] = [];
   #have = 0;
   #head: Omit<Frame, "data"> | undefined;
-  /** Bytes of a message that is too long, still to come. */
+  /** Remaining bytes of a message that is too long. */
   #skip = 0;
 
   constructor(onFrame: (frame: Frame) => void) {

@@ -4,7 +4,7 @@ import { RpcError, toServiceError } from "../protocol/error.ts";
 import type { CallContext, MethodDefinition, Service } from "../protocol/service.ts";
 import { type Frame, FrameParser, frameBytes, maxTtrpcBytes, messageType } from "./frames.ts";
 
-/** Maximum number of calls that one client may have running; its connection is not read beyond it. */
+/** Maximum number of running calls of one client; its connection is not read above that. */
 const maxCalls = 64;
 
 interface Method {
@@ -13,8 +13,8 @@ interface Method {
 }
 
 /**
- * Serves one connection as ttrpc does (github.com/containerd/ttrpc, PROTOCOL.md), for methods without
- * streams. No input makes it throw; a client that breaks the protocol loses its connection.
+ * Serves methods without streams on one connection (github.com/containerd/ttrpc, PROTOCOL.md). Never throws
+ * because of input; a client that violates the protocol is disconnected.
  */
 export function serveTtrpc(connection: Duplex, services: readonly Service[]): void {
   const methods = new Map<string, Method>();
@@ -61,7 +61,7 @@ export function serveTtrpc(connection: Duplex, services: readonly Service[]): vo
   };
 
   const parser = new FrameParser((frame) => {
-    // Streams of a client have odd numbers that grow.
+    // Stream IDs of a client are odd and increase.
     const valid = frame.type === messageType.request && frame.stream % 2 === 1 && frame.stream > lastStream;
     if (!valid) {
       connection.destroy();

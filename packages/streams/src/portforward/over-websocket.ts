@@ -12,8 +12,8 @@ import type { ForwardedConnection } from "./port-forward.ts";
 const protocols = ["", "v4.channel.k8s.io", "v4.base64.channel.k8s.io"];
 
 /**
- * The ports that a client of port-forward over WebSocket names in its query, `port=80,81` or repeated. Throws
- * an error in the words of kubelets.
+ * Parses the ports in the query of a port-forward request over WebSocket: `port=80,81` or repeated. Throws an
+ * error with the kubelet's text.
  */
 export function forwardedPorts(query: URLSearchParams): readonly number[] {
   const values = query.getAll("port");
@@ -32,10 +32,10 @@ export function forwardedPorts(query: URLSearchParams): readonly number[] {
 }
 
 /**
- * Accepts a request to upgrade to WebSocket for port-forward, and takes over its connection, as clients other
- * than kubectl ask for it: one connection for each port, with a channel for its data and one for an error, on
- * which the port stands first. Resolves when all of them have ended, and the WebSocket with them, or it was
- * refused.
+ * Accepts a request to upgrade to WebSocket for port-forward and takes over its connection. Each port is one
+ * connection with two channels, one for its data and one for an error; each channel begins with the port.
+ * Clients other than kubectl use it. Resolves when all connections and the WebSocket have ended, or the
+ * request was refused.
  */
 export async function portForwardOverWebSocket(
   request: WebSocketRequest,

@@ -34,7 +34,7 @@ test("the two streams of a connection are brought together, whichever comes firs
   assert.equal(await text(error2), "no 81");
   assert.equal((await text(data1)) + (await text(data2)), "");
   assert.deepEqual(seen, ["a:80", "b:81"]);
-  // Clients of long ago name no request: the stream for the error comes first.
+  // Old clients send no request ID: the stream for the error comes first.
   const old = await client.createStream({ streamtype: "error", port: "82" });
   await client.createStream({ streamtype: "data", port: "82" });
   assert.equal(await text(old), "no 82");
@@ -70,7 +70,7 @@ test("over WebSocket each port has two channels, on which it stands first", asyn
         return;
       }
       data.once("data", (bytes: Buffer) => data.end(String(bytes).toUpperCase()));
-      // As a kubelet, which waits for both sides: the client has no way to end its own.
+      // Ends the error stream as a kubelet does, which waits for both sides: the client cannot end its own.
       data.once("end", () => error.end());
     });
   });

@@ -3,11 +3,11 @@ import { streamTypeHeader } from "../remotecommand/protocol.ts";
 import { type SpdyOptions, type SpdySession, spdySession } from "../spdy/session.ts";
 import type { SpdyStream } from "../spdy/stream.ts";
 
-/** One connection that a client of port-forward makes to a port of the pod. */
+/** One connection of a port-forward client to a port of the pod. */
 export interface ForwardedConnection {
   readonly port: number;
   readonly requestId: string;
-  /** Both ways, what goes over the connection. */
+  /** The data of the connection, in both directions. */
   readonly data: Duplex;
   /** The error message; empty on success. */
   readonly error: Writable;
@@ -15,8 +15,8 @@ export interface ForwardedConnection {
 
 /**
  * Takes over a connection that was upgraded to SPDY/3.1 for port-forward (`portforward.k8s.io`). Each
- * connection of the client is a stream for its data and one for an error, brought together by their header
- * `requestID`, whichever comes first. Streams that say nothing of use are refused.
+ * connection of the client consists of a stream for its data and one for an error, in either order; their
+ * header `requestID` joins them. Refuses streams with invalid headers.
  */
 export function portForwardOverSpdy(
   socket: Duplex,
@@ -44,15 +44,15 @@ export function portForwardOverSpdy(
       halves.delete(requestId);
       const [data, error] = type === "data" ? [stream, other] : [other, stream];
       const connection = { port: type === "data" ? port : portOf(other), requestId, data, error };
-      // The client has its answer to the second stream first.
+      // After the response to the second stream has been sent.
       setImmediate(onConnection, connection);
     },
   });
 }
 
 /**
- * A client of long ago names no request: it opens the stream for the error, and right after it the one for
- * the data.
+ * Returns the request ID of a stream without one: old clients open the stream for the error directly before
+ * the one for the data.
  */
 function oldRequestId(stream: SpdyStream, type: string): string {
   return String(type === "error" ? stream.id : stream.id - 2);

@@ -10,9 +10,9 @@ import { statusBytes } from "./status.ts";
 type Kind = "error" | "stdin" | "stdout" | "stderr" | "resize";
 
 /**
- * Takes over a connection that was upgraded to SPDY/3.1 for exec or attach, and resolves when the client has
- * opened all streams that it has asked for. Rejects, and ends the connection, when that has not come to pass
- * before `signal` is aborted or the client goes away.
+ * Takes over a connection that was upgraded to SPDY/3.1 for exec or attach. Resolves when the client has
+ * opened all streams that it requested. Rejects and ends the connection if `signal` is aborted or the client
+ * disconnects before that.
  */
 export async function remoteCommandOverSpdy(
   socket: Duplex,
@@ -33,7 +33,7 @@ export async function remoteCommandOverSpdy(
       const kind = stream.headers[streamTypeHeader] as Kind;
       if (!missing.delete(kind)) throw new Error(`unexpected stream type: ${JSON.stringify(kind)}`);
       streams[kind] = stream;
-      // The client has its answer to the last stream before anything else.
+      // After the response to the last stream has been sent.
       if (missing.size === 0) setImmediate(complete.resolve);
     },
   });
@@ -70,7 +70,7 @@ async function finish(
     output.end();
     return finished(output, { readable: false });
   });
-  // A client that has gone away, or closed an output, has ended the wait.
+  // Also settles if the client disconnects or closes an output.
   await Promise.allSettled(sent);
   if (!error.destroyed) {
     error.end(status);

@@ -11,8 +11,8 @@ import { terminalSizes } from "./resize.ts";
 import { statusBytes } from "./status.ts";
 
 /**
- * Protocols of exec and attach over WebSocket that a kubelet speaks. Without one the client means the first,
- * binary one.
+ * Supported protocols of exec and attach over WebSocket. A client without a protocol gets the first, binary
+ * one.
  */
 export const webSocketRemoteCommandProtocols = [
   "",
@@ -25,9 +25,9 @@ export const webSocketRemoteCommandProtocols = [
 const [stdinChannel, stdoutChannel, stderrChannel, errorChannel, resizeChannel] = [0, 1, 2, 3, 4] as const;
 
 /**
- * Accepts a request to upgrade to WebSocket for exec or attach, and takes over its connection. The first of
- * the client's protocols that is in `supported` is spoken (v5, with channels that can be closed, is
- * KEP-4006). Undefined if the request was refused: it has been answered then.
+ * Accepts a request to upgrade to WebSocket for exec or attach and takes over its connection. Selects the
+ * first protocol of the client that is in `supported` (v5, whose channels can be closed, is KEP-4006).
+ * Returns undefined after a refused request.
  */
 export async function remoteCommandOverWebSocket(
   request: WebSocketRequest,
@@ -53,7 +53,7 @@ export async function remoteCommandOverWebSocket(
   const stdin = channels.channel(stdinChannel);
   const stdout = channels.channel(stdoutChannel);
   const stderr = channels.channel(stderrChannel);
-  // Reports to the client that it is connected.
+  // An empty message tells the client that it is connected.
   const lowest = stdout ? stdoutChannel : stderr ? stderrChannel : errorChannel;
   channels.send(lowest, Buffer.alloc(0), () => {});
   return {

@@ -30,7 +30,7 @@ test("what the error stream says is read as client-go reads it", () => {
     type: "failed",
     message: "Internal error occurred: x",
   });
-  // Before v4 it is a text, and nothing for a success.
+  // Before v4 the error stream holds plain text; it is empty on success.
   assert.deepEqual(outcomeOf(statusBytes(success, "v3.channel.k8s.io"), "v3.channel.k8s.io"), {
     type: "success",
   });

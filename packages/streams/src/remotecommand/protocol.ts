@@ -1,12 +1,9 @@
-/**
- * Header of a request that names the protocols its sender speaks, and of the answer that names the chosen
- * one.
- */
+/** Request header with the protocols of the client, and response header with the selected one. */
 export const protocolHeader = "x-stream-protocol-version";
-/** Header of a refusal: the protocols that would have been accepted. */
+/** Response header of a refusal: the supported protocols. */
 export const acceptedProtocolsHeader = "x-accepted-stream-protocol-versions";
 
-/** Protocols of exec and attach over SPDY that a kubelet speaks, the best first. */
+/** Supported protocols of exec and attach over SPDY, in order of preference. */
 export const remoteCommandProtocols = [
   "v4.channel.k8s.io",
   "v3.channel.k8s.io",
@@ -17,7 +14,7 @@ export const remoteCommandProtocols = [
 /** The protocol of port-forward over SPDY. */
 export const portForwardProtocol = "portforward.k8s.io";
 
-/** The header of a stream that says what it is for: error, stdin, stdout, stderr, resize; data of a port. */
+/** Header with the purpose of a stream: error, stdin, stdout, stderr, resize, or data of a port. */
 export const streamTypeHeader = "streamtype";
 
 export type Handshake =
@@ -31,9 +28,9 @@ export type Handshake =
     };
 
 /**
- * Chooses the protocol of a stream: the first of the client's that the server speaks. `requested` is the
- * value of `X-Stream-Protocol-Version` (several are joined by commas). The refusals are those of
- * `httpstream.Handshake`.
+ * Selects the first protocol of the client that the server supports. `requested` is the value of
+ * `X-Stream-Protocol-Version` (several are joined by commas).
+ * Upstream: apimachinery, httpstream.Handshake
  */
 export function handshake(requested: string | undefined, supported: readonly string[]): Handshake {
   const refuse = (status: 400 | 403, why: string): Handshake => ({

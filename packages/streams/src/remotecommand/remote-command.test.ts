@@ -90,7 +90,7 @@ test("a client that does not open its streams in time, or goes away, is an error
   await assert.rejects(left, /went away/);
 });
 
-/** A server that hands each WebSocket's command over. */
+/** Starts a server that passes on the command of each WebSocket. */
 async function webSockets(
   t: TestContext,
   wanted: RemoteCommandOptions,

@@ -4,12 +4,12 @@ export interface TerminalSize {
   readonly height: number;
 }
 
-/** Longest beginning of a message that is kept, in characters. */
+/** Maximum length of a partial message that is buffered, in characters. */
 const maxMessageLength = 4096;
 
 /**
- * The sizes that a resize stream tells: JSON objects `{"Width":80,"Height":24}` one after the other. Ends at
- * others.
+ * Parses the sizes on a resize stream: JSON objects `{"Width":80,"Height":24}` one after the other. Ends at
+ * invalid input.
  */
 export async function* terminalSizes(
   chunks: AsyncIterable<Uint8Array>,
@@ -45,7 +45,7 @@ function parse(text: string): TerminalSize | undefined {
   } catch {
     return undefined;
   }
-  // Go reads the names of fields in any case.
+  // Go matches the names of fields in any case.
   const fields = Object.fromEntries(
     Object.entries(message as object).map(([name, value]) => [name.toLowerCase(), value as unknown]),
   );

@@ -6,24 +6,24 @@ import { streamTypeHeader } from "./protocol.ts";
 import { resizeMessage, type TerminalSize } from "./resize.ts";
 import { type Outcome, outcomeOf } from "./status.ts";
 
-/** Where the streams of a remote command begin and end on the client's side. */
+/** The local streams of a client of a remote command. */
 export interface LocalStreams {
   readonly stdin?: Readable;
-  /** Left open at the end, as `stderr`. */
+  /** Stays open at the end, as does `stderr`. */
   readonly stdout?: Writable;
   readonly stderr?: Writable;
-  /** There is a terminal: no stderr, but sizes. */
+  /** With a terminal there is no stderr, but there are sizes. */
   readonly tty: boolean;
   readonly sizes?: AsyncIterable<TerminalSize>;
 }
 
-/** Longest text of an error stream that is read, in bytes. */
+/** Maximum length of an error stream, in bytes. */
 const maxErrorBytes = 1024 * 1024;
 
 /**
- * The client's side of exec or attach over SPDY (client-go's `remotecommand`): opens the streams, copies
- * until stdout and stderr have ended, and resolves with what the error stream said. Rejects if a stream was
- * refused.
+ * The client's side of exec or attach over SPDY (client-go's `remotecommand`). Opens the streams, copies
+ * until stdout and stderr have ended, and resolves with the content of the error stream. Rejects if a stream
+ * was refused.
  */
 export async function runRemoteCommand(
   session: SpdySession,
@@ -31,7 +31,7 @@ export async function runRemoteCommand(
   protocol: string,
 ): Promise<Outcome> {
   const open = (type: string): Promise<SpdyStream> => session.createStream({ [streamTypeHeader]: type });
-  // All of them before any data: the other side begins when it has them.
+  // Opens all streams before it sends data: the server starts when it has them.
   const error = await open("error");
   const stdin = local.stdin ? await open("stdin") : undefined;
   const stdout = local.stdout ? await open("stdout") : undefined;
@@ -44,15 +44,15 @@ export async function runRemoteCommand(
   return outcomeOf(await said, protocol);
 }
 
-/** Copies until either side ends; the end of the input is passed on to the command. */
+/** Copies until either side ends. Passes the end of the input on to the command. */
 function copyInput(from: Readable, to: SpdyStream): void {
-  // Nothing is said on it the other way but that the command reads no more.
+  // The end of this direction means that the command reads no more.
   to.once("end", () => to.end());
   to.resume();
   from.once("error", () => to.end());
   to.once("close", () => {
     from.unpipe(to);
-    // Further input is discarded, as long as the output lasts.
+    // Discards further input while the output lasts.
     from.resume();
   });
   from.pipe(to);
@@ -63,7 +63,7 @@ async function copyOutput(from: SpdyStream | undefined, to: Writable | undefined
   try {
     await pipeline(from, to, { end: false });
   } catch {
-    // The reader is gone, or the command: what there was to say is on the error stream.
+    // The reader or the command has ended. The error stream has the result.
   }
 }
 
@@ -86,7 +86,7 @@ async function readAll(stream: SpdyStream): Promise<Buffer> {
       if (length > maxErrorBytes) break;
     }
   } catch {
-    // Cut off: what has come counts.
+    // A stream that was cut off ends with what has arrived.
   }
   return Buffer.concat(parts);
 }

@@ -14,7 +14,7 @@ const exitCodeCause = "ExitCode";
 
 export const success: RemoteStatus = { status: "Success" };
 
-/** A command that ended with a code other than 0; `how` says so in words (`exit status 3`). */
+/** The status of a command with an exit code other than 0; `how` is the text: `exit status 3`. */
 export function exited(code: number, how: string): RemoteStatus {
   return {
     status: "Failure",
@@ -24,7 +24,7 @@ export function exited(code: number, how: string): RemoteStatus {
   };
 }
 
-/** A command that could not be run, or whose end is not known. */
+/** The status of a command that could not be run, or whose result is unknown. */
 export function internalError(why: string): RemoteStatus {
   return {
     status: "Failure",
@@ -34,19 +34,19 @@ export function internalError(why: string): RemoteStatus {
   };
 }
 
-/** The bytes of the error stream: JSON from v4 on, before it the message of a failure alone. */
+/** Encodes a status for the error stream: JSON from v4 on, before that the message of a failure alone. */
 export function statusBytes(status: RemoteStatus, protocol: string): Buffer {
   if (/^v[45]\./.test(protocol)) return Buffer.from(JSON.stringify(status));
   return Buffer.from(status.status === "Success" ? "" : (status.message ?? ""));
 }
 
-/** Decodes the error stream of a command, as client-go's decoders of each protocol do. */
+/** The decoded error stream of a command. */
 export type Outcome =
   | { readonly type: "success" }
   | { readonly type: "exited"; readonly code: number }
   | { readonly type: "failed"; readonly message: string };
 
-/** Reads the error stream. Nothing at all is a success: the other side had nothing to complain of. */
+/** Decodes the error stream as client-go's decoder of the protocol does. An empty stream is a success. */
 export function outcomeOf(bytes: Buffer, protocol: string): Outcome {
   const text = bytes.toString("utf8");
   if (text === "") return { type: "success" };

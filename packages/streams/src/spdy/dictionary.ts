@@ -1,4 +1,4 @@
-/** Words of the dictionary that come with their length in front (SPDY/3 draft, section 2.6.10.1). */
+/** Words of the dictionary, each preceded by its length (SPDY/3 draft, section 2.6.10.1). */
 const words = [
   "options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow",
   "authorization cache-control connection content-base content-encoding content-language content-length",
@@ -27,7 +27,7 @@ function withLength(word: string): Buffer {
   return bytes;
 }
 
-/** The text that both sides of SPDY/3 know before the first header: what zlib calls a preset dictionary. */
+/** zlib's preset dictionary for the header blocks of SPDY/3. */
 export const headerDictionary: Buffer = Buffer.concat([
   ...words.map(withLength),
   Buffer.from(rest, "latin1"),

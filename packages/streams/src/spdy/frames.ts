@@ -1,7 +1,7 @@
 import { type HeaderReader, type Headers, HeaderWriter } from "./header-block.ts";
 import { ProtocolError } from "./protocol-error.ts";
 
-/** Frames that a session acts on; SETTINGS and WINDOW_UPDATE say nothing here. */
+/** Frames that a session handles; SETTINGS and WINDOW_UPDATE are ignored. */
 export type Frame =
   | {
       readonly type: "synStream";
@@ -15,7 +15,7 @@ export type Frame =
   | { readonly type: "reset"; readonly stream: number }
   | { readonly type: "ping"; readonly id: number }
   | { readonly type: "goAway" }
-  /** Part of the payload of a DATA frame, as it came; `fin` only with its last part. */
+  /** Part of the payload of a DATA frame, as it arrives; `fin` is set only with its last part. */
   | { readonly type: "data"; readonly stream: number; readonly fin: boolean; readonly bytes: Buffer };
 
 /** Why a stream is reset (SPDY/3 draft, section 2.6.3). */
@@ -37,10 +37,10 @@ const names = new Map(Object.entries(types).map(([name, type]) => [type as numbe
 const flagFin = 1;
 const flagUnidirectional = 2;
 const headLength = 8;
-/** Longest control frame, in bytes: they hold headers and numbers. */
+/** Maximum length of a control frame, in bytes. */
 const maxControlBytes = 64 * 1024;
 
-/** Cuts what comes over a connection into frames. Payloads of DATA are handed on without being gathered. */
+/** Splits the bytes of a connection into frames. Payloads of DATA frames are passed on without buffering. */
 export class FrameParser {
   readonly #headers: HeaderReader;
   readonly #onFrame: (frame: Frame) => void;
@@ -53,7 +53,7 @@ export class FrameParser {
     this.#onFrame = onFrame;
   }
 
-  /** Throws `ProtocolError`; the session cannot go on then. */
+  /** Throws `ProtocolError`, after which the session must end. */
   push(chunk: Buffer): void {
     let rest = chunk;
     if (this.#kept.length > 0) {
@@ -110,7 +110,7 @@ export class FrameParser {
       }
       case "synReply":
       case "headers":
-        // Nothing is said there, but the next block may point back into it.
+        // The headers are ignored, but the next block may refer back to them.
         this.#headers.read(payload.subarray(4));
         this.#onFrame({ type, stream, fin });
         return;
@@ -128,7 +128,7 @@ export class FrameParser {
   }
 }
 
-/** Least bytes of payload. */
+/** Minimum length of the payload, in bytes. */
 const shortest: Readonly<Record<keyof typeof types, number>> = {
   synStream: 10,
   synReply: 4,
@@ -166,7 +166,7 @@ export class FrameWriter {
     return control(types.goAway, numbers(lastStream, 0));
   }
 
-  /** Header of `length` bytes of a stream. */
+  /** Returns the head of a DATA frame with `length` bytes of a stream. */
   dataHead(stream: number, length: number, fin: boolean): Buffer {
     const head = Buffer.alloc(headLength);
     head.writeUInt32BE(stream);

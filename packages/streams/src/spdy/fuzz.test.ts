@@ -60,15 +60,15 @@ const frames = fc.array(
   ),
   { maxLength: 20 },
 );
-/** Bytes that are put where others were, counted from the start. */
+/** Replacements for bytes, by offset. */
 const changes = fc.oneof(fc.constant([]), fc.array(fc.tuple(fc.nat(2000), fc.nat(255)), { maxLength: 6 }));
-/** How many bytes come at a time, over and over. */
+/** Sizes of the chunks in which the bytes arrive, repeated. */
 const steps = fc.array(fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 100_000 })), {
   minLength: 1,
   maxLength: 4,
 });
 
-/** Those who read connections; each promise ends with its connection. */
+/** Consumers of connections; each promise resolves at the end of its connection. */
 const readers: Readonly<Record<string, (socket: Duplex) => Promise<void>>> = {
   session: (socket) => spdySession(socket, "server", { onStream: (stream) => stream.pipe(stream) }).closed,
   portForward: (socket) =>

@@ -5,21 +5,21 @@ import { ProtocolError } from "./protocol-error.ts";
 /** Names in lower case. Several values of one name are joined by a zero byte, as on the wire. */
 export type Headers = Readonly<Record<string, string>>;
 
-/** How far back compressed data may point (RFC 1951). */
+/** Maximum distance of a back-reference in compressed data (RFC 1951). */
 const windowSize = 32 * 1024;
-/** Longest header block, unpacked, in bytes. Those of Kubernetes have some hundred. */
+/** Maximum unpacked length of a header block, in bytes. Those of Kubernetes have a few hundred. */
 const maxBlockBytes = 64 * 1024;
-/** Most bytes in one stored block (RFC 1951, 3.2.4). */
+/** Maximum length of a stored block (RFC 1951, 3.2.4), in bytes. */
 const maxStoredBytes = 0xffff;
 
-/** zlib (RFC 1950): deflate with a window of 32 KiB, no preset dictionary is used. */
+/** zlib head (RFC 1950): deflate with a window of 32 KiB, without a preset dictionary. */
 const zlibHead = Buffer.from([0x78, 0x01]);
-/** An empty stored block: makes a reader hand over what it has. */
+/** An empty stored block, at which a reader flushes its output. */
 const flush = Buffer.from([0, 0, 0, 0xff, 0xff]);
 
 /**
- * Writes the header blocks of one session: one zlib stream of stored blocks, which every reader takes.
- * Headers here are so few and so short that to compress them would cost more than it saves.
+ * Writes the header blocks of one session: one zlib stream of stored blocks, which every reader accepts. The
+ * headers are few and short, so compression would cost more than it saves.
  */
 export class HeaderWriter {
   #begun = false;
@@ -58,13 +58,13 @@ function number(value: number): Buffer {
 
 /**
  * Reads the header blocks of one session. They are one zlib stream, flushed to a whole byte after each block
- * (as zlib does at Z_SYNC_FLUSH): what one block needs of those before it are their last bytes alone.
+ * (Z_SYNC_FLUSH): to decode a block the last 32 KiB of earlier output suffice.
  */
 export class HeaderReader {
   #window = headerDictionary;
   #begun = false;
 
-  /** Throws `ProtocolError` for what is no header block, or too large a one. */
+  /** Throws `ProtocolError` for an invalid or too large header block. */
   read(packed: Buffer): Headers {
     let body = packed;
     if (!this.#begun) {

@@ -1,4 +1,4 @@
-/** The other side does not speak SPDY/3.1, or speaks it wrongly: the session is over. */
+/** The other side does not speak valid SPDY/3.1. The session must end. */
 export class ProtocolError extends Error {
   override readonly name = "ProtocolError";
 }

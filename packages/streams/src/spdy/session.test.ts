@@ -20,7 +20,7 @@ async function sessions(
   };
 }
 
-/** A server alone, and a socket to send it whatever. */
+/** A server, and a raw socket to send it arbitrary bytes. */
 async function hostile(
   options: SpdyOptions = {},
 ): Promise<{ near: Socket; session: SpdySession; close(): void }> {
@@ -210,7 +210,7 @@ test("what is not SPDY/3.1 ends the connection, without harm", async () => {
       hex("00000001 00000000 0000"),
       bomb,
     ]),
-    // One stored block that says there are 2^32-1 headers.
+    // One stored block that announces 2^32-1 headers.
     hex("8003 0001 00000015 00000001 00000000 0000 7801 00 0400 fbff ffffffff"),
   ];
   for (const attack of attacks) {

@@ -4,44 +4,42 @@ import { HeaderReader, type Headers } from "./header-block.ts";
 import { ProtocolError } from "./protocol-error.ts";
 import { type Carrier, type SpdyStream, Stream } from "./stream.ts";
 
-/** Many streams over one connection, as Go's spdystream speaks SPDY/3.1: without flow control of its own. */
+/** Many streams over one connection, as Go's spdystream speaks SPDY/3.1: without flow control. */
 export interface SpdySession {
   /**
-   * Opens a stream; resolves when the other side has accepted it. Rejects where it has refused it, or the
-   * session has ended. Header names are sent in lower case.
+   * Opens a stream; resolves when the other side has accepted it. Rejects if it is refused or the session has
+   * ended. Header names are sent in lower case.
    */
   createStream(headers: Headers): Promise<SpdyStream>;
-  /** Resolves when the other side has answered, or the session has ended. */
+  /** Resolves when the other side has responded, or the session has ended. */
   ping(): Promise<void>;
-  /**
-   * Resets the streams that are still open, and ends the connection when everything written before has been
-   * sent.
-   */
+  /** Resets the open streams, and ends the connection after everything written before has been sent. */
   close(): void;
-  /** Resolves when the connection has ended, whoever ended it, and why. Never rejects. */
+  /** Resolves with the reason when the connection has ended, whichever side ended it. Never rejects. */
   readonly closed: Promise<void>;
 }
 
 export interface SpdyOptions {
   /** Bytes that were read from the socket before. */
   readonly head?: Uint8Array;
-  /** Called for each stream that the other side opens, before it is accepted. To throw is to refuse it. */
+  /**
+   * Called for each stream that the other side opens, before it is accepted. If it throws, the stream is
+   * refused.
+   */
   readonly onStream?: (stream: SpdyStream) => void;
   readonly log?: { debug(fields: object, message: string): void };
 }
 
-/**
- * Bytes that may wait for their readers, all streams of a session together. Above it nothing more is read.
- */
+/** Maximum number of unread bytes of all streams of a session. Above it the session stops reading. */
 const maxWaitingBytes = 1024 * 1024;
-/** Streams that may be open at the same time. */
+/** Maximum number of open streams. */
 const maxStreams = 4096;
 const lastId = 0x7fffffff;
 
 /**
  * Takes over a connection after its upgrade to SPDY/3.1 (moby/spdystream, as kubectl, kubelets and
- * kube-apiserver speak it). `role` is this side. No input makes it throw: a session that cannot go on ends
- * its connection.
+ * kube-apiserver speak it). `role` is the role of this side. Never throws because of input: an invalid
+ * session ends its connection.
  */
 export function spdySession(
   socket: Duplex,
@@ -61,7 +59,7 @@ class Session implements SpdySession, Carrier {
   /** Streams that the other side has not accepted yet. */
   readonly #opening = new Map<number, PromiseWithResolvers<SpdyStream>>();
   readonly #pings = new Map<number, () => void>();
-  /** Writers that wait until the socket takes more. */
+  /** Writers that wait for the socket to drain. */
   readonly #writers: (() => void)[] = [];
   readonly #ownParity: number;
   #nextId: number;
@@ -88,7 +86,7 @@ class Session implements SpdySession, Carrier {
       this.#end();
     });
     socket.once("close", lost);
-    // The other side has said its last; there is no half of a session.
+    // The end of one direction ends the session.
     socket.once("end", () => {
       this.#end();
       socket.end();
@@ -130,11 +128,11 @@ class Session implements SpdySession, Carrier {
     if (this.#socket.writable) this.#socket.write(this.#writer.goAway(this.#lastReceived));
     this.#end();
     this.#socket.end();
-    // Remaining input is discarded; it is read so that the end of the other side is seen.
+    // Discards remaining input; reads it to detect the end of the other side.
     this.#socket.resume();
   }
 
-  /** No frame is read or written any more. */
+  /** Stops reading and writing frames. */
   #end(): void {
     if (this.#over) return;
     this.#over = true;
@@ -160,7 +158,7 @@ class Session implements SpdySession, Carrier {
     this.#paceReading();
   }
 
-  /** Reads on as long as readers keep up, and the other side takes the answers to its pings and streams. */
+  /** Reads while readers keep up and the other side accepts the responses to its pings and streams. */
   #paceReading(): void {
     if (this.#over) return;
     const behind = this.#waiting > maxWaitingBytes || this.#socket.writableLength > maxWaitingBytes;
@@ -228,7 +226,7 @@ class Session implements SpdySession, Carrier {
       stream.destroy();
       return;
     }
-    // A stream that `onStream` has destroyed is reset already.
+    // `onStream` has destroyed the stream, which is reset already.
     if (stream.destroyed) return;
     this.#socket.write(this.#writer.synReply(id));
     if (fin) stream.receive(null);

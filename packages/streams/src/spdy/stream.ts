@@ -3,8 +3,8 @@ import type { Headers } from "./header-block.ts";
 
 /**
  * One SPDY/3.1 stream. `end()` half-closes it (FIN), `destroy()` resets it (RST_STREAM CANCEL). A reset by
- * the other side, or the end of the session, reads as the end after all that came before, as in Go's
- * spdystream; then `close` follows. Later writes fail; a stream nobody listens to for errors never throws.
+ * the other side, or the end of the session, reads as the end after all earlier data, as in Go's spdystream;
+ * then `close` follows. Later writes fail. A stream without a listener for `error` never throws.
  */
 export interface SpdyStream extends Duplex {
   readonly id: number;
@@ -12,17 +12,17 @@ export interface SpdyStream extends Duplex {
   readonly headers: Headers;
 }
 
-/** Methods of a session for its streams. */
+/** The part of a session that its streams use. */
 export interface Carrier {
-  /** Sends data; `done` is called when more may be sent, or with why not. */
+  /** Sends data; `done` is called when more may be sent, or with an error. */
   send(stream: number, bytes: Buffer, fin: boolean, done: (error?: Error) => void): void;
   reset(stream: number): void;
-  /** So many bytes more (or fewer) wait in the streams of the session for their readers. */
+  /** Changes the number of unread bytes of the session. */
   waiting(change: number): void;
   forget(stream: number): void;
 }
 
-/** Bytes in one DATA frame at most: streams of one session take turns. */
+/** Maximum length of a DATA frame, in bytes: streams of one session alternate. */
 const maxDataBytes = 32 * 1024;
 
 export class Stream extends Duplex implements SpdyStream {
@@ -33,7 +33,7 @@ export class Stream extends Duplex implements SpdyStream {
   readonly #pending: (Buffer | null)[] = [];
   #wanted = false;
   #ended = false;
-  /** The other side takes nothing more. */
+  /** The other side accepts no more data. */
   #gone = false;
 
   constructor(id: number, headers: Headers, carrier: Carrier) {
@@ -45,7 +45,7 @@ export class Stream extends Duplex implements SpdyStream {
     this.on("error", () => {});
   }
 
-  /** Data of the other side; null is its end. */
+  /** Receives data of the other side; null is its end. */
   receive(bytes: Buffer | null): void {
     if (this.#ended || this.destroyed) return;
     if (bytes === null) this.#ended = true;
@@ -56,14 +56,14 @@ export class Stream extends Duplex implements SpdyStream {
     if (this.#wanted) this.#hand();
   }
 
-  /** The other side has reset the stream, or is gone. */
+  /** The other side has reset the stream or disconnected. */
   lose(): void {
     if (this.#gone) return;
     this.#gone = true;
     this.receive(null);
     if (this.readableEnded) this.destroy();
     else this.once("end", () => this.destroy());
-    // Nobody may be reading: then there is nothing to wait for.
+    // Without a reader there is nothing to wait for.
     if (this.#pending.length <= 1 && this.readableLength === 0) setImmediate(() => this.destroy());
   }
 

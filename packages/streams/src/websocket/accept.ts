@@ -9,10 +9,10 @@ export interface WebSocketRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** Longest message of a client, in bytes (that of Go's x/net/websocket). */
+/** Maximum length of a client's message, in bytes (that of Go's x/net/websocket). */
 const maxMessageBytes = 32 * 1024 * 1024;
 
-/** The subprotocols that a request offers, in its order; an empty one if it offers none. */
+/** Returns the subprotocols of a request, in its order; an empty one if it offers none. */
 export function offeredProtocols({ headers }: WebSocketRequest): readonly string[] {
   const names = (headers["sec-websocket-protocol"] ?? "").split(",").map((each) => each.trim());
   const offered = names.filter((each) => each !== "");
@@ -20,9 +20,9 @@ export function offeredProtocols({ headers }: WebSocketRequest): readonly string
 }
 
 /**
- * Accepts a request to upgrade to WebSocket (RFC 6455), with a subprotocol if one was chosen, and takes over
- * its connection. Undefined if the request is no good: it has been answered with 400 or 405 then, and the
- * connection ends.
+ * Accepts a request to upgrade to WebSocket (RFC 6455), with the selected subprotocol, and takes over its
+ * connection. An invalid request is answered with 400 or 405, its connection ends, and the result is
+ * undefined.
  */
 export async function acceptWebSocket(
   request: WebSocketRequest,
@@ -30,7 +30,7 @@ export async function acceptWebSocket(
   head: Uint8Array,
   protocol: string,
 ): Promise<WebSocket | undefined> {
-  // Loaded when the first one comes: it is no small part of a start.
+  // Loaded with the first connection, to keep the start fast.
   const { WebSocketServer } = await import("ws");
   const server = new WebSocketServer({
     noServer: true,
@@ -38,8 +38,8 @@ export async function acceptWebSocket(
     perMessageDeflate: false,
     maxPayload: maxMessageBytes,
   });
-  // The library takes no protocol with a slash in its name, as the one of port-forward has: it is kept out of
-  // its sight.
+  // The library rejects protocols with a slash in their name, as that of port-forward: the header is hidden
+  // from it.
   const { "sec-websocket-protocol": _, ...headers } = request.headers;
   if (protocol !== "") server.on("headers", (lines) => lines.push(`Sec-WebSocket-Protocol: ${protocol}`));
   const accepted = Promise.withResolvers<WebSocket | undefined>();
@@ -58,8 +58,8 @@ export async function acceptWebSocket(
 }
 
 /**
- * Takes over a connection as `acceptWebSocket` does, for a protocol whose messages are nothing but parts of
- * one stream of bytes. Undefined if the request was no good.
+ * Takes over a connection as `acceptWebSocket` does, for a protocol whose messages are parts of one byte
+ * stream. Returns undefined after an invalid request.
  */
 export async function webSocketStream(
   request: WebSocketRequest,
@@ -73,16 +73,16 @@ export async function webSocketStream(
   return createWebSocketStream(ws);
 }
 
-/** Whole messages to a client that says nothing itself. */
+/** Sends messages to a client that sends none. */
 export interface WebSocketMessages {
-  /** Sends a text, or bytes; resolves when the client can take more. Rejects if it is gone. */
+  /** Sends text or bytes; resolves when the client can receive more. Rejects if it has disconnected. */
   send(message: string | Uint8Array): Promise<void>;
   close(): void;
-  /** Resolves when the connection has ended, whoever ended it. */
+  /** Resolves when the connection has ended, whichever side ended it. */
   readonly closed: Promise<void>;
 }
 
-/** Takes over a connection as `acceptWebSocket` does, to send messages. Input of the client is ignored. */
+/** Takes over a connection as `acceptWebSocket` does, to send messages. Ignores input of the client. */
 export async function webSocketMessages(
   request: WebSocketRequest,
   socket: Duplex,
@@ -99,7 +99,7 @@ export async function webSocketMessages(
   };
 }
 
-/** Refuses a request for a reason that is no fault of its form, as x/net/websocket does. */
+/** Refuses a well-formed request, as x/net/websocket does. */
 export async function refuseWebSocket(
   socket: Duplex,
   status: "400 Bad Request" | "403 Forbidden" = "403 Forbidden",

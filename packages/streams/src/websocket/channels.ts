@@ -2,18 +2,18 @@ import { Duplex, type DuplexOptions } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { WebSocket } from "ws";
 
-/** Whether the client speaks on a channel, hears of it, or both. */
+/** The direction of a channel, from the server's point of view. */
 export type ChannelUse = "in" | "out" | "both";
 
 /** First byte of a message that closes a channel, from v5 on. */
 const closeSignal = 255;
 
 /**
- * Streams over one WebSocket: the first byte of a message is its channel (`wsstream` of Kubernetes), a digit
- * where the protocol is one in base64. Channels that nobody uses are passed over.
+ * Streams over one WebSocket. The first byte of a message is its channel (`wsstream` of Kubernetes), a digit
+ * in base64 protocols. Messages of unused channels are ignored.
  */
 export class WebSocketChannels {
-  /** Resolves when the connection has ended, whoever ended it. */
+  /** Resolves when the connection has ended, whichever side ended it. */
   readonly closed: Promise<void>;
   readonly #ws: WebSocket;
   readonly #textual: boolean;
@@ -50,24 +50,24 @@ export class WebSocketChannels {
     } else this.#ws.send(Buffer.concat([Buffer.of(channel), bytes]), done);
   }
 
-  /** The client may send more. */
+  /** Resumes reading from the client. */
   resume(): void {
     this.#ws.resume();
   }
 
-  /** Sends what has been written, then `last`, and ends the connection. */
+  /** Sends everything written before, then `last`, and ends the connection. */
   async finish(last?: { readonly channel: number; readonly bytes: Buffer }): Promise<void> {
     const written = this.#channels.map((channel) => {
       if (channel === undefined || channel.use !== "out" || channel.destroyed) return undefined;
       channel.end();
       return finished(channel, { readable: false });
     });
-    // A client that has gone away has ended the wait.
+    // Also settles if the client disconnects.
     await Promise.allSettled(written);
     if (last !== undefined && last.bytes.length > 0 && this.#ws.readyState === this.#ws.OPEN) {
       this.send(last.channel, last.bytes, () => {});
     }
-    // Reads on after the last message: to see the close of the other side.
+    // Reads on after the last message, to receive the close frame of the other side.
     this.#ws.resume();
     this.#ws.close(1000);
     await this.closed;
@@ -104,27 +104,25 @@ class Channel extends Duplex {
     this.#all.send(this.#number, chunk, done);
   }
 
-  /**
-   * No channel is half closed: once the server has said its last, what the client still says is for nobody.
-   */
+  /** Channels cannot be half-closed: input after the server's end is discarded. */
   override _final(done: (error?: Error | null) => void): void {
     this.finish();
     done();
   }
 
-  /** Passes input of the client on. False: the reader is full for now. */
+  /** Passes input of the client on. Returns false if the reader is full. */
   receive(bytes: Buffer): boolean {
     return this.#finished || this.destroyed || bytes.length === 0 || this.push(bytes);
   }
 
-  /** The client says no more; what comes later is thrown away. */
+  /** Ends the input; later input is discarded. */
   finish(): void {
     if (this.#finished || this.destroyed) return;
     this.#finished = true;
     this.push(null);
   }
 
-  /** The client is gone. */
+  /** The client has disconnected. */
   lose(): void {
     this.finish();
     if (this.use === "out") this.destroy();

@@ -2,13 +2,13 @@ import type { Server, Socket } from "node:net";
 
 /** Clock of the limit. The `Clock` of @dray/client fits. */
 interface Timer {
-  /** Calls `run` once after `milliseconds`; the answer cancels. */
+  /** Calls `run` once after `milliseconds`; the returned function cancels that. */
   after(milliseconds: number, run: () => void): () => void;
 }
 
 /**
- * Ends connections whose TLS handshake takes too long. Node's own `handshakeTimeout` does not end those that
- * send nothing at all.
+ * Ends connections whose TLS handshake takes too long. Node's own `handshakeTimeout` ignores connections that
+ * send no data.
  */
 export function limitHandshakes(server: Server, clock: Timer, milliseconds: number): void {
   const handshakes = new Map<string, () => void>();
