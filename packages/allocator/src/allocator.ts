@@ -26,7 +26,7 @@ import type { AllocateResult, Allocator, AllocatorEvent, AllocatorOptions } from
 /** Makes an allocator for an empty cluster. */
 export function createAllocator(options: AllocatorOptions): Allocator {
   const allocator = new StructuredAllocator(options);
-  // Functions of their own, so that a caller can take one or replace one.
+  // Bound functions: callers may destructure the allocator or replace a method.
   return {
     update: (event) => allocator.update(event),
     allocate: (node, claims, options) => allocator.allocate(node, claims, options),

@@ -35,7 +35,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant("no-rule" as const), name: fc.nat(1) }),
 );
 
-/** Then the first slice decides, and which one that is after updates is undefined. */
+/**
+ * Reports whether slices disagree on their number: then the first slice decides, and after updates the order
+ * is undefined.
+ */
 function countsDisagree(slices: readonly ResourceSlice[]): boolean {
   const pools = Map.groupBy(slices, ({ spec }) => `${spec.driver}/${spec.pool.name}/${spec.pool.generation}`);
   return [...pools.values()].some(

@@ -76,28 +76,28 @@ export interface Allocator {
    */
   candidates(claims: readonly ResourceClaim[]): Candidates | undefined;
   /**
-   * Reserves the devices of `allocations` at once, so that later calls do not allocate them. Throws
-   * DeviceInUseError, and then reserves nothing, if another claim has got one since. Admin access reserves
-   * nothing.
+   * Reserves the devices of `allocations`, so that later calls do not allocate them. Throws DeviceInUseError,
+   * and then reserves nothing, if another claim has been allocated one since. Admin access reserves nothing.
    */
   reserve(claims: readonly ResourceClaim[], allocations: readonly AllocationResult[]): Reservation;
   /**
-   * Returns the first device of a claim, in its last state, of whose counters or capacity all claims and
-   * reservations have more than exists; undefined if no device is overdrawn, or if it is not published.
+   * Returns the first device of the claim's last state that is overdrawn: all claims and reservations exceed
+   * one of its counters or capacities. Returns undefined if no device is overdrawn, or if it is not
+   * published.
    */
   overdrawn(claim: ResourceClaim): Overdrawn | undefined;
-  /** Returns a device that is for the node, as it is published now. */
+  /** Returns a published device for the node. */
   device(
     node: Node,
     id: Pick<DeviceRequestAllocationResult, "driver" | "pool" | "device">,
   ): Device | undefined;
   /**
-   * Counts the devices of complete pools for the node that are of the class, and those of them that claims
-   * have, wholly or in part; for scores. A device on which a selector of the class fails is not of the class.
+   * Counts the devices of the class in complete pools for the node, and those of them that claims have, at
+   * least in part; for scores. A device on which a selector of the class fails is not of the class.
    */
   totals(node: Node, className: string): { readonly devices: number; readonly allocated: number };
-  /** `evaluations`: how often a selector was evaluated on a shape of device. */
+  /** `evaluations`: number of evaluations of a selector on a shape of device. */
   statistics(): { readonly evaluations: number };
-  /** Explains what `allocate` would return, in a second pass whose cost `allocate` does not pay. */
+  /** Explains the result of `allocate` in a second pass, whose cost `allocate` does not pay. */
   explain(node: Node, claims: readonly ResourceClaim[], options?: ExplainOptions): Explanation;
 }

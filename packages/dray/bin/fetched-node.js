@@ -1,6 +1,6 @@
-// The Node for those whose own is too old: npm fetches it once, from the package of this platform. It is no
-// dependency, because npm would install it for those who have a newer one, too, and give it to the scripts of
-// the user's project. Runs on Node >= 20.
+// Provides Node for users whose own is too old: npm fetches it once, from the package for this platform. It
+// is not a dependency, because npm would install it for users with a newer Node, too, and offer it to the
+// scripts of their project. Runs on Node >= 20.
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
@@ -19,8 +19,7 @@ import { cacheFolder, makeFolder } from "./start.js";
 const packages = JSON.parse(readFileSync(new URL("node-packages.json", import.meta.url), "utf8"));
 
 /**
- * The path of a Node that is new enough; fetches it if it is not there yet. Ends this process where that
- * fails.
+ * Returns the path of a Node that is new enough, which it fetches if necessary. Ends this process on failure.
  */
 export function fetchedNode() {
   const platform = `${process.platform}-${process.arch}`;
@@ -46,7 +45,7 @@ export function fetchedNode() {
   return node;
 }
 
-/** Puts the program, and nothing else of the package, into a folder; others may do so at the same time. */
+/** Puts the program of the package into a folder; other processes may do so at the same time. */
 function fetch({ name, version, file, integrity }, folder) {
   makeFolder(cacheFolder);
   const work = mkdtempSync(join(cacheFolder, ".fetch-"));
@@ -78,7 +77,7 @@ function fetch({ name, version, file, integrity }, folder) {
     try {
       renameSync(program, folder);
     } catch (error) {
-      // Somebody else was faster.
+      // Another process was faster.
       if (!existsSync(join(folder, basename(file)))) throw error;
     }
   } finally {
@@ -86,12 +85,14 @@ function fetch({ name, version, file, integrity }, folder) {
   }
 }
 
-/** Settings of the npm that has started us (npx, npm run) are about the project in which it runs. */
+/**
+ * Without the settings of the npm that has started us (npx, npm run), which are those of the user's project.
+ */
 function environment() {
   const settings = ["global", "location", "workspace", "workspaces", "omit", "include", "only", "dry_run"];
   const env = { ...process.env };
   for (const name of settings) delete env[`npm_config_${name}`];
-  // npm would leave out nothing here, but it would warn.
+  // With it npm prints a warning.
   delete env.NODE_ENV;
   return env;
 }

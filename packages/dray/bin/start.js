@@ -6,10 +6,10 @@ import { constants, homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** This Node can run Dray itself. */
+/** Reports whether this Node can run Dray itself. */
 export const isNewEnough = Number(process.versions.node.split(".")[0]) >= 24;
 
-/** The folder of what Dray keeps between runs and can make again; undefined where the user has no home. */
+/** The folder of Dray's caches; undefined if the user has no home. */
 export const cacheFolder = (() => {
   const shared = process.env.XDG_CACHE_HOME ?? "";
   try {
@@ -17,14 +17,14 @@ export const cacheFolder = (() => {
     const folder = isAbsolute(shared) ? shared : join(homedir(), ".cache");
     return isAbsolute(folder) ? join(folder, "dray") : undefined;
   } catch {
-    // A user without an entry in the system's list of users has none.
+    // A user without an entry in the system's user database has no home.
     return undefined;
   }
 })();
 
 /**
- * Makes a folder with its parents. `mkdir` with `recursive` never returns where the system says ENOENT below
- * a folder that exists, as in /proc.
+ * Makes a folder with its parents. `mkdir` with `recursive` never returns if the system reports ENOENT below
+ * an existing folder, as in /proc.
  */
 export function makeFolder(folder) {
   try {
@@ -39,7 +39,7 @@ export function makeFolder(folder) {
 }
 
 /**
- * Where V8 keeps compiled code; it makes a start about twice as fast. Node would make the folder with
+ * V8's cache of compiled code, which makes a start about twice as fast. Node would make the folder with
  * `recursive`.
  */
 const compileCache = (() => {
@@ -49,37 +49,35 @@ const compileCache = (() => {
     makeFolder(folder);
     return { NODE_COMPILE_CACHE: folder };
   } catch {
-    // It works without one.
+    // The cache is optional.
     return undefined;
   }
 })();
 
 /**
- * Buffers from 16 KiB on, as each connection has some, go back to the system when they are freed: glibc would
- * keep them between what stays (mallopt(3)). Each is a mapping of its own, of which a process may have
- * 65,530. Other systems know neither variable.
+ * glibc returns buffers from 16 KiB on to the system when they are freed, as each connection has some
+ * (mallopt(3)). Each is a separate mapping; a process may have 65,530. Other systems ignore both variables.
  */
 const allocation = { MALLOC_MMAP_THRESHOLD_: "16384", MALLOC_MMAP_MAX_: "20000" };
 
-/** Variables of the environment of each Node that runs Dray. */
+/** Environment variables of each Node that runs Dray. */
 export const environment = { ...compileCache, ...allocation };
 
-/** Flags that Node takes for a command: V8 reads them only at its start. */
+/** Returns Node's flags for a command: V8 reads them only at its start. */
 export function flagsOf([command]) {
-  // With V8's own limits a good part of the API server's memory is garbage; the other is set when it has
-  // started.
+  // With V8's own limits much of the API server's memory is garbage; the other limit is set after the start.
   return command === "apiserver" ? ["--max-semi-space-size=8"] : [];
 }
 
-/** The command is a server in this process until it is stopped. */
+/** Reports whether the command runs a server in this process until it is stopped. */
 const serves = ([command, ...options]) =>
   command === "apiserver" || (command === "up" && !options.some((option) => option.startsWith("--detach")));
 
 const lacks = (flags) => flags.some((flag) => !process.execArgv.includes(flag));
 
 /**
- * Begins this process anew for a command that serves, with what Node and glibc read only at their start. A
- * Node that is too old starts another one anyway.
+ * Restarts this process for a server, with the settings that Node and glibc read only at their start. A Node
+ * that is too old starts another one anyway.
  */
 export function beginAnew(args) {
   if (!isNewEnough || !serves(args)) return;
@@ -90,19 +88,19 @@ export function beginAnew(args) {
 }
 
 /**
- * Runs a program: in this process where that is possible, else on `node`, a function that finds a Node that
- * is new enough; then this process ends as that one ends.
+ * Runs a program: in this process if it can, otherwise on the Node that `node` finds; then this process exits
+ * with the same result.
  */
 export async function start(node, flags, file, args) {
   if (!isNewEnough || lacks(flags)) return spawnNode(node(), [...flags, file, ...args]);
-  // For the processes that it starts, too.
+  // Child processes inherit them.
   Object.assign(process.env, { ...environment, ...process.env });
   if (process.env.NODE_COMPILE_CACHE) nodeModule.enableCompileCache(process.env.NODE_COMPILE_CACHE);
   process.argv = [process.argv[0], file, ...args];
   await import(pathToFileURL(file).href);
 }
 
-/** Starts a Node with `args`, hands signals on, and exits as it exits. */
+/** Starts a Node with `args`, forwards signals, and exits with its result. */
 export function spawnNode(node, args) {
   const child = spawn(node, args, {
     stdio: "inherit",

@@ -5,7 +5,7 @@ import { guardOutput } from "./terminal/guard-output.ts";
 import { hideExperimentalWarnings } from "./terminal/warnings.ts";
 
 hideExperimentalWarnings();
-// The processes that we start are of the same bundle as this one, whatever a later build has put beside it.
+// Child processes use the same bundle as this one, even after a new build.
 process.argv[1] = import.meta.filename;
 guardOutput(process);
 

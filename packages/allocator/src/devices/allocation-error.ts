@@ -1,4 +1,4 @@
-/** Fails the whole attempt, whichever other nodes there are. */
+/** Fails the whole attempt, whatever the other nodes. */
 export class AllocationError extends Error {
   override readonly name = "AllocationError";
 }

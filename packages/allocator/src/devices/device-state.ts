@@ -11,13 +11,13 @@ export interface PoolState {
 export interface Holder {
   readonly name: string;
   readonly consumed: Amounts | undefined;
-  /** How many allocations and reservations of the claim name the device. */
+  /** Number of allocations and reservations of the claim with the device. */
   references: number;
 }
 
 export const noNodes: readonly string[] = [];
 
-/** Which claims have a device. */
+/** The claims that have a device. */
 export class DeviceState {
   readonly id: string;
   readonly pool: PoolState;

@@ -11,13 +11,14 @@ import { RefusalGroups } from "./refusal-groups.ts";
 import { correctionNotes, limitRefusal, type Refusal, staticRefusal } from "./refusals.ts";
 import { type OptionTrace, SearchTrace } from "./search-trace.ts";
 
-/** Maximum number of devices that a group names, unless all are requested. */
+/** Maximum number of devices of a group, unless all are requested. */
 const maxDevices = 5;
-/** Maximum number of steps of the search that is traced. */
+/** Maximum number of steps of the traced search. */
 const maxSteps = 500;
 
 /**
- * Returns for every request which devices of the node it gets, and which check ruled out each of the others.
+ * Explains for every request which devices of the node it gets, and the check that ruled out each of the
+ * others.
  */
 export function explainNode(
   node: Node,
@@ -63,7 +64,7 @@ export function explainNode(
 
 type TraceOf = (claim: number, option: Option, request: number, alternative: number) => OptionTrace;
 
-/** Needs a problem of its own: a search that was stopped leaves its picks in the constraints. */
+/** Needs a separate problem: a search that was stopped leaves its picks in the constraints. */
 function traceFailure(problem: Problem): TraceOf {
   const trace = new SearchTrace(problem);
   trace.run(maxSteps);
@@ -90,7 +91,7 @@ function searchNode(
   }
 }
 
-/** Explains an attempt that failed before it checked any device. */
+/** Explains an attempt that failed before it checked devices. */
 function unsearchedClaims(claims: readonly ResourceClaim[], message: string): Explanation["claims"] {
   return claims.map((claim) => ({
     claim: claimName(claim),

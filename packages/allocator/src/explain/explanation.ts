@@ -2,7 +2,8 @@ import type { DeviceTaint } from "@dray/api/resource/v1";
 import type { Check } from "../rules/check.ts";
 
 /**
- * Why a node refuses claims, or which devices it gives them. Plain data: the README documents its JSON form.
+ * Why a node refuses claims, or the devices that it gives them. Plain data: the README documents its JSON
+ * form.
  */
 export interface Explanation {
   readonly node: string;
@@ -55,7 +56,7 @@ export interface RefusalGroup {
     readonly expression: string;
     readonly values: Readonly<Record<string, unknown>>;
   };
-  /** `other` is the value that `value` conflicts with; both are absent if the device lacks the attribute. */
+  /** `other` is the conflicting value; both are absent if the device lacks the attribute. */
   readonly constraint?: {
     readonly kind: "matchAttribute" | "distinctAttribute";
     readonly attribute: string;
@@ -81,6 +82,6 @@ export interface RefusalGroup {
 export interface ExplainOptions {
   /** Names all devices instead of five per group. */
   readonly allDevices?: boolean;
-  /** Ends the search; the node then counts as refusing. For a caller that knows that it does. */
+  /** Ends the search; the node then counts as refusing, which the caller must know. */
   readonly shouldStop?: () => boolean;
 }

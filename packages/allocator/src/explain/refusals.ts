@@ -146,7 +146,7 @@ export function plainValue(attribute: DeviceAttribute | undefined): unknown {
   return Array.isArray(value) ? value.map(scalar) : scalar(value);
 }
 
-/** Returns an amount in billionths as the API writes it; without a format, in the shorter one. */
+/** Formats billionths as the API does; without a format, in the shorter one. */
 function amountText(nano: bigint, format?: QuantityFormat): string {
   const units = nano / 1_000_000_000n;
   if (units * 1_000_000_000n !== nano) return Quantity.parse(`${nano}n`).toString();
@@ -154,7 +154,7 @@ function amountText(nano: bigint, format?: QuantityFormat): string {
   return Quantity.of(units, format ?? (binary ? "BinarySI" : "DecimalSI")).toString();
 }
 
-/** `wholeDevice`: compares with what the device has, not with what is left of it. */
+/** `wholeDevice`: compares with the total of the device instead of the rest. */
 export function capacityRefusal(
   problem: Problem,
   option: Option,
@@ -193,7 +193,7 @@ export function capacityRefusal(
   };
 }
 
-/** Checks features, counters and taints, with what other claims have. */
+/** Checks features, counters and taints, including the consumption of other claims. */
 function usageRefusal(
   problem: Problem,
   option: Option,

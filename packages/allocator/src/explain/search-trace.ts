@@ -8,7 +8,7 @@ import { capacityRefusal, counterRefusal, plainValue, type Refusal } from "./ref
 export interface OptionTrace {
   /** Devices in the deepest partial solution. */
   readonly chosen: readonly number[];
-  /** Per device, why it was refused in the deepest partial solution in which it was checked. */
+  /** By device, the reason of its refusal in the deepest partial solution that checked it. */
   readonly refusals: ReadonlyMap<number, Refusal>;
 }
 
@@ -58,7 +58,7 @@ export class SearchTrace implements SearchObserver {
     });
   }
 
-  /** Returns what was recorded for an option, named by its indexes. */
+  /** Returns the trace of an option, by its indexes. */
   of(claim: number, request: number, option: number): OptionTrace {
     const found = this.#problem.claims[claim]?.requests[request]?.options[option];
     if (found === undefined) return { chosen: [], refusals: new Map() };

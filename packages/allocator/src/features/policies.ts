@@ -1,8 +1,8 @@
 import type { Features } from "./features.ts";
 
 /**
- * Fixes of what is considered wrong upstream. All are off by default: the answer is that of a real cluster,
- * and `explain` notes where a correction would change it.
+ * Corrections of upstream's behaviour. All are off by default: the result is that of a real cluster, and
+ * `explain` notes where a correction would change it.
  */
 export interface Corrections {
   /** Admin access consumes no counters and joins no compatibility groups (kubernetes#140729). */

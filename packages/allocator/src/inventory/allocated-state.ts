@@ -13,7 +13,7 @@ interface AllocatedDevice {
   readonly consumed: Amounts | undefined;
 }
 
-/** A claim as `update` received it last. */
+/** A claim in the last state that `update` received. */
 interface StoredClaim {
   /** resourceVersion as a number; undefined if the claim has none. */
   readonly version: bigint | undefined;
@@ -35,7 +35,7 @@ export interface AllocatedStateOptions {
   readonly consumableCapacity: boolean;
   /** Called when a device, or a share of it, is allocated or deallocated. */
   readonly changed: (state: DeviceState) => void;
-  /** Returns which capacity or counter of a device is exceeded, as text; undefined if none. */
+  /** Returns the exceeded capacity or counter of a device as text; undefined if none is exceeded. */
   readonly overdrawn: (state: DeviceState, share: boolean) => string | undefined;
 }
 
@@ -63,7 +63,7 @@ export class AllocatedState {
     return state;
   }
 
-  /** Saves memory: most devices are published once, and those of one node share the list. */
+  /** Returns a shared list: most devices are published once, and those of one node can share it. */
   #single(node: string): readonly string[] {
     if (this.#lastNodes[0] !== node) this.#lastNodes = [node];
     return this.#lastNodes;
@@ -103,7 +103,7 @@ export class AllocatedState {
     if (old?.version !== undefined && version !== undefined && version < old.version) return;
     const allocation = claim.status?.allocation;
     const devices = allocation === undefined ? [] : this.#devicesOf(allocation);
-    // Before the old ones are deallocated: a device in both is never free in between.
+    // Before the old ones are deallocated: a device in both states is never free in between.
     for (const device of devices) this.#allocate(device, owner, claimName(claim));
     for (const device of old?.devices ?? []) this.#deallocate(device, owner);
     this.#stored.set(owner, { version, devices });
@@ -162,7 +162,7 @@ export class AllocatedState {
   #reserveClaim(claim: ResourceClaim, devices: readonly AllocatedDevice[]): ClaimReservation {
     const owner = ownerOf(claim);
     const name = claimName(claim);
-    // So that older states of the claim are ignored: they do not fulfil the reservation.
+    // Stores the state, so that older states, which do not fulfil the reservation, are ignored.
     if (versionOf(claim) !== undefined) this.set(claim);
     for (const { state } of devices) {
       for (const [other, holder] of state.owners ?? []) {

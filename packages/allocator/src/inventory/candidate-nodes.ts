@@ -28,10 +28,10 @@ const uncounted = -1;
 /** A device of the node fails the attempt, or a pool is invalid: only a search can decide. */
 const uncertain = 0x7fff;
 
-/** For one kind of request, how many devices each node has for it. */
+/** By node, the number of devices for one kind of request. */
 interface Entry {
   readonly alternative: Alternative;
-  /** By the number of the node. */
+  /** By number of the node. */
   counts: Int16Array;
   /** Whether its selectors match or fail on one of these multi-node devices. */
   multiNode: { readonly devices: readonly DeviceRecord[]; readonly matches: boolean };
@@ -42,10 +42,7 @@ interface EntryCount {
   readonly count: number;
 }
 
-/**
- * The nodes that have enough free devices for a request. Counts lazily, and again only nodes that have
- * changed.
- */
+/** Finds the nodes with enough free devices for a request. Counts lazily, and recounts changed nodes only. */
 export class CandidateIndex {
   readonly #options: CandidateIndexOptions;
   readonly #names: string[] = [];
@@ -57,8 +54,8 @@ export class CandidateIndex {
   }
 
   /**
-   * Invalidates the counts of a node: its devices have changed, or have been allocated or freed. Of
-   * multi-node devices the index uses only what does not change.
+   * Invalidates the counts of a node whose devices have changed, or have been allocated or freed. Of
+   * multi-node devices the index uses constant properties only.
    */
   changed(node: string): void {
     let number = this.#numbers.get(node);
@@ -110,8 +107,8 @@ export class CandidateIndex {
   }
 
   /**
-   * Returns the alternatives of each request; undefined if counts cannot decide, or if each node gives an
-   * error.
+   * Returns the alternatives of each request; undefined if counts cannot decide, or if every node fails the
+   * attempt.
    */
   #countable(claims: readonly PreparedClaim[]): EntryCount[][] | undefined {
     const requests: EntryCount[][] = [];

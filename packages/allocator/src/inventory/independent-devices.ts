@@ -7,9 +7,9 @@ import { consumesCounters } from "../rules/shared-counters.ts";
 import { hasSharedCounters, poolKey, type SliceRecord } from "./slices.ts";
 
 /**
- * Returns the devices of slices that do not name a single node, if a node is served or refused by each of
- * them alone. Returns undefined if that also depends on counters, on pools that are split between such slices
- * and slices of one node or may be invalid, or on node selectors that are invalid.
+ * Returns the devices of slices that do not name a single node, if each of them alone decides whether a node
+ * is served. Returns undefined if that also depends on counters, on pools that are split between such slices
+ * and slices of one node or may be invalid, or on invalid node selectors.
  */
 export function independentDevices(
   multiNodeSlices: ReadonlySet<SliceRecord>,

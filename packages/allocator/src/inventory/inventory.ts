@@ -58,7 +58,7 @@ export class Inventory {
   /** The other slices. */
   readonly #multiNode = new Set<SliceRecord>();
   readonly #byPool = new Map<string, Set<SliceRecord>>();
-  /** Views of each pool, with the slices that they were made of. */
+  /** Views of each pool, with their slices. */
   readonly #pools = new Map<string, { readonly current: readonly SliceRecord[]; readonly pool: Pool }[]>();
   /** By node, of slices that name it. */
   readonly #localViews = new Map<string, NodeView>();
@@ -138,8 +138,8 @@ export class Inventory {
   }
 
   /**
-   * Returns the nodes, of those that slices name, for which an allocation of the device changes what is left:
-   * with shared counters all nodes of the pool.
+   * Returns the named nodes on which an allocation of the device changes the remaining devices: with shared
+   * counters all nodes of the pool.
    */
   nodesOf(state: DeviceState): Iterable<string> {
     const slices = this.#byPool.get(poolKeyOf(state)) ?? noSlices;
@@ -147,7 +147,7 @@ export class Inventory {
       ? [...slices].map(({ slice }) => this.#nodeOf(slice) ?? "")
       : state.nodes;
     const named = new Set(nodes);
-    // Stands for slices that do not name a single node.
+    // Slices without a single node.
     named.delete("");
     return named;
   }
@@ -168,7 +168,7 @@ export class Inventory {
     return this.#independent === "dependent" ? undefined : this.#independent;
   }
 
-  /** Returns what the slices that name the node offer to it. */
+  /** Returns the devices in slices that name the node. */
   localView(name: string): NodeView {
     let view = this.#localViews.get(name);
     if (view === undefined) {
@@ -181,7 +181,7 @@ export class Inventory {
     return view;
   }
 
-  /** Returns what all slices offer to the node. Throws AllocationError. */
+  /** Returns the devices of all slices for the node. Throws AllocationError. */
   view(node: Node): NodeView {
     const { name } = node.metadata;
     if (this.#multiNode.size === 0) return this.localView(name);
@@ -243,7 +243,7 @@ export class Inventory {
     }
   }
 
-  /** Returns the single node that a slice is for; undefined if it may be for several. */
+  /** Returns the single node of a slice; undefined if it may be for several. */
   #nodeOf(slice: ResourceSlice): string | undefined {
     const isForAll = this.#options.policies.countersForAllNodes && hasSharedCounters(slice);
     return isForAll ? undefined : slice.spec.nodeName || undefined;
@@ -303,7 +303,7 @@ export class Inventory {
     return isSliceForNode(record, node);
   }
 
-  /** Returns a pool as these of its slices show it; undefined if a newer generation exists elsewhere. */
+  /** Returns a pool from some of its slices; undefined if a newer generation exists elsewhere. */
   #pool(key: string, slices: readonly SliceRecord[]): Pool | undefined {
     const generation = slices.map((record) => record.generation).reduce((a, b) => (a > b ? a : b));
     const current = slices.filter((record) => record.generation === generation);
@@ -316,7 +316,7 @@ export class Inventory {
         other.current.length === current.length && other.current.every((record, i) => record === current[i]),
     );
     if (same !== undefined) return same.pool;
-    // As upstream: the slice that was seen first says how many there are.
+    // As upstream: the slice that was seen first decides the number of slices.
     const first = slices.find((record) => record.generation === generation)!;
     const count = Number(first.slice.spec.pool.resourceSliceCount);
     let all: readonly SliceRecord[] = current;

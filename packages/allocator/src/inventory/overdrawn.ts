@@ -10,8 +10,8 @@ export interface PublishedDevice {
 }
 
 /**
- * Returns which capacity or counter of a device its claims have exceeded; undefined if none, or if it is not
- * published.
+ * Returns the capacity or counter of a device that its claims exceed; undefined if none is exceeded, or if it
+ * is not published.
  */
 export function overdrawnReason(
   published: PublishedDevice | undefined,

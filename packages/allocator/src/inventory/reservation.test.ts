@@ -141,7 +141,7 @@ for (const [what, slices] of worlds)
     );
   });
 
-/** A pool in two slices: devices that consume a counter each, and the counter, which suffices for two. */
+/** A pool in two slices: devices that each consume the counter, and the counter, which suffices for two. */
 function inTwoSlices(names: readonly string[], more: Partial<Device>): ResourceSlice[] {
   const devices = slice(
     "p",

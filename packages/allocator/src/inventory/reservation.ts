@@ -27,10 +27,10 @@ export class DeviceInUseError extends Error {
   }
 }
 
-/** A device of which claims have more than exists. */
+/** A device whose claims exceed a capacity or counter. */
 export interface Overdrawn {
   /** `driver/pool/device` */
   readonly device: string;
-  /** The capacity or counter that is exceeded, as text. */
+  /** The exceeded capacity or counter, as text. */
   readonly reason: string;
 }

@@ -12,7 +12,7 @@ const lists = [
 ] as const;
 
 const noValues: Values = new Set();
-/** Stands for a list while the feature is off. */
+/** The value of every list while the feature is off. */
 export const unknownValue: Values = new Set(["unknown"]);
 
 /** Maximum number of memoized lists. */
@@ -53,7 +53,7 @@ export class AttributeValues {
   }
 }
 
-/** Returns the same text for equal sets of values. */
+/** Returns equal texts for equal sets of values. */
 export function textOf(values: Values): string {
   return JSON.stringify([...values].sort());
 }

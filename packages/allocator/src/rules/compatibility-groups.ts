@@ -15,7 +15,7 @@ export function admitsGroups(open: OpenGroups, groups: ReadonlySet<string>): boo
   return !isDisjoint(open, groups);
 }
 
-/** Returns what is open after a device with these groups has joined. */
+/** Returns the groups that remain open after a device with these groups has joined. */
 export function joinGroups(open: OpenGroups, groups: ReadonlySet<string>): OpenGroups {
   if (open === "any") return groups.size === 0 ? "none" : groups;
   // Allocated devices may contradict each other: then the groups of the first ones count.

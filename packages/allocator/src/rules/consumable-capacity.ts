@@ -39,7 +39,7 @@ const maxInt64 = 2n ** 63n - 1n;
 
 class NotRepresentableError extends Error {}
 
-/** Returns what a request consumes of a device: of every capacity, also of those that it does not name. */
+/** Returns the consumption of a request on a device: of every capacity, even of unrequested ones. */
 export function capacityDemand(
   { device, driver }: DeviceRecord,
   requirements: CapacityRequirements | undefined,
@@ -84,7 +84,7 @@ export function capacityDemand(
   return { type: "consumes", parts: parts.map(({ policy: _, ...part }) => part) };
 }
 
-/** Reports whether each capacity suffices for the request beside what is consumed already. */
+/** Reports whether each capacity suffices for the request in addition to `consumed`. */
 export function fitsBeside(parts: readonly CapacityPart[], consumed: Amounts | undefined): boolean {
   return parts.every(({ key, amount, value }) => (consumed?.get(key) ?? 0n) + amount <= value);
 }

@@ -67,7 +67,7 @@ export interface Preparation {
   readonly selectors: SelectorCache;
 }
 
-/** Does what does not depend on the node: resolves classes, compiles selectors, checks features. */
+/** Does the work that is independent of the node: resolves classes, compiles selectors, checks features. */
 export function prepareClaim(claim: ResourceClaim, preparation: Preparation): PreparedClaim {
   const name = claimName(claim);
   const devices = claim.spec.devices;

@@ -45,7 +45,7 @@ export class ShapeSelector {
     return this.#evaluateAndStore(shape);
   }
 
-  /** Returns why it fails on a shape, as the continuation of `selector #0`. */
+  /** Returns the reason of a failure on a shape, as the continuation of `selector #0`. */
   error(shape: Shape, device: string): string {
     return this.#compileError ?? ` on device ${device}: CEL runtime error: ${this.#evaluate(shape)?.error}`;
   }
@@ -70,7 +70,7 @@ export class ShapeSelector {
   }
 
   #store(shape: Shape, verdict: Verdict): void {
-    // The number of a selector of an older generation may belong to another one now.
+    // An older generation's number may belong to another selector now.
     if (this.#generation < shape.generation) return;
     if (this.#generation > shape.generation || this.#number >= shape.verdicts.length) {
       const larger = new Uint8Array(this.#number + 4);

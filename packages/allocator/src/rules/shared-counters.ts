@@ -13,7 +13,7 @@ export interface CounterConsumption {
   readonly sets: readonly { readonly name: string; readonly groups: ReadonlySet<string> }[];
 }
 
-/** The shared counters of a pool: their totals, and what each device consumes (KEP-4815). */
+/** The shared counters of a pool: totals, and the consumption of each device (KEP-4815). */
 export class SharedCounters {
   readonly names: readonly { readonly set: string; readonly counter: string }[];
   /** In billionths. */
@@ -76,8 +76,8 @@ export class SharedCounters {
   }
 
   /**
-   * Returns what the allocated devices leave of each counter, in billionths: negative if more is allocated
-   * than exists. A device with several shares consumes its counters once.
+   * Returns the remaining amount of each counter, in billionths: negative if it is overdrawn. A device with
+   * several shares consumes its counters once.
    */
   available(): readonly bigint[] {
     const version = this.#consumers[0]?.state.pool.version ?? 0;
@@ -94,10 +94,7 @@ export class SharedCounters {
     return left;
   }
 
-  /**
-   * More of some counter is allocated than exists: no device that consumes counters of the pool can be
-   * allocated.
-   */
+  /** A counter is overdrawn: no device that consumes counters of the pool can be allocated. */
   get isOverdrawn(): boolean {
     this.available();
     return this.#overdrawn;

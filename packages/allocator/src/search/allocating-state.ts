@@ -58,7 +58,7 @@ export class AllocatingState {
     this.#shares = new Array(problem.devices.length);
   }
 
-  /** Returns what other claims have of a device. */
+  /** Returns the allocation of a device by other claims. */
   allocated(position: number): AllocatedDeviceState {
     return this.#allocated === undefined
       ? this.#problem.devices[position]!.state
@@ -69,12 +69,12 @@ export class AllocatingState {
     return this.#taints?.[position] ?? this.#problem.devices[position]!.taints;
   }
 
-  /** Returns what other claims leave of the counters of a pool, and what the search has consumed of that. */
+  /** Returns the counters of a pool that other claims leave, and the search's consumption of them. */
   counters(counters: SharedCounters): Readonly<Pick<AllocatingCounters, "available" | "consumed">> {
     return this.#allocatingCounters(counters);
   }
 
-  /** Takes a snapshot of what other claims have: changes from now on do not influence the search. */
+  /** Takes a snapshot of other claims' allocations: later changes do not affect the search. */
   freeze(): void {
     if (this.#allocated !== undefined) return;
     for (const { counters } of this.#problem.view.pools)
@@ -101,7 +101,7 @@ export class AllocatingState {
     return this.missingCapacity(option, position) === undefined;
   }
 
-  /** Returns the first capacity that does not suffice, and what is left of it; undefined if all suffice. */
+  /** Returns the first insufficient capacity and the rest of it; undefined if all suffice. */
   missingCapacity(
     option: Option,
     position: number,
@@ -119,8 +119,8 @@ export class AllocatingState {
   }
 
   /**
-   * Allocates a selectable device. Returns the check that forbids it, and then has changed nothing. `must`:
-   * no other device can take its place, so that a broken constraint throws AllocationError.
+   * Allocates a selectable device. Returns the check that fails, without a change. `must`: no other device
+   * can replace it, so that a broken constraint throws AllocationError.
    */
   allocate(option: Option, position: number, claim: number, must: boolean): Check | undefined {
     const { features, devices } = this.#problem;
@@ -159,7 +159,7 @@ export class AllocatingState {
     if (this.#consumesCounters(option, position)) this.#releaseCounters(position);
   }
 
-  /** Returns what the search has allocated of a device as text; "" for nothing. */
+  /** Returns the search's allocation of a device as text; "" if it has none. */
   stateOf(position: number): string {
     const claims = this.#claims[position];
     const shares = this.#shares[position];
@@ -242,7 +242,7 @@ export class AllocatingState {
     return allocating;
   }
 
-  /** Returns the check that forbids it, and then has changed nothing. */
+  /** Returns the check that fails, without a change. */
   #consumeCounters(position: number): Check | undefined {
     const counters = this.#problem.view.poolOf[position]!.counters!;
     const allocating = this.#allocatingCounters(counters);

@@ -87,7 +87,7 @@ function deviceResult(problem: Problem, pick: Pick, newId: () => string): Device
 /** Returns the configuration of the classes, each once in the order of use, then that of the claim. */
 function configuration(claim: OptionClaim, options: readonly Option[]): DeviceAllocationConfiguration[] {
   const names = new Set(options.flatMap((option) => [option.alternative.request, requestName(option)]));
-  /** A list of all requests is left out: it means the same. */
+  /** Omits a list of all requests, which has the same meaning. */
   const reduced = (requests: readonly string[]): { requests?: string[] } => {
     const all = options.every(
       (option) => requests.includes(option.alternative.request) || requests.includes(requestName(option)),
@@ -116,7 +116,8 @@ function configuration(claim: OptionClaim, options: readonly Option[]): DeviceAl
 }
 
 /**
- * Returns which nodes can use the devices: this one, those that all node selectors match, or any (undefined).
+ * Returns the nodes that can use the devices: this one, those that all node selectors match, or any
+ * (undefined).
  */
 function selectorOf(
   claim: OptionClaim,

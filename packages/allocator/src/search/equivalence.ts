@@ -9,9 +9,9 @@ import { findInfeasible } from "./infeasible.ts";
 import type { Option, Problem } from "./problem.ts";
 
 /**
- * Which devices of a node are interchangeable for the claims: equal results of selectors and taints, equal
- * attributes in constraints, equal counters and capacity, allocated alike. If one of them leads to a dead
- * end, so do the others.
+ * The classes of interchangeable devices of a node: equal results of selectors and taints, equal attributes
+ * in constraints, equal counters and capacity, equal allocation. If one of them leads to a dead end, so do
+ * the others.
  */
 export class Equivalence {
   /** The same text for interchangeable devices. */
@@ -51,9 +51,7 @@ export class Equivalence {
     this.#usable = found === true ? undefined : found;
   }
 
-  /**
-   * Returns 1 for each device that may be part of a solution, by position; undefined if that is not known.
-   */
+  /** Returns 1 for each device that may be part of a solution, by position; undefined if unknown. */
   usable(option: Option): Uint8Array | undefined {
     return this.#usable?.get(option);
   }
@@ -83,7 +81,7 @@ export class Equivalence {
     return parts.join();
   }
 
-  /** Returns what the device consumes, and what claims have of it. */
+  /** Returns the consumption of the device and its allocation. */
   #stateText(problem: Problem, position: number, allocated: AllocatedDeviceState): string {
     const { device, slice, driver, pool } = problem.devices[position]!;
     const parts: unknown[] = [allocated.isOwned, slice.spec.skipNodeOperations];
@@ -96,7 +94,7 @@ export class Equivalence {
   }
 }
 
-/** Returns what constraints compare of an attribute; undefined if its expression fails. */
+/** Returns the values of an attribute that constraints compare; undefined if its expression fails. */
 function attributeText(
   problem: Problem,
   option: Option | undefined,

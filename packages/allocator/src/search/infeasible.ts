@@ -92,7 +92,7 @@ function hasEnough(
   return maxCountByCounters(problem, option, positions, allocating) >= option.count;
 }
 
-/** Returns an upper bound of how many of the devices fit into their counter sets. */
+/** Returns an upper bound of the number of devices that fit into their counter sets. */
 function maxCountByCounters(
   problem: Problem,
   option: Option,
@@ -145,9 +145,7 @@ function maxCountByCounters(
   return sum;
 }
 
-/**
- * Returns the requests that a constraint covers whichever alternative they get, with their possible options.
- */
+/** Returns the requests that a constraint covers for every alternative, with their possible options. */
 function coveredRequests(
   claim: OptionClaim,
   constraint: AttributeConstraint,
@@ -231,7 +229,7 @@ function commonValues(
     }
     byOption.set(option, byValue);
   }
-  // Devices that requests need for themselves, whichever value they have.
+  // Devices that requests need for themselves, whatever their values.
   const minDevices = slotsOf(problem, requests, (option) => candidates.get(option)!).length;
   const maps = [...indexes.values()];
   const common = new Set<string>();
@@ -247,8 +245,8 @@ function commonValues(
 }
 
 /**
- * Returns a slot for each requested device, with the devices that fit. Requests whose devices can be shared
- * have none.
+ * Returns a slot for each requested device, with the suitable devices. Requests for shareable devices have no
+ * slots.
  */
 function slotsOf(
   problem: Problem,

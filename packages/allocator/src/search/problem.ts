@@ -196,7 +196,7 @@ export class Problem {
     return undefined;
   }
 
-  /** Returns what a device has to give to the request for capacity. */
+  /** Returns the capacity that the request needs from a device. */
   demand(option: Option, position: number): CapacityDemand {
     if (!this.features.consumableCapacity) return noDemand;
     option.demands[position] ??= capacityDemand(
@@ -220,7 +220,7 @@ export class Problem {
     return consumesCounters(this.devices[position]!.device);
   }
 
-  /** Reports whether the features and the node support what the device requires. */
+  /** Reports whether the features and the node support the requirements of the device. */
   isSupported(position: number): boolean {
     const { device, slice } = this.devices[position]!;
     if (!this.features.partitionableDevices && consumesCounters(device)) return false;

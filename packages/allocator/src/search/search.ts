@@ -22,8 +22,8 @@ export interface SearchObserver {
   /** Called with all picks after a device was picked or given up. */
   picked(picks: readonly PickedDevice[]): void;
   /**
-   * Called when a check that depends on earlier picks rules out a device. `allocating` is the state it was
-   * checked against.
+   * Called when a check that depends on earlier picks rules out a device. `allocating` is the state at that
+   * time.
    */
   refused(
     check: Check,
@@ -59,10 +59,9 @@ const noDevice = -2;
 const minDeadEnds = 8;
 
 /**
- * Depth-first search in upstream's order: claims, requests, alternatives, devices. The first solution is the
- * answer, and so is the first error. Pruning skips what contains neither: a state that was met before, a
- * device interchangeable with one that has failed (`Equivalence`), and devices that are not part of any
- * solution (`findInfeasible`).
+ * Depth-first search in upstream's order: claims, requests, alternatives, devices. Its first solution or
+ * error is the result. Pruning skips branches without either: a repeated state, a device interchangeable with
+ * one that has failed (`Equivalence`), and devices that are not part of any solution (`findInfeasible`).
  *
  * Equal states may differ in the devices behind the cursor. Of interchangeable devices the first are picked
  * first, so the state that is met first has the most left: a later equal one cannot succeed, reach the limit,
@@ -300,7 +299,7 @@ export class Search {
     return this.#equivalence!.kinds[position]! + this.#allocating.stateOf(position);
   }
 
-  /** Returns what the result of a new level depends on. */
+  /** Returns the state on which the result of a new level depends. */
   #keyOf({ claim, request, index, option, cursor }: Level): string {
     // Depending on a correction, admin access consumes no counters.
     const kinds = this.#picks(this.#levels).map(

@@ -33,7 +33,6 @@ export function claim(name: string, ...requests: readonly Partial<ExactDeviceReq
 export const namedDevices = (count: number): Device[] =>
   Array.from({ length: count }, (_, i) => ({ name: `d${i}` }));
 
-/** Gives the claim a device on the node, as stored. */
 /** Allocates one device to the claim, and returns the claim as stored. */
 export function allocateAndStore(allocator: Allocator, object: ResourceClaim, where = node): ResourceClaim {
   const result = allocator.allocate(where, [object]);

@@ -1,8 +1,8 @@
 import type { Answer } from "./reference.ts";
 
 /**
- * Normalizes an answer, so that answers with the same meaning are deeply equal: empty fields are removed, and
- * messages are cut where upstream takes the text from another library.
+ * Normalizes an answer, so that answers with the same meaning are deeply equal: removes empty fields, and
+ * cuts messages where upstream takes the text from another library.
  */
 export function comparable(answer: Answer): unknown {
   if ("error" in answer) {

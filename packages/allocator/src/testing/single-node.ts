@@ -45,7 +45,7 @@ export function claim(name: string, count = 1, expression?: string): ResourceCla
   };
 }
 
-/** A claim as a server stores it. */
+/** A claim as stored by a server. */
 export function stored(object: ResourceClaim, version: number, allocation?: AllocationResult): ResourceClaim {
   const metadata = { ...object.metadata, resourceVersion: String(version) };
   return { ...object, metadata, ...(allocation === undefined ? {} : { status: { allocation } }) };

@@ -12,7 +12,7 @@ export interface CallReference {
   readonly overloads: readonly Overload[];
 }
 
-/** The findings of the checker about the nodes of a syntax tree. */
+/** The checker's findings about the nodes of a syntax tree. */
 export interface Findings {
   readonly types: ReadonlyMap<Expr, CelType>;
   /**

@@ -2,9 +2,9 @@ import type { Expr } from "../syntax/ast.ts";
 import type { CheckedExpression } from "./checked-expression.ts";
 
 /**
- * The first name with a type as its type that has no value: `duration`, or a variable of a macro such as `t`
- * in `cel.bind(t, int, …)`. cel-go looks every name of this kind up among its values, and makes no program if
- * it is missing.
+ * Returns the first name of a type without a value: `duration`, or a variable of a macro such as `t` in
+ * `cel.bind(t, int, …)`. cel-go looks up the value of every name of this kind, and makes no program if it is
+ * missing.
  */
 export function undefinedType(
   checked: CheckedExpression,

@@ -16,8 +16,7 @@ export class Unifier {
   readonly #undo: { readonly param: string; readonly before: CelType | undefined }[] = [];
 
   /**
-   * Reports whether two types are assignable to each other. On success it keeps the substitutions that it
-   * needed.
+   * Reports whether two types are assignable to each other. On success it keeps the necessary substitutions.
    */
   isAssignable(a: CelType, b: CelType): boolean {
     return this.areAssignable([a], [b]);

@@ -29,7 +29,7 @@ export function createBackend(name?: Backend): (root: Node) => Evaluator {
   };
 }
 
-/** A Content-Security-Policy can forbid to generate code. */
+/** Reports whether the Content-Security-Policy allows generated code. */
 function canGenerate(): boolean {
   try {
     return new Function("return true")() === true;

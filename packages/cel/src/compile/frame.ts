@@ -35,7 +35,7 @@ export function spend(frame: Frame, cost: number): void {
   if (frame.cost > frame.limit) throw new CostLimitExceeded();
 }
 
-/** A variable of the environment; undefined if the evaluation has no value for it. */
+/** Returns a variable of the environment; undefined if the evaluation has no value for it. */
 export function variable(frame: Frame, index: number): Value | undefined {
   return index === deviceIndex ? frame.device?.value : frame.variables[index];
 }

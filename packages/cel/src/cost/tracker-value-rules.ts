@@ -3,7 +3,7 @@ import { goValueType } from "../values/go-types.ts";
 import { CelError, costSize, Panic, typeName, type Value } from "../values/value.ts";
 import { type CallCost, patternCost, stringCost } from "./tracker-rules.ts";
 
-/** A list function costs what its result does, and 1. */
+/** A list function costs as much as its result, and 1. */
 const makesList = (elements: number): number => 11 + Math.trunc(elements);
 
 /** Each element is compared with each other one; strings and bytes are traversed. */

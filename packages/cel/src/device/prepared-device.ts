@@ -4,7 +4,7 @@ import { DomainMap } from "../values/domain-map.ts";
 import { StringMap } from "../values/maps.ts";
 import { CelError, MapValue, QuantityValue, SemverValue, type Value } from "../values/value.ts";
 
-/** The parts of a device that selectors see. Names without a domain belong to the driver's domain. */
+/** The parts of a device that selectors can read. Names without a domain belong to the driver's domain. */
 export interface DeviceInput {
   readonly driver: string;
   readonly attributes?: Readonly<Record<string, DeviceAttribute>>;

@@ -4,8 +4,8 @@ import { attributePath, domainAccess, domainMap, member, text } from "./device-p
 import { isSimilar } from "./similar-names.ts";
 
 /**
- * Warns about what is valid and cannot have been meant, one sentence each. Upstream has no warnings: a domain
- * that no device has is an empty map, and attributes are looked up only at run time.
+ * Warns about valid but probably mistaken code, one sentence each. Upstream has no warnings: a domain that no
+ * device has is an empty map, and attributes are looked up only at run time.
  */
 export function selectorWarnings(checked: CheckedExpression): readonly string[] {
   const warnings = new Set<string>();

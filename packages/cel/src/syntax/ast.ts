@@ -1,7 +1,7 @@
 import type { Value } from "../values/value.ts";
 
 interface Position {
-  /** Where an error about it points to, in code points from the start of the source. */
+  /** Position of errors about the node, in code points from the start of the source. */
   readonly offset: number;
 }
 

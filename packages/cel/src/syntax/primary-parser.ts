@@ -174,7 +174,7 @@ export class PrimaryParser {
   }
 
   /**
-   * Continues after a missing operand as ANTLR does: it skips a token in front of an operand, and supposes an
+   * Continues after a missing operand as ANTLR does: skips a token in front of an operand, and assumes an
    * operand in front of an operator.
    */
   #recovered(token: Token): Expr {

@@ -32,7 +32,7 @@ export function equalWithin(a: Value, b: Value, budget: ElementBudget): boolean 
   if (left === "string" || left === "boolean") return false;
   if (left === "number" || left === "bigint" || a instanceof Uint) return compareNumbers(a, b) === 0;
   if (a instanceof QuantityValue) {
-    // In Go a parsed and a computed quantity have two types, and the second is refused on the right.
+    // In Go a parsed and a computed quantity have two types, and the second one is rejected on the right.
     if (!(b instanceof QuantityValue) || b.computed) return noSuchOverload;
     return a.quantity.equals(b.quantity);
   }

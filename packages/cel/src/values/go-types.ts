@@ -2,7 +2,7 @@ import { DomainMap } from "./domain-map.ts";
 import { LiteralMap } from "./maps.ts";
 import { MapValue, QuantityValue, typeName, Uint, type Value } from "./value.ts";
 
-/** Three names that Go has for the type of a value, by the CEL name of the type. Error texts show them. */
+/** Three names of a value's type in Go, by the CEL name of the type. Error texts show them. */
 interface GoNames {
   /** Of the implementation of `ref.Val`. */
   readonly value: string;

@@ -2,7 +2,7 @@ import { MapValue, type Value } from "./value.ts";
 
 /**
  * Converts a JSON value without a declared type: whole numbers become ints, others doubles, objects maps.
- * Members are converted when an expression reads them, so that the value must not change.
+ * Members are converted when an expression reads them, so the value must not change.
  */
 export function jsonValue(json: unknown): Value {
   switch (typeof json) {

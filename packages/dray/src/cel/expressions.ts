@@ -2,8 +2,8 @@ import { groupOf, isStored, labelOf } from "../manifests/decode.ts";
 import type { Draft } from "../manifests/documents.ts";
 
 /**
- * Purpose of an expression. `selector` and `attribute`: of devices; `policy`: of admission policies and
- * conditions of webhooks; `rule`: of a CustomResourceDefinition.
+ * The use of an expression. `selector` and `attribute`: of devices; `policy`: in admission policies and
+ * conditions of webhooks; `rule`: in a CustomResourceDefinition.
  */
 export type ExpressionKind = "selector" | "attribute" | "policy" | "rule";
 
@@ -12,23 +12,23 @@ export interface FoundExpression {
   readonly draft: Draft;
   /** `DeviceClass gpu` */
   readonly object: string;
-  /** Where it stands in the object as it was written, in the form of field errors. */
+  /** Its path in the object as written, in the form of field errors. */
   readonly path: string;
   readonly kind: ExpressionKind;
   readonly expression: string;
-  /** By the rules for new objects; what a server has stored may use everything. */
+  /** By the rules for new objects; stored objects may use every feature. */
   readonly fresh: boolean;
 }
 
-/** Kinds that live in a namespace, of those that have expressions. */
+/** Namespaced kinds with expressions. */
 const namespaced: ReadonlySet<string> = new Set(["ResourceClaim", "ResourceClaimTemplate"]);
 
 type Add = (path: string, kind: ExpressionKind, expression: unknown) => void;
 
-/** Finds the expressions of one kind of objects. */
+/** Finds the expressions in an object of one kind. */
 type Walk = (tree: Draft["tree"], add: Add) => void;
 
-/** `#` stands for any index. */
+/** `#` is any index. */
 const ofPolicies = [
   ["spec.matchConditions#.expression", "policy"],
   ["spec.variables#.expression", "policy"],
@@ -46,7 +46,7 @@ const at =
     for (const [path, kind] of paths) follow(tree, "", path.split("."), (at, value) => add(at, kind, value));
   };
 
-/** By `group/kind`, whatever the version. */
+/** By `group/kind`, for all versions. */
 const walks: ReadonlyMap<string, Walk> = new Map<string, Walk>([
   ["admissionregistration.k8s.io/ValidatingAdmissionPolicy", at(ofPolicies)],
   ["admissionregistration.k8s.io/MutatingAdmissionPolicy", at(ofPolicies)],
@@ -55,7 +55,7 @@ const walks: ReadonlyMap<string, Walk> = new Map<string, Walk>([
   ["apiextensions.k8s.io/CustomResourceDefinition", ({ spec }, add) => walkDefinition(spec, add)],
 ]);
 
-/** All CEL expressions of an object, from top to bottom. */
+/** Returns all CEL expressions of an object, in order. */
 export function expressionsOf(draft: Draft, namespace: string): FoundExpression[] {
   const group = groupOf(draft.apiVersion);
   const ofDevices: Walk | undefined =
@@ -71,7 +71,7 @@ export function expressionsOf(draft: Draft, namespace: string): FoundExpression[
   return found;
 }
 
-/** Device selectors and derived attributes, wherever they stand. */
+/** Finds device selectors and derived attributes at any depth. */
 function walkDevices(value: unknown, path: string, add: Add): void {
   each(value, path, (below, at, key) => {
     if (key === "cel") add(`${at}.expression`, "selector", fieldOf(below, "expression"));
@@ -81,7 +81,7 @@ function walkDevices(value: unknown, path: string, add: Add): void {
   });
 }
 
-/** Calls `visit` with what a path leads to. */
+/** Calls `visit` with the values at a path. */
 function follow(
   value: unknown,
   path: string,
@@ -105,7 +105,7 @@ function walkDefinition(spec: unknown, add: Add): void {
   );
 }
 
-/** Fields of a schema that hold one schema, a list of them, and a map of them. */
+/** Fields of a schema with one schema, a list of schemas, and a map of schemas. */
 const single: ReadonlySet<string> = new Set(["additionalProperties", "items", "not"]);
 const lists: ReadonlySet<string> = new Set(["allOf", "anyOf", "oneOf"]);
 const maps: ReadonlySet<string> = new Set(["properties"]);
@@ -131,7 +131,7 @@ const isMap = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const fieldOf = (value: unknown, name: string): unknown => (isMap(value) ? value[name] : undefined);
 
-/** The items of a list or the fields of a map, with their paths. */
+/** Yields the items of a list or the fields of a map, with their paths. */
 function each(
   value: unknown,
   path: string,

@@ -9,17 +9,17 @@ import { writtenPath } from "../trial-server/written-path.ts";
 import type { FoundExpression } from "./expressions.ts";
 import { type Accepted, judge, type Rejected } from "./judge.ts";
 
-/** An expression that the API server takes; it says no more of it. */
+/** An expression that the API server accepts, which reports no more about it. */
 export interface AcceptedByServer {
   readonly valid: true;
   readonly warnings: readonly string[];
 }
 
-/** Nobody could judge it. */
+/** An expression that could not be checked. */
 export interface Unchecked {
   readonly valid: null;
   readonly error: string;
-  /** The manifest is to blame, not what Dray can do. */
+  /** The cause is the manifest, not a limit of Dray. */
   readonly wrong: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Judged {
 }
 
 /**
- * Judges expressions; those that are not about devices by asking an API server in memory for their objects.
+ * Checks expressions; those outside of device selectors by creating their objects in an API server in memory.
  */
 export async function judgeFound(
   expressions: readonly FoundExpression[],
@@ -39,7 +39,7 @@ export async function judgeFound(
   onProgress: (done: number) => void,
 ): Promise<Judged[]> {
   const needed = expressions.some(({ kind }) => kind === "policy" || kind === "rule");
-  // Most manifests need none, and it takes a while to load.
+  // Most manifests do not need the server, which takes long to load.
   const server = needed
     ? await (await import("../trial-server/server.ts")).TrialServer.start(rules)
     : undefined;
@@ -91,7 +91,7 @@ function verdictOf(
 ): Rejected | AcceptedByServer | Unchecked {
   for (const [field, message] of byPath) {
     if (writtenPath(field, path) !== path) continue;
-    // The value is what was written.
+    // The value repeats the expression.
     const error = /compilation failed: .*/s.exec(message)?.[0] ?? message;
     return { valid: false, error, hints: [] };
   }

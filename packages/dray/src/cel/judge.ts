@@ -1,9 +1,7 @@
 import { byteLength, type Features } from "@dray/api";
 import { costLimit, deviceEnvironment, type Reads, type Selector } from "@dray/cel";
 
-/**
- * Longest expression that the API server takes, in bytes (resource.k8s.io CELSelectorExpressionMaxLength).
- */
+/** Maximum length of an expression in bytes (resource.k8s.io CELSelectorExpressionMaxLength). */
 const maxLength = 10 * 1024;
 
 /** Result of the check of one expression. */
@@ -15,7 +13,7 @@ export interface Accepted {
   readonly maxCost: number | bigint;
   readonly reads: Reads;
   readonly warnings: readonly string[];
-  /** Of a device selector. */
+  /** Only of a device selector. */
   readonly selector?: Selector;
 }
 
@@ -31,8 +29,8 @@ export type DeviceExpressionKind = "selector" | "attribute";
 const rejected = (error: string, hints: readonly string[] = []): Rejected => ({ valid: false, error, hints });
 
 /**
- * Judges a device selector, or the expression of a derived attribute, as the API server does. `fresh`: as a
- * new one.
+ * Checks a device selector or the expression of a derived attribute as the API server does. `fresh`: as a new
+ * one.
  */
 export function judge(
   expression: string,

@@ -120,7 +120,7 @@ test("every command answers bad input with one message: where, what is wrong, wh
   inFolder(async (folder) => {
     prepare(folder);
     const text = readFileSync(join(folder, "file"), "utf8");
-    // A few at a time: each is a process.
+    // Limits the number of processes that run at a time.
     for (let i = 0; i < cases.length; i += 4) {
       const few = cases.slice(i, i + 4);
       const results = await Promise.all(

@@ -8,13 +8,13 @@ const optionChoice =
 const argumentChoice =
   /^command-argument value '(?<value>.*)' is invalid for argument '(?<name>.*)'\. Allowed choices are (?<choices>.*)\.$/s;
 
-/** A command whose usage errors are thrown as UsageError, with what was probably meant. */
+/** A command that throws its usage errors as UsageError, with suggestions. */
 export class DrayCommand extends Command {
   constructor(name?: string) {
     super(name);
     this.showSuggestionAfterError(false)
       .configureHelp({ showGlobalOptions: true })
-      // Help and version end the program by an error too.
+      // Help and version also end the program by an error.
       .exitOverride();
   }
 
@@ -22,7 +22,7 @@ export class DrayCommand extends Command {
     return new DrayCommand(name);
   }
 
-  /** The names that lead here: `dray cel check`. */
+  /** The names up to this command: `dray cel check`. */
   get path(): string {
     return this.parent instanceof DrayCommand ? `${this.parent.path} ${this.name()}` : this.name();
   }
@@ -31,7 +31,7 @@ export class DrayCommand extends Command {
     throw new UsageError(this.#explain(message.replace(/^error: /, ""), options?.code), this.path);
   }
 
-  /** Commander's text, and behind it what is accepted where it does not say so. */
+  /** Adds to commander's text what is accepted, if the text lacks it. */
   #explain(message: string, code: string | undefined): string {
     const [, word = ""] = /^unknown (?:option|command) '(.*)'$/s.exec(message) ?? [];
     if (code === "commander.unknownCommand") {

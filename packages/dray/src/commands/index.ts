@@ -28,18 +28,18 @@ import { declareUp } from "./up/declare.ts";
 import { declareVersion } from "./version/declare.ts";
 
 /**
- * All commands, in the order of the help. Each has a folder: `declare.ts` holds its options and help,
- * `run.ts` what it does, which is loaded only when the command runs, so that every command starts fast.
+ * All commands, in the order of the help. Each has a folder: `declare.ts` declares its options and help;
+ * `run.ts` runs it and is loaded only then, so that every command starts fast.
  */
 const commands: readonly ((program: Command) => void)[] = [
-  // A local cluster.
+  // Local clusters.
   declareUp,
   declareDown,
   declareStatus,
   declareLogs,
   declareImage,
   declareDemo,
-  // Questions about clusters and manifests.
+  // Analysis of clusters and manifests.
   declarePlan,
   declareExplain,
   declareTop,
@@ -47,7 +47,7 @@ const commands: readonly ((program: Command) => void)[] = [
   declareLint,
   declareMigrate,
   declareCel,
-  // Components alone.
+  // Single components.
   declareApiserver,
   declareScheduler,
   declareSimulatedNodes,
@@ -64,7 +64,7 @@ const commands: readonly ((program: Command) => void)[] = [
   declareVersion,
 ];
 
-/** The program with all its commands. */
+/** Returns the program with all its commands. */
 export function commandLine(): DrayCommand {
   const program = new DrayCommand("dray");
   program

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { inFolder, type Output, ordinaryUser, output, start } from "../testing/program.ts";
 
-/** Another user has to be able to read the program itself. */
+/** The other user must be able to read the program itself. */
 const unreadable = ((): string | false => {
   if (ordinaryUser.uid === undefined) return false;
   for (let folder = import.meta.dirname; folder !== dirname(folder); folder = dirname(folder)) {
@@ -18,8 +18,8 @@ const own = (path: string): void => {
 };
 
 /**
- * A folder of that user, with one in it that is closed to writing and a file in that that is closed to
- * reading.
+ * Creates a folder of that user with a folder without write permission, which has a file without read
+ * permission.
  */
 async function closedFolder(
   work: (place: {
@@ -129,7 +129,7 @@ test(
       const before = readFileSync(file, "utf8");
       chmodSync(folder, 0o555);
       try {
-        // The same entries need no right to write.
+        // Writing the same entries needs no permission.
         const same = await run(up);
         assert.deepEqual([same.code, same.stderr], [0, ""]);
         await run(["down"]);

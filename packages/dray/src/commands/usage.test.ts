@@ -228,7 +228,7 @@ test("a gate of Kubernetes that changes nothing here is taken with one line of w
   for (const [i, { code, stderr }] of results.entries()) {
     const [first, second = ""] = stderr.split("\n");
     assert.equal(first, "warning: --feature-gates: MemoryQoS, OpenAPIEnums change nothing in Dray");
-    // The flag is read before anything is done.
+    // The flag is read first.
     assert.match(second, i === 0 ? /^$/ : /^error: cannot read kubeconfig/);
     assert.equal(code, i === 0 ? 0 : 1);
   }
@@ -275,7 +275,7 @@ test("without a cluster status exits with 1, down with 0, and both say so", asyn
 });
 
 test("a data directory that cannot be written is named", async () => {
-  // Nobody makes a folder there, not even root.
+  // Not even root can make a folder there.
   const dataDir = "/sys/dray";
   const { code, stderr } = await dray(["up", "--detach", "--data-dir", dataDir]);
   assert.equal(code, 1);

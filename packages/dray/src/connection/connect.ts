@@ -5,12 +5,12 @@ export interface Connection {
   /** Name of the context; "" in a pod. */
   readonly context: string;
   readonly server: string;
-  /** PEM; undefined where the system's authorities count. */
+  /** PEM; undefined if the system's authorities apply. */
   readonly ca: string | undefined;
   readonly namespace: string;
 }
 
-/** Connects as the kubeconfig says, with kubectl's precedence of flags, environment and files. */
+/** Connects by the kubeconfig, with kubectl's precedence of flags, environment and files. */
 export async function connect(
   flags: { readonly kubeconfig?: string; readonly context?: string },
   userAgent: string,

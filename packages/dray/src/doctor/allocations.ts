@@ -18,9 +18,9 @@ import { deletePods } from "./devices.ts";
 import { type Finding, finding, type Snapshot } from "./finding.ts";
 
 /**
- * Asks the allocator for each claim whether it would give it just the devices that it has: of its pools it
- * sees these devices only, each marked with the request that has it. The gates since then are unknown, so
- * that all are on; taints count if they were there before the allocation.
+ * Checks for each claim that the allocator would give it exactly its devices. The allocator sees only these
+ * devices of the pools, each marked with its request. The feature gates at that time are unknown, so all are
+ * on. Taints count if they were set before the allocation.
  */
 export function checkAllocations(snapshot: Snapshot): Finding[] {
   const { world } = snapshot;
@@ -36,7 +36,7 @@ export function checkAllocations(snapshot: Snapshot): Finding[] {
   );
   return world.all("ResourceClaim").flatMap(({ object: claim }) => {
     const results = resultsOf(claim);
-    // Devices that are not published any more are another finding.
+    // Unpublished devices are another finding.
     if (results.length === 0 || !results.every((result) => published.has(idOf(result)))) return [];
     const wanted = new Set(results.map(({ driver, pool }) => `${driver}/${pool}`));
     const own = [...wanted].flatMap((pool) => pools.get(pool) ?? []);
@@ -120,7 +120,7 @@ function checkAllocation(
 const resultText = ({ request, driver, pool, device }: DeviceRequestAllocationResult): string =>
   `request ${request}: ${deviceId(driver, pool, device)}`;
 
-/** Which nodes selectors choose: many claims have the same one. */
+/** Caches the nodes of node selectors: many claims have the same one. */
 class Reach {
   readonly #nodes: readonly Node[];
   readonly #known = new Map<string, readonly Node[]>();
@@ -160,7 +160,7 @@ function missingClasses(claim: ResourceClaim, { world }: Snapshot): string[] {
   return [...new Set(classes)].filter((name) => world.find("DeviceClass", name) === undefined);
 }
 
-/** The alternatives that were taken, each of which asks for the devices that were given for it. */
+/** The claim with the alternatives that were chosen, each of which requests its devices. */
 function markedClaim(
   claim: ResourceClaim,
   results: readonly DeviceRequestAllocationResult[],
@@ -189,7 +189,7 @@ function markedClaim(
   return { ...rest, spec: { ...claim.spec, devices: { ...claim.spec.devices, requests } } };
 }
 
-/** A slice with the devices that were given, and the taints that were there by then. */
+/** A slice with the allocated devices, and the taints at that time. */
 function onlyGiven(
   slice: ResourceSlice,
   results: readonly DeviceRequestAllocationResult[],
@@ -214,7 +214,7 @@ function isBefore(taint: DeviceTaint | undefined, allocatedAt: string | undefine
   return Date.parse(timeAdded) < Date.parse(allocatedAt);
 }
 
-/** Shares that consume something else than the allocator would charge. */
+/** Returns shares whose consumption differs from the allocator's. */
 function wrongAmounts(
   stored: readonly DeviceRequestAllocationResult[],
   given: readonly DeviceRequestAllocationResult[],

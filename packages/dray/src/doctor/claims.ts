@@ -21,19 +21,19 @@ export function checkClaims({ world, now }: Snapshot): Finding[] {
     ]);
 }
 
-/** The devices of a claim, for a person. */
+/** Lists the devices of a claim for people. */
 function devicesText(claim: ResourceClaim): string {
   const ids = resultsOf(claim).map(idOf);
   return ids.length === 0 ? "it has no devices" : `it has ${names(ids)}`;
 }
 
-/** Why a consumer does not need the claim any more; undefined: it may. */
+/** Returns why a consumer no longer needs the claim; undefined: it may need it. */
 function goneBecause(
   { resource, apiGroup, name, uid }: ResourceClaimConsumerReference,
   claim: ResourceClaim,
   world: World,
 ): string | undefined {
-  // Groups of pods and others reserve claims, too.
+  // Groups of pods and other objects can also reserve claims.
   if (resource !== "pods" || apiGroup) return undefined;
   const pod = world.find("Pod", `${claim.metadata.namespace}/${name}`);
   if (pod === undefined) return "there is no such pod";
@@ -56,8 +56,8 @@ function leakedReservations(claim: ResourceClaim, world: World): Finding[] {
     "the resource claim controller of kube-controller-manager removes these within seconds: it does not run, or fails",
   ];
   const path = (index: number): string => `/status/reservedFor/${index}`;
-  // From the last on, so that the others keep their places. Without any consumer the devices are free again,
-  // as the controller would have it; the server refuses that if somebody has reserved the claim meanwhile.
+  // Last index first, so that the other indexes stay valid. Without consumers the devices become free, as the
+  // controller would do; the server rejects the patch if the claim has been reserved meanwhile.
   const patch = [
     ...leaked.toReversed().flatMap(({ index, uid }) => [
       { op: "test", path: `${path(index)}/uid`, value: uid },

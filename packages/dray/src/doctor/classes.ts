@@ -8,7 +8,7 @@ import { didYouMean } from "../text/similar.ts";
 import { counted, names } from "../text/words.ts";
 import { type Finding, finding, kubectl, type Snapshot } from "./finding.ts";
 
-/** A device, and the node that only sees it. */
+/** A device, and its node if only one can reach it. */
 interface Seen {
   readonly id: string;
   readonly driver: string;
@@ -16,8 +16,8 @@ interface Seen {
 }
 
 /**
- * The devices of a class, as the scheduler asks its selectors: one after the other, and one that fails
- * matches nothing.
+ * Returns the devices of a class with the scheduler's rules: selectors are evaluated in order, and one that
+ * fails matches no device.
  */
 function devicesOf({ spec }: DeviceClass, slices: readonly ResourceSlice[]): Seen[] {
   const environment = deviceEnvironment({ stored: true });
@@ -37,7 +37,7 @@ function devicesOf({ spec }: DeviceClass, slices: readonly ResourceSlice[]): See
   );
 }
 
-/** Classes that nothing serves. */
+/** Finds classes without devices. */
 export function checkClasses({ world }: Snapshot): Finding[] {
   const slices = currentSlices(world);
   const drivers = Map.groupBy(slices, ({ spec }) => spec.driver);
@@ -58,7 +58,7 @@ export function checkClasses({ world }: Snapshot): Finding[] {
   });
 }
 
-/** Requests that name classes nobody has defined. */
+/** Finds requests for missing classes. */
 export function checkMissingClasses({ world }: Snapshot): Finding[] {
   const known = world.all("DeviceClass").map(({ object }) => object.metadata.name);
   const claims = world.all("ResourceClaim").filter(({ object }) => object.status?.allocation === undefined);
@@ -87,7 +87,8 @@ export function checkMissingClasses({ world }: Snapshot): Finding[] {
 }
 
 /**
- * Nodes that offer the devices of a class by number, too (KEP-5004: a device plugin comes before DRA there).
+ * Finds nodes whose device plugins also offer the devices of a class (KEP-5004: a device plugin has
+ * precedence there).
  */
 export function checkDevicePlugins({ world }: Snapshot): Finding[] {
   const slices = currentSlices(world);

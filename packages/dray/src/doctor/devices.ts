@@ -13,7 +13,7 @@ import type { World } from "../manifests/world.ts";
 import { names } from "../text/words.ts";
 import { type Finding, finding, kubectl, type Snapshot } from "./finding.ts";
 
-/** A device, and the claims that have it. Admin access takes nothing (KEP-5018). */
+/** A device and its claims. Admin access takes no device (KEP-5018). */
 export interface HeldDevice {
   /** `driver/pool/device` */
   readonly id: string;
@@ -21,8 +21,8 @@ export interface HeldDevice {
 }
 
 /**
- * Devices that several claims have, one of them for itself. An invariant: the chaos test checks the
- * same (KEP-4381; shares: KEP-5075).
+ * Returns devices with several claims, at least one of them exclusive. The chaos test checks the same
+ * invariant (KEP-4381; shares: KEP-5075).
  */
 export function devicesGivenTwice(claims: readonly ResourceClaim[]): HeldDevice[] {
   const held = new Map<string, HeldDevice["holders"][number][]>();
@@ -43,7 +43,7 @@ export function devicesGivenTwice(claims: readonly ResourceClaim[]): HeldDevice[
 export function checkGivenTwice({ world }: Snapshot): Finding[] {
   const claims = world.all("ResourceClaim").map(({ object }) => object);
   return devicesGivenTwice(claims).map(({ id, holders }) => {
-    // The one that was made last gives way.
+    // The latest claim must give way.
     const ordered = holders
       .map(({ claim }) => claim)
       .toSorted((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));
@@ -79,7 +79,7 @@ const usersText = (claim: ResourceClaim): string => {
   return pods.length === 0 ? "" : `, for pods ${names(pods)}`;
 };
 
-/** Shares that consume more than the device has. */
+/** Finds shares that together exceed the capacity of the device. */
 export function checkCapacity(devices: readonly KnownDevice[]): Finding[] {
   return devices.flatMap((known) => {
     const { id, device, holders, slice } = known;
@@ -108,7 +108,7 @@ function fixOf({ claim, pods }: Holder): string[] {
   return pods.map((pod) => `kubectl delete pod ${pod.split("/")[1]} -n ${namespace}`);
 }
 
-/** Counters that allocated devices overdraw; a device that is shared takes its counters once (KEP-4815). */
+/** Finds counters that allocated devices overdraw; a shared device consumes its counters once (KEP-4815). */
 export function checkCounters(devices: readonly KnownDevice[], slices: readonly ResourceSlice[]): Finding[] {
   const pools = Map.groupBy(devices, ({ driver, pool }) => `${driver}/${pool}`);
   return slices.flatMap((slice) =>
@@ -140,7 +140,7 @@ export function checkCounters(devices: readonly KnownDevice[], slices: readonly 
   );
 }
 
-/** Devices of claims that no slice publishes. Skips pools that are incomplete or invalid. */
+/** Finds devices of claims that no slice publishes. Skips incomplete and invalid pools. */
 export function checkPublished({ world, features }: Snapshot, devices: readonly KnownDevice[]): Finding[] {
   const known = new Set(devices.map(({ id }) => id));
   const broken = new Set(checkPools(world, features).map(({ slice }) => poolText(slice.object)));

@@ -11,14 +11,14 @@ import { type RuleId, ruleIds, rules, type Source } from "./rules.ts";
 import { checkDriverPods, checkRegistration, checkSlices } from "./slices.ts";
 import { checkVersions } from "./versions.ts";
 
-/** A rule that nothing can be said about. */
+/** A rule that could not be checked. */
 export interface NotJudged {
   readonly rule: RuleId;
   readonly why: string;
 }
 
 export interface Diagnosis {
-  /** In the order of the rules, and of the objects' names. */
+  /** In the order of the rules, then of the objects' names. */
   readonly findings: readonly Finding[];
   readonly notJudged: readonly NotJudged[];
   readonly objects: number;
@@ -79,8 +79,7 @@ const lackText = (source: Source): string =>
   source === "server" ? "there is no server to ask" : `not all objects of kind ${source} can be read`;
 
 /**
- * Returns the findings of both looks: a cluster that changes while it is read shows inconsistencies for a
- * moment.
+ * Returns the findings of both looks: a cluster that changes while it is read is inconsistent for a moment.
  */
 export function confirmed(first: Diagnosis, second: Diagnosis): Diagnosis {
   const key = ({ rule, object }: Finding): string => `${rule} ${labelOfName(object)}`;

@@ -11,7 +11,7 @@ type Plain = Readonly<Record<string, unknown>>;
 const isPlain = (value: unknown): value is Plain =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Fields in the specs of DRA objects that were applied and are not stored. */
+/** Finds fields in the specs of DRA objects that were applied and are not stored. */
 export function checkFields({ world }: Snapshot): Finding[] {
   const objects: readonly Located[] = [
     ...world.all("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"),
@@ -19,7 +19,7 @@ export function checkFields({ world }: Snapshot): Finding[] {
   return objects.flatMap(({ object }) => {
     const applied = appliedObject(object);
     const fromApply = applied === undefined ? [] : missingPaths(applied["spec"], specOf(object), "spec");
-    // An empty value has an owner, too, and is not stored: only fields that can be dropped tell.
+    // An empty value also has an owner and is not stored: only fields that can be dropped count.
     const owned = ownedPaths(object).filter(
       (path) => !fromApply.includes(path) && gateOf(path) !== undefined,
     );
@@ -48,8 +48,8 @@ export function checkFields({ world }: Snapshot): Finding[] {
 const specOf = (object: KubeObject): unknown => (object as { spec?: unknown }).spec;
 
 /**
- * The last applied configuration of kubectl; undefined if it does not exist, or in another version than the
- * object's.
+ * Returns kubectl's last applied configuration; undefined if it is missing or of another version than the
+ * object.
  */
 function appliedObject(object: KubeObject): Plain | undefined {
   const text = object.metadata.annotations?.[lastApplied];
@@ -58,12 +58,12 @@ function appliedObject(object: KubeObject): Plain | undefined {
     const value: unknown = JSON.parse(text);
     return isPlain(value) && value["apiVersion"] === object.apiVersion ? value : undefined;
   } catch {
-    // Anybody may write the annotation.
+    // Any user can write the annotation.
     return undefined;
   }
 }
 
-/** Values that stored objects leave out. */
+/** Reports whether stored objects leave the value out. */
 const isEmpty = (value: unknown): boolean =>
   value === null ||
   value === "" ||
@@ -71,12 +71,12 @@ const isEmpty = (value: unknown): boolean =>
   value === false ||
   (Array.isArray(value) ? value.length === 0 : isPlain(value) && Object.keys(value).length === 0);
 
-/** Paths of what is in one value and not in the other. */
+/** Returns the paths that only the first value has. */
 function missingPaths(given: unknown, stored: unknown, path: string): string[] {
   if (isEmpty(given)) return [];
   if (stored === undefined || stored === null) return [path];
   if (Array.isArray(given)) {
-    // Somebody has changed a list that differs in length.
+    // A list with another length was changed meanwhile.
     if (!Array.isArray(stored) || stored.length !== given.length) return [];
     return given.flatMap((item, i) => missingPaths(item, stored[i], `${path}[${i}]`));
   }
@@ -84,7 +84,7 @@ function missingPaths(given: unknown, stored: unknown, path: string): string[] {
   return Object.entries(given).flatMap(([key, value]) => missingPaths(value, stored[key], `${path}.${key}`));
 }
 
-/** Names of the gated fields of resource.k8s.io, with their gates. */
+/** The gated fields of resource.k8s.io by name, with their gates. */
 const gatedFields: ReadonlyMap<string, string> = new Map(
   [...typeRows].flatMap(([type, rows]) =>
     type.startsWith("resource/v1.")
@@ -99,8 +99,8 @@ const gateOf = (path: string): string | undefined =>
   gatedFields.get(/[^.[\]]+(?=(?:\[\d+\])*$)/.exec(path)?.[0] ?? "");
 
 /**
- * Fields of the spec that managers own by the API server's account (KEP-555), and that the object does not
- * have.
+ * Returns the fields of the spec that managers own by the API server's account (KEP-555), but the object
+ * lacks.
  */
 function ownedPaths(object: KubeObject): string[] {
   const paths = (object.metadata.managedFields ?? []).flatMap(({ apiVersion, subresource, fieldsV1 }) => {
@@ -111,7 +111,10 @@ function ownedPaths(object: KubeObject): string[] {
   return [...new Set(paths)];
 }
 
-/** `fields`: a set of fields as managedFields write it: `f:` a field, `k:` an item of a list by its keys. */
+/**
+ * `fields`: a set of fields in the form of managedFields: `f:` is a field, `k:` an item of a list by its
+ * keys.
+ */
 function unowned(fields: Plain, value: unknown, path: string): string[] {
   if (value === undefined || value === null) return [path];
   return Object.entries(fields).flatMap(([key, below]) => {

@@ -9,7 +9,7 @@ export interface Snapshot {
   readonly features: Features;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** Undefined: they could not be read. */
+  /** Undefined: unreadable. */
   readonly events: readonly Event[] | undefined;
   /** Undefined for manifests. */
   readonly server: ServerVersions | undefined;
@@ -28,7 +28,7 @@ export interface ObjectName {
   readonly name: string;
 }
 
-/** One thing that is wrong, as data. */
+/** A problem, as data. */
 export interface Finding {
   readonly rule: RuleId;
   readonly severity: Rule["severity"];
@@ -37,11 +37,11 @@ export interface Finding {
   /** Evidence: fields and values. */
   readonly evidence: readonly string[];
   readonly consequence: string;
-  /** Commands that fix it, or that lead further, in their order. */
+  /** Commands that fix it or investigate it further, in order. */
   readonly fix: readonly string[];
 }
 
-/** A finding about an object. */
+/** Makes a finding about an object. */
 export function finding(
   rule: RuleId,
   {
@@ -63,7 +63,7 @@ export function finding(
 export const labelOfName = ({ kind, namespace, name }: ObjectName): string =>
   `${kind} ${namespace === undefined ? name : `${namespace}/${name}`}`;
 
-/** A text as a word of a POSIX shell. */
+/** Quotes a text as a word of a POSIX shell. */
 export const word = (text: string): string =>
   /^[\w./:@=,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
@@ -73,7 +73,7 @@ const resources: Readonly<Record<string, string>> = {
   ResourceSlice: "resourceslice",
 };
 
-/** `kubectl delete pod a -n default` */
+/** Returns a command: `kubectl delete pod a -n default`. */
 export function kubectl(verb: string, { kind, metadata }: KubeObject, ...more: readonly string[]): string {
   const { namespace, name } = metadata;
   const where = namespace === undefined ? [] : ["-n", namespace];
@@ -81,7 +81,7 @@ export function kubectl(verb: string, { kind, metadata }: KubeObject, ...more: r
   return words.map(word).join(" ");
 }
 
-/** A JSON patch; `subresource` as kubectl names it. */
+/** Returns the command for a JSON patch; `subresource` as kubectl names it. */
 export function jsonPatch(object: KubeObject, patch: readonly object[], subresource?: string): string {
   const more = subresource === undefined ? [] : [`--subresource=${subresource}`];
   return kubectl("patch", object, ...more, "--type=json", "-p", JSON.stringify(patch));

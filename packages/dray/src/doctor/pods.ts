@@ -15,7 +15,7 @@ export function checkPods({ world, now }: Snapshot): Finding[] {
     .flatMap(({ object: pod }) => [...withoutDevices(pod, world), ...stuck(pod, world, now)]);
 }
 
-/** Why a claim does not give a bound pod its devices; undefined: it does (KEP-4381). */
+/** Returns why a claim does not give a bound pod its devices; undefined: it does (KEP-4381). */
 export function claimProblem(
   pod: Pod,
   name: string,
@@ -70,7 +70,7 @@ function withoutDevices(pod: Pod, world: World): Finding[] {
 
 function stuck(pod: Pod, world: World, now: number): Finding[] {
   const { deletionTimestamp, finalizers = [] } = pod.metadata;
-  // The grace period is in it.
+  // It includes the grace period.
   if (deletionTimestamp === undefined || !isLongAgo(deletionTimestamp, now)) return [];
   const { nodeName = "" } = pod.spec;
   const node = world.find("Node", nodeName);
@@ -108,7 +108,7 @@ function fixForStuckPod(pod: Pod, isLost: boolean, hasNode: boolean): string[] {
     return [
       kubectl("get", pod, "-o", "jsonpath={.metadata.finalizers} {.metadata.managedFields[*].manager}"),
     ];
-  // Its containers may run on: nobody may get its devices before the machine is known to be off.
+  // Its containers may still run: its devices must stay allocated until the machine is known to be off.
   if (isLost && !hasNode) return [kubectl("delete", pod, "--force", "--grace-period=0")];
   if (isLost)
     return [

@@ -25,7 +25,7 @@ function findingText({ rule, severity, object, message, evidence, consequence, f
   return `${severity}: ${labelOfName(object)}: ${message} [${rule}]\n${lines.map((line) => `    ${line}\n`).join("")}`;
 }
 
-/** Maximum number of findings of one rule that a person is shown. */
+/** Maximum number of printed findings of one rule. */
 const maxShown = 20;
 
 export function doctorText({ findings, notJudged, objects, source, kubernetesVersion }: DoctorData): string {
@@ -52,7 +52,8 @@ export function doctorText({ findings, notJudged, objects, source, kubernetesVer
 }
 
 /**
- * A test for each finding, which fails, and for each rule without any; rules that are not judged are skipped.
+ * A failed test for each finding, a passed one for each rule without findings; rules that were not checked
+ * are skipped.
  */
 export function junitText(data: DoctorData, judged: readonly RuleId[]): string {
   const { findings, notJudged } = data;
@@ -83,7 +84,7 @@ export function junitText(data: DoctorData, judged: readonly RuleId[]): string {
   ].join("");
 }
 
-/** Characters that XML 1.0 does not have. */
+/** Characters that XML 1.0 does not allow. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g;
 

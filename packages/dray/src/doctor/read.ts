@@ -6,7 +6,7 @@ import { liveVersion, type MissingRight } from "../manifests/live.ts";
 import { type Observed, type ObserveFlags, observe } from "../observe/read.ts";
 import type { ServerVersions, Snapshot } from "./finding.ts";
 
-/** Kinds that the doctor lists beside Events. */
+/** The listed kinds besides Events. */
 const listed = [
   "Node",
   "Pod",
@@ -17,7 +17,7 @@ const listed = [
   "DeviceTaintRule",
 ] as const;
 
-/** All that it lists, by kinds. */
+/** All listed kinds. */
 export const doctorKinds: readonly string[] = [...listed, "Event"];
 
 export interface Examination {
@@ -28,7 +28,7 @@ export interface Examination {
   readonly missing: readonly MissingRight[];
 }
 
-/** Reads a cluster with lists only, or what manifests say of one. */
+/** Reads a cluster with lists only, or the cluster that manifests describe. */
 export async function readSnapshot(flags: ObserveFlags, now: number): Promise<Examination> {
   const observed = await observe(flags, new Set(listed), now, readMore);
   const { world, features, source, isLive, notes, more } = observed;
@@ -58,7 +58,10 @@ async function readMore(connection: Connection, _: Observed): Promise<More> {
   return { events, server: { release: server, served } };
 }
 
-/** Events of kubelets about claims that they cannot prepare; undefined without the right to list events. */
+/**
+ * Returns events of kubelets about claims that they cannot prepare; undefined without permission to list
+ * events.
+ */
 async function failures({ client }: Connection): Promise<readonly Event[] | undefined> {
   try {
     const selection = { fieldSelector: "reason=FailedPrepareDynamicResources" };

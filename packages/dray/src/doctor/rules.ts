@@ -1,4 +1,4 @@
-/** Input of a rule. `server`: its release and what it serves, which no manifest says. */
+/** Input of a rule. `server`: its release and served versions, which manifests lack. */
 export type Source =
   | "Node"
   | "Pod"
@@ -10,12 +10,12 @@ export type Source =
   | "server";
 
 export interface Rule {
-  /** `error`: something does not work, or is not safe; `warning`: it may be meant, or harms later. */
+  /** `error`: does not work or is unsafe; `warning`: may be intended, or fails later. */
   readonly severity: "error" | "warning";
   /** Description, as in docs/doctor.md. */
   readonly about: string;
   readonly consequence: string;
-  /** It is not judged without one of them. */
+  /** The rule is skipped if one of these is missing. */
   readonly needs: readonly Source[];
 }
 

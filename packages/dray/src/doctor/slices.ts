@@ -15,7 +15,7 @@ export function checkSlices(snapshot: Snapshot): Finding[] {
 const poolText = ({ spec }: ResourceSlice): string => `${spec.driver}/${spec.pool.name}`;
 
 /**
- * Slices of nodes that are gone. The kubelet owns those of its node: the garbage collector removes them with
+ * Finds slices of missing nodes. Excludes those that the Node owns: the garbage collector deletes them with
  * it.
  */
 function stale({ world }: Snapshot): Finding[] {
@@ -67,7 +67,7 @@ function pools({ world, features }: Snapshot): Finding[] {
         current.filter((slice) => poolText(slice) === poolText(object)).map((slice) => slice.metadata.name),
       )}`,
     ];
-    // Its driver publishes the pool anew when it starts.
+    // Its driver republishes the pool when it starts.
     const on = spec.nodeName === undefined ? [] : [`--field-selector=spec.nodeName=${spec.nodeName}`];
     const fix = [
       ["kubectl get pods -A", ...on, "-o wide"].join(" "),
@@ -83,7 +83,7 @@ function pools({ world, features }: Snapshot): Finding[] {
 /** Messages of kubelets about drivers. Upstream: pkg/kubelet/cm/dra/plugin. */
 const notRegistered = /DRA driver (\S+) is not registered/;
 
-/** Nodes whose kubelet does not know a driver that publishes devices there. */
+/** Finds nodes whose kubelet does not know a driver that publishes devices there. */
 export function checkRegistration({ world, events = [], now }: Snapshot): Finding[] {
   const found = new Map<string, { node: string; driver: string; pods: string[]; event: Event }>();
   for (const event of events) {
@@ -124,9 +124,8 @@ const lastTime = ({ series, lastTimestamp, eventTime, firstTimestamp }: Event): 
   series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? firstTimestamp ?? "";
 
 /**
- * Nodes with devices of a driver where its pod is not ready. A driver's pods are those that mount what
- * drivers need: the kubelet's registry of plugins, and a folder of CDI specs. Drivers that run without pods
- * are not judged.
+ * Finds nodes with devices of a driver whose pod is not ready. A driver's pods mount the kubelet's plugin
+ * registry and a folder of CDI specs. Skips drivers that run without pods.
  */
 export function checkDriverPods({ world }: Snapshot): Finding[] {
   const plugins = world
@@ -139,14 +138,14 @@ export function checkDriverPods({ world }: Snapshot): Finding[] {
   );
   return [...drivers].flatMap(([driver, slices]) => {
     const nodes = [...new Set(slices.map(({ spec }) => spec.nodeName!))];
-    // Whose sets run on the nodes of the driver: one of them is the driver's.
+    // The sets that run on the driver's nodes: one of them is the driver's.
     const sets = new Set(
       plugins.filter((pod) => isReady(pod) && nodes.includes(pod.spec.nodeName ?? "")).map(setOf),
     );
     if (sets.size === 0) return [];
     return nodes.flatMap((node) => {
       const own = plugins.filter((pod) => pod.spec.nodeName === node && sets.has(setOf(pod)));
-      // A node that is gone has another finding.
+      // A missing node has another finding.
       if (own.some(isReady) || world.find("Node", node) === undefined) return [];
       const evidence = [
         `driver ${driver} publishes devices on ${counted(nodes.length, "node")}, and has ready pods on others`,

@@ -1,4 +1,4 @@
-/** A cluster in which nothing is wrong, and what is found in one that differs from it. */
+/** A healthy cluster, and the findings of clusters that differ from it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Event } from "@dray/api/core/v1";
@@ -13,7 +13,7 @@ export const protection = "resource.kubernetes.io/delete-protection";
 
 export const uidOfPod = (name: string): string => `pod-${name}`;
 
-/** A pod on a node that runs, with the claim. */
+/** A running pod with the claim on a node. */
 export const running = (name: string, nodeName: string, claimName: string, metadata: object = {}): Manifest =>
   pod(
     name,
@@ -22,7 +22,7 @@ export const running = (name: string, nodeName: string, claimName: string, metad
     { status: { phase: "Running" } },
   );
 
-/** A claim with devices of a node, for pods. */
+/** A claim of pods with devices of a node. */
 export const held = (
   name: string,
   devices: object,
@@ -37,7 +37,7 @@ export const held = (
     },
   });
 
-/** Two nodes of two GPUs; a pod has one of them. */
+/** Two nodes with two GPUs each; a pod has one of them. */
 export const healthy: readonly Manifest[] = [
   node("a"),
   node("b"),
@@ -52,7 +52,7 @@ export const healthy: readonly Manifest[] = [
 const nameOfManifest = ({ kind, metadata }: Manifest): string =>
   `${kind} ${(metadata as { name: string }).name}`;
 
-/** The healthy cluster with other objects in place of those with their names, and without some. */
+/** The healthy cluster with some objects replaced by name, and some removed. */
 export function cluster(objects: readonly Manifest[], without: readonly string[] = []): readonly Manifest[] {
   const replaced = new Set([...objects.map(nameOfManifest), ...without]);
   return [...healthy.filter((each) => !replaced.has(nameOfManifest(each))), ...objects];
@@ -74,7 +74,7 @@ export const examined = (
 export const brief = (findings: readonly Finding[]): string[] =>
   findings.map(({ rule, object, message }) => `${rule}: ${labelOfName(object)} ${message}`);
 
-/** Exactly these findings, and in one of them this evidence and this command. */
+/** Asserts exactly these findings, and for one of them this evidence and this command. */
 export function finds(
   objects: readonly Manifest[],
   expected: readonly string[],
@@ -91,5 +91,5 @@ export function finds(
 /** Two devices of node a. */
 export const two = (first: string, second: string): object => allocation("a", first, second);
 
-/** The case of a rule: each has one. */
+/** Defines the test of a rule: each has one. */
 export const rule = (id: RuleId, body: () => void): void => void test(id, body);

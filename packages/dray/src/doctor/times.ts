@@ -1,6 +1,6 @@
-/** After this time a deletion counts as stuck, in milliseconds. */
+/** Time after which a deletion counts as stuck, in milliseconds. */
 const stuckTimeout = 60_000;
-/** Events older than this are ignored, in milliseconds: a kubelet that still fails repeats them. */
+/** Maximum age of events, in milliseconds: a kubelet that still fails repeats them. */
 const maxEventAge = 10 * 60_000;
 
 export const isLongAgo = (time: string, now: number): boolean => now - Date.parse(time) > stuckTimeout;

@@ -2,10 +2,13 @@ import type { Node } from "@dray/api/core/v1";
 import { counted } from "../text/words.ts";
 import { type Finding, finding, type ServerVersions, type Snapshot } from "./finding.ts";
 
-/** How many minor versions a kubelet may be older than the API server (Kubernetes' version skew policy). */
+/**
+ * Maximum number of minor versions by which a kubelet may be older than the API server (Kubernetes' version
+ * skew policy).
+ */
 const maxSkew = 3;
 
-/** The version of resource.k8s.io that a kubelet reads claims in: that of its client, since 1.31. */
+/** The version of resource.k8s.io in which a kubelet reads claims, since 1.31. */
 const spoken: readonly (readonly [since: number, version: string])[] = [
   [34, "v1"],
   [32, "v1beta1"],
@@ -46,7 +49,7 @@ function skew(
   return [finding("versions-out-of-step", node, message, { evidence, fix })];
 }
 
-/** A node with devices whose kubelet cannot read claims. */
+/** Reports a node with devices whose kubelet cannot read claims. */
 function unspoken(
   node: Node,
   text: string,

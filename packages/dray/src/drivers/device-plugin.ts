@@ -4,7 +4,7 @@ import type { Installation, KnownDriver, Settings } from "./known.ts";
 const defaults = { resource: "example.com/device", devices: "4", env: "DEVICES" } as const;
 const maxDevices = 10_000;
 
-/** A device plugin of simulated devices, which pods ask for by number. */
+/** A device plugin of simulated devices, an extended resource for pods. */
 export const devicePluginExample: KnownDriver = {
   settings: {
     resource: {
@@ -47,7 +47,8 @@ function install(chosen: Settings): Installation {
       return copy;
     },
     deviceCount: Number(devices),
-    // Upstream: pkg/kubelet/cm/devicemanager: a resource without devices is 0.
+    // A resource without devices is 0.
+    // Upstream: pkg/kubelet/cm/devicemanager
     isOn: ({ status }) => status?.allocatable?.[resource] === String(Number(devices)),
     needs: [],
     example: ["device-plugin", "example"],

@@ -171,7 +171,7 @@ test(
         assert.equal(code, 0, stderr);
         return stdout;
       };
-      /** How many devices each node has. */
+      /** Returns the number of devices of each node. */
       const devices = (): number[] => {
         const { items } = JSON.parse(shell("kubectl get resourceslices -o json")) as {
           items: { spec: { devices?: unknown[] } }[];
@@ -187,7 +187,7 @@ test(
         const running = await run("up", "--driver", "example:devices=3");
         assert.match(running, /^Driver example is installed: 3 devices of gpu\.example\.com on each node\./);
         assert.deepEqual(devices(), [3]);
-        // A node that comes later has the driver, too; and settings change.
+        // A node that is added later has the driver, too; and settings can change.
         await run("up", "--nodes", "2", "--driver", "example:devices=2");
         assert.deepEqual(devices(), [2, 2]);
         assert.equal(
@@ -254,7 +254,7 @@ test("the manifests apply in one go", { skip: withoutKubectl, timeout: 120_000 }
       assert.equal(applied.status, 0, applied.stderr);
       assert.match(applied.stdout, /^namespace\/dra-tutorial created\n/);
       assert.match(applied.stdout, /^validatingadmissionpolicybinding.* created$/m);
-      // `up` then applies the same objects; it waits for the devices.
+      // `up` then applies the same objects and waits for the devices.
       const up = await dray(["up", "--driver", "example", "--data-dir", join(folder, "data")], env);
       assert.equal(up.code, 0, up.stderr);
     } finally {

@@ -5,7 +5,7 @@ import { devicePluginExample } from "./device-plugin.ts";
 import { exampleDriver } from "./example.ts";
 import type { Installation, KnownDriver } from "./known.ts";
 
-/** A driver as a flag asks for it. */
+/** A driver of a flag. */
 export interface ChosenDriver {
   readonly name: string;
   readonly installation: Installation;
@@ -17,8 +17,8 @@ const drivers: Readonly<Record<string, KnownDriver>> = {
 };
 
 /**
- * Reads `NAME[:key=value,...]` of each `--driver`, for a cluster with `features`. Throws a UsageError that
- * says what is accepted.
+ * Parses `NAME[:key=value,...]` of each `--driver`, for a cluster with `features`. Throws a UsageError with
+ * what is accepted.
  */
 export function driversOption(texts: readonly string[], features: Features): ChosenDriver[] {
   const chosen = texts.map((text) => driverOption(text, features));

@@ -3,7 +3,7 @@ import type { DaemonSet } from "@dray/api/apps/v1";
 import type { Device, DeviceClass } from "@dray/api/resource/v1";
 import type { Installation, KnownDriver, Setting, Settings } from "./known.ts";
 
-/** As in the manifests of the tutorial. */
+/** The number in the manifests of the tutorial. */
 const defaultDevices = 9;
 const maxDevices = 10_000;
 const maxPartitions = 80;
@@ -23,11 +23,11 @@ const yesOrNo = choice("true", "true", "false");
 type Profile = "gpu" | "net" | "cpu";
 
 interface ExampleSetting extends Setting {
-  /** The variable of the DaemonSet's container that it is. */
+  /** The variable of the DaemonSet's container. */
   readonly variable?: string;
-  /** The profiles that have it; all by default. */
+  /** The profiles with this setting; default: all. */
   readonly profiles?: readonly Profile[];
-  /** The feature gate without which the API server drops it. */
+  /** The feature gate without which the API server drops the field. */
   readonly gate?: FeatureGate;
 }
 
@@ -70,7 +70,7 @@ const settings: Readonly<Record<string, ExampleSetting>> = {
 
 export const exampleDriver: KnownDriver = { settings, install };
 
-/** Settings for which v0.2.0 of the driver, the release of the tutorial, is enough. */
+/** Reports whether v0.2.0 of the driver, the release of the tutorial, has the setting. */
 const isForOldRelease = (key: string): boolean => key === "devices" || key === "extended-resource";
 
 function install(chosen: Settings): Installation {
@@ -153,7 +153,7 @@ function install(chosen: Settings): Installation {
   }
 }
 
-/** The command that shows devices with these settings. */
+/** Returns the command that shows devices with these settings. */
 function exampleOf(profile: Profile, chosen: Settings): Pick<Installation, "example" | "commands"> {
   const scenario = (name: string): Pick<Installation, "example" | "commands"> => ({
     example: ["scenarios", name],

@@ -6,7 +6,7 @@ import { ociImagesDir } from "../options/runtime.ts";
 import { withProgress } from "../terminal/progress.ts";
 import type { ChosenDriver } from "./drivers.ts";
 
-/** Installs drivers into a cluster that runs, one after the other, as its administrator. */
+/** Installs drivers into a running cluster one after the other, as its administrator. */
 export async function installDrivers(
   layout: Layout,
   clusterName: string,
@@ -31,17 +31,14 @@ export async function installDrivers(
   }
 }
 
-/**
- * Whether somebody has installed a class of devices in a cluster that runs: slices are gone until their
- * drivers are back.
- */
+/** Reports whether a running cluster has device classes: slices are missing until the drivers are back. */
 export async function hasDeviceClasses(layout: Layout, clusterName: string): Promise<boolean> {
   const flags = { kubeconfig: layout.kubeconfig, context: contextName(clusterName) };
   const { client } = await connect(flags, "dray-up");
   try {
     return (await client.resource(DeviceClass).list({ limit: 1 })).items.length > 0;
   } catch (error) {
-    // The cluster does not serve them.
+    // The cluster does not serve the kind.
     if (StatusError.is(error, "NotFound")) return false;
     throw error;
   } finally {

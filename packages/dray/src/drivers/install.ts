@@ -17,9 +17,8 @@ import type { Installation } from "./known.ts";
 const timeout = 60_000;
 
 /**
- * Applies the manifests of a driver, and waits until every node that is ready has its devices. Applying it
- * again changes what differs. `update` hears what is being waited for; `provideImages` is called before
- * anything needs them.
+ * Applies the manifests of a driver, and waits until every ready node has its devices. Applying it again
+ * updates differences. Calls `update` with the progress, and `provideImages` before images are needed.
  */
 export async function installDriver(
   client: Client,
@@ -38,7 +37,7 @@ export async function installDriver(
   }
 }
 
-/** The images of the containers of a workload; none of another object. */
+/** Returns the images of a workload's containers; other objects have no images. */
 function imagesOf(object: KubeObject): string[] {
   const { template } = (object as KubeObject & Partial<DaemonSet>).spec ?? {};
   return (template?.spec?.containers ?? []).flatMap(({ image }) => (image === undefined ? [] : [image]));
@@ -56,7 +55,7 @@ async function apply(client: Client, file: string, object: KubeObject): Promise<
   }
 }
 
-/** The objects of the driver, with its settings, and the names of their files. */
+/** Returns the objects of the driver with its settings, and the names of their files. */
 function manifests({ manifests, adapt }: Installation): { file: string; object: KubeObject }[] {
   return manifests
     .flatMap((path) => yamlFiles(join(examplesFolder(), ...path)))
@@ -68,7 +67,7 @@ function manifests({ manifests, adapt }: Installation): { file: string; object: 
     );
 }
 
-/** A DaemonSet without pods on simulated nodes, which would only say that they run. */
+/** Keeps DaemonSets off simulated nodes, on which pods do not run. */
 function offSimulatedNodes(object: KubeObject): KubeObject {
   const { spec } = object as KubeObject & Partial<DaemonSet>;
   if (object.kind !== "DaemonSet" || spec?.template.spec === undefined) return object;
@@ -81,7 +80,7 @@ function offSimulatedNodes(object: KubeObject): KubeObject {
   return { ...object, spec: { ...spec, template: { ...spec.template, spec: podSpec } } } as KubeObject;
 }
 
-/** The file, or those of the folder, in the order of their names. */
+/** Returns the file, or the files of the folder by name. */
 function yamlFiles(path: string): string[] {
   if (!statSync(path).isDirectory()) return [path];
   return readdirSync(path)
@@ -90,7 +89,7 @@ function yamlFiles(path: string): string[] {
     .map((name) => join(path, name));
 }
 
-/** Resolves when the driver's pods are the latest ones, and every node that is ready has the devices. */
+/** Resolves when the driver's pods are up to date and every ready node has the devices. */
 async function published(
   client: Client,
   { offers, daemonSet, isOn }: Installation,
@@ -129,7 +128,7 @@ async function published(
   const all = async (): Promise<void> => {
     await Promise.all([sets, nodes, slices].map((informer) => informer.start(stop.signal)));
     for (const informer of [nodes, slices]) informer.handle({ add: look, update: look });
-    // Whichever of them changes last.
+    // Waits for the next change of any of them.
     await Promise.race([sets, nodes, slices].map((informer) => informer.until(isDone)));
   };
   try {
@@ -150,7 +149,7 @@ function isRolledOut({ metadata, status }: DaemonSet): boolean {
   return observed && updatedNumberScheduled === desired && numberReady >= desired;
 }
 
-/** The devices of the newest generation of a node's pools; undefined if one is not complete. */
+/** Returns the devices of the newest generation of a node's pools; undefined if one is incomplete. */
 function currentDevices(slices: readonly ResourceSlice[]): Device[] | undefined {
   const newest = Math.max(...slices.map(({ spec }) => Number(spec.pool.generation ?? 0)));
   const current = slices.filter(({ spec }) => Number(spec.pool.generation ?? 0) === newest);

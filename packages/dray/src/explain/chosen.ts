@@ -4,7 +4,7 @@ import { claimOf, classShape } from "../inventory/shapes.ts";
 import { counted, names } from "../text/words.ts";
 import type { Fact } from "./data.ts";
 
-/** The devices that a class chooses, whether they are free or not. */
+/** The devices that a class selects, allocated or free. */
 export interface ChosenDevices {
   readonly ids: ReadonlySet<string>;
   /** Devices that nodes can reach. */
@@ -13,7 +13,7 @@ export interface ChosenDevices {
   readonly refusals: readonly Fact[];
 }
 
-/** Checks that a device fails because of what it is. */
+/** Checks that depend on the properties of a device only. */
 const byNature: ReadonlySet<Check> = new Set(["class-selector", "error", "node", "pool", "gate"]);
 /** Maximum number of reported reasons. */
 const maxRefusals = 5;

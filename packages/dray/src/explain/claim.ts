@@ -15,7 +15,7 @@ import { missingClasses, type Scene, wait } from "./waits.ts";
 
 type Report = Omit<Explained, "version" | "rights">;
 
-/** Consumers and devices of a claim; without devices, the nodes for a pod that uses it. */
+/** Explains the consumers and devices of a claim; without devices, the nodes for a pod that uses it. */
 export async function explainClaim(
   claim: ResourceClaim,
   scene: Scene,
@@ -67,7 +67,7 @@ function summaryOf(state: ReturnType<typeof stateOfClaim>, claim: ResourceClaim)
   }
 }
 
-/** Pods that name it and have not ended. */
+/** Returns the pods that use it and have not ended. */
 function usersOf(claim: ResourceClaim, { world }: Scene): Pod[] {
   return world
     .all("Pod")
@@ -80,7 +80,7 @@ function usersOf(claim: ResourceClaim, { world }: Scene): Pod[] {
     );
 }
 
-/** The pod that waits for it, or one that asks for nothing else. */
+/** Returns a trial with the waiting pod, or with a pod that requests the claim only. */
 function trialOf(claim: ResourceClaim, waiting: Pod | undefined, { world }: Scene): [Scene["world"], Pod] {
   if (waiting !== undefined) return [world, waiting];
   const { namespace, name } = claim.metadata;

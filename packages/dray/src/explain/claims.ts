@@ -8,7 +8,7 @@ import { bodyOf } from "./changes/claim-edits.ts";
 import type { AllocatedDevice, ClaimData, ConfigurationData, PreparedData } from "./data.ts";
 import { conditionsOf } from "./waits.ts";
 
-/** Devices of a claim, and its preparation. */
+/** Returns the devices of a claim and their preparation. */
 export function claimData(
   claim: ResourceClaim,
   inventory: Inventory,
@@ -29,7 +29,7 @@ export function claimData(
   };
 }
 
-/** Report of the kubelet about a claim of the pod. */
+/** Returns the kubelet's report about a claim of the pod. */
 function preparedFor({ status }: Pod, podClaim: string): PreparedData[] {
   const containers = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
   return containers.flatMap(({ name: container, allocatedResourcesStatus = [] }) =>

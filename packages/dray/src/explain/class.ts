@@ -11,7 +11,7 @@ import type { Explained, Fact } from "./data.ts";
 
 type Report = Omit<Explained, "version" | "rights">;
 
-/** Which devices a class chooses, who has them, and how many more can be had. */
+/** Explains which devices a class selects, their claims, and how many more claims fit. */
 export function explainClass(deviceClass: DeviceClass, inventory: Inventory): Report {
   const { name } = deviceClass.metadata;
   const { world } = inventory;

@@ -7,22 +7,22 @@ import type { Counts, DeviceRow, HeadroomData } from "../top/rows.ts";
 export interface Explained {
   readonly version: 1;
   readonly kind: SubjectKind;
-  /** null: it lives in no namespace. */
+  /** null: not namespaced. */
   readonly namespace: string | null;
   readonly name: string;
-  /** One word for how it is; the schema lists them for each kind. */
+  /** Its state in one word; the schema lists them for each kind. */
   readonly state: string;
   /** The answer in one sentence. */
   readonly summary: string;
   /** Reasons why it waits, in order. */
   readonly waits: readonly Wait[];
-  /** Where it could go; null: that is not a question, or cannot be known. */
+  /** Where it could be placed; null: not applicable, or unknown. */
   readonly placement: PlacementData | null;
   /** The claims of a pod, or the claim itself. */
   readonly claims: readonly ClaimData[];
-  /** Of a node, a class, a slice, a device. */
+  /** Only of a node, a class, a slice, or a device. */
   readonly devices: readonly DeviceRow[];
-  /** Of a node, a class, a slice. */
+  /** Only of a node, a class, or a slice. */
   readonly counts: Counts | null;
   /** How many more devices of a class fit; of a node, by class. */
   readonly headroom: Readonly<Record<string, HeadroomData | null>>;
@@ -60,31 +60,31 @@ export type WaitFor =
 export interface Wait {
   readonly for: WaitFor;
   readonly message: string;
-  /** The object that it is about, `Kind name` or `Kind namespace/name`; null: the subject itself. */
+  /** The object that the reason is about, `Kind name` or `Kind namespace/name`; null: the subject itself. */
   readonly object: string | null;
   /** Since when, RFC 3339. */
   readonly since: string | null;
 }
 
-/** A name and its value, in words. */
+/** A name and its value, as text. */
 export interface Fact {
   readonly name: string;
   readonly value: string;
 }
 
 export interface PlacementData {
-  /** The node where it would land now; null: none. */
+  /** The node where it would be placed now; null: it does not fit. */
   readonly fits: string | null;
-  /** Why not, in the words of kube-scheduler. */
+  /** Why it does not fit, in kube-scheduler's words. */
   readonly message: string | null;
   readonly nodes: number;
-  /** The nodes by what ruled them out. */
+  /** The nodes, by the reason of their refusal. */
   readonly refusals: readonly NodeRefusal[];
-  /** The nodes that lack least, with each device that was ruled out. */
+  /** The most promising nodes, with each refused device. */
   readonly promising: readonly NodeData[];
   /** Single changes with which it fits, the smallest first. Each was tried. */
   readonly changes: readonly Change[];
-  /** How many changes were tried. */
+  /** Number of tried changes. */
   readonly tried: number;
 }
 
@@ -101,7 +101,7 @@ export interface NodeData {
   }[];
 }
 
-/** Devices that a check ruled out; of those in use also the pods that have them. */
+/** Refused devices; those in use with the pods that have them. */
 export interface HeldRefusal extends RefusalGroup {
   readonly pods?: readonly string[];
 }
@@ -121,9 +121,9 @@ export type ChangeKind =
 
 export interface Change {
   readonly kind: ChangeKind;
-  /** In words. */
+  /** As text. */
   readonly text: string;
-  /** Where it lands with it. */
+  /** The node where it then fits. */
   readonly node: string;
   /** Subject of the change: a claim and request, a taint, pods, a device, a node to copy. */
   readonly about: Readonly<Record<string, string | number | readonly string[]>>;
@@ -132,20 +132,20 @@ export interface Change {
 export interface ClaimData {
   /** `namespace/name` */
   readonly claim: string;
-  /** The pod's own name for it; null: of no pod. */
+  /** The pod's own name for it; null: not of a pod. */
   readonly podClaim: string | null;
   readonly template: string | null;
   readonly state: string;
   readonly reservedFor: readonly string[];
   readonly devices: readonly AllocatedDevice[];
   readonly configuration: readonly ConfigurationData[];
-  /** Device of the containers of a pod by the kubelet's report, by its CDI ID where it has one (KEP-4680). */
+  /** Devices of the pod's containers in the kubelet's report, by CDI ID if there is one (KEP-4680). */
   readonly prepared: readonly PreparedData[];
 }
 
 export interface PreparedData {
   readonly container: string;
-  /** null: of all requests of the claim. */
+  /** null: all requests of the claim. */
   readonly request: string | null;
   readonly resource: string;
   readonly health: string;
@@ -156,10 +156,10 @@ export interface AllocatedDevice {
   /** `driver/pool/device` */
   readonly device: string;
   readonly node: string | null;
-  /** A slice has it. */
+  /** A slice publishes it. */
   readonly isPublished: boolean;
   readonly request: string;
-  /** Of a request with alternatives: which it is, from 1 on, and of how many. */
+  /** For a request with alternatives: the chosen one, its number from 1 on, and their count. */
   readonly alternative: { readonly name: string; readonly rank: number; readonly of: number } | null;
   readonly deviceClass: string | null;
   readonly adminAccess: boolean;
@@ -167,16 +167,16 @@ export interface AllocatedDevice {
   readonly consumedCapacity: Readonly<Record<string, string>> | null;
   readonly health: string | null;
   readonly taints: readonly string[];
-  /** How the driver says it is. */
+  /** The driver's report about the device. */
   readonly conditions: readonly {
     readonly type: string;
     readonly status: string;
     readonly reason: string;
     readonly message: string;
   }[];
-  /** `interface 10.0.0.1/24`; null: the driver reports none. */
+  /** `interface 10.0.0.1/24`; null: the driver does not report it. */
   readonly network: string | null;
-  /** Further data of the driver's report; null: nothing. */
+  /** Further data of the driver's report; null: absent. */
   readonly data: unknown;
 }
 
@@ -185,6 +185,6 @@ export interface ConfigurationData {
   /** Empty: all requests. */
   readonly requests: readonly string[];
   readonly driver: string;
-  /** As the driver gets it. */
+  /** As the driver receives it. */
   readonly parameters: unknown;
 }

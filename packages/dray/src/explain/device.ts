@@ -11,7 +11,7 @@ import { wait } from "./waits.ts";
 
 type Report = Omit<Explained, "version" | "rights">;
 
-/** A device, its consumers, and possible consumers. */
+/** Explains a device, its consumers, and its possible consumers. */
 export function explainDevice(device: JudgedDevice, inventory: Inventory): Report {
   const unit = inventory.units.find(({ devices }) => devices.includes(device))!;
   const row = deviceRow(device, unit.devices);
@@ -62,7 +62,7 @@ function factsOf(device: JudgedDevice, inventory: Inventory): Fact[] {
   ];
 }
 
-/** Free capacity of a shared device. */
+/** Returns the free capacity of a shared device. */
 function capacityFacts(device: JudgedDevice): Fact[] {
   const isShared = device.device.allowMultipleAllocations === true;
   return Object.entries(device.device.capacity ?? {}).map(([key, { value }]) => {
@@ -76,7 +76,7 @@ function capacityFacts(device: JudgedDevice): Fact[] {
   });
 }
 
-/** Free amounts of the counters that it consumes. */
+/** Returns the free amounts of the counters that it consumes. */
 function counterFacts(
   { consumesCounters = [] }: Device,
   { driver, pool }: JudgedDevice,

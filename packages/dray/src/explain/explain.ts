@@ -18,7 +18,7 @@ export interface Question {
   readonly source: string;
 }
 
-/** Explains an object of the scene. Throws an Error that says which there are if it is missing. */
+/** Explains an object of the scene. Throws an Error with the existing names if it is missing. */
 export async function explain(
   { kind, name, namespace, source }: Question,
   scene: Scene,

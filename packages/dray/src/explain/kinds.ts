@@ -1,2 +1,2 @@
-/** The kinds that `dray explain` knows. */
+/** The kinds that `dray explain` supports. */
 export const kindWords = ["pod", "claim", "node", "device", "class", "slice"] as const;

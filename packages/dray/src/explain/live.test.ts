@@ -22,7 +22,7 @@ import {
 import { dray, type Output, output, start } from "../testing/program.ts";
 import type { Explained } from "./data.ts";
 
-/** An API server of its own: nobody schedules, so that what is there stays as it is. */
+/** A separate API server without a scheduler, so that its objects do not change. */
 let server: ApiServer;
 let admin: Client;
 let folder: string;
@@ -134,7 +134,7 @@ test("a cluster and its manifests give the same answer, and events and quotas ar
   const [ofCluster, ofFiles] = [live, offline].map(({ stdout }) => JSON.parse(stdout) as Explained);
   assert.deepEqual(ofCluster!.placement, ofFiles!.placement);
   assert.equal(ofCluster!.placement?.changes[0]?.kind, "count");
-  // Nobody schedules in the cluster; of manifests nobody is expected to.
+  // The cluster has no scheduler. Manifests do not need one.
   assert.deepEqual(
     ofCluster!.waits.map((each) => each.for),
     ["scheduler", "devices"],

@@ -12,7 +12,7 @@ import { type Scene, wait } from "./waits.ts";
 
 type Report = Omit<Explained, "version" | "rights">;
 
-/** Devices of a node, their consumers, and problems. */
+/** Explains the devices of a node, their consumers, and problems. */
 export function explainNode(node: Node, scene: Scene, inventory: Inventory): Report {
   const { world } = scene;
   const { name } = node.metadata;

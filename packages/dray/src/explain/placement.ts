@@ -6,10 +6,10 @@ import { changesFor } from "./changes/search.ts";
 import type { NodeData, PlacementData } from "./data.ts";
 import type { Trial } from "./trial.ts";
 
-/** Maximum number of nodes that are shown device by device. */
+/** Maximum number of nodes that are reported with their devices. */
 const maxPromising = 3;
 
-/** Where the pod could go, what rules nodes out, and what would help. */
+/** Returns where the pod could be placed, the refusals of nodes, and changes that help. */
 export async function placementOf(trial: Trial): Promise<PlacementData> {
   const placement = await trial.now();
   const nodes = trial.nodes.length;
@@ -40,7 +40,10 @@ export async function placementOf(trial: Trial): Promise<PlacementData> {
   };
 }
 
-/** Nodes that lack least first: those that only lack devices before others, and fewer of them before more. */
+/**
+ * Returns the most promising nodes first: those that lack only devices before others, fewer devices before
+ * more.
+ */
 function mostPromising(
   trial: Trial,
   placement: Exclude<Placement, { type: "placed" }>,
@@ -71,7 +74,7 @@ function mostPromising(
     .map(({ node }) => node);
 }
 
-/** Names the pods of the claims that have a device. */
+/** Adds the pods of the claims that have a device. */
 function withPods(explanation: Explanation | undefined, world: World): NodeData["claims"] {
   const podsOf = (name: string): string[] => {
     const claim = world.find("ResourceClaim", name);
@@ -89,8 +92,8 @@ function withPods(explanation: Explanation | undefined, world: World): NodeData[
 }
 
 /**
- * The part of the wanted devices that a node cannot give, alternatives counted by the best; then how few come
- * near.
+ * Returns the fraction of the requested devices that the node lacks, by the best alternative; then the
+ * fraction that is not nearly suitable.
  */
 function lackingOf(explanation: Explanation | undefined): number {
   if (explanation === undefined || explanation.outcome === "allocated") return 0;
@@ -100,7 +103,7 @@ function lackingOf(explanation: Explanation | undefined): number {
       const least = alternatives.map(({ wanted, chosen, suitable, seen, refused }) => {
         if (wanted === 0) return 1;
         const given = Math.min(wanted, Math.max(chosen.length, Math.min(suitable, wanted)));
-        // Devices of the right kind that others have are nearer than those of another kind.
+        // Allocated devices of the right kind are closer to a solution than free ones of another kind.
         const near = refused
           .filter(
             ({ check }) => check !== "class-selector" && check !== "request-selector" && check !== "node",

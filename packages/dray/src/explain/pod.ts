@@ -16,12 +16,12 @@ const unknown: ReadonlySet<WaitFor> = new Set(["claim-missing", "claim-unusable"
 
 type Report = Omit<Explained, "version" | "rights">;
 
-/** Why a pod waits, what it has, or what keeps it. */
+/** Explains why a pod waits, its devices, or why it still exists. */
 export async function explainPod(pod: Pod, scene: Scene, inventory: Inventory): Promise<Report> {
   const { world, features, now } = scene;
   const state = stateOf(pod);
   const first = waitsOf(pod, state, scene);
-  // Without them nobody knows which devices it wants.
+  // With missing claims the requested devices are unknown.
   const isOpen = state === "waiting" && !first.some(({ for: what }) => unknown.has(what));
   const placement = isOpen ? await placementOf(new Trial(world, pod, { features, now: () => now })) : null;
   const waits = [...first, ...placementWaits(pod, placement)];
@@ -62,7 +62,7 @@ function waitsOf(pod: Pod, state: PodState, scene: Scene): Wait[] {
   }
 }
 
-/** Reasons of the nodes, in the words of the scheduler. */
+/** Returns the reasons of the nodes, in the scheduler's words. */
 function placementWaits(pod: Pod, placement: PlacementData | null): Wait[] {
   if (placement === null || placement.fits !== null || placement.message === null) return [];
   const condition = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
@@ -100,8 +100,8 @@ function summaryOf(
 }
 
 /**
- * Devices of the pod's claims, and of the claim that a scheduler has made for its extended resources
- * (KEP-5004).
+ * Returns the devices of the pod's claims, and of the claim that a scheduler has created for its extended
+ * resources (KEP-5004).
  */
 function claimsData(pod: Pod, world: World, inventory: Inventory): ClaimData[] {
   const named = claimsOfPod(pod, world).flatMap(({ entry, claim }) =>
@@ -113,7 +113,7 @@ function claimsData(pod: Pod, world: World, inventory: Inventory): ClaimData[] {
   return claim === undefined ? named : [...named, claimData(claim, inventory)];
 }
 
-/** Warnings from which the waits are made. */
+/** Reasons of events that the waits already explain. */
 const saidByWaits: ReadonlySet<string | undefined> = new Set([
   "FailedScheduling",
   "FailedResourceClaimCreation",

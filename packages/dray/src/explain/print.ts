@@ -4,11 +4,11 @@ import { columns } from "../text/columns.ts";
 import { counted, names } from "../text/words.ts";
 import type { AllocatedDevice, ClaimData, Explained, NodeData, PlacementData, Wait } from "./data.ts";
 
-/** Maximum number of changes, and of devices, that people are shown. */
+/** Maximum number of printed changes, and of devices. */
 const maxChanges = 6;
 const maxDevices = 20;
 
-/** One screen: what is asked first comes first. */
+/** Formats one screen, the most important part first. */
 export function explainText(explained: Explained, now: number): string {
   const { summary, waits, placement, claims, devices, headroom, facts } = explained;
   const blocks = [
@@ -28,10 +28,10 @@ export function explainText(explained: Explained, now: number): string {
     .join("\n");
 }
 
-/** Of a pod's claims those that have devices: of the others the nodes say all. */
+/** Only claims with devices: for the others the nodes explain all. */
 const isShown = ({ podClaim, devices }: ClaimData): boolean => podClaim === null || devices.length > 0;
 
-/** The first is in the summary; it is repeated only beside others. */
+/** Formats the waits. The summary has the first one, which is repeated only if there are others. */
 function waitLines(waits: readonly Wait[], now: number): string[] {
   if (waits.length < 2) return [];
   const lines = waits.map(({ for: what, message, object, since }) => {
@@ -69,7 +69,7 @@ function placementLines(placement: PlacementData, waits: readonly Wait[]): strin
   ];
 }
 
-/** Each device that was ruled out, with who has it. */
+/** Formats each refused device with its holder. */
 function nodeLines({ claims }: NodeData): string[] {
   return claims.flatMap(({ claim, requests }) =>
     requests.flatMap(({ refused, ...request }) => {

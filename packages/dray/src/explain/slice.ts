@@ -9,7 +9,7 @@ import { wait } from "./waits.ts";
 
 type Report = Omit<Explained, "version" | "rights">;
 
-/** Content of a slice, and whether the scheduler uses it. */
+/** Explains the content of a slice, and whether the scheduler uses it. */
 export function explainSlice(slice: ResourceSlice, inventory: Inventory): Report {
   const { world, features } = inventory;
   const { name } = slice.metadata;

@@ -8,7 +8,7 @@ import { names } from "../text/words.ts";
 import type { SubjectKind } from "./data.ts";
 import { kindWords } from "./kinds.ts";
 
-/** The names that people use for the kinds, kubectl's among them. */
+/** Accepted names of the kinds, including kubectl's. */
 const kinds: ReadonlyMap<string, SubjectKind> = new Map(
   (
     [
@@ -22,7 +22,7 @@ const kinds: ReadonlyMap<string, SubjectKind> = new Map(
   ).flatMap(([kind, words]) => words.map((word) => [word, kind] as const)),
 );
 
-/** `pod NAME` or `pod/NAME`. Throws UsageError. */
+/** Parses `pod NAME` or `pod/NAME`. Throws UsageError. */
 export function parseSubject(
   first: string,
   second: string | undefined,
@@ -44,7 +44,7 @@ export function parseSubject(
 
 type WorldKind = Exclude<SubjectKind, "Device">;
 
-/** The object of that name. Throws an Error that says which there are. */
+/** Finds an object by name. Throws an Error with the existing names. */
 export function findObject<K extends WorldKind>(
   world: World,
   kind: K,
@@ -73,7 +73,7 @@ export function findObject<K extends WorldKind>(
   throw new Error(`${source}: no ${kind} "${name}"${where}: ${known}${hint}`);
 }
 
-/** A device by `driver/pool/device`, `pool/device` or its name, as far as that says which. */
+/** Finds a device by `driver/pool/device`, `pool/device` or its name, if that is unambiguous. */
 export function findDevice({ devices }: Inventory, name: string, source: string): JudgedDevice {
   const found = devices.filter(({ id, node, device }) =>
     [id, id.slice(id.indexOf("/") + 1), device.name, `${node}/${device.name}`].includes(name),

@@ -7,9 +7,9 @@ import type { Connection } from "../connection/connect.ts";
 import type { MissingRight } from "../manifests/live.ts";
 import { resourceOf } from "../observe/rights.ts";
 
-/** Data of a cluster about an object that scheduling does not read. Manifests have none. */
+/** Data of a cluster about an object that scheduling does not read. Empty for manifests. */
 export interface Surroundings {
-  /** False: of manifests, which nobody has acted on. */
+  /** False: manifests, on which no controller has acted. */
   readonly isLive: boolean;
   /** Warnings about the object, the newest first. */
   readonly events: readonly Event[];
@@ -26,17 +26,17 @@ export const noSurroundings: Surroundings = {
   missing: [],
 };
 
-/** Reads the events of that object, and the others only where they matter. */
+/** Selects the events to read; other objects are read only if needed. */
 export interface Wanted {
   readonly kind: string;
   readonly name: string;
-  /** Undefined: the object lives in none; its events live in `default`. */
+  /** Undefined: not namespaced; its events are in `default`. */
   readonly namespace: string | undefined;
   readonly podGroups: boolean;
   readonly quotas: boolean;
 }
 
-/** The versions of pod groups, the newest first: the fields that are read here are the same in all. */
+/** The versions of pod groups, the newest first: all have the fields that are read here. */
 const groupVersions = ["v1beta1", "v1alpha3", "v1alpha2"];
 
 export async function readSurroundings(connection: Connection, wanted: Wanted): Promise<Surroundings> {
@@ -86,7 +86,7 @@ export async function readSurroundings(connection: Connection, wanted: Wanted): 
   }
 }
 
-/** When it was seen last, in milliseconds. */
+/** Returns the time of the last occurrence, in milliseconds. */
 function timeOf(event: Event): number {
   const text = event.series?.lastObservedTime ?? event.lastTimestamp ?? event.eventTime;
   return Date.parse(String(text ?? event.metadata.creationTimestamp)) || 0;

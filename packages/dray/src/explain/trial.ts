@@ -22,21 +22,21 @@ const nowhere: Place = {
 const located = <T extends KubeObject>(object: T): Located<T> => ({ object, place: nowhere });
 
 /**
- * A cluster in which one pod waits. Its claims are there, also those that a controller has not created yet.
- * Every question is put to a scheduler of its own: nothing that one changes is seen by the next.
+ * A cluster in which one pod waits. Includes its claims, even those that a controller has not created yet.
+ * Every attempt uses a separate scheduler: changes of one do not affect the next.
  */
 export class Trial {
   readonly world: World;
   readonly pod: Pod;
-  /** Its claims that have no devices yet. */
+  /** Its claims without devices. */
   readonly open: readonly ResourceClaim[];
   readonly nodes: readonly string[];
   readonly scheduler: OfflineScheduler;
   readonly features: Features;
-  /** Compiled selectors, which all schedulers of the trial share. */
+  /** Compiled selectors, shared by all schedulers of the trial. */
   readonly environment = deviceEnvironment({ stored: true });
   readonly #options: PlanOptions;
-  /** Input of a scheduler, by label, in the required order. */
+  /** Input of a scheduler by label, in the required order. */
   readonly #objects: ReadonlyMap<string, KubeObject>;
 
   constructor(given: World, pod: Pod, options: PlanOptions) {
@@ -63,12 +63,12 @@ export class Trial {
     this.scheduler = this.#scheduler([], new Set());
   }
 
-  /** Where the pod would land as things are. */
+  /** Places the pod in the unchanged cluster. */
   now(): Promise<Placement> {
     return this.scheduler.preview(this.pod);
   }
 
-  /** Where it would land if these objects were as given, and those of these labels were gone. */
+  /** Places the pod with these objects replaced, and those with these labels removed. */
   async with(changed: readonly KubeObject[], gone: ReadonlySet<string> = new Set()): Promise<string | null> {
     const own = changed.find((object) => labelOfObject(object) === labelOfObject(this.pod));
     const scheduler = this.#scheduler(changed, gone);
@@ -95,7 +95,7 @@ export class Trial {
   }
 }
 
-/** Gates are no matter of where the pod could go. */
+/** Scheduling gates do not affect where the pod could be placed. */
 function ungated(pod: Pod): Pod {
   const { schedulingGates: _, ...spec } = pod.spec;
   return { ...pod, spec };

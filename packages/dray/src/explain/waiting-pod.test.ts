@@ -61,7 +61,7 @@ test("what is needed before any node is looked at is told first", async () => {
     assert.match(answer.waits[0]!.message, message);
     assert.match(answer.summary, message);
   }
-  // The answer also has the placement: the pod would fit.
+  // The result also has the placement: the pod would fit.
   const gated = await explained("pod/waits", [...cluster, ...table[4]![0]]);
   assert.equal(gated.placement?.fits, "a");
 });
@@ -96,7 +96,7 @@ test("a group that is too small, a node that is kept, and devices that are not r
     isLive: true,
     podGroups: [group as never],
   });
-  // No scheduler reports anything of a pod whose group holds it back.
+  // Schedulers report no reason for a pod whose group holds it back.
   assert.deepEqual(kinds(small), ["pod-group"]);
   assert.match(small.waits[0]!.message, /group g: 1 of the 3 pods/);
   const preparing = heldClaim(
@@ -136,7 +136,7 @@ test("devices that others have: who has them, and the single changes that help, 
   assert.deepEqual(changes(answer), [
     "toleration: request gpu of claim default/wanted tolerating old=1:NoSchedule: b",
     "device: 1 more device like gpu.example.com/a/gpu-0 on node a: a",
-    // Of two pods the one with less priority.
+    // Of two pods the one with the lower priority.
     "pods: pod default/p1 ending: a",
     "node: one more node like a: a-copy-1",
   ]);

@@ -32,7 +32,9 @@ export const wait = (what: WaitFor, message: string, more: Partial<Wait> = {}): 
 const found = (events: readonly Event[], reason: string): Event | undefined =>
   events.find((event) => event.reason === reason);
 
-/** Reasons why a pod without a node is not tried, and the result of the last attempt, in order. */
+/**
+ * Returns the reasons why a pod without a node is not tried, and the result of the last attempt, in order.
+ */
 export function waitsBeforeScheduling(pod: Pod, scene: Scene): Wait[] {
   const known = [
     ...claimWaits(pod, scene),
@@ -43,11 +45,11 @@ export function waitsBeforeScheduling(pod: Pod, scene: Scene): Wait[] {
     ...bindingWaits(pod, scene),
     ...preemptionWaits(pod, scene),
   ];
-  // A scheduler reports nothing of a pod that PreEnqueue holds back.
+  // A scheduler does not report a pod that PreEnqueue holds back.
   return known.length > 0 ? known : schedulerWaits(pod, scene);
 }
 
-/** The claims of a pod that it names, with what the API has of them. */
+/** Returns the claims of a pod, with their objects in the API. */
 export function claimsOfPod(
   pod: Pod,
   world: World,
@@ -112,7 +114,7 @@ function notCreated(pod: Pod, entry: PodResourceClaim, scene: Scene): Wait[] {
   ];
 }
 
-/** Exhausted resources of a quota. */
+/** Lists the exhausted resources of a quota. */
 function quotaTexts({ metadata, status }: Surroundings["quotas"][number]): string[] {
   return Object.entries(status?.hard ?? {}).flatMap(([resource, hard]) => {
     const used = status?.used?.[resource];
@@ -184,7 +186,7 @@ function groupWaits(pod: Pod, { world, surroundings }: Scene): Wait[] {
   ];
 }
 
-/** Devices that have to be made ready for their node before the pod is bound (KEP-5007). */
+/** Returns devices that must be prepared for their node before the pod is bound (KEP-5007). */
 function bindingWaits(pod: Pod, { world }: Scene): Wait[] {
   return claimsOfPod(pod, world).flatMap(({ claim }): Wait[] => {
     if (claim === undefined) return [];
@@ -214,7 +216,7 @@ function bindingWaits(pod: Pod, { world }: Scene): Wait[] {
   });
 }
 
-/** Report of the driver about an allocated device (KEP-4817). */
+/** Returns the driver's report about an allocated device (KEP-4817). */
 export function conditionsOf(
   claim: ResourceClaim,
   { driver, pool, device, shareID }: ReturnType<typeof resultsOf>[number],
@@ -258,7 +260,7 @@ function schedulerWaits(pod: Pod, { surroundings }: Scene): Wait[] {
   return [wait("scheduler", `scheduler "${scheduler}" has not reported anything about it: is it running?`)];
 }
 
-/** Reasons why a pod that has a node does not run there. */
+/** Returns the reasons why a pod with a node does not run there. */
 export function waitsOnNode(pod: Pod, scene: Scene): Wait[] {
   const { world, surroundings } = scene;
   const node = pod.spec.nodeName!;
@@ -305,7 +307,7 @@ function claimOnNode(pod: Pod, claim: ResourceClaim): Wait[] {
   return [wait("claim-unusable", `claim ${nameOf(claim)} is not reserved for the pod`, { object })];
 }
 
-/** Messages of a kubelet when a driver cannot prepare claims. */
+/** Returns the messages of a kubelet whose driver cannot prepare claims. */
 function prepareWaits(pod: Pod, events: readonly Event[]): Wait[] {
   const failed = found(events, "FailedPrepareDynamicResources");
   if (failed === undefined || pod.status?.phase !== "Pending") return [];
@@ -335,14 +337,14 @@ function containerWaits({ status }: Pod): Wait[] {
   );
 }
 
-/** Reasons why a pod that is being deleted still exists. */
+/** Returns the reasons why a pod that is being deleted still exists. */
 export function waitsToEnd(pod: Pod, scene: Scene): Wait[] {
   const { metadata, spec, status } = pod;
   const { world, surroundings, now } = scene;
   const since = metadata.deletionTimestamp === undefined ? null : String(metadata.deletionTimestamp);
   const left = since === null ? 0 : Date.parse(since) - now;
   const unprepare = surroundings.events.find(({ reason }) => reason === "FailedUnprepareDynamicResources");
-  // Devices are given back after the containers have ended; the status of the pod follows at the end.
+  // Devices are released after the containers have ended; the status of the pod changes at the end.
   const running =
     unprepare === undefined
       ? (status?.containerStatuses ?? []).filter(({ state }) => state?.running !== undefined)

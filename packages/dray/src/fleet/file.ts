@@ -6,7 +6,7 @@ import { type Fleet, type ReadFleetOptions, readFleet } from "@dray/driver-simul
 import { UsageError } from "../terminal/failure.ts";
 import { simulationOf } from "./simulated-nodes.ts";
 
-/** A fleet file as `--fleet` names it. */
+/** A fleet file of `--fleet`. */
 export interface FleetFile {
   /** The absolute path. */
   readonly path: string;
@@ -15,7 +15,7 @@ export interface FleetFile {
 }
 
 /**
- * Reads the file of `--fleet`. Throws a UsageError if it cannot be read, and a FleetError for mistakes in it.
+ * Reads the file of `--fleet`. Throws a UsageError if it cannot be read, and a FleetError if it is invalid.
  */
 export function readFleetFile(file: string, options: ReadFleetOptions = {}): FleetFile {
   let text: string;
@@ -29,7 +29,7 @@ export function readFleetFile(file: string, options: ReadFleetOptions = {}): Fle
   return { path: resolve(file), text, fleet: readFleet([{ file, text }], options) };
 }
 
-/** The fleet that a cluster was made of: of the copy that it keeps. Undefined if it has none. */
+/** Returns the fleet that a cluster was created with, from its copy; undefined without one. */
 export function fleetOf(
   layout: Layout,
   config: Pick<ClusterConfig, "fleet" | "kubernetesVersion" | "featureGates" | "simulatedNodes">,
@@ -43,15 +43,15 @@ export function fleetOf(
   return readFleet([{ file: config.fleet, text: keptText(layout) }], options);
 }
 
-/** The cluster's copy of its fleet file. */
+/** Reads the cluster's copy of its fleet file. */
 export function keptText(layout: Layout): string {
   return readFileSync(layout.fleetFile, "utf8");
 }
 
-/** `2 nodes, 1 driver, 16 devices` */
+/** Returns a text: `2 nodes, 1 driver, 16 devices`. */
 export function fleetText({ nodes, network }: Fleet): string {
   const drivers = [...nodes.flatMap((node) => node.drivers), ...network];
-  // Those of the network are the same ones on every node.
+  // Network pools are the same on every node.
   const pools = new Set(drivers.flatMap((driver) => driver.pools));
   const devices = [...pools].reduce((sum, pool) => sum + pool.devices.length, 0);
   const names = new Set(drivers.map(({ name }) => name));

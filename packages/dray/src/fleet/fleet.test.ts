@@ -15,7 +15,7 @@ import { dray, inFolder, processesWith, start } from "../testing/program.ts";
 
 const driver = "gpu.example.com";
 
-/** As `kubectl get nodes,resourceslices -o yaml` prints it. */
+/** The output of `kubectl get nodes,resourceslices -o yaml`. */
 const dump = `
 apiVersion: v1
 kind: List
@@ -58,7 +58,7 @@ async function failure(...args: string[]): Promise<string> {
   return stderr;
 }
 
-/** A pod that prints its variables and sleeps, and a claim for one device of the class. */
+/** Creates a pod that prints its variables and sleeps, and a claim for one device of the class. */
 async function createPod(client: Client, name: string, deviceClassName = driver): Promise<void> {
   const requests = [{ name: "device", exactly: { deviceClassName } }];
   await client
@@ -146,7 +146,7 @@ test(
         assert.match(await run("status", ...data), /\n {2}fleet {7}.*production\.yaml\n/);
         const node = await client.resource(Node).get({ name: "prod-1" });
         assert.equal(node.status?.capacity?.["cpu"], "96");
-        // A node may not give itself this one.
+        // Only an administrator may set this label of a node.
         await eventually("the labels of the fleet", async () => {
           const { metadata } = await client.resource(Node).get({ name: "prod-1" });
           return metadata.labels?.["node-restriction.kubernetes.io/rack"] === "r7";
@@ -154,7 +154,7 @@ test(
 
         await createPod(client, "one");
         await eventually("the pod runs", running(client, "one"));
-        // A container that runs may not have printed yet.
+        // A running container may not have printed yet.
         await eventually("the pod has the device", async () => {
           const log = await client.text("GET", "/api/v1/namespaces/default/pods/one/log");
           return /^DRA_DEVICE_GPU_EXAMPLE_COM_GPU_0=prod-1\/gpu-0$/m.test(log);
@@ -188,7 +188,7 @@ test(
           /^error: there is no device prod-1\/gpu-1: did you mean prod-1\/gpu-0\?\n/,
         );
 
-        // It is broken still when the cluster comes again, with the fleet that it was made of.
+        // The device is still broken after a restart of the cluster with the same fleet.
         client.close();
         await run("down", ...data);
         writeFileSync(file, "gone: true\n");
@@ -201,7 +201,7 @@ test(
         await run("device", "heal", `prod-1/${driver}/prod-1/gpu-0`, ...data);
         await eventually("the pod gets the healed device", running(client, "two"));
 
-        // A crash of the drivers holds nothing up for long.
+        // A crash of the drivers delays pods only briefly.
         const [pid] = processesWith(join(dataDir, "logs", "drivers.log"));
         process.kill(pid!, "SIGKILL");
         await client.resource(Pod).delete({ namespace: "default", name: "two" }, { gracePeriodSeconds: 1 });

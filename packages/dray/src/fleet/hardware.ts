@@ -17,8 +17,8 @@ import { SimulationProcess } from "./process.ts";
 import { allowSimulatedNodes, removeFormerNodes, simulatedNodes } from "./simulated-nodes.ts";
 
 /**
- * Simulated parts of a cluster: the devices of a fleet file, and whole nodes. Of what was simulated once, and
- * is not any more, it removes the rest.
+ * Runs the simulated parts of a cluster: the devices of a fleet file, and simulated nodes. Removes the
+ * remains of earlier simulations.
  */
 export function simulatedHardware(
   layout: Layout,
@@ -127,7 +127,7 @@ async function ready(
     let lastProgress = Number.NEGATIVE_INFINITY;
     const advance = (): void => {
       deadline.advance();
-      // Of thousands of nodes one after the other becomes ready.
+      // Thousands of nodes become ready one after the other.
       const now = clock.now();
       if (now - lastProgress < progressInterval) return;
       lastProgress = now;

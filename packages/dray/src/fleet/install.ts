@@ -7,14 +7,14 @@ import { driversUser } from "@dray/cluster";
 import { type Fleet, healthNamespace } from "@dray/driver-simulated";
 
 const fieldManager = "dray-fleet";
-/** On classes that were made of a fleet, and go with it. */
+/** Label of the classes of a fleet, which are deleted with it. */
 const fleetLabel = "dray.dev/fleet";
 
 const rbac = "rbac.authorization.k8s.io";
 
 /**
- * The namespace of health records, what the drivers may do, and the classes of the fleet; classes of an
- * earlier one go.
+ * Creates the namespace of health records, the permissions of the drivers, and the classes of the fleet;
+ * deletes classes of an earlier one.
  */
 export async function installFleet(client: Client, fleet: Fleet): Promise<void> {
   const apply = <T extends KubeObject>(kind: Kind<T>, object: object): Promise<T> =>
@@ -45,7 +45,10 @@ export async function installFleet(client: Client, fleet: Fleet): Promise<void> 
   await removeOldClasses(client, fleet);
 }
 
-/** On the namespace: the drivers whose slices no node owns, so that nobody else deletes them. */
+/**
+ * Annotation of the namespace: the drivers whose slices have no node, so that only their process deletes
+ * them.
+ */
 const networkAnnotation = "dray.dev/network-drivers";
 
 async function removeOldSlices(client: Client, fleet: Fleet): Promise<void> {
@@ -67,7 +70,7 @@ async function networkDrivers(client: Client): Promise<string[]> {
   }
 }
 
-/** Removes what `installFleet` has made of a fleet; the health that people have set stays. */
+/** Removes the objects of `installFleet`; health records that people have set stay. */
 export async function uninstallFleet(client: Client): Promise<void> {
   const none: Fleet = { nodes: [], network: [], deviceClasses: [], notes: [], node: () => undefined };
   await removeOldSlices(client, none);
@@ -111,9 +114,8 @@ const namespaceRules = [
 ];
 
 /**
- * Gives each node of the fleet its labels when it is registered, and again when it was deleted. As the
- * administrator: a node may not give itself all that real ones have. Later changes of labels are left to
- * people.
+ * Sets the labels of the fleet on each node when it is registered, and again after its deletion. Works as the
+ * administrator: a node may not set all labels of real nodes. Later changes of labels are kept.
  */
 export function labelNodes(client: Client, fleet: Fleet, log: Log, signal: AbortSignal): void {
   const label = async ({ metadata }: Node): Promise<void> => {

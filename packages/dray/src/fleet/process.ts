@@ -14,15 +14,15 @@ export type SimulationOrder =
       readonly simulatedNodes?: number | "all";
       /** The devices of a fleet. */
       readonly drivers?: {
-        /** As the person named the fleet file. */
+        /** The name of the fleet file as the user gave it. */
         readonly file: string;
-        /** Where its text is. */
+        /** The path of its content. */
         readonly path: string;
         readonly kubeconfig: string;
         /** Nodes that run containers. */
         readonly nodes: readonly Pick<NodeFiles, "name" | "rootDir">[];
       };
-      /** In place of the kubelets of simulated nodes. */
+      /** For simulated nodes, which have no kubelets. */
       readonly kubelets?: {
         readonly kubeconfig: string;
         readonly certFile: string;
@@ -30,16 +30,14 @@ export type SimulationOrder =
         readonly clientCAFile: string;
       };
     }
-  /** End yourself once no claim is prepared. */
+  /** The process ends once all claims are unprepared. */
   | { readonly order: "stop" };
 
 /** Milliseconds. */
 const restartDelay = 1000;
 const stopTimeout = 25_000;
 
-/**
- * The process of all that is simulated, drivers and nodes: started again when it fails, until it is stopped.
- */
+/** The process of the simulation, drivers and nodes. It is restarted after a failure until it is stopped. */
 export class SimulationProcess {
   readonly #layout: Layout;
   readonly #run: SimulationOrder & { readonly order: "run" };
@@ -74,7 +72,7 @@ export class SimulationProcess {
       "simulation",
       ...["--log-file", join(this.#layout.logs, "drivers.log")],
     ]);
-    // A session of its own: Ctrl-C in a terminal is for the cluster.
+    // A separate session: Ctrl-C in a terminal is for the cluster.
     const child = spawn(command, args, { detached: true, stdio: ["ignore", "inherit", "inherit", "ipc"] });
     this.#process = child;
     const { pid } = child;
@@ -95,7 +93,7 @@ export class SimulationProcess {
     child.send(this.#run);
   }
 
-  /** The disk may be full: the simulation goes on, and ends with this process. */
+  /** The disk may be full: the simulation continues, and ends with this process. */
   #keep(change: () => void): void {
     try {
       change();

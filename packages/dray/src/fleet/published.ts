@@ -9,8 +9,8 @@ import { withProgress } from "../terminal/progress.ts";
 const timeout = 60_000;
 
 /**
- * Resolves when the pools of the fleet that these nodes reach are published. Rejects if the next one takes
- * too long.
+ * Resolves when the pools of the fleet that these nodes can reach are published. Rejects if the next one
+ * takes too long.
  */
 export async function fleetPublished(
   layout: Layout,
@@ -66,7 +66,7 @@ export async function fleetPublished(
   }
 }
 
-/** The devices of the newest generation of a pool; undefined if that is not complete. */
+/** Returns the devices of the newest generation of a pool; undefined if it is incomplete. */
 function deviceCount(slices: readonly ResourceSlice[]): number | undefined {
   const newest = Math.max(...slices.map(({ spec }) => Number(spec.pool.generation ?? 0)));
   const current = slices.filter(({ spec }) => Number(spec.pool.generation ?? 0) === newest);

@@ -90,7 +90,7 @@ test("up --simulated-nodes: pods with claims come, run, end and go on nodes that
       await run("device", "heal", "simulated-7/gpu-1", ...data);
       assert.ok(!(await broken()));
 
-      // After a kill, acknowledged changes are kept, and later ones are carried out.
+      // A kill loses no acknowledged change, and later changes are applied.
       const process = readProcessFile(layout.simulationFile)!.record;
       globalThis.process.kill(process.pid, "SIGKILL");
       await client.resource(Job).create({

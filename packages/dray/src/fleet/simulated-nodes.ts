@@ -6,23 +6,23 @@ import { type ClusterConfig, simulatedNodesUser } from "@dray/cluster";
 import type { Fleet } from "@dray/driver-simulated";
 import { type SimulatedNode, simulatedLabel } from "@dray/kubelet/simulated";
 
-/** Maximum number of simulated nodes by their names and the size of a cluster; the memory allows fewer. */
+/** Maximum number of simulated nodes, by their names and the size of a cluster; the memory allows fewer. */
 export const maxSimulatedNodes = 20_000;
 
 type Chosen = Pick<ClusterConfig, "simulatedNodes">;
 
-/** `simulated-1` and so on: the nodes that a number of `--simulated-nodes` stands for. */
+/** Returns the nodes of a number in `--simulated-nodes`: `simulated-1` and so on. */
 export function countedNodes({ simulatedNodes }: Chosen): string[] {
   const count = typeof simulatedNodes === "number" ? simulatedNodes : 0;
   return Array.from({ length: count }, (_, i) => `simulated-${i + 1}`);
 }
 
-/** Options of `readFleet` for them. */
+/** Returns the options of `readFleet` for them. */
 export function simulationOf(config: Chosen): { simulatedNodes: readonly string[]; simulateAll: boolean } {
   return { simulatedNodes: countedNodes(config), simulateAll: config.simulatedNodes === "all" };
 }
 
-/** All nodes of a cluster that are simulated. */
+/** Returns all simulated nodes of a cluster. */
 export function simulatedNodes(config: Chosen, fleet: Fleet | undefined): readonly SimulatedNode[] {
   if (fleet === undefined) return countedNodes(config).map((name) => ({ name }));
   return fleet.nodes.filter(({ simulated }) => simulated);
@@ -32,9 +32,9 @@ const rbac = "rbac.authorization.k8s.io";
 const leaseNamespace = "kube-node-lease";
 
 /**
- * Permissions of the simulation of nodes: those that the kubelets of all of them together do through the API
- * server, and no more. It is one user, since thousands of certificates and watches would cost more than the
- * nodes; to impersonate each `system:node:NAME` it would need a right over all users.
+ * Permissions of the simulation of nodes: exactly those that the kubelets of all of them use. It is one user,
+ * since thousands of certificates and watches would cost more than the nodes; to impersonate each
+ * `system:node:NAME` it would need permissions for all users.
  */
 const clusterRules = [
   { apiGroups: [""], resources: ["nodes"], verbs: ["get", "list", "watch", "create"] },
@@ -47,7 +47,7 @@ const leaseRules = [
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["create", "patch"] },
 ];
 
-/** Lets the user that simulates nodes do so. */
+/** Grants the permissions of the user that simulates nodes. */
 export async function allowSimulatedNodes(client: Client): Promise<void> {
   const apply = <T extends KubeObject>(kind: Kind<T>, object: object): Promise<T> =>
     client.resource(kind).apply(object as never, { fieldManager: "dray-simulated-nodes", force: true });
@@ -61,16 +61,13 @@ export async function allowSimulatedNodes(client: Client): Promise<void> {
   await apply(RoleBinding, { metadata, subjects, roleRef: roleRef("Role") });
 }
 
-/**
- * Deletes simulated nodes of an earlier start that are not wanted any more, and their pods, which nobody
- * would end.
- */
+/** Deletes unwanted simulated nodes of an earlier start and their pods, which no kubelet would end. */
 export async function removeFormerNodes(client: Client, wanted: ReadonlySet<string>): Promise<void> {
   const { items } = await client.resource(Node).list({ labelSelector: simulatedLabel });
   const gone = new Set(items.map(({ metadata }) => metadata.name).filter((name) => !wanted.has(name)));
   if (gone.size === 0) return;
   for (const name of gone) await client.resource(Node).delete({ name }).catch(ifMissing);
-  // After the nodes, so that no DaemonSet creates new ones there.
+  // After the nodes, so that DaemonSets do not create new pods there.
   const pods = await client.resource(Pod).list({ fieldSelector: "spec.nodeName!=" });
   for (const { metadata, spec } of pods.items) {
     if (!gone.has(spec.nodeName ?? "")) continue;

@@ -1,7 +1,9 @@
 import { anyRegistry, type ImageMapping, imagePattern } from "@dray/kubelet";
 import { ourFiles, ourselves } from "../process/ourselves.ts";
 
-/** Our servers do little: a small young generation and no helper threads save 12 MiB in each of them. */
+/**
+ * Flags for our small servers: a small young generation and no helper threads save 12 MiB in each of them.
+ */
 export const smallHeap = ["--max-semi-space-size=1", "--v8-pool-size=0"];
 
 /** Sleeps, and ends at once with exit code 0 on SIGTERM, as the image does. */
@@ -10,10 +12,10 @@ const pause = ["/bin/sh", "-c", "trap 'exit 0' INT TERM; sleep 2147483647 & wait
 /** The folder that nginx's image serves. */
 const nginxRoot = "/usr/share/nginx/html";
 
-/** An image that this program stands for. */
+/** An image that this program implements. */
 export interface OwnImage {
   readonly pattern: string;
-  /** Words of our command line that it runs. */
+  /** Arguments of our command line. */
   readonly args: readonly string[];
   /** The programs that manifests run in it. */
   readonly programs: readonly string[];
@@ -32,12 +34,12 @@ const ownImages: readonly OwnImage[] = [
   })),
 ];
 
-/** The built-in image with this name; undefined if it does not exist. */
+/** Returns the built-in image with this name; undefined without one. */
 export function ownImageOf(name: string): OwnImage | undefined {
   return ownImages.find(({ pattern }) => imagePattern(pattern).test(name));
 }
 
-/** Common images, and the program that each runs: those of the machine where they have the same name. */
+/** Returns common images with their programs: those of the machine with the same name. */
 export function builtInImages(): ImageMapping[] {
   const [nginx, nginxArgs] = ourselves(["image", "serve", nginxRoot], smallHeap);
   const common: readonly (readonly [name: string, entrypoint: readonly string[], cmd: readonly string[]])[] =
@@ -48,7 +50,7 @@ export function builtInImages(): ImageMapping[] {
       ["ubuntu", [], ["bash"]],
       ["python", [], ["python3"]],
       ["pause", pause, []],
-      // The configuration of the machine's nginx is the machine's: it would listen on all addresses.
+      // The configuration of the machine's nginx does not apply: it would listen on all addresses.
       ["nginx", [], [nginx, ...nginxArgs]],
     ];
   return [

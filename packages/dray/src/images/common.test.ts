@@ -27,7 +27,7 @@ test("common images run without a command, and one that is mapped later starts t
       const create = (name: string, all: readonly Container[]) =>
         pods.create({
           metadata: { namespace: "default", name },
-          // Longer than the test waits: what ends, ends by itself.
+          // Longer than the test's timeout: the containers end by themselves.
           spec: { restartPolicy: "Never", terminationGracePeriodSeconds: 3600, containers: [...all] },
         });
       const status = async (name: string) => (await pods.get({ namespace: "default", name })).status;

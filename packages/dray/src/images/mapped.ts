@@ -3,14 +3,15 @@ import type { Log } from "@dray/client";
 import { writeFileAtomicallySync } from "@dray/files";
 import type { ImageMapping } from "@dray/kubelet";
 
-/** A row that `dray image map` has made. */
+/** A row of `dray image map`. */
 export interface MappedImage {
   readonly pattern: string;
   readonly command: readonly string[];
 }
 
 /**
- * The rows in the file of a cluster, the latest first. Throws an error that names the file if it is damaged.
+ * Reads the rows in the file of a cluster, the latest first. Throws an error that names the file if it is
+ * damaged.
  */
 export function readMappedImages(path: string): readonly MappedImage[] {
   let text: string;
@@ -46,7 +47,10 @@ export function writeMappedImages(path: string, rows: readonly MappedImage[]): v
   writeFileAtomicallySync(path, `${JSON.stringify(rows, null, 2)}\n`);
 }
 
-/** The rows of the file as it is at each look; of a damaged one those before, with a warning in the log. */
+/**
+ * Returns a function that reads the current rows of the file; if the file is damaged, it returns the previous
+ * rows and logs a warning.
+ */
 export function followMappedImages(path: string, log: Log): () => readonly ImageMapping[] {
   let rows: readonly MappedImage[] = [];
   let seen: string | undefined;

@@ -1,12 +1,12 @@
 import type { ImageMapping } from "@dray/kubelet";
 import { UsageError } from "../terminal/failure.ts";
 
-/** One word: pieces without blanks, in quotes or not, in any mixture. */
+/** One word: pieces without spaces, in quotes or not, in any mixture. */
 const word = /(?:"[^"]*"|'[^']*'|[^\s"'])+/g;
 
 /**
- * Splits a command at blanks; single and double quotes hold it together. Undefined for an open quote or no
- * word.
+ * Splits a command at spaces outside of single and double quotes. Returns undefined for an open quote or an
+ * empty command.
  */
 export function parseCommand(text: string): readonly string[] | undefined {
   const words = (text.match(word) ?? []).map((part) => part.replaceAll(/"([^"]*)"|'([^']*)'/g, "$1$2"));
@@ -21,7 +21,7 @@ export function checkFolder([first = "", ...others]: readonly string[]): void {
     );
 }
 
-/** Reads `PATTERN=COMMAND` of `--image`. */
+/** Parses `PATTERN=COMMAND` of `--image`. */
 export function parseImageMapping(text: string): ImageMapping {
   const [, pattern, rest = ""] = /^([^=\s]+)=(.*)$/s.exec(text) ?? [];
   const command = parseCommand(rest);

@@ -8,9 +8,8 @@ import { ourFiles, ourselves } from "../process/ourselves.ts";
 import { ownImageOf, smallHeap } from "./built-in.ts";
 
 /**
- * Gives the nodes of a cluster that run real containers those of the images that this program stands for:
- * each holds Node, its libraries and the bundle, at the places that they have on this machine. Others are
- * left to be pulled.
+ * Provides the images that this program implements to nodes that run real containers: each holds Node, its
+ * libraries and the bundle, at their paths on this machine. Other images are pulled.
  */
 export async function provideOwnImages(ociImages: string, names: readonly string[]): Promise<void> {
   const wanted = [...new Set(names)].filter((name) => ownImageOf(name) !== undefined);
@@ -86,7 +85,7 @@ function writeLayout(folder: string, names: readonly string[]): void {
   writeFileSync(join(folder, "index.json"), JSON.stringify({ schemaVersion: 2, manifests }));
 }
 
-/** A program of the image: this one, with some words before those that it is called with. */
+/** Writes a program of the image: this one, with some arguments before its own. */
 function writeProgram(path: string, args: readonly string[]): void {
   const main = process.argv[1]!;
   makeFolderSync(dirname(path));
@@ -95,13 +94,13 @@ function writeProgram(path: string, args: readonly string[]): void {
   writeFileSync(path, text, { mode: 0o755 });
 }
 
-/** The libraries that a program is linked with, the loader among them; none of a static one. */
+/** Returns the libraries that a program is linked with, including the loader; none for a static program. */
 function libraries(program: string): string[] {
   const { stdout = "" } = spawnSync("ldd", [program], { encoding: "utf8" });
   return [...stdout.matchAll(/(?:=> |^\s*)(\/\S+) \(/gm)].map(([, path = ""]) => path);
 }
 
-/** Packs what the links among the paths lead to. */
+/** Packs paths, following symbolic links. */
 function tar(file: string, root: string, paths: readonly string[]): void {
   const owner = ["--owner=0", "--group=0", "--numeric-owner", "--mtime=@0", "--sort=name"];
   const { status, stderr, error } = spawnSync(

@@ -5,7 +5,10 @@ import type { DeviceClass } from "@dray/api/resource/v1";
 import type { DeviceEnvironment } from "@dray/cel";
 import type { World } from "../manifests/world.ts";
 
-/** A class that chooses every device: what it is refused nobody can have. No object has a name like that. */
+/**
+ * A class that selects every device: a device that it does not get is unavailable to all. No object can have
+ * this name.
+ */
 export const anyDevice = "*";
 
 const anyClass: DeviceClass = {
@@ -20,7 +23,7 @@ const anyClass: DeviceClass = {
   spec: {},
 };
 
-/** The allocator with all that a cluster has, and `anyDevice`. */
+/** Creates an allocator with the whole cluster and `anyDevice`. */
 export function allocatorOf(world: World, features: Features, environment?: DeviceEnvironment): Allocator {
   let shares = 0;
   const allocator = createAllocator({
@@ -40,8 +43,7 @@ export function allocatorOf(world: World, features: Features, environment?: Devi
 }
 
 /**
- * The nodes that new pods may go to: those that are neither cordoned nor broken. Taints that say what a node
- * is for are for pods to tolerate.
+ * Returns the nodes for new pods: those that are neither cordoned nor broken. Other taints can be tolerated.
  */
 export function openNodes(world: World): Node[] {
   return world
@@ -51,7 +53,7 @@ export function openNodes(world: World): Node[] {
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }
 
-/** Why no new pod goes to a node; undefined: some may. */
+/** Returns why new pods cannot go to a node; undefined: some can. */
 export function closedBecause({ unschedulable, taints }: Node["spec"]): string | undefined {
   const broken = taints?.find(
     ({ key, effect }) => key.startsWith("node.kubernetes.io/") && effect !== "PreferNoSchedule",

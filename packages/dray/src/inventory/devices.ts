@@ -19,9 +19,9 @@ export interface Holder {
   readonly claim: string;
   /** `request`, or `request/subrequest` for an alternative. */
   readonly request: string;
-  /** It takes nothing (KEP-5018). */
+  /** It takes no device (KEP-5018). */
   readonly adminAccess: boolean;
-  /** Absent: it has the device for itself. */
+  /** Absent: it has the whole device. */
   readonly shareID?: string;
   readonly consumedCapacity?: Readonly<Record<string, string>>;
   /** The pods that the claim is reserved for, `namespace/name`. */
@@ -29,7 +29,7 @@ export interface Holder {
 }
 
 export interface TaintOfDevice extends DeviceTaint {
-  /** The DeviceTaintRule that sets it; absent: the slice does. */
+  /** The DeviceTaintRule that sets it; absent: it is in the slice. */
   readonly rule?: string;
 }
 
@@ -38,7 +38,7 @@ export interface DeviceHealth {
   readonly message?: string;
 }
 
-/** A device of the newest generation of its pool, with all that the API says of it. */
+/** A device of the newest generation of its pool, with all data of the API about it. */
 export interface KnownDevice {
   /** `driver/pool/device` */
   readonly id: string;
@@ -46,13 +46,13 @@ export interface KnownDevice {
   readonly pool: string;
   readonly device: Device;
   readonly slice: ResourceSlice;
-  /** The only node that reaches it; undefined: several may. */
+  /** The only node that can reach it; undefined: several can. */
   readonly node: string | undefined;
   readonly taints: readonly TaintOfDevice[];
   readonly holders: readonly Holder[];
-  /** Report of a kubelet or a taint; undefined without one. */
+  /** Health by the report of a kubelet or by a taint; undefined without either. */
   readonly health: DeviceHealth | undefined;
-  /** Why the scheduler takes no device of its pool. */
+  /** Why the scheduler ignores its pool. */
   readonly poolProblem: string | undefined;
 }
 
@@ -65,14 +65,14 @@ export const idOf = ({ driver, pool, device }: DeviceRequestAllocationResult): s
 export const resultsOf = (claim: ResourceClaim): readonly DeviceRequestAllocationResult[] =>
   claim.status?.allocation?.devices?.results ?? [];
 
-/** Whether a taint keeps requests away that do not tolerate it (KEP-5055). */
+/** Reports whether a taint repels requests that do not tolerate it (KEP-5055). */
 export const isRepelling = ({ effect }: DeviceTaint): boolean =>
   effect === "NoSchedule" || effect === "NoExecute";
 
 export const taintText = ({ key, value, effect }: DeviceTaint): string =>
   `${key}${value ? `=${value}` : ""}:${effect}`;
 
-/** All devices of a cluster, by node, driver, pool and the order of the slices. */
+/** Returns all devices of a cluster, by node, driver, pool and the order of the slices. */
 export function devicesOf(world: World, features: Features): KnownDevice[] {
   const slices = currentSlices(world);
   const problems = new Map(
@@ -110,7 +110,10 @@ export function devicesOf(world: World, features: Features): KnownDevice[] {
 
 const poolOf = ({ spec }: ResourceSlice): string => `${spec.driver}/${spec.pool.name}`;
 
-/** The slices of the newest generation of each pool (KEP-4381, ResourceSliceSpec.pool), in a steady order. */
+/**
+ * Returns the slices of the newest generation of each pool (KEP-4381, ResourceSliceSpec.pool), in a stable
+ * order.
+ */
 export function currentSlices(world: World): ResourceSlice[] {
   const slices = world.all("ResourceSlice").map(({ object }) => object);
   const newest = new Map<string, number>();
@@ -152,15 +155,15 @@ function holdersOf(world: World): Map<string, Holder[]> {
   return holders;
 }
 
-/** Convention of drivers that taint a broken device: `DRIVER/unhealthy`. */
+/** By the convention of drivers that taint a broken device: `DRIVER/unhealthy`. */
 function healthOfTaints(taints: readonly DeviceTaint[]): DeviceHealth | undefined {
   return taints.some(({ key }) => key.endsWith("/unhealthy")) ? { health: "Unhealthy" } : undefined;
 }
 
 /**
- * Reports of kubelets about the devices of running containers (KEP-4680, allocatedResourcesStatus). The
- * kubelet names a device by its CDI ID where it has one: then only a request with one device says which it
- * is.
+ * Returns the reports of kubelets about the devices of running containers (KEP-4680,
+ * allocatedResourcesStatus). The kubelet names a device by its CDI ID if there is one: then only a request
+ * with one device identifies it.
  */
 function healthOf(world: World): Map<string, DeviceHealth> {
   const found = new Map<string, DeviceHealth>();

@@ -4,27 +4,27 @@ import type { AllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import type { KnownDevice } from "./devices.ts";
 import { claimOf, type Shape, takesNothing } from "./shapes.ts";
 
-/** How many more claims of a shape fit, all at once. */
+/** How many more claims of a shape fit at the same time. */
 export interface Headroom {
   readonly count: number;
   /**
-   * The search gave up, or nodes share devices in a way that it does not try in every order: there may be
-   * room for more.
+   * The search was cut off, or nodes share devices in a way that it does not try in every order: more may
+   * fit.
    */
   readonly isLowerBound: boolean;
-  /** By node, those with room. Devices that several nodes reach count on the first of them. */
+  /** By node. Devices that several nodes can reach count on the first of them. */
   readonly nodes: ReadonlyMap<string, number>;
 }
 
-/** Maximum number of claims that are tried on one node: a device without capacities is shared without end. */
+/** Maximum number of claims to try on one node: a device without capacities can be shared without limit. */
 const maxPerNode = 256;
-/** Maximum number of steps of a search for one more claim, among all ways to place those before it. */
+/** Maximum number of steps of a search for one more claim, including moves of the previous ones. */
 const maxSteps = 20_000;
 
 /**
- * Places claims of the shape until none fits any more, node by node. Where devices compete for counters, or a
- * claim wants several devices, the first solution may stand in the way of others: then all claims of the node
- * are placed anew together with one more, until no way is left. Undefined: the shape takes nothing.
+ * Places claims of the shape node by node until no more fit. If devices compete for counters, or a claim
+ * requests several devices, the first solution may block others: then all claims of the node and one more are
+ * placed again, until no arrangement is left. Returns undefined for a shape that takes no devices.
  */
 export function headroomOf(
   allocator: Allocator,
@@ -58,14 +58,17 @@ export function headroomOf(
   return { count, isLowerBound, nodes: found };
 }
 
-/** Each claim takes devices that are as good as any others: whichever it takes, as many claims fit. */
+/**
+ * Reports whether all devices that a claim can take are equally good: any choice leaves room for the same
+ * number of claims.
+ */
 const wantsOneKind = ({ requests, constraints }: Shape): boolean =>
   constraints.length === 0 && requests.length === 1 && requests[0]!.exactly !== undefined;
 
 const wantsOneDevice = (shape: Shape): boolean =>
   wantsOneKind(shape) && Number(shape.requests[0]!.exactly?.count ?? 1) === 1;
 
-/** Claims of one shape on one node, held in the allocator. */
+/** Claims of one shape on one node, reserved in the allocator. */
 class Placed {
   readonly #allocator: Allocator;
   readonly #node: Node;
@@ -76,7 +79,7 @@ class Placed {
   #reservations: Reservation[] = [];
   gaveUp = false;
 
-  /** `first`: the number of the first claim, which tells it from those of other nodes. */
+  /** `first`: the number of the first claim, unique over all nodes. */
   constructor(allocator: Allocator, node: Node, shape: Shape, first: number) {
     this.#allocator = allocator;
     this.#node = node;
@@ -88,7 +91,7 @@ class Placed {
     return this.#claims.length;
   }
 
-  /** Places one more beside the others, if there is room. */
+  /** Places one more claim if it fits beside the others. */
   addOne(): boolean {
     const claim = claimOf(this.#shape, this.#first + this.count);
     const allocations = this.#allocate([claim]);
@@ -97,7 +100,7 @@ class Placed {
     return true;
   }
 
-  /** Places all of them anew and one more, if there is a way. */
+  /** Places all claims again with one more, if an arrangement exists. */
   moveForOneMore(): boolean {
     const claims = [...this.#claims, claimOf(this.#shape, this.#first + this.count)];
     const before = [this.#claims, this.#allocations] as const;
@@ -108,7 +111,7 @@ class Placed {
     return allocations !== undefined;
   }
 
-  /** Gives all devices back. */
+  /** Releases all devices. */
   release(): void {
     for (const each of this.#reservations) each.rollback();
     [this.#claims, this.#allocations, this.#reservations] = [[], [], []];

@@ -35,7 +35,7 @@ test("a device is free, allocated, tainted, or of no use to any class", () => {
   assert.equal(byName.get("broken")!.health?.health, "Unhealthy");
   assert.deepEqual(byName.get("held")!.holders[0]!.pods, ["default/p"]);
   assert.equal(room(found, "gpu"), 1);
-  // Without a class nobody can have the free one.
+  // Without a class the free device is unavailable.
   const unclassed = inventory(node("a"), slice("a", devices), whole, heldClaim("h", ["a/held"]));
   assert.equal(states(unclassed)["free"], "waste");
 });
@@ -73,13 +73,13 @@ test("what is left of a device that no class can use is waste", () => {
 test("headroom is the most that fits at once, also where the first solution stands in the way", () => {
   const any = deviceClass("any", 'device.driver == "gpu.example.com"');
   const found = inventory(node("a"), ...partitionedGpu("a", "g0"), ...partitionedGpu("a", "g1"), any);
-  // The first device that the allocator takes is a whole GPU.
+  // The allocator's first choice is a whole GPU.
   assert.deepEqual(found.headroom(classShape("any")), {
     count: 4,
     isLowerBound: false,
     nodes: new Map([["a", 4]]),
   });
-  // Asking changes nothing.
+  // The query has no side effect.
   assert.equal(room(found, "any"), 4);
 });
 

@@ -8,15 +8,12 @@ import { type Shape, shapesOf } from "./shapes.ts";
 import { type JudgedDevice, judgeDevice, type Unit, unitsOf } from "./units.ts";
 import { Uses } from "./usable.ts";
 
-/**
- * The devices of a cluster, who has them, and what can still be had. Asks the allocator, the most costly
- * last.
- */
+/** The devices of a cluster, their claims, and the remaining availability. Runs the allocator lazily. */
 export class Inventory {
   readonly world: World;
   readonly features: Features;
   readonly shapes: readonly Shape[];
-  /** The devices by id, without what they are good for. */
+  /** The devices by id, without their possible use. */
   readonly known: ReadonlyMap<string, KnownDevice>;
   readonly #known: readonly KnownDevice[];
   #allocator: Allocator | undefined;
@@ -38,7 +35,7 @@ export class Inventory {
 
   get devices(): readonly JudgedDevice[] {
     if (this.#devices === undefined) {
-      // Whether its node takes pods is not a matter of the device.
+      // Cordoned nodes count, too: their devices are in order.
       const nodes = this.world.all("Node").map(({ object }) => object);
       const uses = new Uses(this.allocator, nodes, this.shapes);
       this.#devices = this.#known.map((device) => judgeDevice(device, uses));
@@ -52,8 +49,8 @@ export class Inventory {
   }
 
   /**
-   * How many more claims of the shape fit on the nodes that take pods. Undefined: any number, they take
-   * nothing.
+   * Returns how many more claims of the shape fit on the open nodes. Undefined: any number, as they take no
+   * devices.
    */
   headroom(shape: Shape): Headroom | undefined {
     return headroomOf(this.allocator, openNodes(this.world), shape, this.#known);

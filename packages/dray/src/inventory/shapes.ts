@@ -2,7 +2,7 @@ import type { DeviceRequest, DeviceSubRequest, ResourceClaim } from "@dray/api/r
 import { nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 
-/** Shape of a request: one device of a class, or the requests of a template. */
+/** The shape of a claim: one device of a class, or the requests of a template. */
 export interface Shape {
   readonly kind: "DeviceClass" | "ResourceClaimTemplate";
   /** `namespace/name` of a template. */
@@ -11,7 +11,7 @@ export interface Shape {
   readonly constraints: NonNullable<NonNullable<ResourceClaim["spec"]["devices"]>["constraints"]>;
 }
 
-/** The shapes of a cluster: its classes by name, then its templates. */
+/** Returns the shapes of a cluster: its classes by name, then its templates. */
 export function shapesOf(world: World): Shape[] {
   const classes = world.all("DeviceClass").map(({ object }) => classShape(object.metadata.name));
   const templates = world.all("ResourceClaimTemplate").map(({ object }): Shape => {
@@ -22,7 +22,7 @@ export function shapesOf(world: World): Shape[] {
   return [...classes.toSorted(byName), ...templates.toSorted(byName)];
 }
 
-/** One device of a class. */
+/** Returns the shape of one device of a class. */
 export const classShape = (name: string): Shape => ({
   kind: "DeviceClass",
   name,
@@ -32,7 +32,7 @@ export const classShape = (name: string): Shape => ({
   constraints: [],
 });
 
-/** A claim of that shape that nobody has made; `index` tells copies apart. */
+/** Returns a claim of that shape, which is not in the cluster; `index` distinguishes copies. */
 export function claimOf({ name, requests, constraints }: Shape, index = 0): ResourceClaim {
   return {
     apiVersion: "resource.k8s.io/v1",
@@ -49,8 +49,8 @@ export function claimOf({ name, requests, constraints }: Shape, index = 0): Reso
 }
 
 /**
- * Its requests and alternatives, each as a claim for one device: what a device has to be to serve any of
- * them.
+ * Returns its requests and alternatives, each as a claim for one device, to find the devices that serve any
+ * of them.
  */
 export function singleClaims(shape: Shape): ResourceClaim[] {
   const single = (name: string, body: DeviceSubRequest | NonNullable<DeviceRequest["exactly"]>) =>

@@ -1,4 +1,4 @@
-/** A cluster of manifests, without a process. */
+/** A cluster of manifests, without processes. */
 import { featuresOf } from "@dray/api";
 import { readObjects } from "../manifests/read.ts";
 import { Selectors } from "../manifests/selectors.ts";
@@ -19,7 +19,7 @@ export const features = featuresOf(
   ),
 );
 
-/** Throws if one of the objects has a mistake. */
+/** Throws if one of the objects is invalid. */
 export function worldOf(objects: readonly Manifest[]): World {
   const text = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
   const { world, problems } = readObjects(
@@ -36,8 +36,8 @@ export function worldOf(objects: readonly Manifest[]): World {
 }
 
 /**
- * A GPU of a node as its partitions: the whole and halves, which share a counter; the counters stand in a
- * slice of their own.
+ * A GPU of a node as partitions: the whole and halves, which share a counter; the counters are in a separate
+ * slice.
  */
 export function partitionedGpu(nodeName: string, gpu: string): Manifest[] {
   const uses = (name: string, memory: string, kind: string): object => ({
@@ -75,7 +75,7 @@ export const deviceClass = (name: string, expression: string): Manifest => ({
   spec: { selectors: [{ cel: { expression } }] },
 });
 
-/** A claim that has these devices, `pool/device`, for the pods. */
+/** A claim with these devices, `pool/device`, for the pods. */
 export function heldClaim(
   name: string,
   devices: readonly string[],

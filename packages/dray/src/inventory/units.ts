@@ -2,26 +2,26 @@ import { type DeviceHealth, isRepelling, type KnownDevice } from "./devices.ts";
 import type { Use, Uses } from "./usable.ts";
 
 /**
- * How a device is, or several that share counters:
- * - `unusable`: the scheduler takes nothing of the pool;
- * - `allocated`: claims have it, and nobody else can have any of it;
- * - `partly`: claims have some of it, and others can have more;
- * - `tainted`: nobody has it, and a taint keeps claims away that do not tolerate it;
- * - `waste`: something of it is left that no class or template can use;
- * - `free`: nobody has it, and some class or template can use it;
- * - `blocked`: of one device: others have taken the counters that it needs.
+ * The state of a device, or of several that share counters:
+ * - `unusable`: the scheduler ignores the pool;
+ * - `allocated`: claims have it, and the rest is unavailable;
+ * - `partly`: claims have part of it, and a part is available;
+ * - `tainted`: it is free, and a taint repels claims that do not tolerate it;
+ * - `waste`: a part is left that no class or template can use;
+ * - `free`: it is free, and some class or template can use it;
+ * - `blocked`: of one device: others have consumed the counters that it needs.
  */
 export type State = "unusable" | "allocated" | "partly" | "tainted" | "waste" | "free" | "blocked";
 
-/** A device with what it is good for. */
+/** A device with its state and possible use. */
 export interface JudgedDevice extends KnownDevice {
   readonly state: State;
   readonly use: Use;
 }
 
 /**
- * One unit of hardware, whatever the number of its published devices: a device, or all those that share
- * counters (partitions of one GPU are options, of which not all can be had: they are never added up).
+ * One unit of hardware, whatever the number of its published devices: a device, or all devices that share
+ * counters (partitions of one GPU are alternatives, so they are never added up).
  */
 export interface Unit {
   readonly node: string | undefined;
@@ -30,7 +30,7 @@ export interface Unit {
   readonly isUnhealthy: boolean;
 }
 
-/** Claims with admin access take nothing. */
+/** Claims with admin access take no device. */
 export const takers = ({ holders }: KnownDevice) => holders.filter(({ adminAccess }) => !adminAccess);
 
 export function judgeDevice(device: KnownDevice, uses: Uses): JudgedDevice {
@@ -44,12 +44,12 @@ function stateOfDevice(device: KnownDevice, use: Use): State {
   const isTaken = takers(device).length > 0;
   if (use.isAvailable) return use.shapes.size === 0 ? "waste" : isTaken ? "partly" : "free";
   if (isTaken) return "allocated";
-  // A request that tolerates the taint may have it.
+  // A request that tolerates the taint can have it.
   if (taints.some(isRepelling)) return "tainted";
   return use.refusal?.check === "counter" ? "blocked" : use.shapes.size > 0 ? "free" : "unusable";
 }
 
-/** The devices of a cluster as things that one can touch, in the order of their first devices. */
+/** Groups the devices of a cluster by unit of hardware, in the order of their first devices. */
 export function unitsOf(devices: readonly JudgedDevice[]): Unit[] {
   const owner = new Map<string, string>();
   const root = (key: string): string => {

@@ -6,19 +6,19 @@ import { claimOf, classShape, type Shape, singleClaims } from "./shapes.ts";
 
 export type Refusal = Pick<RefusalGroup, "check" | "cause">;
 
-/** Current use of a device. */
+/** Possible use of a device. */
 export interface Use {
-  /** Keys of the shapes of which a claim for one device could get it. */
+  /** Keys of the shapes with a claim for one device that could get it. */
   readonly shapes: ReadonlySet<string>;
-  /** Somebody could get it, if only a class chose it. */
+  /** A claim could get it if a class selected it. */
   readonly isAvailable: boolean;
-  /** Why nobody could, whatever the class. */
+  /** Why no claim could get it, whatever the class. */
   readonly refusal: Refusal | undefined;
 }
 
 export const shapeKey = ({ kind, name }: Shape): string => `${kind} ${name}`;
 
-/** Use of each device on one of the nodes that reach it, by its id, from the allocator. */
+/** Possible use of each device, by its id, on one of the nodes that can reach it. */
 export class Uses {
   readonly #uses = new Map<string, { shapes: Set<string>; isAvailable: boolean; refusal?: Refusal }>();
 
@@ -50,7 +50,7 @@ export class Uses {
   }
 }
 
-/** Which devices the node could give to a claim for one, and why not the others. */
+/** Returns which devices the node could give to a claim for one, and the refusals of the others. */
 function judge(allocator: Allocator, node: Node, claim: ResourceClaim) {
   const { claims } = allocator.explain(node, [claim], { allDevices: true });
   const requests = claims.flatMap((each) => each.requests);

@@ -11,17 +11,17 @@ import { podSpecsOf } from "./pod-specs.ts";
 import type { RuleId } from "./rules.ts";
 import type { LintContext, Subject } from "./subjects.ts";
 
-/** Dependencies come first; then the order of the files. */
+/** Dependencies first, then the order of the files. */
 const first = ["Namespace", "CustomResourceDefinition", "PriorityClass"];
 const rank = ({ draft }: Subject): number => {
   const index = first.indexOf(draft.kind);
   return index < 0 ? first.length : index;
 };
 
-/** A namespace that nobody shows may have this label (KEP-5018). */
+/** Namespaces outside of the manifests may have this label (KEP-5018). */
 const adminLabel = { "resource.kubernetes.io/admin-access": "true" };
 
-/** Asks the server about every manifest that is new; `unasked` gets those of kinds that it does not have. */
+/** Creates every new manifest in the server; `unasked` receives those of kinds that it lacks. */
 export async function checkAcceptance(
   context: LintContext,
   server: TrialServer,
@@ -45,7 +45,7 @@ export async function checkAcceptance(
   return findings;
 }
 
-/** Makes what the cluster has and admission asks for. */
+/** Creates the objects of the cluster that admission reads. */
 async function prepare({ subjects, cluster }: LintContext, server: TrialServer): Promise<void> {
   const own = new Set(subjects.flatMap(({ draft, label }) => (draft.kind === "Namespace" ? [label] : [])));
   const used = new Set(subjects.flatMap(({ namespace }) => namespace ?? []));
@@ -67,7 +67,7 @@ async function prepare({ subjects, cluster }: LintContext, server: TrialServer):
   }
 }
 
-/** The path of the collection that a manifest would be created in. */
+/** Returns the path of the collection of a manifest. */
 async function collectionOf(
   { draft, row, namespace }: Subject,
   { subjects }: LintContext,
@@ -116,16 +116,16 @@ function fromError(subject: Subject, error: StatusError | undefined, context: Li
       });
     });
   }
-  // The release does not have the kind: that is reported where kinds are looked for.
+  // The release does not have the kind, which another check reports.
   if (error.code === 404) return [];
   if (error.reason !== "Forbidden") return [finding("invalid", subject, "", message)];
-  // The same is reported of workloads, by those who look at pods.
+  // The check of pods reports the same for workloads.
   return /no PriorityClass with name/.test(message) ? [] : [finding("forbidden", subject, "", message)];
 }
 
 function ruleOf(path: string, reason: string, expressions: ReadonlySet<string>): RuleId {
   if (reason === "FieldValueNotFound" && /\.resources\.claims\[\d+\]/.test(path)) return "undeclared-claim";
-  // Those of resource.k8s.io are reported with the paths of v1, however they are written.
+  // Paths of resource.k8s.io are reported in the form of v1, whatever the version of the manifest.
   return expressions.has(path) || /(?:^|\.)expression$/.test(path) ? "invalid-selector" : "invalid";
 }
 

@@ -12,8 +12,8 @@ import { claimSpecOf, type PlacedRequest, requestsOf } from "./requests.ts";
 import { type LintContext, objectOf, type Subject } from "./subjects.ts";
 
 /**
- * Classes and claims against the devices of the given slices, as if all were free. Without slices nothing is
- * known.
+ * Checks classes and claims against the devices of the given slices, as if all were free. Skipped without
+ * slices.
  */
 export function checkDevices(context: LintContext): Finding[] {
   const slices = context.world.all("ResourceSlice").map(({ object }) => object);
@@ -23,13 +23,13 @@ export function checkDevices(context: LintContext): Finding[] {
     const object = objectOf(subject);
     if (object?.kind === "DeviceClass") return checkClass(subject, object as DeviceClass, slices);
     const placed = object && claimSpecOf(object);
-    // A claim that has devices is served.
+    // A claim with devices is served.
     if (placed === undefined || (object as ResourceClaim).status?.allocation !== undefined) return [];
     return checkClaim(subject, inventory, { spec: placed.spec, path: placed.path });
   });
 }
 
-/** Values that the devices have of what a selector reads: `gpu.example.com/model is a100, l4`. */
+/** Lists the values of the devices that a selector reads: `gpu.example.com/model is a100, l4`. */
 function valuesText(seen: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   return [...seen].map(([name, values]) => {
     const all = [...values];
@@ -38,10 +38,10 @@ function valuesText(seen: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   });
 }
 
-/** Maximum number of values that are shown. */
+/** Maximum number of listed values. */
 const maxValues = 4;
 
-/** The selectors of a class, asked about every device in their order, as the scheduler asks. */
+/** Evaluates the selectors of a class for every device, in the scheduler's order. */
 function checkClass(subject: Subject, { spec }: DeviceClass, slices: readonly ResourceSlice[]): Finding[] {
   const environment = deviceEnvironment({ stored: true });
   let left = slices.flatMap(({ spec: { driver, pool, devices = [] } }) =>
@@ -76,7 +76,7 @@ function checkClass(subject: Subject, { spec }: DeviceClass, slices: readonly Re
   return [];
 }
 
-/** The devices of all nodes, held by nobody. */
+/** The devices of all nodes, none of them allocated. */
 class FreeDevices {
   readonly #allocator: Allocator;
   readonly #nodes: readonly Node[];
@@ -102,7 +102,7 @@ class FreeDevices {
       this.#allocator.update({ kind: "rule", object, deleted: false });
   }
 
-  /** Result of a claim with this spec. Claims with the same spec share it. */
+  /** Returns the result of a claim with this spec. Claims with equal specs share it. */
   serve(spec: ResourceClaim["spec"]): Served {
     const key = jsonText(spec);
     let served = this.#known.get(key);
@@ -113,7 +113,7 @@ class FreeDevices {
     return served;
   }
 
-  /** Whether a selector fails on the device `driver/pool/device`. */
+  /** Reports whether a selector fails on the device `driver/pool/device`. */
   fails(expression: string | undefined, device: string): boolean {
     const compiled = deviceEnvironment({ stored: true }).compile(expression ?? "true");
     return this.#slices.some(({ spec: { driver, pool, devices = [] } }) =>
@@ -131,7 +131,7 @@ class FreeDevices {
       apiVersion: "resource.k8s.io/v1",
       kind: "ResourceClaim",
       metadata: {
-        // The allocator calls it by this name in its texts.
+        // The name appears in the allocator's texts.
         name: claimName,
         namespace: "",
         uid: uidOf("ResourceClaim", "lint", jsonText(spec)),
@@ -159,11 +159,11 @@ const claimName = "this claim";
 
 type Served =
   | { readonly type: "fits" }
-  /** A selector fails, or the attempt does otherwise, whatever the nodes have. */
+  /** A selector or the whole attempt fails, on all nodes. */
   | { readonly type: "error"; readonly message: string }
   | { readonly type: "refused"; readonly refusal: ClaimRefusal | undefined; readonly nodes: number };
 
-/** Nodes for slices that come without: those that they name, else one that stands for all. */
+/** Nodes for slices without Nodes: those that they name, otherwise a single one. */
 function nodesOf(slices: readonly ResourceSlice[]): Node[] {
   const named = new Set(slices.flatMap(({ spec }) => spec.nodeName ?? []));
   return (named.size > 0 ? [...named] : ["any"]).map((name) => ({
@@ -181,7 +181,7 @@ function nodesOf(slices: readonly ResourceSlice[]): Node[] {
   }));
 }
 
-/** Which nodes a selector chooses is not known without nodes: any. */
+/** Without nodes the result of a node selector is unknown: any node matches. */
 function withoutSelectors(slice: ResourceSlice): ResourceSlice {
   const { nodeSelector, ...spec } = slice.spec;
   return nodeSelector === undefined ? slice : { ...slice, spec: { ...spec, allNodes: true } };
@@ -205,14 +205,14 @@ function checkClaim(
   }
 }
 
-/** `message`: the allocator's, which names the request or the selector in its own words. */
+/** `message`: the allocator's, which names the request or the selector. */
 function failure(
   subject: Subject,
   inventory: FreeDevices,
   requests: readonly PlacedRequest[],
   message: string,
 ): Finding[] {
-  // A class that is missing, and a selector that does not compile, are reported as such.
+  // A missing class and an invalid selector are separate findings.
   if (/could not retrieve device class|CEL compile error/.test(message)) return [];
   const at =
     /^(?:claim this claim|class (\S+)): selector #(\d+) on device (.*?): CEL runtime error: (.*)$/s.exec(
@@ -226,7 +226,7 @@ function failure(
     const why = `class ${deviceClass}: its selector #${index} fails on device ${device}: ${error}`;
     return [finding("selector-fails", subject, `${request.path}.deviceClassName`, why)];
   }
-  // The allocator does not say which request it is.
+  // The allocator does not report the request.
   const request =
     requests.find(({ body }) => inventory.fails(body.selectors?.[Number(index)]?.cel?.expression, device!)) ??
     requests[0]!;
@@ -253,7 +253,7 @@ function refusal(
   return [finding("claim-never-fits", subject, `${path}.devices`, message, { details })];
 }
 
-/** Why a request cannot be served by itself, on any node. */
+/** Returns why a request alone cannot be served on any node. */
 function explainRequest(subject: Subject, { body, path }: PlacedRequest, refused: RequestRefusal): Finding[] {
   const { wanted, seen, suitable, mostOnOneNode: most, deviceClass } = refused;
   if (suitable > 0) {
@@ -272,7 +272,7 @@ function explainRequest(subject: Subject, { body, path }: PlacedRequest, refused
   if (ofClass + ofRequest < seen) return [];
   const selectors = (body.selectors ?? []).flatMap(({ cel }) => cel?.expression ?? []);
   const groups = refused.refused.filter(({ check }) => check === "request-selector");
-  // The last that rules a device out: none passes it.
+  // The last selector of the refusals: no device passes it.
   const index = Math.max(...groups.map(({ selector }) => selectors.indexOf(selector?.expression ?? "")));
   const seenValues = new Map<string, Set<string>>();
   for (const { selector } of groups) {

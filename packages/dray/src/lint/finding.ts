@@ -3,22 +3,22 @@ import type { Problem } from "../manifests/problem.ts";
 import { type RuleId, rules, type Severity } from "./rules.ts";
 import type { Subject } from "./subjects.ts";
 
-/** One thing that is wrong, as data. */
+/** A problem, as data. */
 export interface Finding extends Position {
   readonly rule: RuleId;
   readonly severity: Severity;
-  /** `Pod default/a`; absent where there is no object. */
+  /** `Pod default/a`; absent without an object. */
   readonly object?: string;
   /** Path of the field, as the API server writes it. */
   readonly path?: string;
   readonly message: string;
-  /** Why: what there is instead, and what became of nodes and devices. */
+  /** Reasons: the existing names, and the results for nodes and devices. */
   readonly details: readonly string[];
-  /** Suggestion and advice. */
+  /** Suggestions. */
   readonly hints: readonly string[];
 }
 
-/** A finding about a field of an object. */
+/** Makes a finding about a field of an object. */
 export function finding(
   rule: RuleId,
   subject: Pick<Subject, "place" | "label">,
@@ -40,7 +40,7 @@ export function finding(
   };
 }
 
-/** A mistake that was found while reading. */
+/** Converts a problem of reading. */
 export function fromProblem({ hints = [], ...problem }: Problem): Finding {
   return { ...problem, severity: rules[problem.rule].severity, details: [], hints };
 }

@@ -61,7 +61,7 @@ spec:
     "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n",
     "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: b}\n",
     "apiVersion: v1\nkind: Service\nmetadata: {name: s}\nspec: {ports: [{port: 80}]}\n",
-    // A server took it as it is, whatever this release would say.
+    // A server has accepted it, whatever the rules of this release.
     `apiVersion: v1
 kind: Pod
 metadata: {name: stored, namespace: default, uid: 5f3a1c0e-0000-4000-8000-000000000001, resourceVersion: "7"}

@@ -21,14 +21,14 @@ import { type LintContext, type Subject, subjectOf, worldOf } from "./subjects.t
 
 export interface LintInput {
   readonly sources: Sources;
-  /** Objects of the cluster; undefined: no cluster is known. */
+  /** Objects of the cluster; undefined without one. */
   readonly cluster: Existing | undefined;
   readonly served: Served;
   readonly options: DecodeOptions;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly server: TrialServer;
-  /** Told what is done, and how far. */
+  /** Receives the progress. */
   readonly onProgress?: (text: string) => void;
 }
 
@@ -36,11 +36,11 @@ export interface LintResult {
   /** In the order of the files, and from top to bottom. */
   readonly findings: readonly Finding[];
   readonly objects: number;
-  /** Objects of kinds that are not built in, and whose definition is not among the manifests. */
+  /** Objects of custom kinds without a definition among the manifests. */
   readonly unchecked: readonly Subject[];
 }
 
-/** Finds manifests that would be rejected, or would hang. */
+/** Finds manifests that would be rejected or would hang. */
 export async function lint(input: LintInput): Promise<LintResult> {
   const { sources, cluster, served, options, server, now, onProgress = () => {} } = input;
   const { features } = options;
@@ -101,7 +101,7 @@ export async function lint(input: LintInput): Promise<LintResult> {
   };
 }
 
-/** The manifests, each object once; of those that differ the first counts. */
+/** Returns the manifests, each object once; of different ones the first counts. */
 function distinct(all: readonly Subject[]): { subjects: readonly Subject[]; repeated: readonly Finding[] } {
   const seen = new Map<string, Subject>();
   const repeated: Finding[] = [];
@@ -129,10 +129,10 @@ function droppedFields(subject: Subject, { version }: Features): Finding[] {
   });
 }
 
-/** Expressions that compile, and cannot have been meant. */
+/** Warns about expressions that compile but are probably mistakes. */
 function suspicions({ draft, ...subject }: Subject, { features, namespace }: DecodeOptions): Finding[] {
   return expressionsOf(draft, namespace).flatMap(({ path, kind, expression, fresh }) => {
-    // Of the others the server says all that there is to say.
+    // The server reports everything about other expressions.
     if (kind !== "selector" && kind !== "attribute") return [];
     const verdict = judge(expression, features, fresh, kind);
     const warnings = verdict.valid ? verdict.warnings : [];
@@ -140,7 +140,7 @@ function suspicions({ draft, ...subject }: Subject, { features, namespace }: Dec
   });
 }
 
-/** Changes of existing objects that the API server rejects. */
+/** Returns changes of existing objects that the API server rejects. */
 function changes(
   { decoded, draft, stored }: Subject,
   { cluster }: LintContext,
@@ -150,7 +150,7 @@ function changes(
   return updateProblems(decoded, cluster, options).map(fromProblem);
 }
 
-/** The same may be found twice: as a mistake of the manifest, and by the server. */
+/** Reading and the server may report the same problem. */
 function withoutRepetitions(findings: readonly Finding[]): Finding[] {
   const seen = new Set<string>();
   return findings.filter(({ rule, file, document, item, object, path, message }) => {

@@ -20,7 +20,7 @@ const manifests = (readdirSync(examples, { recursive: true }) as string[])
   .flatMap((file) => readDrafts(sourceOf(file, readFileSync(join(examples, file), "utf8"))).drafts)
   .map(({ tree, apiVersion, kind }) => ({ ...tree, apiVersion, kind }));
 
-/** Numbers from 0 to 1, the same for the same seed. */
+/** Returns random numbers from 0 to 1, equal for equal seeds. */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -31,7 +31,7 @@ function randomFrom(seed: number): () => number {
 
 const junk = [null, "", "x", 0, -1, 1e30, true, [], {}, [null], [{}], { a: null }, "gpu", ["x"], 1.5];
 
-/** Removes a value somewhere in an object, or puts another in its place. */
+/** Removes or replaces a random value in an object. */
 function mutate(object: object, random: () => number): void {
   const places: [Record<string, unknown>, string][] = [];
   const walk = (value: unknown): void => {

@@ -1,13 +1,13 @@
 import type { KubeObject } from "@dray/api";
 import type { PodSpec } from "@dray/api/core/v1";
 
-/** A spec of pods, and where it stands in its object. */
+/** The spec of a pod, and its path in the object. */
 export interface PlacedPodSpec {
   readonly spec: PodSpec;
   readonly path: string;
 }
 
-/** Where objects that make pods have their template. */
+/** Paths of pod templates, by kind. */
 const templatePaths: Readonly<Record<string, string>> = {
   CronJob: "spec.jobTemplate.spec.template",
   DaemonSet: "spec.template",
@@ -19,7 +19,7 @@ const templatePaths: Readonly<Record<string, string>> = {
   StatefulSet: "spec.template",
 };
 
-/** The pods that an object is or makes: none or one spec. */
+/** Returns the pod spec of an object or of its template, if any. */
 export function podSpecsOf(object: KubeObject): PlacedPodSpec[] {
   const at = object.kind === "Pod" ? "" : templatePaths[object.kind];
   if (at === undefined) return [];

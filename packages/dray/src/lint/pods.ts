@@ -9,13 +9,12 @@ import { type Finding, finding } from "./finding.ts";
 import { podSpecsOf } from "./pod-specs.ts";
 import { type LintContext, objectOf, type Subject } from "./subjects.ts";
 
-/** Workloads whose pods may go to any node; those of a DaemonSet have theirs. */
+/** Workloads whose pods may go to any node; the pods of a DaemonSet are bound to theirs. */
 const anywhere: ReadonlySet<string> = new Set(["Pod", "Deployment", "ReplicaSet", "StatefulSet", "Job"]);
 
 /**
- * Pods that not even an empty cluster takes: the nodes that are given, with all their room and all their
- * devices. `blamed`: objects that are known to keep the pods that use them from every node; of their pods
- * nothing is said.
+ * Finds pods that do not fit into an empty cluster of the given nodes, with all their room and devices.
+ * `blamed`: objects with findings that keep their pods off every node; their pods are skipped.
  */
 export async function checkPods(
   context: LintContext,
@@ -36,7 +35,7 @@ export async function checkPods(
   });
   const kinds = ["Namespace", "DeviceClass", "DeviceTaintRule", "ResourceSlice", "Node"] as const;
   for (const { object } of world.all(...kinds)) scheduler.add(object);
-  // One pod of each, and the claims that they name, without the devices that they may have.
+  // One pod of each, and its claims without devices.
   const alone = new World([
     ...world.all("Node", "ResourceClaimTemplate", "PriorityClass"),
     ...world.all("ResourceClaim").map(({ object: { status: _, ...object }, place }) => ({ object, place })),
@@ -54,8 +53,8 @@ export async function checkPods(
     seen.add(origin);
     onProgress(`Looking for nodes: ${seen.size} of ${subjects.length}`);
     const placement = await scheduler.preview(pod);
-    // Missing claims, and claims that fail on every node, are reported where they are; those for extended
-    // resources are nowhere else.
+    // Missing claims, and claims that fail on every node, are other findings; claims for extended resources
+    // are only found here.
     if (placement.type !== "refused" && placement.type !== "error") continue;
     if (placement.type === "error" && (pod.spec.resourceClaims ?? []).length > 0) continue;
     if (/does not exist/.test(placement.message)) continue;

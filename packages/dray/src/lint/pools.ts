@@ -2,7 +2,7 @@ import { checkPools } from "../manifests/pools.ts";
 import { type Finding, finding } from "./finding.ts";
 import type { LintContext } from "./subjects.ts";
 
-/** Pools of which a manifest describes a part. Those of a cluster may be on their way. */
+/** Finds pools that manifests describe in part. Those of a cluster may be incomplete for a moment. */
 export function checkSlices({ world, features, subjects }: LintContext): Finding[] {
   const own = new Map(subjects.map((subject) => [subject.place, subject]));
   return checkPools(world, features).flatMap(({ state, slice, path, message }) => {

@@ -5,19 +5,19 @@ import type { Finding } from "./finding.ts";
 /** `file:12: error: Pod default/a: spec.x: what is wrong [rule]`, and a line for each detail and hint. */
 export function findingText(finding: Finding): string {
   const { file, line, document, item, severity, rule, details, hints } = finding;
-  // Where there is no line, the document says where it is.
+  // Without a line, the number of the document is the position.
   const where =
     line !== undefined
       ? `${file}:${line}`
       : [file, ...(document === undefined ? [] : [`document ${document}`])].join(", ");
-  // Of a list that is one line.
+  // A list on one line.
   const inList = item === undefined || (line ?? 1) > 1 ? "" : `item ${item}: `;
   const text = `${where}: ${severity}: ${inList}${problemMessage(finding)} [${rule}]`;
   const more = [...details, ...hints.map((hint) => `hint: ${hint}`)];
   return [text.replaceAll("\n", "\n    "), ...more.map((line) => `    ${line}`), ""].join("\n");
 }
 
-/** A workflow command of GitHub Actions, which annotates the line. */
+/** Formats a workflow command of GitHub Actions, which annotates the line. */
 export function githubText(finding: Finding): string {
   const { file, line, severity, rule, details, hints } = finding;
   const message = [problemMessage(finding), ...details, ...hints.map((hint) => `hint: ${hint}`)].join("\n");
@@ -38,7 +38,7 @@ export interface LintSummary {
   readonly kubernetesVersion: string;
   readonly files: number;
   readonly objects: number;
-  /** Objects of kinds that are not built in. */
+  /** Number of objects of custom kinds. */
   readonly unchecked: number;
   readonly errors: number;
   readonly warnings: number;

@@ -8,7 +8,9 @@ import { type PlacedPodSpec, podSpecsOf } from "./pod-specs.ts";
 import { claimSpecOf, requestsOf } from "./requests.ts";
 import { type LintContext, objectOf, type Subject } from "./subjects.ts";
 
-/** References of objects: claims, templates, classes, requests, namespaces, priority classes, accounts. */
+/**
+ * Checks references of objects: claims, templates, classes, requests, namespaces, priority classes, accounts.
+ */
 export function checkReferences(context: LintContext): Finding[] {
   const accounts = accountsOf(context.subjects);
   const ofSubjects = context.subjects.flatMap((subject) => {
@@ -28,14 +30,14 @@ export function checkReferences(context: LintContext): Finding[] {
   return [...checkClasses(context), ...ofSubjects];
 }
 
-/** A pod that has ended needs nothing any more. */
+/** An ended pod needs no other objects. */
 const isOver = (object: object): boolean =>
   ["Succeeded", "Failed"].includes((object as { status?: { phase?: string } }).status?.phase ?? "");
 
 function checkNamespace({ cluster, world, subjects }: LintContext, subject: Subject): Finding[] {
   const { namespace } = subject;
   if (namespace === undefined || subject.stored) return [];
-  // Only a cluster shows all of its namespaces.
+  // Only a cluster has all of its namespaces.
   const known = cluster.all("Namespace").map(({ object }) => object.metadata.name);
   if (known.length === 0 || world.find("Namespace", namespace) !== undefined) return [];
   if (subjects.some(({ draft, label }) => draft.kind === "Namespace" && label === `Namespace ${namespace}`))
@@ -48,7 +50,7 @@ function checkNamespace({ cluster, world, subjects }: LintContext, subject: Subj
   ];
 }
 
-/** Where no class is known a cluster may have them all: that is said once of each. */
+/** Without known classes the cluster may have all of them: reported once for each class. */
 function checkClasses({ world, hasCluster, subjects }: LintContext): Finding[] {
   if (!world.isReadable("DeviceClass")) return [];
   const missing = subjects.flatMap((subject) => {
@@ -89,7 +91,7 @@ function checkClaims({ world }: LintContext, subject: Subject, { spec, path }: P
       const message = missingText(world, "ResourceClaim", namespace, claim);
       found.push(finding("missing-claim", subject, `${at}.resourceClaimName`, message, { hints }));
     }
-    // Of a stored pod the claim was made before.
+    // The claim of a stored pod exists already.
     if (template === undefined || hasStatus(subject, entry)) return;
     if (world.find("ResourceClaimTemplate", `${namespace}/${template}`) !== undefined) return;
     if (!world.isReadable("ResourceClaimTemplate")) return;
@@ -106,7 +108,7 @@ function hasStatus(subject: Subject, { name }: PodResourceClaim): boolean {
   return subject.stored && (status?.resourceClaimStatuses ?? []).some((each) => each.name === name);
 }
 
-/** The scheduler looks only at pods without a node. */
+/** The scheduler ignores pods with a node. */
 function checkBinding(
   { world }: Pick<LintContext, "world">,
   subject: Subject,
@@ -124,10 +126,7 @@ function checkBinding(
   return [finding("bypasses-scheduler", subject, `${path}.nodeName`, message, { hints })];
 }
 
-/**
- * Containers and the requests of their claims: one that names what is not there gets no device, without a
- * word.
- */
+/** Checks containers and the requests of their claims: a missing name gives no device, without an error. */
 function checkContainers({ world }: LintContext, subject: Subject, { spec, path }: PlacedPodSpec): Finding[] {
   const namespace = subject.namespace ?? "default";
   const entries = spec.resourceClaims ?? [];
@@ -168,7 +167,7 @@ function requestNames(
   return spec && (spec.devices?.requests ?? []).map(({ name }) => name);
 }
 
-/** Names of service accounts by namespace, of those among the manifests. */
+/** Returns the names of service accounts among the manifests, by namespace. */
 function accountsOf(subjects: readonly Subject[]): ReadonlyMap<string, readonly string[]> {
   const accounts = subjects.flatMap((subject) => {
     const object = objectOf(subject);

@@ -12,13 +12,13 @@ export interface PlacedRequest {
   /** `request`, or `request/subrequest`. */
   readonly name: string;
   readonly body: ExactDeviceRequest | DeviceSubRequest;
-  /** Of the body. */
+  /** The path of the body. */
   readonly path: string;
-  /** Another alternative may serve in its place. */
+  /** Another alternative may replace it. */
   readonly alternative: boolean;
 }
 
-/** The spec of a claim or of a template for claims, and where it stands. */
+/** Returns the spec of a claim or of a template for claims, and its path. */
 export function claimSpecOf(
   object: KubeObject,
 ): { readonly spec: ResourceClaimSpec; readonly path: string } | undefined {

@@ -1,7 +1,9 @@
 export type Severity = "error" | "warning";
 
 export interface Rule {
-  /** `error`: it would be refused, or would hang; `warning`: it may, or does something else than it says. */
+  /**
+   * `error`: it would be rejected or would hang; `warning`: it may, or differs from the apparent intention.
+   */
   readonly severity: Severity;
   /** Description, as in docs/lint.md. */
   readonly about: string;

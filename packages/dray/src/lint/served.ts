@@ -13,17 +13,17 @@ export interface ServedKind {
   readonly kind: string;
 }
 
-/** Which kinds a server has. */
+/** The kinds of a server. */
 export interface Served {
   readonly kinds: readonly ServedKind[];
-  /** They were asked of a cluster: what is not among them is not there. */
+  /** A cluster has reported them: all other kinds are missing. */
   readonly complete: boolean;
   /** Resources that the release can serve if they are enabled. */
   readonly possible: readonly ServedKind[];
   readonly features: Features;
 }
 
-/** The kinds of a release; `found`: those that a cluster says it has. */
+/** Returns the kinds of a release; `found`: the kinds that a cluster has reported. */
 export function servedBy(
   features: Features,
   runtimeConfig: Readonly<Record<string, boolean>>,
@@ -37,7 +37,7 @@ export function servedBy(
   };
 }
 
-/** The kinds that the CustomResourceDefinitions among the manifests define. */
+/** Returns the kinds of the CustomResourceDefinitions among the manifests. */
 export function definedKinds(subjects: readonly Subject[]): ServedKind[] {
   return subjects.flatMap(({ draft }) => {
     if (draft.kind !== "CustomResourceDefinition") return [];
@@ -62,8 +62,7 @@ const goneGroups: ReadonlySet<string> = new Set(["extensions"]);
 const builtInGroups: ReadonlySet<string> = new Set(kindRows.map(({ group }) => group));
 
 /**
- * Whether the server has the kind of a manifest: `yes`, `unknown` for kinds that are not built in, or why
- * not.
+ * Reports whether the server has the kind of a manifest: `yes`, `unknown` for custom kinds, or the reason.
  */
 export function checkServed(
   subject: Subject,

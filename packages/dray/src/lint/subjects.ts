@@ -15,20 +15,20 @@ import type { Place } from "../manifests/place.ts";
 import type { Problem } from "../manifests/problem.ts";
 import { type World, worldKind } from "../manifests/world.ts";
 
-/** A manifest that is checked. */
+/** A manifest to check. */
 export interface Subject {
   readonly draft: Draft;
   readonly place: Place;
   /** `Pod default/a` */
   readonly label: string;
-  /** Its kind in the version in which it is written; undefined for kinds that are not built in. */
+  /** Its kind in the version of the manifest; undefined for custom kinds. */
   readonly row: KindRow | undefined;
   readonly namespace: string | undefined;
-  /** A server has it stored: it was accepted once. */
+  /** A server has stored it, and so accepted it once. */
   readonly stored: boolean;
-  /** As a server would store it; absent where it cannot be read as its kind. */
+  /** As a server would store it; absent if it cannot be decoded. */
   readonly decoded?: Decoded;
-  /** Problems found by reading it. */
+  /** Problems of reading it. */
   readonly problems: readonly Problem[];
 }
 
@@ -51,17 +51,17 @@ export function subjectOf(draft: Draft, options: DecodeOptions): Subject {
 export interface LintContext {
   readonly features: Features;
   readonly subjects: readonly Subject[];
-  /** The manifests, over what the cluster has. */
+  /** The manifests, over the objects of the cluster. */
   readonly world: World;
   /** Objects of the cluster; empty without one. */
   readonly cluster: World;
-  /** There is a cluster, so that what is missing there and in the manifests is missing. */
+  /** A cluster was read: an object that neither it nor the manifests have is missing. */
   readonly hasCluster: boolean;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** The manifests, and behind them what the cluster has and they do not describe. */
+/** Joins the manifests with the other objects of the cluster. */
 export function worldOf(subjects: readonly Subject[], cluster: World): World {
   // Objects without a name have no references.
   const own = subjects.flatMap(({ decoded, draft }) =>
@@ -70,5 +70,5 @@ export function worldOf(subjects: readonly Subject[], cluster: World): World {
   return cluster.overlaid(own);
 }
 
-/** The object of a subject. */
+/** Returns the object of a subject. */
 export const objectOf = ({ decoded }: Subject): KubeObject | undefined => decoded?.object;

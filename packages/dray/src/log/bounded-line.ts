@@ -1,12 +1,13 @@
 /**
- * Longest line of a log, in characters: a reader can hold it, and one text of a driver does not fill a file.
+ * Maximum length of a line of a log, in characters: a reader can hold it, and one text of a driver cannot
+ * fill a file.
  */
 export const maxLineLength = 32 * 1024;
-/** Lengths of a text in a line that is too long, tried in order until the line fits. */
+/** Maximum lengths of a text in a long line, tried in order until the line fits. */
 const textLengths = [4096, 1024, 256, 64];
 const maxItems = 100;
 
-/** The line as it is, or if it is too long with its texts and lists cut. `line` is JSON with a line end. */
+/** Returns the line, with texts and lists cut if it is too long. `line` is JSON with a line end. */
 export function boundedLine(line: string): string {
   if (line.length <= maxLineLength) return line;
   const fields = JSON.parse(line) as unknown;
@@ -14,7 +15,7 @@ export function boundedLine(line: string): string {
     const shorter = `${JSON.stringify(cut(fields, length))}\n`;
     if (shorter.length <= maxLineLength) return shorter;
   }
-  // Many small fields: those that every line has.
+  // For many small fields: keeps those of every line.
   const { level, time, component, msg } = fields as Record<string, unknown>;
   const shortened = { level, time, component, msg, cutFrom: line.length };
   return `${JSON.stringify(cut(shortened, textLengths[0]!))}\n`;

@@ -10,8 +10,9 @@ type Methods = Omit<Log, "droppedLines">;
 type Level = (typeof levels)[number];
 
 /**
- * JSON lines on `file` (standard error if absent); `DRAY_LOG_LEVEL` is debug, info, warn or error (default:
- * info). Throws if the file cannot be opened. Lines that cannot be written later are dropped and counted.
+ * Creates a log of JSON lines on `file` (standard error if absent); `DRAY_LOG_LEVEL` is debug, info, warn or
+ * error (default: info). Throws if the file cannot be opened. Lines that cannot be written later are dropped
+ * and counted.
  */
 export function createLog(component: string, file?: string): Log {
   const wanted = process.env["DRAY_LOG_LEVEL"] ?? "info";
@@ -32,7 +33,7 @@ function open(level: Level, destination: Destination): Methods {
   return pino({ level, base: null, serializers }, { write });
 }
 
-/** The line that reports dropped lines once the log can be written again. */
+/** Returns the line that reports dropped lines once the log can be written again. */
 function droppedLine(component: string): DroppedLine {
   return (count, reason) => {
     const msg = `the log could not be written: ${count} lines before this one are missing`;
@@ -40,7 +41,7 @@ function droppedLine(component: string): DroppedLine {
   };
 }
 
-/** pino takes longer to load than many a program runs that has nothing to log. */
+/** Loads pino with the first line: it takes longer to load than many programs run that log nothing. */
 function lazyLog(level: Level, destination: Destination, open: () => Methods): Log {
   let log: Methods | undefined;
   const method = (name: Level): Log["info"] => {

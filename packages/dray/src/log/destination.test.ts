@@ -20,7 +20,7 @@ test("a log keeps its name and its size, and so many old files", (t) => {
   const limits = { maxSize: 100, maxOldFiles: 2 };
   const first = logFile(path, dropped, limits);
   for (let line = 0; line < 20; line++) first.write(`line ${line} ${"x".repeat(20)}\n`);
-  // Of a process that goes on with the same file.
+  // Another process that continues the same file.
   const second = logFile(path, dropped, limits);
   for (let line = 20; line < 40; line++) second.write(`line ${line} ${"x".repeat(20)}\n`);
   const lines = [".2", ".1", ""].flatMap((suffix) => {
@@ -53,7 +53,7 @@ test("on a full disk lines are dropped and counted; with room again the log says
   const log = logFile(path, dropped);
   log.write("first\n");
   const free = fillDisk(disk);
-  // The file's own page has room for some of them.
+  // The last page of the file has room for some of them.
   for (let line = 0; line < 1000; line++) log.write(`line ${line}\n`);
   const missing = log.dropped;
   assert.ok(missing > 0 && missing < 1000, `${missing} dropped`);
@@ -62,7 +62,7 @@ test("on a full disk lines are dropped and counted; with room again the log says
   assert.equal(log.dropped, missing);
   const lines = readFileSync(path, "utf8").trimEnd().split("\n");
   assert.deepEqual(lines.slice(-2), [`(${missing} missing: ENOSPC: no space left on device, write)`, "last"]);
-  // A line that was written in part stands alone.
+  // A partly written line has a line of its own.
   for (const line of lines.slice(1, -3)) assert.match(line, /^line \d+$/);
 });
 
@@ -104,7 +104,7 @@ test("standard error that nobody reads does not end who logs, nor hold it up for
     const log = errorOutput(() => "");
     for (let line = 0; line < 40; line++) log.write("x".repeat(10_000) + "\\n");
     process.stdout.write(String(log.dropped));`;
-  // The shell's other end of the pipe is never read, and then closed.
+  // The other end of the pipe is never read, and then closed.
   for (const reader of ["sleep 3", "true"]) {
     const command = `{ "$0" --conditions=dray-source --input-type=module -e "$1" 3>&1 1>&4 2>&3 | ${reader}; } 4>&1`;
     const { stdout, stderr } = spawnSync("bash", ["-c", command, process.execPath, script], {

@@ -3,26 +3,26 @@ import { dirname } from "node:path";
 import { makeFolderSync } from "@dray/files";
 import { defaultLimits, type LogLimits, shiftFiles } from "./rotate.ts";
 
-/** Takes whole lines. Never throws: a log that cannot be written must not end the program that logs. */
+/** Takes whole lines. Never throws: a failing log must not end the program. */
 export interface Destination {
   write(line: string): void;
-  /** Lines that could not be written. */
+  /** Number of dropped lines. */
   readonly dropped: number;
 }
 
-/** Makes the line that says how many lines are missing where it stands, and why. */
+/** Makes the line that reports how many lines are missing at its place, and why. */
 export type DroppedLine = (count: number, reason: string) => string;
 
-/** Milliseconds that a pipe which nobody reads may hold up its writer, for each line. */
+/** Milliseconds for which a pipe without a reader may block its writer, for each line. */
 const pipeTimeout = 10;
 
-/** Writes to an open descriptor, and counts the lines that cannot be written, until it takes one again. */
+/** Writes to an open descriptor, and counts the lines that cannot be written, until it accepts one again. */
 class Writer {
   readonly #droppedLine: DroppedLine;
   /** Dropped since the last line that was written. */
   #missing = 0;
   #reason = "";
-  /** The last line was written in part: the next one begins behind a line end. */
+  /** The last line was written in part: the next one starts with a line end. */
   #torn = false;
   dropped = 0;
 
@@ -30,7 +30,7 @@ class Writer {
     this.#droppedLine = droppedLine;
   }
 
-  /** The number of bytes that were written. */
+  /** Returns the number of written bytes. */
   write(descriptor: number, line: string): number {
     const note = this.#missing === 0 ? "" : this.#droppedLine(this.#missing, this.#reason);
     const bytes = Buffer.from(`${this.#torn ? "\n" : ""}${note}${line}`);
@@ -46,7 +46,7 @@ class Writer {
     return written;
   }
 
-  /** Counts a line that there is nowhere to write to. */
+  /** Counts a line without a destination. */
   drop(error: unknown): void {
     this.#missing++;
     this.dropped++;
@@ -54,7 +54,7 @@ class Writer {
   }
 }
 
-/** A pipe whose reader is slow has room again in a moment, or nobody reads it. */
+/** Retries on a full pipe: a slow reader makes room soon, a missing one does not. */
 function writeWaiting(descriptor: number, bytes: Buffer, from: number): number {
   for (let waited = 0; ; waited++) {
     try {
@@ -80,8 +80,8 @@ export function errorOutput(droppedLine: DroppedLine): Destination {
 }
 
 /**
- * A file that is always called `path`; when it is full it becomes `path.1`. Throws if it cannot be opened.
- * While the disk is full lines are dropped; when there is room again it says how many.
+ * A file that always has the name `path`; a full one becomes `path.1`. Throws if it cannot be opened. Drops
+ * lines while the disk is full, and reports their number afterwards.
  */
 export function logFile(
   path: string,
@@ -107,7 +107,7 @@ export function logFile(
     write(line) {
       try {
         if (size > 0 && size + Buffer.byteLength(line) > limits.maxSize) rotate();
-        // A new file begins with its own size.
+        // A new file starts with its own size.
         const written = writer.write(descriptor ?? open(), line);
         size += written;
       } catch (error) {

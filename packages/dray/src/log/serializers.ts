@@ -1,7 +1,7 @@
-/** Longest chain of causes that is shown. */
+/** Maximum number of causes of an error. */
 const maxCauses = 5;
 
-/** Serializer of errors. pino's own serializer marks what it has seen, and errors of the API are frozen. */
+/** Serializes errors. pino's own serializer adds a mark to each error, and errors of the API are frozen. */
 function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
   const { reason, code, status } = error as {
@@ -22,7 +22,7 @@ function describeError(error: unknown, depth = 0): unknown {
   };
 }
 
-/** For pino: both names under which an error is logged. */
+/** For pino: the two names under which errors are logged. */
 export const serializers = {
   err: (error: unknown) => describeError(error),
   error: (error: unknown) => describeError(error),

@@ -30,21 +30,21 @@ import type { Selectors } from "./selectors.ts";
 
 export interface DecodeOptions {
   readonly features: Features;
-  /** Where objects live that do not say it. */
+  /** Namespace of objects that do not name one. */
   readonly namespace: string;
   readonly selectors: Selectors;
-  /** RFC 3339: what fields that default to the time get. */
+  /** RFC 3339: the default of time fields. */
   readonly now: string;
-  /** Told how far the objects are read. */
+  /** Receives the progress. */
   readonly progress?: Progress;
 }
 
 export interface Decoded extends Located {
-  /** A server has it stored: it was accepted once, as it is. */
+  /** A server has stored it, and so accepted it once. */
   readonly stored: boolean;
   /** Warnings about it. */
   readonly notes: readonly string[];
-  /** Fields of a new object that the release drops, since their feature gates are off. */
+  /** Fields of a new object that the release drops, because their feature gates are off. */
   readonly dropped: readonly DroppedField[];
 }
 
@@ -62,7 +62,7 @@ export const versionOf = (apiVersion: string): string => apiVersion.slice(apiVer
 export const isStored = ({ tree }: Draft): boolean =>
   typeof (tree["metadata"] as { uid?: unknown } | null | undefined)?.uid === "string";
 
-/** `Pod default/a`, as far as the draft says it. */
+/** `Pod default/a`, as far as the draft has the names. */
 export function labelOf({ kind, tree }: Draft, namespace: string | undefined): string {
   const metadata = (tree["metadata"] ?? {}) as Readonly<Record<string, unknown>>;
   const text = (field: string): string | undefined =>
@@ -73,15 +73,15 @@ export function labelOf({ kind, tree }: Draft, namespace: string | undefined): s
 }
 
 export interface DecodeResult {
-  /** Absent if the draft cannot be read as its kind; with problems it is what is left without them. */
+  /** Absent if the draft cannot be decoded; if there are problems, the rest without them. */
   readonly decoded?: Decoded;
-  /** Why it would be refused before its values are looked at. */
+  /** Why it would be rejected before its values are validated. */
   readonly problems: readonly Problem[];
 }
 
 /**
- * Reads a draft as the API server would: unknown fields are refused, defaults set, the version converted to
- * that of `target`.
+ * Decodes a draft as the API server would: rejects unknown fields, sets defaults, converts to the version of
+ * `target`.
  */
 export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptions): DecodeResult {
   const { place, tree, apiVersion, kind } = draft;
@@ -129,7 +129,7 @@ export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptio
   return { decoded: { object: converted, place, stored, notes, dropped }, problems };
 }
 
-/** Fields that strict validation refuses. `problems`: what decoding as `row` found. */
+/** Returns the fields that strict validation rejects. `problems`: those of decoding as `row`. */
 function fieldProblems(
   { place, tree, apiVersion, kind, duplicates }: Draft,
   row: KindRow,
@@ -159,7 +159,7 @@ function droppedFields(row: KindRow, object: KubeObject, features: Features): Dr
       walk(below, Array.isArray(value) ? `${path}[${key}]` : path === "" ? key : `${path}.${key}`);
   };
   walk(object, "");
-  // Below a field that is dropped nothing is left to drop.
+  // Below a dropped field there are no more fields to drop.
   const all = disabled.map(({ owner, name, gates }) => {
     const path = paths.get(owner) ?? "";
     return { path: path === "" ? name : `${path}.${name}`, gates };
@@ -182,22 +182,25 @@ function fieldProblem(
   return hints.length > 0 ? { ...base, hints } : base;
 }
 
-/** A value that cannot become what its field holds. `message`: the server's. */
+/** A value that cannot be converted to the type of its field. `message`: the server's. */
 function wrongType(message: string, place: Place, object: string): Problem {
   const path = /Go struct field \w+\.([\w.]+) of type/.exec(message)?.[1] ?? "";
-  // YAML takes more words for true and false than people expect.
+  // YAML reads more words as booleans than people expect.
   const boolean = /cannot unmarshal bool into .* of type string/.test(message);
   const hints = boolean ? ["y, n, yes, no, on and off are booleans in YAML: put them in quotes"] : [];
   return fieldProblem("wrong-type", place, object, path, message, hints);
 }
 
-/** A uid that is the same in every run, in the form of a UUID. */
+/** Returns a uid that is the same in every run, in the form of a UUID. */
 export function uidOf(kind: string, namespace: string | undefined, name: string | undefined): string {
   const hex = createHash("sha256").update(`${kind}/${namespace}/${name}`).digest("hex");
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, "$1-$2-4$3-8$4-$5");
 }
 
-/** Reasons why the API server would reject the object. `row`: the kind, in the version of the object. */
+/**
+ * Returns the reasons why the API server would reject the object. `row`: the kind, in the version of the
+ * object.
+ */
 export function problemsOf(
   { object, place, stored }: Decoded,
   row: KindRow,
@@ -221,7 +224,7 @@ export function problemsOf(
   );
 }
 
-/** A field error as a problem. */
+/** Converts a field error to a problem. */
 export function invalidField(
   error: FieldError,
   place: Place,
@@ -233,8 +236,8 @@ export function invalidField(
 }
 
 /**
- * For a container that names a claim's object where the pod's own name for it belongs. `at`: the path of the
- * spec.
+ * Hints for a container that uses the name of a claim's object instead of the pod's own name for it. `at`:
+ * the path of the spec.
  */
 export function claimNameHints(path: string, spec: PodSpec | undefined, at: string): string[] {
   if (spec === undefined || !path.startsWith(`${at}.`)) return [];

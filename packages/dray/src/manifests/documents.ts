@@ -6,13 +6,13 @@ import { type Place, positionOf } from "./place.ts";
 import type { Problem } from "./problem.ts";
 import { type Source, sourceOf } from "./source.ts";
 
-/** An object as it was written. */
+/** An object as written. */
 export interface Draft {
   readonly place: Place;
   readonly tree: Readonly<Record<string, unknown>>;
   readonly apiVersion: string;
   readonly kind: string;
-  /** Keys that stand in it twice, as strict validation words them. */
+  /** Duplicate keys, in the words of strict validation. */
   readonly duplicates: readonly string[];
 }
 
@@ -22,7 +22,8 @@ export interface Drafts {
 }
 
 /**
- * The objects of a text, those of lists one by one. After a mistake of the syntax the next document is read.
+ * Reads the objects of a text, including the items of lists. Continues with the next document after a syntax
+ * error.
  */
 export function readDrafts(source: Source): Drafts {
   const problems: Problem[] = [];
@@ -32,10 +33,10 @@ export function readDrafts(source: Source): Drafts {
   return { drafts, problems };
 }
 
-/** Longest text, in characters, that is read in a moment. */
+/** Maximum length of a text that is read without progress, in characters. */
 const quickText = 2 * 1024 * 1024;
 
-/** The objects of texts. A long one is announced: while it is read nothing else gets a turn. */
+/** Reads the objects of texts. Shows progress before a long one, which blocks the event loop. */
 export function readAllDrafts(sources: readonly Source[], progress?: Progress): Drafts[] {
   return sources.map((source) => {
     if (source.text.length > quickText) progress?.show(`Reading ${source.file}`);
@@ -56,7 +57,7 @@ function parse(source: Source, problems: Problem[]): Parsed[] {
       return [{ source, tree: { value: parseJSON(text), document: 1, duplicates: [] } }];
     } catch (error) {
       if (!(error instanceof JSONError)) throw error;
-      // Text that begins with a brace may be YAML all the same.
+      // Text that starts with a brace may still be YAML.
       if (json) {
         const line = text.slice(0, error.at).split("\n").length;
         problems.push({ rule: "syntax", file, line, message: `is not JSON: ${error.message}` });
@@ -72,19 +73,19 @@ function parse(source: Source, problems: Problem[]): Parsed[] {
   }
 }
 
-/** Reads each document on its own, so that a mistake in one does not hide the others. */
+/** Reads each document separately, so that an error in one does not hide the others. */
 function parseSeparately({ file, text }: Source, problems: Problem[]): Parsed[] {
   const parsed: Parsed[] = [];
   let document = 0;
   let line = 0;
   for (const part of text.split(/^(?=---(?:\s|$))/m)) {
-    // Before the first `---` there may be only comments.
+    // Only comments may precede the first `---`.
     const hasContent = part.startsWith("---") || /^(?!\s*(?:#|$))/m.test(part);
     if (hasContent) {
       document++;
       const number = document;
       const padded = sourceOf(file, "\n".repeat(line) + part);
-      // There is one document in it, whichever it is of the file.
+      // The source has one document, whatever its number in the file.
       const source: Source = { ...padded, lineOf: (_document, path) => padded.lineOf(1, path) };
       try {
         for (const tree of parseYAMLDocuments(padded.text))
@@ -99,7 +100,7 @@ function parseSeparately({ file, text }: Source, problems: Problem[]): Parsed[] 
   return parsed;
 }
 
-/** `before`: lines of the file before `part`. */
+/** `before`: number of lines before `part`. */
 function syntaxProblem(
   file: string,
   part: string,
@@ -152,9 +153,9 @@ function draftsOf(
   if (kind.endsWith("List") && "items" in tree) {
     const { items } = tree;
     if (!Array.isArray(items) && items !== null) return report(`items of a ${kind} must be a list`, "items");
-    // Which item has them is not known.
+    // The item with them is unknown.
     for (const duplicate of duplicates) problems.push(duplicateProblem(duplicate, place));
-    // A list of the API names the kind of its items only once.
+    // A list of the API has the kind of its items only once.
     const itemKind = kind === "List" ? undefined : { apiVersion, kind: kind.slice(0, -"List".length) };
     const root = place.root === "" ? "items" : `${place.root}.items`;
     return (items ?? []).flatMap((item: unknown, index: number) =>
@@ -169,7 +170,7 @@ interface Kind {
   readonly kind: string;
 }
 
-/** `duplicate`: as the reader of YAML words it, with its line. */
+/** `duplicate`: the text of the YAML reader, with its line. */
 export function duplicateProblem(duplicate: string, place: Place, object?: string): Problem {
   const [, line, message = duplicate] = /^line (\d+): (.*)$/s.exec(duplicate) ?? [];
   return {

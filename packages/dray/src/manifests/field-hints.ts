@@ -3,9 +3,7 @@ import { decodeBody, type Field, type FieldType, type StructType, structType } f
 import type { KindRow } from "@dray/api/schema";
 import { didYouMean } from "../text/similar.ts";
 
-/**
- * Suggestion for a field that the release does not know: a field of another release, or the correct spelling.
- */
+/** Suggestion for an unknown field: a field of another release, or the correct spelling. */
 export function fieldHints(
   row: KindRow,
   tree: Readonly<Record<string, unknown>>,
@@ -31,7 +29,7 @@ function problemsIn(
   return decodeBody({ tree, duplicates: [], typed: false }, row, release).problems;
 }
 
-/** `did you mean x?` from the fields of the struct that lacks the last part of the path. */
+/** `did you mean x?`, from the fields of the struct that lacks the last part of the path. */
 function meantBy(type: StructType, path: string): string | undefined {
   let fields: ReadonlyMap<string, Field> = type.fields;
   let rest = path;

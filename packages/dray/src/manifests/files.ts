@@ -16,9 +16,8 @@ export interface Sources {
 }
 
 /**
- * Reads the files that `-f` names: files as they are, of directories those that end in .yaml, .yml or .json,
- * in the order of their names and without kustomization.yaml, `-` once as standard input. A file that is
- * named twice is read once. Throws UsageError.
+ * Reads the files of `-f`: files themselves; of folders those that end in .yaml, .yml or .json, by name and
+ * without kustomization.yaml; `-` once as standard input. Reads a repeated file once. Throws UsageError.
  */
 export async function readSources(names: readonly string[], recursive = false): Promise<Sources> {
   if (names.filter((name) => name === "-").length > 1)
@@ -57,7 +56,7 @@ function filesOf(name: string, recursive: boolean, report: Report): string[] {
   }
 }
 
-/** A folder that cannot be read is reported, and the others are read. */
+/** Reports an unreadable folder and continues with the others. */
 function manifestsIn(folder: string, recursive: boolean, report: Report): string[] {
   let entries: Dirent[];
   try {
@@ -79,7 +78,7 @@ async function readSource(name: string, report: Report): Promise<Source | undefi
   const file = name === "-" ? "standard input" : name;
   let bytes: Uint8Array;
   try {
-    // As a stream: what feeds a pipe may have set it not to block.
+    // As a stream: the writer of a pipe may have made it non-blocking.
     bytes = name === "-" ? await buffer(process.stdin) : readFileSync(name);
   } catch (error) {
     report(file, `cannot be read: ${(error as Error).message}`);

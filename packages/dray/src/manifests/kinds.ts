@@ -2,10 +2,7 @@ import type { Kind } from "@dray/api";
 import { type KindRow, kindRows } from "@dray/api/schema";
 import { UsageError } from "../terminal/failure.ts";
 
-/**
- * The kind that a person means by `po`, `pod`, `pods`, `Pod` or `pods.v1.`-like names; the newest version of
- * it.
- */
+/** Returns the kind of a name such as `po`, `pod`, `pods`, `Pod` or `pods.v1.`, in its newest version. */
 export function kindByName(name: string): Kind {
   const lower = name.toLowerCase();
   const row = kindRows.find((kind) => names(kind).includes(lower));

@@ -17,13 +17,13 @@ import type { Located, Place } from "./place.ts";
 import type { Existing } from "./read.ts";
 import { worldKind } from "./world.ts";
 
-/** A right that the user lacks, as `kubectl create clusterrole` takes it. */
+/** A missing permission of the user, in the form of `kubectl create clusterrole`. */
 export interface MissingRight {
   readonly verb: "list";
   /** `pods`, `resourceslices.resource.k8s.io` */
   readonly resource: string;
   readonly kind: string;
-  /** The only namespace in which they can be read; undefined: they cannot be read at all. */
+  /** The only readable namespace; undefined: unreadable. */
   readonly only?: string;
 }
 
@@ -32,10 +32,7 @@ export interface Live extends Existing {
   readonly missing: readonly MissingRight[];
 }
 
-/**
- * Versions in which a kind is looked for, the first that is served counts: clusters before 1.34 have DRA in
- * beta.
- */
+/** Versions of a kind, the first served one counts: clusters before 1.34 have DRA in beta. */
 const draVersions = ["v1", "v1beta2", "v1beta1"];
 const groupVersions = ["v1beta1", "v1alpha3", "v1alpha2"];
 const taintVersions = ["v1", "v1beta2", "v1alpha3"];
@@ -64,7 +61,7 @@ const liveKinds: readonly LiveKind[] = [
   { group: "resource.k8s.io", kind: "DeviceTaintRule", versions: taintVersions },
 ];
 
-/** A server refuses to list what it does not serve, so kinds behind a gate that is off are not asked for. */
+/** A server rejects lists of kinds that it does not serve, so kinds behind a disabled gate are skipped. */
 const kindsOf = (features: Features): readonly LiveKind[] =>
   liveKinds.filter(({ kind }) => {
     if (kind === "PodGroup") return hasPodGroups(features);
@@ -75,13 +72,13 @@ function resourceName({ group, resource }: KindRow): string {
   return group === "" ? resource : `${resource}.${group}`;
 }
 
-/** Name of the cluster in texts. */
+/** Returns the name of the cluster in texts. */
 export const clusterName = ({ context, server }: Connection): string =>
   context === "" ? server : `context ${context}`;
 
 /**
- * Reads what scheduling looks at, with lists only. Kinds that may not be read are left out and named; of
- * namespaced ones those of `namespace` are read then. `only`: the kinds to read. Rejects with
+ * Reads the objects that scheduling depends on, with lists only. Skips and reports kinds without permission;
+ * of namespaced ones it then reads those of `namespace`. `only`: the kinds to read. Rejects with
  * ConnectionError, and with StatusError for other refusals.
  */
 export async function readLive(
@@ -117,7 +114,7 @@ interface LivePart {
   readonly missing?: MissingRight;
 }
 
-/** The objects of a kind in the form of v1; none if the cluster does not serve the kind. */
+/** Returns the objects of a kind in the form of v1; an empty list if the cluster does not serve it. */
 async function listKind(
   { client }: Connection,
   { group, kind, versions }: LiveKind,
@@ -139,9 +136,9 @@ async function listKind(
 }
 
 export interface LiveVersion {
-  /** `1.33`, as the server says it. */
+  /** `1.33`, as the server reports it. */
   readonly server: string;
-  /** The nearest release whose rules Dray knows. */
+  /** The closest release that Dray supports. */
   readonly rules: KubernetesVersion;
 }
 
@@ -150,7 +147,7 @@ export async function liveVersion({ client }: Connection): Promise<LiveVersion> 
     readonly major?: string;
     readonly minor?: string;
   };
-  // Managed clusters say `33+`.
+  // Managed clusters report `33+`.
   const number = Number.parseInt(minor, 10);
   const server = `${major}.${number}`;
   const [oldest] = kubernetesVersions;

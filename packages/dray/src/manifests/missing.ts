@@ -2,10 +2,10 @@ import { didYouMean } from "../text/similar.ts";
 import { names } from "../text/words.ts";
 import type { World } from "./world.ts";
 
-/** Maximum number of names that a missing one is compared with. */
+/** Maximum number of names to compare with a missing one. */
 const maxCompared = 1000;
 
-/** Reports that an object is missing, with the names that exist. */
+/** Returns a text about a missing object, with similar names. */
 export function missingText(
   world: World,
   kind: "ResourceClaim" | "ResourceClaimTemplate" | "DeviceClass" | "PodGroup",
@@ -14,7 +14,7 @@ export function missingText(
 ): string {
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
   if (!world.isReadable(kind)) return `${kind} "${name}"${where} may be there: it cannot be read`;
-  // Generated claims belong to their pod: no other object can name them.
+  // Generated claims belong to their pod: other objects cannot use them.
   const all = world
     .all(kind)
     .map(({ object }) => object.metadata)

@@ -1,12 +1,12 @@
 import type { KubeObject } from "@dray/api";
 import type { Source } from "./source.ts";
 
-/** Where an object was found. */
+/** The position of an object in its source. */
 export interface Place {
   readonly source: Source;
-  /** From 1 on; absent for what a cluster has. */
+  /** From 1 on; absent for objects of a cluster. */
   readonly document?: number;
-  /** Which item of a list it is, from 1 on. */
+  /** Index of its item in a list, from 1 on. */
   readonly item?: number;
   /** The path of the object in its document: "", or `items[2]`. */
   readonly root: string;
@@ -17,7 +17,7 @@ export interface Located<T extends KubeObject = KubeObject> {
   readonly place: Place;
 }
 
-/** A place as plain data. */
+/** A position as plain data. */
 export interface Position {
   readonly file: string;
   readonly document?: number;
@@ -27,8 +27,8 @@ export interface Position {
 }
 
 /**
- * The position of a field of the object at `place`, as field errors write paths; of a missing one the nearest
- * above it.
+ * Returns the position of a field of the object at `place`, in the form of field errors; for a missing field,
+ * of the closest one above it.
  */
 export function positionOf({ source, document, item, root }: Place, path = ""): Position {
   const at = root === "" || path === "" ? `${root}${path}` : `${root}.${path}`;
@@ -41,10 +41,10 @@ export function positionOf({ source, document, item, root }: Place, path = ""): 
   };
 }
 
-/** A struct that v1 of resource.k8s.io has and v1beta1 does not: paths are always those of v1. */
+/** A struct that v1 of resource.k8s.io has and v1beta1 lacks: paths are always those of v1. */
 const addedByV1 = /\.exactly(?=[.[]|$)/g;
 
-/** Of the path as it may have been written, the deepest that is there. */
+/** Returns the line of the deepest existing field on the path as it may have been written. */
 function lineOf({ lineOf }: Source, document: number, path: string): number | undefined {
   const line = lineOf(document, path);
   const older = path.replace(addedByV1, "");
@@ -64,7 +64,7 @@ export function positionText({ file, document, item, line }: Position): string {
 
 export const placeText = (place: Place, path?: string): string => positionText(positionOf(place, path));
 
-/** `namespace/name`, or `name` of what lives in no namespace. */
+/** `namespace/name`, or `name` of an object without a namespace. */
 export function nameOf({ metadata }: KubeObject): string {
   const name = metadata.name || "(no name)";
   return metadata.namespace === undefined ? name : `${metadata.namespace}/${name}`;

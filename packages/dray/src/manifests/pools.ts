@@ -6,18 +6,18 @@ import type { World } from "./world.ts";
 
 type Slice = Located<ResourceSlice>;
 
-/** A pool that the scheduler takes no devices from. */
+/** A pool that the scheduler ignores. */
 export interface PoolProblem {
   readonly state: "incomplete" | "invalid";
-  /** The slice where the problem shows, and the field. */
+  /** The slice and the field with the problem. */
   readonly slice: Slice;
   readonly path: string;
   readonly message: string;
 }
 
 /**
- * Resource pools that the scheduler takes no devices from (KEP-4381, ResourceSliceSpec.pool): incomplete
- * ones, and invalid ones. Slices of older generations are not a problem: they are on their way out.
+ * Finds resource pools that the scheduler ignores (KEP-4381, ResourceSliceSpec.pool): incomplete and invalid
+ * ones. Slices of older generations are not a problem: they are about to be deleted.
  */
 export function checkPools(world: World, features: Features): PoolProblem[] {
   const pools = Map.groupBy(
@@ -69,7 +69,7 @@ function checkPool(
   ];
 }
 
-/** A device name may come twice in a pool where no node sees both. */
+/** A device name may occur twice in a pool if no node can reach both devices. */
 function duplicateDevices(name: string, slices: readonly Slice[], nodes: readonly Node[]): PoolProblem[] {
   const byName = Map.groupBy(
     slices.flatMap((slice) =>
@@ -104,7 +104,7 @@ function reaches(
   return nodeSelector !== undefined && matchesNodeSelector(nodeSelector, node);
 }
 
-/** Counter sets are shared by all slices of a pool (KEP-4815). */
+/** All slices of a pool share the counter sets (KEP-4815). */
 function counterProblems(name: string, slices: readonly Slice[]): PoolProblem[] {
   const problems: PoolProblem[] = [];
   const sets = new Map<string, ReadonlySet<string>>();

@@ -1,6 +1,6 @@
 import { type Position, positionText } from "./place.ts";
 
-/** Rules for manifests on their own; the rules of `dray lint` have these among them. */
+/** Rules of reading manifests, which `dray lint` includes. */
 export type ReadingRule =
   | "unreadable"
   | "syntax"
@@ -13,16 +13,16 @@ export type ReadingRule =
   | "immutable"
   | "duplicate-object";
 
-/** A mistake in the input, as data. */
+/** A problem of the input, as data. */
 export interface Problem extends Position {
   readonly rule: ReadingRule;
-  /** `Pod default/a`; absent where there is no object. */
+  /** `Pod default/a`; absent without an object. */
   readonly object?: string;
   /** Path of the field, as the API server writes it. */
   readonly path?: string;
-  /** In the API server's words where it has any. */
+  /** In the API server's words if it has any. */
   readonly message: string;
-  /** Suggestion and advice. */
+  /** Suggestions. */
   readonly hints?: readonly string[];
 }
 
@@ -36,23 +36,23 @@ export function problemMessage({
   return [...(object === undefined ? [] : [object]), ...shown, message].join(": ");
 }
 
-/** The problem with its position, and a line for each hint. */
+/** Returns the problem with its position, and a line for each hint. */
 export function problemText(problem: Problem): string {
   const hints = (problem.hints ?? []).map((hint) => `\n  hint: ${hint}`);
   return `${positionText(problem)}: ${problemMessage(problem)}${hints.join("")}`;
 }
 
-/** Maximum number of problems that a person is shown. */
+/** Maximum number of printed problems. */
 const maxProblems = 50;
 
-/** The problems as a person sees them, and how many more there are. */
+/** Returns the printed problems, and the number of the others. */
 export function problemTexts(problems: readonly Problem[]): string[] {
   const rest = problems.length - maxProblems;
   const more = rest > 0 ? [`and ${rest} more mistakes`] : [];
   return [...problems.slice(0, maxProblems).map(problemText), ...more];
 }
 
-/** Input that cannot be used at all. Nothing has been done. */
+/** The input is unusable, and the command had no effect. */
 export class InputError extends Error {
   override readonly name = "InputError";
   readonly problems: readonly Problem[];

@@ -17,7 +17,7 @@ import { InputError, type Problem } from "./problem.ts";
 import { changeProblems, isComparable, merged, replacesWhole } from "./update.ts";
 import { World, worldKind } from "./world.ts";
 
-/** An object that was left out of a world. */
+/** An object with problems, which the world lacks. */
 export interface LeftOut {
   readonly kind: string;
   /** `Pod default/a` */
@@ -28,9 +28,9 @@ export interface LeftOut {
 
 export interface Reading {
   readonly world: World;
-  /** All that is wrong with the input. */
+  /** All problems of the input. */
   readonly problems: readonly Problem[];
-  /** The objects with problems of their own: they are not in the world. */
+  /** The objects with problems: they are not in the world. */
   readonly leftOut: readonly LeftOut[];
   /** Notes about skipped or tolerated parts. */
   readonly notes: readonly string[];
@@ -38,21 +38,21 @@ export interface Reading {
   readonly warnings: readonly string[];
 }
 
-/** The label of a namespace that may ask for admin access (KEP-5018). */
+/** The label of a namespace in which admin access is allowed (KEP-5018). */
 const adminLabel = { "resource.kubernetes.io/admin-access": "true" };
 
 /** Objects of a cluster that the manifests would change. */
 export interface Existing {
   readonly objects: readonly Located[];
-  /** Kinds of which it may have more objects. */
+  /** Kinds of which the cluster may have more objects. */
   readonly unreadable: ReadonlySet<string>;
 }
 
 const nothing: Existing = { objects: [], unreadable: new Set() };
 
 /**
- * Reads the objects that scheduling looks at. An object with a mistake is left out, and all mistakes are
- * reported. Throws InputError, with all mistakes, if a text cannot be read: what it would add is not known.
+ * Reads the objects that scheduling depends on. Leaves out invalid objects and reports all problems. Throws
+ * InputError with all problems if a text cannot be parsed, since its objects are unknown.
  */
 export function readObjects(
   { sources, problems: unreadable }: Sources,
@@ -92,7 +92,7 @@ export function readObjects(
     const { object, place, stored } = each;
     const namespace = object.metadata.namespace;
     const found = namespace === undefined ? undefined : named.find("Namespace", namespace);
-    // A server accepted what it has stored: it knew the namespace.
+    // A server has accepted its stored objects: their namespace exists.
     const labels = found?.metadata.labels ?? (found === undefined && stored ? adminLabel : undefined);
     const problems = problemsOf(each, worldKind(object)!, labels, options);
     if (problems.length > 0) leave(place, object.kind, labelOfObject(object), problems);
@@ -115,7 +115,7 @@ export function readObjects(
   return { world: new World(all, kinds), problems, leftOut, notes, warnings };
 }
 
-/** Problems in the order of the files, and from top to bottom. */
+/** Sorts problems in the order of the files, and from top to bottom. */
 export function inOrder<T extends Position>(found: readonly T[], files: readonly string[]): T[] {
   const ranks = new Map(files.map((file, rank) => [file, rank]));
   const rank = ({ file }: T): number => ranks.get(file) ?? files.length;
@@ -128,13 +128,13 @@ export function inOrder<T extends Position>(found: readonly T[], files: readonly
   );
 }
 
-/** Says that a release drops a field. */
+/** Returns the text for a field that a release drops. */
 function droppedText({ path, gates }: DroppedField, version: string): string {
   const what = gates.length === 1 ? `feature gate ${gates[0]} is` : `feature gates ${gates.join(", ")} are`;
   return `${path}: Kubernetes ${version} drops this field: its ${what} off`;
 }
 
-/** An object may be given twice if it is the same both times. */
+/** Removes repeated objects; different versions of an object are a problem. */
 function withoutRepetitions(objects: readonly Decoded[]): {
   readonly kept: readonly Decoded[];
   readonly repeated: readonly Problem[];
@@ -144,7 +144,7 @@ function withoutRepetitions(objects: readonly Decoded[]): {
   for (const decoded of objects) {
     const { object, place } = decoded;
     const label = labelOfObject(object);
-    // Objects without a name are not one object.
+    // Objects without a name are different.
     const key = object.metadata.name ? label : `${place.source.file} ${place.document} ${place.root}`;
     const first = seen.get(key);
     if (first === undefined) seen.set(key, decoded);
@@ -156,7 +156,7 @@ function withoutRepetitions(objects: readonly Decoded[]): {
   return { kept: [...seen.values()], repeated };
 }
 
-/** Objects of the cluster once the manifests are applied. */
+/** Returns the objects of the cluster after the manifests are applied. */
 function overlay(
   existing: readonly Located[],
   manifests: readonly Decoded[],
@@ -182,7 +182,7 @@ function overlay(
   return [...result.values()];
 }
 
-/** A kind that a built-in group does not have is a mistake; one of another group is a custom resource. */
+/** An unknown kind of a built-in group is a mistake, of another group a custom resource. */
 function unknownKind(draft: Draft): Problem | undefined {
   const { apiVersion, kind, place } = draft;
   const group = groupOf(apiVersion);

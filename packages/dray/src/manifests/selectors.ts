@@ -9,7 +9,7 @@ type Remarks = { readonly warnings?: readonly string[]; readonly hints?: readonl
 
 export type CompileSelector = (expression: string, derivedAttribute?: boolean) => CompiledSelector & Remarks;
 
-/** Compiles the selectors of objects, and notes what is odd about those that compile. */
+/** Compiles the selectors of objects and collects their warnings. */
 export class Selectors {
   readonly #fresh: CompileSelector;
   readonly #stored: CompileSelector;
@@ -24,7 +24,7 @@ export class Selectors {
       derivedAttribute ? stored.compileAttribute(expression) : stored.compile(expression);
   }
 
-  /** For the expressions of one object; those that a server has stored may use everything. */
+  /** Returns the compiler for the expressions of one object; stored ones may use every feature. */
   compiler(stored: boolean, place: Place): CompileSelector {
     return (expression, derivedAttribute) => {
       const result = (stored ? this.#stored : this.#fresh)(expression, derivedAttribute);
@@ -35,14 +35,14 @@ export class Selectors {
     };
   }
 
-  /** Suggestion for the expression at that path, which did not compile. */
+  /** Returns suggestions for the expression at that path, which did not compile. */
   hintsAt(object: KubeObject, path: string): readonly string[] {
     const expression = valueAt(object, path);
     return (typeof expression === "string" ? this.#hints.get(expression) : undefined) ?? [];
   }
 }
 
-/** The value at a path of plain names and indices: `spec.selectors[0].cel.expression`. */
+/** Returns the value at a path of plain names and indices: `spec.selectors[0].cel.expression`. */
 export function valueAt(object: unknown, path: string): unknown {
   let value = object;
   for (const [, name, index] of path.matchAll(/([^.[\]]+)|\[(\d+)\]/g)) {

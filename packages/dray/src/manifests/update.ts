@@ -5,15 +5,15 @@ import { labelOfObject } from "./place.ts";
 import type { Problem } from "./problem.ts";
 import { type World, worldKind } from "./world.ts";
 
-/** Kinds whose manifest cannot be compared with what a server has made of it. */
+/** Kinds whose manifest cannot be compared with the stored object. */
 const incomparable: ReadonlySet<string> = new Set(["Pod", "Job"]);
-/** Kinds that a manifest replaces whole, as a "what if": nodes and devices are not applied. */
+/** Kinds that a manifest replaces as a whole, to try a change: nodes and devices are not applied. */
 const whole: ReadonlySet<string> = new Set(["Node", "ResourceSlice"]);
 
 export const isComparable = ({ kind }: KubeObject): boolean => !incomparable.has(kind);
 export const replacesWhole = ({ kind }: KubeObject): boolean => whole.has(kind);
 
-/** The manifest with what only the server writes. */
+/** Returns the manifest with the server's own fields. */
 export function merged(manifest: KubeObject, live: KubeObject): KubeObject {
   const { uid, resourceVersion, creationTimestamp, ownerReferences, finalizers, generation } = live.metadata;
   const metadata = {
@@ -28,7 +28,7 @@ export function merged(manifest: KubeObject, live: KubeObject): KubeObject {
   return { ...manifest, metadata, ...("status" in live && { status: live.status }) };
 }
 
-/** Reasons why the API server rejects the change of an object. */
+/** Returns the reasons why the API server rejects the change of an object. */
 export function changeProblems(
   { object, place }: Decoded,
   live: KubeObject,
@@ -42,7 +42,7 @@ export function changeProblems(
   }));
 }
 
-/** The same about the object of a cluster with that name, if there is one. */
+/** Checks the change of the object of a cluster with that name, if it exists. */
 export function updateProblems(decoded: Decoded, cluster: World, options: DecodeOptions): Problem[] {
   const { object } = decoded;
   if (!isComparable(object) || replacesWhole(object)) return [];

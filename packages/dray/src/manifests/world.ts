@@ -35,9 +35,7 @@ interface Kinds {
   StatefulSet: StatefulSet;
 }
 
-/**
- * The kinds that a world is made of, by `group/kind`, in version v1 of their group where no other is named.
- */
+/** The kinds of a world, by `group/kind`; version v1 of their group by default. */
 const worldKinds: ReadonlyMap<string, KindRow> = new Map(
   [
     ["", "Node"],
@@ -58,22 +56,22 @@ const worldKinds: ReadonlyMap<string, KindRow> = new Map(
   ].map(([group = "", kind = "", version = "v1"]) => [`${group}/${kind}`, kindOf(group, version, kind)!]),
 );
 
-/** The form in which a world has objects of the kind; undefined for kinds that it does not have. */
+/** Returns the row of a kind in a world; undefined for other kinds. */
 export function worldKind({ apiVersion, kind }: Pick<Draft, "apiVersion" | "kind">): KindRow | undefined {
   return worldKinds.get(`${groupOf(apiVersion)}/${kind}`);
 }
 
-/** Objects that scheduling looks at: each as a server would have it stored, with its place. */
+/** Objects that scheduling depends on: each as a server would store it, with its position. */
 export class World {
   readonly #objects: readonly Located[];
   readonly #byName = new Map<string, Located>();
-  /** By kinds; what has been asked for once. */
+  /** Cached lists, by kinds. */
   readonly #lists = new Map<string, readonly Located[]>();
   #slices: ReadonlyMap<string | undefined, readonly Located<ResourceSlice>[]> | undefined;
 
   readonly #unreadable: ReadonlySet<string>;
 
-  /** `unreadable`: kinds of which a cluster may have objects that it does not show. */
+  /** `unreadable`: kinds of which a cluster may have more objects. */
   constructor(objects: readonly Located[], unreadable: ReadonlySet<string> = new Set()) {
     this.#objects = objects;
     this.#unreadable = unreadable;
@@ -84,7 +82,7 @@ export class World {
     return this.#objects;
   }
 
-  /** The objects of these kinds, in the order in which they were given. */
+  /** Returns the objects of these kinds in the given order. */
   all<K extends keyof Kinds>(...kinds: readonly K[]): readonly Located<Kinds[K]>[] {
     const wanted: readonly string[] = kinds;
     const key = kinds.join();
@@ -94,46 +92,46 @@ export class World {
     return found as readonly Located<Kinds[K]>[];
   }
 
-  /** The slices that only this node can see. */
+  /** Returns the slices that only this node can reach. */
   slicesOf(node: string): readonly Located<ResourceSlice>[] {
     this.#slices ??= Map.groupBy(this.all("ResourceSlice"), ({ object }) => object.spec.nodeName);
     return this.#slices.get(node) ?? [];
   }
 
-  /** `name` is `namespace/name` of what lives in a namespace. */
+  /** `name` is `namespace/name` of a namespaced object. */
   find<K extends keyof Kinds>(kind: K, name: string): Kinds[K] | undefined {
     const found: unknown = this.#byName.get(`${kind} ${name}`)?.object;
     return found as Kinds[K] | undefined;
   }
 
-  /** The object of that kind and name. */
+  /** Returns the object of that kind and name. */
   get(object: KubeObject): KubeObject | undefined {
     return this.located(object)?.object;
   }
 
-  /** The same with its place. */
+  /** Returns the object with its position. */
   located(object: KubeObject): Located | undefined {
     return this.#byName.get(labelOfObject(object));
   }
 
-  /** Other objects of the same cluster. */
+  /** Returns a world with other objects of the same cluster. */
   of(objects: readonly Located[]): World {
     return new World(objects, this.#unreadable);
   }
 
-  /** The same with other objects beside. */
+  /** Returns a world with additional objects. */
   with(more: readonly Located[]): World {
     return this.of([...this.#objects, ...more]);
   }
 
-  /** The same with other objects in place of those with their names. */
+  /** Returns a world in which objects replace those of the same name. */
   overlaid(more: readonly Located[]): World {
     const key = ({ object }: Located): string => labelOfObject(object);
     const replaced = new Set(more.map(key));
     return this.of([...this.#objects.filter((each) => !replaced.has(key(each))), ...more]);
   }
 
-  /** False: there may be objects of the kind that nobody has shown. */
+  /** False: the cluster may have more objects of the kind. */
   isReadable(kind: keyof Kinds): boolean {
     return !this.#unreadable.has(kind);
   }

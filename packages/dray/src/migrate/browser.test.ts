@@ -1,4 +1,4 @@
-/** The module is for browsers too: it needs nothing that Node brings and JavaScript does not. */
+/** The module also runs in browsers: it uses no feature of Node. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";

@@ -11,14 +11,11 @@ const kinds =
 export const isClassic = ({ group, kind, version }: Manifest): boolean =>
   group === "resource.k8s.io" && kinds.test(kind) && /^v1alpha[12]$/.test(version);
 
-/**
- * Objects that scheduler and controllers of classic DRA exchanged. Kubernetes 1.32 removed them in all
- * versions.
- */
+/** Objects between scheduler and controllers of classic DRA. Kubernetes 1.32 removed them in all versions. */
 export const isNegotiation = ({ group, kind }: Manifest): boolean =>
   group === "resource.k8s.io" && /^(?:PodScheduling|PodSchedulingContext)$/.test(kind);
 
-/** The classic objects of the input, by what refers to them. */
+/** The classic objects of the input, by their references. */
 export interface ClassicObjects {
   /** Drivers by the names of classes. */
   readonly drivers: ReadonlyMap<string, string>;
@@ -34,8 +31,8 @@ export function classicObjects(manifests: readonly Manifest[]): ClassicObjects {
     if (manifest.kind === "ResourceClass") drivers.set(manifest.name, driverOf(manifest.map));
     if (!manifest.kind.endsWith("Parameters")) continue;
     parameters.set(manifest.key(manifest.kind, manifest.name), manifest);
-    // A driver's controller made them of objects of the driver's own kinds, which claims and classes go on
-    // naming.
+    // A driver's controller made them from objects of the driver's kinds, which claims and classes still
+    // reference.
     const from = fieldOf(manifest.map, "generatedFrom");
     const name = textOf(fieldOf(from, "name"));
     if (name !== undefined) parameters.set(manifest.key(textOf(fieldOf(from, "kind")) ?? "", name), manifest);
@@ -75,7 +72,7 @@ export function migrateClassic(manifest: Manifest, objects: ClassicObjects): voi
       );
       break;
     default:
-      // New form of classes and claims.
+      // Converts classes and claims.
       manifest.dropped = true;
   }
 }
@@ -111,11 +108,11 @@ function migrateClass(manifest: Manifest, objects: ClassicObjects): void {
 const selector = (expression: string): Plain => ({ cel: { expression } });
 const opaque = (driver: string, parameters: Plain): Plain => ({ opaque: { driver, parameters } });
 
-/** The parameters that a reference names, if they are in the input. */
+/** Returns the parameters that a reference names, if the input has them. */
 function found(reference: YAMLMap, manifest: Manifest, objects: ClassicObjects): YAMLMap | undefined {
   const kind = textOf(fieldOf(reference, "kind")) ?? "";
   const name = textOf(fieldOf(reference, "name")) ?? "";
-  // A class names the namespace of its parameters.
+  // The reference of a class names a namespace.
   const namespace = textOf(fieldOf(reference, "namespace")) ?? manifest.namespace;
   const known = objects.parameters.get(manifest.key(kind, name, namespace))?.map;
   if (known !== undefined) return known;
@@ -146,7 +143,7 @@ function classParameters(
   }
 }
 
-/** The selector of a request or filter of named resources. */
+/** Returns the selector of a request or filter of named resources. */
 function namedSelector(node: unknown, driver: string, manifest: Manifest): Plain | undefined {
   const written = fieldOf(node, "namedResources", "selector");
   const expression = textOf(written);
@@ -188,9 +185,9 @@ function migrateClaim(spec: YAMLMap, path: string, manifest: Manifest, objects: 
     }
   }
   if (requests.length === 0) requests.push({ exactly: { deviceClassName } });
-  // The first keeps the comment.
+  // The first one keeps the comment.
   if (isScalar(written)) requests[0]!.exactly["deviceClassName"] = written;
-  // The names that configurations use are those of many.
+  // With several requests, configurations name theirs.
   const many = requests.length > 1 || config.some((one) => typeof one === "object" && "requests" in one);
   const named = requests.map((one, i) => ({
     name: requestName(i, many ? Number.POSITIVE_INFINITY : 1),

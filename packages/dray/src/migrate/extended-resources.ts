@@ -1,15 +1,15 @@
 import type { Manifest } from "./manifest.ts";
 import { fieldOf, textOf } from "./nodes.ts";
 
-/** The devices that an extended resource stands for in DRA. */
+/** The devices of an extended resource in DRA. */
 export interface DeviceKind {
   readonly deviceClass: string;
-  /** A CEL expression that chooses among the devices of the class. */
+  /** A CEL expression that selects devices of the class. */
   readonly selector?: string;
 }
 
 /**
- * Whole devices of drivers that come with a DeviceClass: github.com/NVIDIA/k8s-dra-driver-gpu,
+ * Extended resources of whole devices whose drivers have a DeviceClass: github.com/NVIDIA/k8s-dra-driver-gpu,
  * github.com/ROCm/k8s-gpu-dra-driver, github.com/intel/intel-resource-drivers-for-kubernetes.
  */
 const wholeDevices: ReadonlyMap<string, string> = new Map([
@@ -19,19 +19,16 @@ const wholeDevices: ReadonlyMap<string, string> = new Map([
   ["gpu.intel.com/xe", "gpu.intel.com"],
 ]);
 
-/** Names of GPUs shared by time-slicing or MPS, which no claim can express. */
+/** Names of GPUs shared by time-slicing or MPS, which claims cannot express. */
 const shared = /\.shared$/;
 
 /**
- * An extended resource: a name with a domain that is not Kubernetes' own (IsExtendedResourceName upstream).
+ * An extended resource: a name with a domain other than Kubernetes' own (IsExtendedResourceName upstream).
  */
 export const isExtendedResource = (name: string): boolean =>
   /^[^/]+\/[^/]+$/.test(name) && !name.startsWith("requests.") && !/(?:^|\.)kubernetes\.io\//.test(name);
 
-/**
- * The classes for extended resources: those that the user names, those of the input, those that are well
- * known.
- */
+/** The classes for extended resources: those of the user, of the input, and the well-known ones. */
 export class ExtendedResources {
   readonly #classes: Map<string, string>;
 
@@ -56,7 +53,7 @@ export class ExtendedResources {
     return { deviceClass: "mig.nvidia.com", selector };
   }
 
-  /** Why a resource stays what it is. */
+  /** Returns why a resource is unchanged. */
   whyNot(resource: string): string {
     if (shared.test(resource))
       return `${resource} stays: it is a part of a GPU that the device plugin shares out, which no class stands for; a claim that several pods name shares a whole one`;
@@ -64,6 +61,6 @@ export class ExtendedResources {
   }
 }
 
-/** The well-known extended resources whose devices a class has. */
+/** Returns the well-known extended resources of a class. */
 export const resourcesOfClass = (deviceClass: string): string[] =>
   [...wholeDevices].flatMap(([resource, name]) => (name === deviceClass ? resource : []));

@@ -1,7 +1,7 @@
 import type { YAMLMap } from "yaml";
 import { fieldOf, textOf } from "./nodes.ts";
 
-/** Something that a person has to look at: it has no equivalent, or means something else now. */
+/** A change for a person to review: the input has no equivalent, or another meaning now. */
 export interface MigrationNote {
   readonly file: string;
   /** From 1 on. */
@@ -20,11 +20,11 @@ export class Manifest {
   readonly kind: string;
   readonly name: string;
   readonly namespace: string | undefined;
-  /** Something of it has been changed. */
+  /** It was changed. */
   changed = false;
   /** It has no equivalent, and is left out. */
   dropped = false;
-  /** Objects that belong behind it. */
+  /** Objects to add behind it. */
   readonly added: object[] = [];
   readonly #lineOf: (node: unknown) => number;
   readonly #notes: MigrationNote[];
@@ -55,12 +55,12 @@ export class Manifest {
     return name === "" ? this.kind : `${this.kind} ${name}`;
   }
 
-  /** Key of an object of this kind and name; `default` and no namespace are the same. */
+  /** Returns the key of an object of this kind and name; `default` and no namespace are the same. */
   key(kind: string, name: string, namespace = this.namespace): string {
     return `${kind} ${namespace ?? "default"}/${name}`;
   }
 
-  /** `at`: where it stands in the input. */
+  /** `at`: the node in the input. */
   note(path: string, message: string, at: unknown = this.map): void {
     this.#notes.push({ file: this.#file, line: this.#lineOf(at), object: this.label, path, message });
   }

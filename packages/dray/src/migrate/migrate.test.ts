@@ -137,7 +137,7 @@ test("a text that is not YAML is an error with its line, and the other files are
   assert.match(errors[1]!.message, /aliases expandAliases to more than 100000 values/);
 });
 
-/** A few hundred bytes that expandAliases to a billion values. */
+/** A few hundred bytes whose aliases expand to a billion values. */
 function bomb(): string {
   const lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"];
   for (let i = 1; i < 9; i++)
@@ -166,9 +166,9 @@ test("the API server accepts what random manifests of all versions become, and n
   }
 });
 
-/** Fails if a server of the newest release would refuse something. */
+/** Fails if a server of the newest release would reject an object. */
 function accept(text: string, what: string): void {
-  // It does not know custom resources, and the quota of a made-up resource.
+  // Excludes custom resources and quota of unknown resources.
   const features = featuresOf(newestKubernetesVersion, parseFeatureGates("DRADeviceTaintRules=true"));
   const options = {
     features,
@@ -176,7 +176,7 @@ function accept(text: string, what: string): void {
     selectors: new Selectors(features),
     now: "2026-01-01T00:00:00Z",
   };
-  // Resources that stay what they are had no valid count in one case.
+  // Unchanged resources had an invalid count in one case.
   const known = text.replaceAll("amd.com/gpu: two", "amd.com/gpu: 2");
   const { problems } = readObjects({ sources: [sourceOf("out.yaml", known)], problems: [] }, options);
   assert.deepEqual(problems.map(problemText), [], what);

@@ -17,29 +17,29 @@ export interface MigrationInput {
 }
 
 export interface MigrationOptions {
-  /** Names of DeviceClasses by those of extended resources, beside the well-known ones. */
+  /** Names of DeviceClasses by extended resource, in addition to the well-known ones. */
   readonly deviceClasses?: ReadonlyMap<string, string>;
 }
 
 export interface MigratedFile {
   readonly file: string;
-  /** The input if nothing had to change. */
+  /** Equal to the input if nothing had to change. */
   readonly text: string;
   readonly objects: number;
-  /** Objects that were changed or left out. */
+  /** Number of objects that were changed or left out. */
   readonly changed: number;
 }
 
 export interface Migration {
   readonly files: readonly MigratedFile[];
   readonly notes: readonly MigrationNote[];
-  /** Texts that cannot be read; they are among no files. */
+  /** Texts that cannot be parsed; they are not in `files`. */
   readonly errors: readonly { readonly file: string; readonly line: number; readonly message: string }[];
 }
 
 /**
- * Writes manifests of older shapes of DRA, and of device plugins, as resource.k8s.io/v1. YAML keeps its
- * comments and what is not concerned stays as it was written. Pure; runs in a browser too.
+ * Rewrites older manifests of DRA and of device plugins as resource.k8s.io/v1. YAML keeps its comments and
+ * unaffected parts. Pure; runs in a browser, too.
  */
 export function migrate(inputs: readonly MigrationInput[], options: MigrationOptions = {}): Migration {
   const notes: MigrationNote[] = [];
@@ -78,7 +78,7 @@ export function migrate(inputs: readonly MigrationInput[], options: MigrationOpt
   return { files: files.map((file) => file.migrated()), notes, errors };
 }
 
-/** A list of one document, and the objects in it. */
+/** A document and its objects. */
 interface ReadPart {
   readonly part: Part | string;
   readonly manifests: readonly Manifest[];
@@ -154,7 +154,7 @@ class ReadFile {
   }
 }
 
-/** In a list of one kind the items need not say what they are. */
+/** Sets the kind of an item, which lists of one kind may leave out. */
 function sayKind(item: unknown, list: YAMLMap, listKind: string): void {
   const map = mapOf(item);
   if (map === undefined || listKind === "List") return;
@@ -177,7 +177,7 @@ function changeLists(
   }
   const [first] = lists;
   if (first === undefined) return;
-  // A list of one version or one kind is one of any now.
+  // A list of one version or one kind becomes a general one.
   if (textOf(fieldOf(first, "kind")) !== "List") {
     setText(fieldOf(first, "kind"), "List");
     setText(fieldOf(first, "apiVersion"), "v1");
@@ -193,7 +193,7 @@ function newDocument(object: object): Document {
   return document;
 }
 
-/** JSON has one value: several objects are a list. */
+/** JSON has one value: several objects become a list. */
 function jsonText(document: Document, beside: readonly object[], text: string): string {
   const indent = /\n( +)\S/.exec(text)?.[1] ?? "";
   if (beside.length === 0) return withEnd(jsonOf(document, indent));

@@ -13,7 +13,7 @@ import {
   YAMLSeq,
 } from "yaml";
 
-/** Input for new nodes: plain data, with nodes in it that are there already. */
+/** Input for new nodes: plain data, which may contain existing nodes. */
 export type Plain =
   | string
   | number
@@ -22,13 +22,13 @@ export type Plain =
   | { readonly [key: string]: Plain | Node }
   | Node;
 
-/** The map that a value is; undefined for anything else. */
+/** Returns the value as a map; undefined for any other value. */
 export const mapOf = (node: unknown): YAMLMap | undefined => (isMap(node) ? node : undefined);
 
-/** The items of a list; none for anything else. */
+/** Returns the items of a list; an empty list for any other value. */
 export const itemsOf = (node: unknown): readonly unknown[] => (isSeq(node) ? node.items : []);
 
-/** The text of a scalar, quoted or not; undefined for anything else, and for null. */
+/** Returns the text of a scalar, quoted or not; undefined for any other value, and for null. */
 export function textOf(node: unknown): string | undefined {
   if (!isScalar(node)) return undefined;
   const text = String(node.value ?? "");
@@ -40,20 +40,20 @@ export const keyOf = (pair: Pair): string => textOf(pair.key) ?? "";
 export const pairOf = (map: YAMLMap | undefined, key: string): Pair | undefined =>
   map?.items.find((pair) => keyOf(pair) === key);
 
-/** The value of a key; a chain of keys leads through maps. */
+/** Returns the value of a key; several keys lead through nested maps. */
 export function fieldOf(node: unknown, ...keys: readonly string[]): unknown {
   let value = node;
   for (const key of keys) value = pairOf(mapOf(value), key)?.value;
   return value;
 }
 
-/** Takes a key out of a map; returns what it had. */
+/** Removes a key from a map; returns its pair. */
 export function take(map: YAMLMap, key: string): Pair | undefined {
   const index = map.items.findIndex((pair) => keyOf(pair) === key);
   if (index === -1) return undefined;
   const [pair] = map.items.splice(index, 1);
   const next = map.items[index];
-  // A comment above the pair that is gone belongs to it; the one above the first pair of a map is the map's.
+  // A comment above the removed pair belongs to it; the one above the first pair belongs to the map.
   if (index === 0 && next !== undefined && isScalar(next.key)) next.key.spaceBefore = false;
   return pair;
 }
@@ -69,12 +69,12 @@ export function put(map: YAMLMap, key: string, value: unknown, after?: string): 
   map.items.splice(at === -1 ? map.items.length : at + 1, 0, new Pair(scalar(key), value));
 }
 
-/** Replaces the text of a scalar; comments and quotes stay. */
+/** Replaces the text of a scalar; keeps comments and quotes. */
 export function setText(node: unknown, text: string): void {
   if (isScalar(node)) node.value = text;
 }
 
-/** Words that some reader of YAML takes for something else than a text. */
+/** Words that some YAML reader does not read as a string. */
 const notTexts = /^(?:|~|null|true|false|yes|no|on|off|y|n|[-+.\d].*|0[xo].*)$/i;
 
 function scalar(value: string | number | boolean): Scalar {
@@ -85,7 +85,7 @@ function scalar(value: string | number | boolean): Scalar {
   return made;
 }
 
-/** Nodes of plain data. */
+/** Converts plain data to nodes. */
 export function nodeOf(value: Plain): Node {
   if (typeof value !== "object") return scalar(value);
   if (isNode(value)) return value;
@@ -99,7 +99,7 @@ export function nodeOf(value: Plain): Node {
   return map;
 }
 
-/** Whether something in a node is an alias. */
+/** Reports whether a node contains an alias. */
 export function hasAlias(node: unknown): boolean {
   if (isAlias(node)) return true;
   if (isPair(node)) return hasAlias(node.key) || hasAlias(node.value);

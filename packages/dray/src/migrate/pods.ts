@@ -8,14 +8,14 @@ export interface PodContext {
   readonly resources: ExtendedResources;
   /** Keys of claims and templates that had one class and no requests. */
   readonly withoutRequests: ReadonlySet<string>;
-  /** Keys of all ResourceClaimTemplates; those that are made are added. */
+  /** Keys of all ResourceClaimTemplates, including new ones. */
   readonly templates: Set<string>;
 }
 
-/** Groups whose kinds have pods in the form that Kubernetes itself defines. */
+/** Groups whose kinds have pods in Kubernetes' own form. */
 const builtIn = new Set(["", "apps", "batch", "extensions"]);
 
-/** The pods that an object is or makes, wherever it has a pod template. */
+/** Migrates the pod of an object, wherever it has a pod template. */
 export function migratePods(manifest: Manifest, context: PodContext): void {
   if (manifest.kind === "Pod" && manifest.group === "") {
     const spec = mapOf(fieldOf(manifest.map, "spec"));
@@ -113,13 +113,13 @@ interface Wanted {
 const commentOf = (node: unknown): string | undefined =>
   isScalar(node) ? (node.comment ?? undefined) : undefined;
 
-/** Limits of extended resources, which become claims. */
+/** Converts limits of extended resources to claims. */
 class Limits {
   readonly #spec: YAMLMap;
   readonly #path: string;
   readonly #manifest: Manifest;
   readonly #context: PodContext;
-  /** The pod's claims that were made, by what they ask for. */
+  /** The pod's new claims, by their requests. */
   readonly #made = new Map<string, { readonly claim: string; readonly template: string }[]>();
 
   constructor(spec: YAMLMap, path: string, manifest: Manifest, context: PodContext) {
@@ -166,7 +166,7 @@ class Limits {
     }
     for (const key of ["limits", "requests"])
       if (mapOf(fieldOf(resources, key))?.items.length === 0) take(resources, key);
-    // A claim comes in otherwise.
+    // The claim is added elsewhere.
     if (resources.items.length === 0 && wanted.length === 0) take(container, "resources");
     return wanted;
   }
@@ -175,7 +175,7 @@ class Limits {
     const requests = this.#requests(wanted);
     const key = JSON.stringify(requests);
     const known = this.#made.get(key)?.[0];
-    // The device plugin gives the devices of an init container to the containers that come after it.
+    // The device plugin gives the devices of an init container to the containers after it.
     const claim = isInit && known !== undefined ? known.claim : this.#newClaim(name, key, requests, many);
     if (isInit && known === undefined) {
       const what =
@@ -247,7 +247,7 @@ class Limits {
   }
 }
 
-/** The name, with a number behind it where it is taken. */
+/** Returns the name, with a number behind it if it is used already. */
 function unused(name: string, isTaken: (name: string) => boolean): string {
   for (let i = 1; ; i++) {
     const made = i === 1 ? name : `${name}-${i}`;

@@ -5,8 +5,8 @@ import { fieldOf, keyOf, mapOf, setText } from "./nodes.ts";
 const prefix = "requests.";
 
 /**
- * Quota of extended resources becomes quota of their classes (`CLASS.deviceclass.resource.k8s.io/devices`,
- * KEP-4381).
+ * Converts quota of extended resources to quota of their classes
+ * (`CLASS.deviceclass.resource.k8s.io/devices`, KEP-4381).
  */
 export function migrateQuota(manifest: Manifest, resources: ExtendedResources): void {
   if (manifest.kind !== "ResourceQuota" || manifest.apiVersion !== "v1") return;

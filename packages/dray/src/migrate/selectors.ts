@@ -13,8 +13,8 @@ const unpublishable = (name: string): string =>
   `no driver can publish "${name}": names of attributes are C identifiers (letters, digits and _) now`;
 
 /**
- * Attributes and capacities are looked up by domain, then by name:
- * `device.attributes["gpu.example.com/model"]` was never valid, and is common. KEP-4381, CELDeviceSelector.
+ * Corrects lookups of attributes and capacities, which are by domain, then by name:
+ * `device.attributes["gpu.example.com/model"]` was never valid, but is common. KEP-4381, CELDeviceSelector.
  */
 export function migrateExpressions(node: unknown, path: string, manifest: Manifest): void {
   if (isSeq(node)) {
@@ -44,9 +44,9 @@ function byDomain(expression: string, path: string, manifest: Manifest, at: unkn
 }
 
 /**
- * A selector of the named resources of v1alpha2, `attributes.string["model"]`, about devices of a driver;
- * undefined: it has no equivalent. Upstream: k8s.io/dynamic-resource-allocation v0.30,
- * structured/namedresources/cel.
+ * Converts a selector of the named resources of v1alpha2, `attributes.string["model"]`, for devices of a
+ * driver; undefined: it has no equivalent.
+ * Upstream: k8s.io/dynamic-resource-allocation v0.30, structured/namedresources/cel
  */
 export function fromNamedResources(
   expression: string,

@@ -9,9 +9,7 @@ const kinds = /^(?:DeviceClass|DeviceTaintRule|ResourceClaim|ResourceClaimTempla
 export const isStructured = ({ group, kind, version }: Manifest): boolean =>
   group === "resource.k8s.io" && kinds.test(kind) && /^(?:v1|v1beta\d+|v1alpha3)$/.test(version);
 
-/**
- * Converts v1alpha3, v1beta1 and v1beta2 to v1. Flat requests in an object that says v1 are converted too.
- */
+/** Converts v1alpha3, v1beta1 and v1beta2 to v1. Also converts flat requests in an object of v1. */
 export function migrateStructured(manifest: Manifest): void {
   const { map, kind } = manifest;
   toV1(manifest);
@@ -37,7 +35,7 @@ export function toV1(manifest: Manifest): void {
   manifest.changed = true;
 }
 
-/** Removes a field that v1 does not have, with a note. */
+/** Removes a field that v1 lacks, with a note. */
 function removeField(map: YAMLMap, key: string, path: string, why: string, manifest: Manifest): void {
   const pair = take(map, key);
   if (pair === undefined) return;

@@ -1,8 +1,8 @@
-/** Manifests of older shapes, made at random. */
+/** Random manifests of older versions. */
 
 export type Random = () => number;
 
-/** Numbers from 0 to 1, the same for one seed (mulberry32). */
+/** Returns random numbers from 0 to 1, equal for equal seeds (mulberry32). */
 export function randomOf(seed: number): Random {
   let state = seed | 0;
   return () => {
@@ -13,7 +13,7 @@ export function randomOf(seed: number): Random {
   };
 }
 
-/** A list of valid objects as older releases had them. */
+/** Returns a list of valid objects of older releases. */
 export const oldManifests = (random: Random): object => new OldManifests(random).list();
 
 type Plain = Record<string, unknown>;
@@ -41,7 +41,7 @@ class OldManifests {
       (name: string) => ({ apiVersion: "v1", kind: "Pod", metadata: { name }, spec: this.#podSpec() }),
       (name: string) => this.#job(name),
     ];
-    // Some kinds are left out: a class is always something.
+    // Some kinds are excluded: a class always changes.
     const always = {
       apiVersion: "resource.k8s.io/v1beta2",
       kind: "DeviceClass",

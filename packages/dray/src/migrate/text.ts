@@ -17,14 +17,14 @@ import { hasAlias, keyOf, mapOf, pairOf } from "./nodes.ts";
 
 /** One document of a text: its source and its nodes. */
 export interface Part {
-  /** As it was written, with its `---`. */
+  /** As written, with its `---`. */
   readonly source: string;
   /** The line `---` before it, with its comment. */
   readonly header: string;
   readonly document: Document.Parsed;
-  /** Comments and empty lines behind it. */
+  /** Trailing comments and empty lines. */
   readonly footer: string;
-  /** Line of a node in the whole text, from 1 on. */
+  /** Returns the line of a node in the whole text, from 1 on. */
   lineOf(node: unknown): number;
 }
 
@@ -41,21 +41,21 @@ export class TextError extends Error {
 }
 
 /**
- * Maximum number of nodes that the aliases of one document may expand to: a few bytes must not become
+ * Maximum number of nodes that the aliases of one document may expand to, so that a few bytes do not become
  * gigabytes.
  */
 const maxExpanded = 100_000;
 
 /**
- * The documents of a text; of those without content only the source. All scalars are texts, so that what is
- * printed again is what was written. Throws TextError.
+ * Returns the documents of a text; of empty ones only the source. All scalars are texts, so that they are
+ * printed unchanged. Throws TextError.
  */
 export function partsOf(text: string): readonly (Part | string)[] {
   let line = 0;
   return text.split(/^(?=---(?:\s|$))/m).map((source) => {
     const before = line;
     line += source.split("\n").length - 1;
-    // Comments, directives and empty lines alone.
+    // Only comments, directives and empty lines.
     if (!/^(?!\s*(?:#|%|---[ \t]*(?:#.*)?$|$))/m.test(source)) return source;
     const header = /^---[ \t]*(?:#.*)?\n/.exec(source)?.[0] ?? "";
     const lines = new LineCounter();
@@ -78,8 +78,8 @@ export function partsOf(text: string): readonly (Part | string)[] {
 }
 
 /**
- * The yaml package would set them apart by an empty line. A scalar that keeps its line ends owns what follows
- * it.
+ * Separated, since the yaml package would insert an empty line. A scalar with a kept line end owns the lines
+ * after it.
  */
 function footerOf(body: string): string {
   if (/[|>]\d?\+/.test(body)) return "";
@@ -122,7 +122,7 @@ function expandAliases(document: Document.Parsed): void {
   document.contents = copy(document.contents) as typeof document.contents;
 }
 
-/** The keys of `<<` that the map does not have itself. */
+/** Returns the keys of `<<` that the map itself lacks. */
 function merge(map: YAMLMap): void {
   const at = map.items.findIndex((pair) => keyOf(pair) === "<<");
   if (at === -1) return;
@@ -143,13 +143,13 @@ function merge(map: YAMLMap): void {
 export function useBlockStyle(node: unknown): boolean {
   if (isPair(node)) return useBlockStyle(node.value);
   if (!isCollection(node)) return false;
-  // Each is asked: no short cut.
+  // Visits every item, without short circuit.
   const below = node.items.filter(useBlockStyle).length > 0;
   if (below) node.flow = false;
   return node.flow !== true && node.items.length > 0;
 }
 
-/** Whether a text is JSON rather than YAML. */
+/** Reports whether a text is JSON rather than YAML. */
 export function isJSONText(text: string): boolean {
   if (!/^\s*[[{]/.test(text)) return false;
   try {
@@ -160,7 +160,7 @@ export function isJSONText(text: string): boolean {
   }
 }
 
-/** A document as JSON, with the numbers as they were written. */
+/** Formats a document as JSON; keeps numbers as written. */
 export function jsonOf(document: Document, indent: string): string {
   const print = (node: unknown, depth: string): string => {
     const deeper = depth + indent;
@@ -188,7 +188,7 @@ export function jsonOf(document: Document, indent: string): string {
   return print(document.contents, "");
 }
 
-/** Returns the indentation style of a text, so that new parts look like the rest. */
+/** Returns the indentation style of a text, for new parts. */
 export function styleOf(text: string): {
   readonly indent: number;
   readonly indentSeq: boolean;

@@ -13,26 +13,26 @@ export interface ClusterFlags {
   readonly featureGates?: string;
 }
 
-/** A cluster as it is, and the rules by which it goes. */
+/** The objects of a cluster, and the rules of its release. */
 export interface ReadCluster {
   readonly name: string;
   readonly live: Live;
-  /** Where objects live that do not say it. */
+  /** Namespace of objects that do not name one. */
   readonly namespace: string;
   readonly features: Features;
   readonly notes: readonly string[];
-  /** The kinds that it serves. */
+  /** The served kinds. */
   readonly kinds: readonly DiscoveredKind[];
 }
 
-/** A connection to the cluster that the flags name, and the rules by which the cluster goes. */
+/** A connection to the cluster of the flags, and the rules of its release. */
 export interface OpenCluster extends Omit<ReadCluster, "live" | "kinds"> {
   readonly connection: Connection;
 }
 
 /**
- * Reads the cluster that the flags name, with kubectl's precedence of flags, environment and files.
- * `withKinds`: and which kinds it serves.
+ * Reads the cluster of the flags, with kubectl's precedence of flags, environment and files. `withKinds`:
+ * also the served kinds.
  */
 export function readCluster(flags: ClusterFlags, withKinds = false): Promise<ReadCluster> {
   return withCluster(flags, async ({ connection, ...cluster }) => {
@@ -45,10 +45,7 @@ export function readCluster(flags: ClusterFlags, withKinds = false): Promise<Rea
   });
 }
 
-/**
- * Connects to the cluster that the flags name, asks which release it is, and closes the connection after
- * `use`.
- */
+/** Connects to the cluster of the flags, reads its release, and closes the connection after `use`. */
 export async function withCluster<T>(
   flags: ClusterFlags,
   use: (cluster: OpenCluster) => Promise<T>,

@@ -1,4 +1,4 @@
-/** For tests: checks data against the part of JSON Schema 2020-12 that the published schemas use. */
+/** For tests: validates data by the subset of JSON Schema 2020-12 that the published schemas use. */
 
 export interface Schema {
   readonly $ref?: string;
@@ -13,7 +13,7 @@ export interface Schema {
   readonly additionalProperties?: boolean | Schema;
 }
 
-/** Where and why the data is against the schema; empty: it is not. */
+/** Returns the violations with their paths; empty for valid data. */
 export function violations(root: Schema, data: unknown, schema: Schema = root, path = "$"): string[] {
   if (schema.$ref !== undefined) {
     const found = root.$defs?.[schema.$ref.replace("#/$defs/", "")];

@@ -9,7 +9,7 @@ import {
   repeated,
 } from "../options/declarations.ts";
 
-/** The options that say which cluster, or which manifests, a command looks at. */
+/** Adds the options that select a cluster or manifests. */
 export function observeOptions(command: Command): Command {
   return command
     .addOption(

@@ -14,7 +14,7 @@ import { noCluster, type TargetFlags, target } from "../options/target.ts";
 import { featuresOption } from "../options/values.ts";
 import { withCluster } from "./cluster.ts";
 
-/** The flags that say what `explain` and `top` look at. */
+/** The flags that select the input of `explain` and `top`. */
 export interface ObserveFlags extends TargetFlags {
   readonly filename: readonly string[];
   readonly recursive?: boolean;
@@ -25,11 +25,11 @@ export interface ObserveFlags extends TargetFlags {
   readonly featureGates?: string;
 }
 
-/** A cluster, or what manifests say of one. */
+/** A cluster, or the cluster that manifests describe. */
 export interface Observed {
   readonly world: World;
   readonly features: Features;
-  /** Where objects live that do not say it. */
+  /** Namespace of objects that do not name one. */
   readonly namespace: string;
   /** Source of the data in texts: `context NAME`, or the files. */
   readonly source: string;
@@ -40,8 +40,8 @@ export interface Observed {
 }
 
 /**
- * Reads the kinds from the cluster that the flags name, and from the manifests; without a cluster where only
- * manifests are named. `more` reads what else is needed, and is not called offline.
+ * Reads the kinds from the cluster of the flags, and from the manifests; with manifests only, without a
+ * cluster. `more` reads additional data, and is not called offline.
  */
 export async function observe<T>(
   flags: ObserveFlags,
@@ -88,7 +88,7 @@ const notesOf = (reading: Reading): string[] => [
 const namesCluster = (flags: ObserveFlags): boolean =>
   [flags.kubeconfig, flags.context, flags.name, flags.dataDir].some((flag) => flag !== undefined);
 
-/** kubectl's precedence, and last the cluster that `dray up` has made. */
+/** kubectl's precedence, and last the cluster of `dray up`. */
 function kubeconfigOf(flags: ObserveFlags): { readonly kubeconfig?: string } {
   if (flags.kubeconfig !== undefined || flags.context !== undefined) return {};
   const isNamed = flags.name !== undefined || flags.dataDir !== undefined;

@@ -1,21 +1,21 @@
 import { kindOf } from "@dray/api/codec";
 import type { MissingRight } from "../manifests/live.ts";
 
-/** A kind that is listed. */
+/** A listed kind. */
 export interface Right {
   readonly verb: "list";
   /** `pods`, `resourceslices.resource.k8s.io` */
   readonly resource: string;
 }
 
-/** A right that is missing, and what is not known without it. */
+/** A missing permission, and the facts that are unknown without it. */
 export interface LackingRight extends Right {
-  /** The only namespace in which it is there. */
+  /** The only readable namespace. */
   readonly only: string | null;
   readonly without: string;
 }
 
-/** The rights that suffice, and those that are missing. */
+/** The required permissions, and the missing ones. */
 export interface Rights {
   readonly sufficient: readonly Right[];
   readonly missing: readonly LackingRight[];
@@ -47,7 +47,7 @@ const consequences: Readonly<Record<string, string>> = {
   ResourceSlice: "no device is known",
 };
 
-/** Group, and the resource's name as `kubectl create clusterrole` takes it. */
+/** Returns group and resource in the form of `kubectl create clusterrole`. */
 export function resourceOf(kind: string): string {
   const group = groups[kind] ?? "resource.k8s.io";
   const row = kindOf(group, "v1", kind) ?? kindOf(group, "v1beta1", kind);
@@ -66,7 +66,7 @@ export function rightsOf(kinds: Iterable<string>, missing: readonly MissingRight
   };
 }
 
-/** The commands with which an administrator grants the rights, for people. */
+/** Returns the commands with which an administrator grants the permissions. */
 export function grantText(command: string, { sufficient }: Rights): string {
   const resources = sufficient.map(({ resource }) => resource).join(",");
   return [
@@ -76,7 +76,7 @@ export function grantText(command: string, { sufficient }: Rights): string {
   ].join("\n");
 }
 
-/** A line for each right that is missing. */
+/** Returns a line for each missing permission. */
 export function lackingLines(source: string, { missing }: Rights): string[] {
   return missing.map(
     ({ verb, resource, only, without }) =>

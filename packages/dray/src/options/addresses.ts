@@ -1,7 +1,7 @@
 import { isMapped, parseNetwork } from "@dray/api/ip";
 import { UsageError } from "../terminal/failure.ts";
 
-/** The CIDRs of --service-cluster-ip-range: one, or two of different families. Throws a UsageError. */
+/** Parses the CIDRs of --service-cluster-ip-range: one, or two of different families. Throws a UsageError. */
 export function rangesOf(text: string | undefined): readonly string[] | undefined {
   if (text === undefined) return undefined;
   const ranges = text.split(",").map((cidr) => cidr.trim());
@@ -14,7 +14,7 @@ export function rangesOf(text: string | undefined): readonly string[] | undefine
       return refuse(`${JSON.stringify(cidr)} must be a CIDR, such as 10.0.0.0/24`);
     const { prefix } = network;
     const { bits } = network.address;
-    // Upstream's limits: at least 8 addresses, and no more than it can count.
+    // Upstream's limits: at least 8 addresses, and at most the size of its bitmap.
     if (bits - prefix < 3) return refuse("must be a range of at least 8 IP addresses");
     const minLength = bits === 32 ? 12 : 64;
     if (prefix < minLength) return refuse(`must have a prefix length of ${minLength} or more`);
@@ -25,7 +25,10 @@ export function rangesOf(text: string | undefined): readonly string[] | undefine
   return ranges;
 }
 
-/** The ports of --service-node-port-range: `30000-32767`, `30000+2767` or one port. Throws a UsageError. */
+/**
+ * Parses the ports of --service-node-port-range: `30000-32767`, `30000+2767` or one port. Throws a
+ * UsageError.
+ */
 export function portRangeOf(text: string | undefined): { first: number; last: number } | undefined {
   if (text === undefined) return undefined;
   const refuse = (why: string): never => {

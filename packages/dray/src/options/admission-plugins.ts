@@ -4,10 +4,10 @@ import { UsageError } from "../terminal/failure.ts";
 const { onByDefault, notThere, offByDefault } = admissionPluginNames;
 
 /**
- * The plugins to leave out, and those of Dray's own to have, from the flags `--enable-admission-plugins` and
- * `--disable-admission-plugins` of kube-apiserver 1.36: every name that it knows is known here, a plugin in
- * both lists is refused. To turn on one that is off upstream and not there in Dray is refused too, since its
- * checks would silently not be made.
+ * Returns the plugins to disable, and Dray's own ones to enable, from kube-apiserver's flags
+ * `--enable-admission-plugins` and `--disable-admission-plugins` (1.36). Accepts all of its names; rejects a
+ * plugin in both lists. Also rejects enabling a plugin that is off upstream and that Dray lacks, since its
+ * checks would silently be missing.
  */
 export function admissionPluginOptions(
   enable: string | undefined,

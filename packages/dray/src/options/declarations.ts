@@ -1,9 +1,6 @@
 import { Option } from "commander";
 
-/**
- * An option that may be given several times. `otherwise` says in the help what counts without it; absent: it
- * is needed.
- */
+/** An option that may be repeated. `otherwise` is the default in the help; absent: the option is required. */
 export const repeated = (flags: string, description: string, otherwise?: string): Option => {
   const option = new Option(flags, description).argParser((value: string, previous: string[] = []) => [
     ...previous,
@@ -76,7 +73,7 @@ export const registryHosts = (): Option =>
     "mirrors of registries for the runtime oci, as containerd has them: FOLDER/docker.io/hosts.toml, FOLDER/_default/hosts.toml",
   );
 
-/** Lists that are given several times are one. */
+/** Joins the lists of a repeated option. */
 export const joined = (value: string, before: string | undefined): string =>
   before === undefined ? value : `${before},${value}`;
 

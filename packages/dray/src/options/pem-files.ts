@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { UsageError } from "../terminal/failure.ts";
 
-/** Reads the file of a flag. Throws a UsageError if that fails. Undefined without the flag. */
+/** Reads the file of a flag. Throws a UsageError if that fails. Returns undefined without the flag. */
 export function contents(flag: string, file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
   try {
@@ -12,7 +12,7 @@ export function contents(flag: string, file: string | undefined): string | undef
   }
 }
 
-/** A PEM file that Node's cryptography cannot read is a mistake of the caller's. */
+/** Throws a UsageError for a PEM file that Node's cryptography cannot read. */
 export function check(flag: string, file: string | undefined, parse: () => unknown): void {
   try {
     parse();
@@ -28,7 +28,7 @@ export interface FileFlag {
   readonly file: string | undefined;
 }
 
-/** A certificate and its key. Undefined without the flags. */
+/** Reads a certificate and its key. Returns undefined without the flags. */
 export function keyPair(
   certificateFlag: FileFlag,
   keyFlag: FileFlag,

@@ -4,11 +4,11 @@ import type { ImageMapping, RuntimeFactory } from "@dray/kubelet";
 import { UsageError } from "../terminal/failure.ts";
 
 /**
- * Where nodes of the runtime oci keep images and networks: not below a node's root, since several share it.
+ * Folder of images and networks of the runtime oci: not below a node's root, since several nodes share it.
  */
 export const defaultOciDir = "/var/lib/dray/oci";
 
-/** Where images lie in it. */
+/** Returns its folder of images. */
 export const ociImagesDir = (ociDir: string): string => join(ociDir, "images");
 
 /** Validates the value of `--runtime` and returns it. */
@@ -28,8 +28,8 @@ export function runtimeOption(value: string): string {
 }
 
 /**
- * Validates the value of `--registry-hosts` and returns it as an absolute path. `runtime`: what `--runtime`
- * says.
+ * Validates the value of `--registry-hosts` and returns it as an absolute path. `runtime`: the value of
+ * `--runtime`.
  */
 export function registryHostsOption(value: string, runtime: string): string {
   if (runtime !== "oci")
@@ -47,29 +47,27 @@ export function registryHostsOption(value: string, runtime: string): string {
 /** The runtime of all nodes of a process. */
 export interface OpenRuntime {
   readonly factory: RuntimeFactory;
-  /** To be called after the nodes have stopped. */
+  /** Must be called after the nodes have stopped. */
   close(): void;
 }
 
 export interface RuntimeSettings {
-  /** Commands that stand for images where containers are processes of the machine. */
+  /** Commands that replace images where containers are processes of the machine. */
   readonly images: () => readonly ImageMapping[];
-  /** Where `oci` keeps images and the records of the network; the nodes of the machine may share it. */
+  /** Folder of images and network records of `oci`; the nodes of the machine may share it. */
   readonly ociDir: string;
-  /**
-   * Where `oci` reads which hosts images of a registry are fetched from; undefined: from the registry itself.
-   */
+  /** Folder of the hosts from which `oci` pulls images of a registry; undefined: from the registry itself. */
   readonly registryHosts: string | undefined;
 }
 
-/** Opens the runtime that a checked `--runtime` names. */
+/** Opens the runtime of a validated `--runtime`. */
 export async function openRuntime(
   value: string,
   { images, ociDir, registryHosts }: RuntimeSettings,
 ): Promise<OpenRuntime> {
   const { criRuntime, hostRuntime, nriRuntime, OciImages, ociRuntime } = await import("@dray/kubelet");
   const endpoint = criSocket(value);
-  // Behind CRI the runtime itself serves NRI.
+  // With CRI the runtime itself serves NRI.
   if (endpoint !== undefined) return { factory: criRuntime({ endpoint }), close: () => {} };
   if (value === "host") return { factory: nriRuntime(hostRuntime({ images })), close: () => {} };
   const store = await OciImages.open({

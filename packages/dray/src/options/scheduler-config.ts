@@ -4,7 +4,7 @@ import type { Features } from "@dray/api";
 import type { SchedulerConfiguration } from "@dray/scheduler";
 import { UsageError } from "../terminal/failure.ts";
 
-/** The file of a KubeSchedulerConfiguration as a flag names it. */
+/** The KubeSchedulerConfiguration of a flag. */
 export interface SchedulerConfigFile {
   /** Absolute. */
   readonly path: string;
@@ -13,7 +13,8 @@ export interface SchedulerConfigFile {
 }
 
 /**
- * Throws a UsageError if the file cannot be read, and an error with the file and all problems if it is wrong.
+ * Throws a UsageError if the file cannot be read, and an error with the file and all problems if it is
+ * invalid.
  */
 export async function readSchedulerConfig(
   flag: string,

@@ -1,9 +1,6 @@
 import { UsageError } from "../terminal/failure.ts";
 
-/**
- * Reads the value of `--allowed-unsafe-sysctls`: names of sysctls, or beginnings that end with `*`, with
- * commas between.
- */
+/** Parses the value of `--allowed-unsafe-sysctls`: comma-separated names of sysctls, or prefixes with `*`. */
 export async function unsafeSysctlsOption(value = ""): Promise<readonly string[]> {
   if (value === "") return [];
   const { SysctlAllowlist, SysctlPatternError } = await import("@dray/kubelet");

@@ -15,7 +15,7 @@ import { UsageError } from "../terminal/failure.ts";
 import { remark } from "../terminal/verbosity.ts";
 import { shellWord } from "../text/shell.ts";
 
-/** The flags that say which cluster a command is about. */
+/** The flags that select a cluster. */
 export interface TargetFlags {
   readonly name?: string;
   readonly dataDir?: string;
@@ -27,13 +27,13 @@ export interface Target {
 }
 
 /**
- * The cluster that the flags name: by its data directory, by its name, by $DRAY_DATA_DIR, or the default one.
- * A name for a data directory that has another one is refused.
+ * Returns the cluster of the flags: by its data directory, by its name, by $DRAY_DATA_DIR, or the default
+ * one. Rejects a name that differs from that of the data directory.
  */
 export function target(flags: TargetFlags, env: NodeJS.ProcessEnv = process.env): Target {
   const { name } = flags;
   if (name !== undefined) checkName(name);
-  // A flag is more explicit than the environment.
+  // A flag has precedence over the environment.
   const inherited = name === undefined ? env["DRAY_DATA_DIR"] || undefined : undefined;
   const layout = layoutOf(flags.dataDir ?? inherited ?? dataDirOf(name ?? defaultName, env));
   checkDataDir(layout.dataDir);
@@ -45,8 +45,8 @@ export function target(flags: TargetFlags, env: NodeJS.ProcessEnv = process.env)
 }
 
 /**
- * As `target`, for commands that need no configuration: of a damaged one they warn, and the name is that of
- * the flag or of the folder.
+ * `target` for commands that need no configuration: they warn of a damaged one, and the name is that of the
+ * flag or of the folder.
  */
 export function targetDespiteDamage(flags: TargetFlags, env: NodeJS.ProcessEnv = process.env): Target {
   try {
@@ -62,9 +62,7 @@ export function targetDespiteDamage(flags: TargetFlags, env: NodeJS.ProcessEnv =
   }
 }
 
-/**
- * Throws if what is there cannot be the data directory, instead of taking it for one that does not exist yet.
- */
+/** Throws for an existing path that cannot be a data directory, instead of taking it for a missing one. */
 function checkDataDir(dataDir: string): void {
   const refuse = (why: string): Error =>
     new Error(`the data directory ${dataDir} ${why}: name another with --data-dir`);
@@ -89,8 +87,8 @@ function checkName(name: string): void {
 }
 
 /**
- * Lines that name the user's other clusters, for a command without a cluster in flags or environment; else
- * "".
+ * Returns lines with the user's other clusters, for a command without a cluster in flags or environment;
+ * otherwise "".
  */
 export function listOfOthers(flags: TargetFlags, env: NodeJS.ProcessEnv = process.env): string {
   if (flags.name !== undefined || flags.dataDir !== undefined || env["DRAY_DATA_DIR"]) return "";
@@ -104,14 +102,14 @@ export function listOfOthers(flags: TargetFlags, env: NodeJS.ProcessEnv = proces
   return `\nOther clusters, for --name:\n${lines.join("")}`;
 }
 
-/** `npx dray` for one who runs it so: npm says that to what it runs. */
+/** `npx dray` for users of npx, which npm shows in the environment. */
 function programName(env: NodeJS.ProcessEnv = process.env): string {
   return env["npm_lifecycle_event"] === "npx" ? "npx dray" : "dray";
 }
 
 /**
- * A command as this person has to type it to be about that cluster: `dray down`, `npx dray down --name ci`.
- * `rest` are its other arguments.
+ * Returns a command for that cluster as this user types it: `dray down`, `npx dray down --name ci`. `rest`
+ * are its other arguments.
  */
 export function commandText(
   layout: Layout,
@@ -123,7 +121,7 @@ export function commandText(
   return `\`${words.filter((word) => word !== "").join(" ")}\``;
 }
 
-/** The flag that names the cluster; "" for the one that a command without any is about. */
+/** Returns the flag that names the cluster; "" for the default one. */
 function clusterFlag(dataDir: string, env: NodeJS.ProcessEnv): string {
   const isOf = (folder: string): boolean => layoutOf(folder).dataDir === dataDir;
   if (isOf(env["DRAY_DATA_DIR"] || dataDirOf(defaultName, env))) return "";

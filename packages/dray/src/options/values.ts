@@ -22,7 +22,7 @@ export function wholeNumber(flag: string, value: string, min: number, max: numbe
   return number;
 }
 
-/** An address in the one form that everybody reads in the same way. */
+/** Validates an address in its canonical form, which all programs read in the same way. */
 function addressOption(flag: string, value: string): string {
   try {
     return plainAddress(value);
@@ -31,7 +31,7 @@ function addressOption(flag: string, value: string): string {
   }
 }
 
-/** One that the machine can listen on. */
+/** Validates an address that the machine can listen on. */
 export function bindAddressOption(value: string, flag = "--bind-address"): string {
   const address = addressOption(flag, value);
   const machine = machineAddresses();
@@ -41,7 +41,7 @@ export function bindAddressOption(value: string, flag = "--bind-address"): strin
   );
 }
 
-/** The address of a node: one of this machine, since its endpoints listen there. */
+/** Validates the address of a node: one of this machine, since the endpoints listen there. */
 export function nodeIpOption(value: string): string {
   const address = addressOption("--node-ip", value);
   const machine = machineAddresses();
@@ -55,7 +55,10 @@ function machineAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map((one) => one.address));
 }
 
-/** Upstream: an address that means all of the machine's counts as absent (DefaultAdvertiseAddress). */
+/**
+ * An unspecified address counts as absent.
+ * Upstream: DefaultAdvertiseAddress
+ */
 export function advertiseAddressOption(value: string | undefined): string | undefined {
   if (value === undefined || value === "") return undefined;
   const address = addressOption("--advertise-address", value);
@@ -70,7 +73,7 @@ export function storeOption(value: string): ClusterStore {
   }
 }
 
-/** The rules of the release and gates that the flags name. Warns of gates that change nothing. */
+/** Returns the rules of the release and gates of the flags. Warns of gates without an effect. */
 export function featuresOption(flags: {
   readonly kubernetesVersion?: string | undefined;
   readonly featureGates?: string | undefined;
@@ -91,7 +94,7 @@ export function featuresOption(flags: {
 
 const warned = new Set<string>();
 
-/** Warns of gates that change nothing, once for each. */
+/** Warns of gates without an effect, once for each. */
 function warnOfGates(names: readonly string[]): void {
   const idle = names.filter((name) => !warned.has(name));
   for (const name of idle) warned.add(name);
@@ -109,7 +112,7 @@ function named<T>(flag: string, parse: () => T): T {
 }
 
 /**
- * `api/all=true,resource.k8s.io/v1beta1=false`: API versions to serve or not, as kube-apiserver reads it; a
+ * Parses `api/all=true,resource.k8s.io/v1beta1=false`, the API versions to serve, as kube-apiserver does; a
  * name alone is true.
  */
 export function runtimeConfigOption(text: string): Record<string, boolean> {
@@ -125,9 +128,9 @@ export function runtimeConfigOption(text: string): Record<string, boolean> {
   );
 }
 
-/** API versions that the API server itself works with. */
+/** API versions that the API server itself uses. */
 export const serverApis = ["v1", "rbac.authorization.k8s.io/v1", "scheduling.k8s.io/v1"];
-/** Those that scheduler, controllers and node agents work with: without one they would wait for it. */
+/** API versions that scheduler, controllers and node agents use, without which they would wait for ever. */
 export const clusterApis = [
   ...serverApis,
   "apps/v1",
@@ -147,7 +150,7 @@ export function checkNeededApis(
     throw new UsageError(`--runtime-config ${name}=false: ${who} needs ${version}`);
   };
   for (const version of needed) {
-    // The narrower name counts, as in kube-apiserver.
+    // The narrower name wins, as in kube-apiserver.
     const name = [version, "api/ga", "api/all"].find((one) => config[one] !== undefined);
     if (name !== undefined && config[name] === false) refuse(name, version);
     const resource = Object.keys(config).find((one) => one.startsWith(`${version}/`) && !config[one]);
@@ -157,7 +160,7 @@ export function checkNeededApis(
 
 const stages = ["api/all", "api/ga", "api/beta", "api/alpha"];
 
-/** A stage, `group/version` or `group/version/resource`, `v1` for the core group. */
+/** Validates a stage, `group/version` or `group/version/resource`, `v1` for the core group. */
 function checkApiName(name: string): void {
   if (stages.includes(name)) return;
   const [group = "", version] = name === "v1" ? ["", "v1"] : name.split("/");
@@ -176,19 +179,19 @@ function checkApiName(name: string): void {
     throw new UsageError(`${flag}: ${group} has no version ${version}: it has ${[...versions].join(", ")}`);
 }
 
-/** A boolean as Go's flags have it. */
+/** Parses a boolean in the form of Go's flags. */
 export function truth(flag: string, value: string): boolean {
   if (["1", "t", "T", "true", "TRUE", "True"].includes(value)) return true;
   if (["0", "f", "F", "false", "FALSE", "False"].includes(value)) return false;
   throw new UsageError(`${flag} ${value}: must be true or false`);
 }
 
-/** A flag that is on without a value, and off if it is absent. */
+/** Returns true for a flag without a value, and false for an absent one. */
 export function isOn(flag: string, value: string | true | undefined): boolean {
   return value === true || (value !== undefined && truth(flag, value));
 }
 
-/** Milliseconds of a duration as Go writes it (`1m30s`). */
+/** Returns the milliseconds of a duration in Go's notation (`1m30s`). */
 export function durationOption(flag: string, text: string): number {
   try {
     const milliseconds = Number(parseDuration(text)) / 1e6;

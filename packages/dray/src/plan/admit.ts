@@ -12,7 +12,7 @@ import type { World } from "../manifests/world.ts";
 import { names } from "../text/words.ts";
 import type { OriginPod } from "./workloads.ts";
 
-/** The priority classes that were given, and those that every cluster has. */
+/** Returns the given priority classes, and those of every cluster. */
 function priorityClasses(world: World): PriorityClass[] {
   const given = world.all("PriorityClass").map(({ object }) => object);
   const known = new Set(given.map(({ metadata }) => metadata.name));
@@ -24,8 +24,8 @@ function priorityClasses(world: World): PriorityClass[] {
 }
 
 /**
- * Applies defaults and admission to new pods (priority, tolerations of node outages), in place; those that
- * would be refused say why. Pods that a server has given a priority are left as they are.
+ * Applies defaults and admission to new pods (priority, tolerations of node outages), in place; rejected pods
+ * get the reason. Skips pods whose priority a server has set.
  */
 export function admitPods(
   world: World,
@@ -46,7 +46,7 @@ export function admitPods(
     if (why === undefined) return each;
     const at = `${path}.priorityClassName: "${pod.spec.priorityClassName}"`;
     if (!world.isReadable("PriorityClass")) {
-      // It may well be there; then it has some priority.
+      // The class may exist, with an unknown priority.
       pod.spec.priority = 0;
       return { ...each, hints: [`${at} counts as 0: PriorityClasses cannot be read`] };
     }
@@ -57,8 +57,7 @@ export function admitPods(
 }
 
 /**
- * Gives new groups of pods the priority of their class, in place. A class that is missing counts as 0, as for
- * pods.
+ * Sets the priority of new pod groups from their class, in place. A missing class counts as 0, as for pods.
  */
 export function admitGroups(world: World): void {
   const classes = priorityClasses(world);

@@ -21,10 +21,10 @@ import {
   usesTemplate,
 } from "./testing.ts";
 
-/** A text, or objects one document each; and what is said of it. */
+/** A text, or objects with one document each; and the expected message. */
 type Mistakes = Record<string, readonly [input: string | readonly Manifest[], message: RegExp]>;
 
-/** Texts that cannot be read: nothing is planned, since nobody knows what they would add. */
+/** Texts that cannot be parsed: nothing is planned, since their objects are unknown. */
 const unreadable: Mistakes = {
   "is no YAML": [
     "apiVersion: v1\n---\nkind: [Pod\n---\nhello: [\n",
@@ -242,7 +242,7 @@ test("a pod that names what is missing waits as in a cluster, and its row says w
     node("n"),
     claim("other"),
     { ...claim("elsewhere"), metadata: { name: "elsewhere", namespace: "tools" } },
-    // Made for a pod: nobody else names it.
+    // Made for a pod: other pods cannot use it.
     {
       ...claim("made"),
       metadata: {

@@ -1,14 +1,13 @@
 import { nameOf, placeText } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 
-/** Devices that two of the given claims have: nobody can have meant that. */
+/** Warns about devices that two of the given claims have. */
 export function claimWarnings(world: World): string[] {
   const holders = new Map<string, string>();
   return world.all("ResourceClaim").flatMap(({ object, place }) =>
     (object.status?.allocation?.devices?.results ?? []).flatMap((result, i) => {
       const { driver, pool, device, adminAccess, shareID } = result;
-      // Access for administration takes no device, and shares of one go to several claims (KEP-5018,
-      // KEP-5075).
+      // Admin access takes no device, and several claims can have shares of one (KEP-5018, KEP-5075).
       if (adminAccess === true || shareID !== undefined) return [];
       const name = `${driver}/${pool}/${device}`;
       const holder = holders.get(name);

@@ -20,28 +20,28 @@ import type { World } from "../manifests/world.ts";
 import type { OriginPod } from "./workloads.ts";
 
 export interface PodClaims {
-  /** The pods, with the names of the claims that were made for them in their status. */
+  /** The pods, with the names of their generated claims in their status. */
   readonly pods: readonly OriginPod[];
-  /** All claims: those that were given, with the running pods that use them, and those that were made. */
+  /** All claims: the given ones, with the running pods that use them, and generated ones. */
   readonly claims: readonly ResourceClaim[];
 }
 
-/** For whom a claim is made. */
+/** The owner of a generated claim. */
 type ClaimOwner = Pod | PodGroup;
 
 /**
- * Does what the claim controller does: makes the claims of pods and of their groups that name templates, and
- * reserves claims with an allocation for the pods that are on a node. Pods that have ended are left out. A
- * pod that names what is missing waits for it, as in a cluster; its hints say what there is.
+ * Does the work of the claim controller: generates the claims of pods and of their groups from templates, and
+ * reserves allocated claims for the pods on a node. Skips ended pods. A pod with missing references waits for
+ * them, as in a cluster; its hints have similar names.
  */
 export function claimsOfPods(world: World, pods: readonly OriginPod[], features: Features): PodClaims {
   const claims = new Map(world.all("ResourceClaim").map(({ object }) => [nameOf(object), object]));
   const owned = Map.groupBy(claims.values(), (claim) => controllerOf(claim)?.uid);
   const groupsHaveClaims = features.enabled("DRAWorkloadResourceClaims");
-  /** Pods of one workload lack the same. */
+  /** The pods of one workload lack the same objects. */
   const missingTexts = new Map<string, string>();
 
-  /** The claim that was or is made for an entry of the owner; undefined: the template is missing. */
+  /** Returns the claim for an entry of the owner; undefined: the template is missing. */
   function madeFor(
     owner: ClaimOwner,
     entry: string,
@@ -61,7 +61,7 @@ export function claimsOfPods(world: World, pods: readonly OriginPod[], features:
     return name;
   }
 
-  /** The group that has claims with the pod. */
+  /** Returns the group with which the pod shares claims. */
   const groupOf = ({ metadata, spec }: Pod): PodGroup | undefined =>
     groupsHaveClaims && spec.schedulingGroup?.podGroupName
       ? world.find("PodGroup", `${metadata.namespace}/${spec.schedulingGroup.podGroupName}`)
@@ -104,7 +104,7 @@ export function claimsOfPods(world: World, pods: readonly OriginPod[], features:
             missing(`status.resourceClaimStatuses, ${entry.name}`, "ResourceClaim", name);
           return;
         }
-        // Without the group nobody knows whose claim it is.
+        // Without the group the owner of the claim is unknown.
         if (groupName && !group) return;
         const isOfGroup = group ? isGroupClaim(group, entry) : false;
         if (isOfGroup && !groupsHaveClaims) {
@@ -145,7 +145,7 @@ function reserveForBound(
   }
 }
 
-/** The claims of a pod that needs them: the pod's own name for each, and the object's. */
+/** Returns the claims of a pod: the pod's own name for each, and the name of the object. */
 export function claimNames(pod: Pod): { readonly entry: string; readonly claim: string }[] {
   return (pod.spec.resourceClaims ?? []).flatMap((entry) => {
     const made = pod.status?.resourceClaimStatuses?.find(({ name }) => name === entry.name);

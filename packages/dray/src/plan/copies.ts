@@ -6,7 +6,7 @@ import type { World } from "../manifests/world.ts";
 
 const hostname = "kubernetes.io/hostname";
 
-/** Copies of a node with its slices: as many new nodes, empty and ready, under new names. */
+/** Returns copies of a node with its slices: empty and ready new nodes with new names. */
 export function copiesOf(world: World, like: string, count: number): Located<Node | ResourceSlice>[] {
   const { object: node, place } = world.all("Node").find(({ object }) => object.metadata.name === like)!;
   const slices = slicesOf(world, like);
@@ -23,7 +23,7 @@ export function copiesOf(world: World, like: string, count: number): Located<Nod
   return copies;
 }
 
-/** The slices that only this node can see, of the newest generation of their pools. */
+/** Returns the slices that only this node can reach, of the newest generation of their pools. */
 function slicesOf(world: World, like: string): Located<ResourceSlice>[] {
   const own = world.slicesOf(like);
   return own.filter(({ object: { spec } }) =>
@@ -36,7 +36,7 @@ function slicesOf(world: World, like: string): Located<ResourceSlice>[] {
   );
 }
 
-/** Taints that say how a node is, not what it is for. */
+/** Reports whether a taint is for a condition of the node, rather than for its purpose. */
 const isCondition = (key: string): boolean => key.startsWith("node.kubernetes.io/");
 
 function copyNode(node: Node, name: string): Node {

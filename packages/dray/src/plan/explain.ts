@@ -2,25 +2,25 @@ import type { Explanation, RefusalGroup, RequestExplanation } from "@dray/alloca
 import type { Placement } from "@dray/scheduler";
 import { jsonText } from "../manifests/json-text.ts";
 
-/** Most names that a group shows. */
+/** Maximum number of names of a group. */
 export const maxNames = 5;
 
-/** Why no node took a pod: plain data, a part of what `-o json` prints. */
+/** Why no node accepts a pod: plain data, a part of the output of `-o json`. */
 export interface PodExplanation {
-  /** How many nodes there are. */
+  /** Number of nodes. */
   readonly nodes: number;
-  /** The nodes, grouped by the plugin of the scheduler that refused them and its reasons. */
+  /** The nodes, grouped by the scheduler plugin that refused them and its reasons. */
   readonly refusals: readonly NodeRefusal[];
 }
 
 export interface NodeRefusal {
-  /** As kube-scheduler names it: `NodeResourcesFit`, `DynamicResources`. */
+  /** kube-scheduler's name: `NodeResourcesFit`, `DynamicResources`. */
   readonly plugin: string;
   readonly reasons: readonly string[];
   readonly count: number;
   /** At most five of them. */
   readonly nodes: readonly string[];
-  /** Of DynamicResources: what became of the devices of these nodes, for each claim without devices. */
+  /** Only of DynamicResources: the devices of these nodes, for each claim without devices. */
   readonly claims?: readonly ClaimRefusal[];
 }
 
@@ -34,24 +34,24 @@ export interface ClaimRefusal {
 export interface RequestRefusal {
   readonly request: string;
   readonly deviceClass: string;
-  /** Devices asked for; the most of all nodes for a request of mode All. */
+  /** Number of requested devices; in mode All, the maximum over the nodes. */
   readonly wanted: number;
-  /** Devices that the nodes can reach, together: one that two of them reach counts twice, here and below. */
+  /** Total number of devices of the nodes: one that two nodes can reach counts twice, here and below. */
   readonly seen: number;
-  /** Devices that pass every check of this request alone, together. */
+  /** Total number of devices that pass every check of this request alone. */
   readonly suitable: number;
-  /** The most of them that one node has. */
+  /** Maximum number of them on one node. */
   readonly mostOnOneNode: number;
-  /** The devices that were ruled out, by the first check that did it and its cause. */
+  /** The refused devices, by the first failed check and its cause. */
   readonly refused: readonly DeviceRefusal[];
 }
 
 export interface DeviceRefusal extends RefusalGroup {
-  /** On how many nodes. */
+  /** Number of nodes. */
   readonly nodes: number;
 }
 
-/** The error of the whole attempt, on the first node that has it. */
+/** Explains an error of the whole attempt, on the first node that has it. */
 export function explainError(
   message: string,
   nodes: readonly string[],
@@ -67,7 +67,7 @@ export function explainError(
   return { nodes: nodes.length, refusals: [] };
 }
 
-/** `explain` answers what the allocator says of one node. */
+/** `explain` returns the allocator's explanation for one node. */
 export function explainRefusal(
   placement: Placement & { readonly type: "refused" },
   nodes: readonly string[],
@@ -96,7 +96,7 @@ export function explainRefusal(
   return { nodes: nodes.length, refusals };
 }
 
-/** The same claims on several nodes. */
+/** Merges the explanations of the same claims on several nodes. */
 export function mergeClaims(explanations: readonly Explanation[]): ClaimRefusal[] {
   return (explanations[0]?.claims ?? []).map(({ claim, requests }, c) => ({
     claim,
@@ -127,9 +127,9 @@ function mergeRequests(requests: readonly RequestExplanation[]): RequestRefusal 
 }
 
 /**
- * Common properties of the devices of a group. Those in use are one group, whoever holds them: in a full
- * cluster each has a holder of its own. A selector and what it read say all; the words of an error name each
- * device.
+ * Returns the common properties of the devices of a group. Devices in use are one group for all holders: in a
+ * full cluster each has another holder. A selector and its values identify a group; the words of an error
+ * name each device.
  */
 function causeOf({ count: _c, devices: _d, cause, ...facts }: RefusalGroup): string {
   if (facts.check === "in-use") return facts.check;
@@ -152,10 +152,10 @@ function mergeGroups(members: readonly { group: RefusalGroup; node: number }[]):
   };
 }
 
-/** The names of claims in texts: what else is of a name stands on neither side. */
+/** Matches the names of claims in texts. */
 const claimText = /[a-z0-9][a-z0-9.-]*\/[a-z0-9][a-z0-9.-]*/g;
 
-/** The same explanation about other claims. */
+/** Returns the same explanation for other claims. */
 export function renameClaims<T>(value: T, names: ReadonlyMap<string, string>): T {
   if (typeof value === "string") {
     return value.replaceAll(claimText, (name) => names.get(name) ?? name) as T;

@@ -99,7 +99,7 @@ test("one claim is made for the group, and its pods share it", async () => {
   assert.deepEqual(fates(done), ["a: fits n1", "b: fits n1"]);
   const names = done.data.pods.flatMap(({ claims }) => claims.map(({ name }) => name));
   assert.deepEqual(names, ["g-gpu", "g-gpu"]);
-  // Without the gate there is no such claim.
+  // Without the gate the claim does not exist.
   const off = await planned(objects, "--feature-gates", "GenericWorkload=true");
   assert.deepEqual(
     off.data.pods.map(({ claims }) => claims[0]!.name),

@@ -10,12 +10,12 @@ import { clusterOf, makePlan, type PlanOptions, preparePods } from "./plan.ts";
 import { isBound, type PodUnit, scheduleUnit, waitingUnits } from "./units.ts";
 import type { OriginPod } from "./workloads.ts";
 
-/** Whether and how far more nodes help. */
+/** How many more nodes help. */
 export interface Growth {
   readonly like: string;
-  /** How many more are needed, for all pods that more nodes can help. */
+  /** How many more nodes are needed, for all pods that more nodes can help. */
   readonly needed: number;
-  /** The pods that no number of them helps, and why not even an empty one takes them. */
+  /** The pods that more nodes do not help, and why even an empty one refuses them. */
   readonly notHelped: readonly NotHelped[];
 }
 
@@ -27,10 +27,10 @@ export interface NotHelped {
 }
 
 /**
- * How many copies of a node let every pod land that more of them can help. A pod that not even an empty copy
- * takes is beyond help. The count is the smallest found with which a whole plan places all others (where none
- * does, as many pods as any), and with one fewer not: plans with the nodes in them from the beginning,
- * because pods spread otherwise there.
+ * Finds how many copies of a node place every pod that more copies can help. A pod that an empty copy refuses
+ * is beyond help. The count is the smallest one found with which a whole plan places all other pods (or, if
+ * no count does, the maximum number of pods), and with one fewer not. These plans have the nodes from the
+ * start, because pods spread otherwise there.
  */
 export async function neededNodes(world: World, like: string, options: PlanOptions): Promise<Growth> {
   const { pods, helped, perNode, notHelped } = await tryCopies(world, like, options);
@@ -40,16 +40,16 @@ export async function neededNodes(world: World, like: string, options: PlanOptio
     const more = copiesOf(world, like, copies);
     const added = new Set(more.map(({ object }) => object.metadata.name));
     const { pods } = await makePlan(world.with(more), options);
-    // Daemons of the new nodes are not what the cluster grows for.
+    // Daemons of the new nodes are no reason for more nodes.
     return pods.filter(
       ({ node, pod }) => node === null && !beyond.has(nameOf(pod)) && !added.has(targetNode(pod) ?? ""),
     ).length;
   };
-  // Pods that fit before may spread over the new nodes first: with a node for each there is room for all.
+  // Pods that fit already may spread over the new nodes first: with one node per pod there is room for all.
   const enough = async (n: number): Promise<boolean> => (await leftWith(n, hopeless)) === 0;
   const needed = await smallest(Math.ceil(helped / perNode), pods, enough);
   if (needed < pods || (await enough(pods))) return { like, needed, notHelped };
-  // Others come first and take what all nodes share: no number of nodes makes room for all.
+  // Other pods come first and take what all nodes share: no number of nodes has room for all.
   const none = new Set<string>();
   const fewest = await leftWith(pods, none);
   if ((await leftWith(0, none)) <= fewest) return { like, needed: 0, notHelped };
@@ -58,7 +58,8 @@ export async function neededNodes(world: World, like: string, options: PlanOptio
 }
 
 /**
- * The smallest number from 1 to `most` that will do, looked for around a guess; `most` where none is found.
+ * Searches for the smallest sufficient number from 1 to `most`, around a guess; returns `most` if none is
+ * found.
  */
 async function smallest(
   guess: number,
@@ -73,7 +74,7 @@ async function smallest(
     high = Math.min(high + step, max);
   }
   for (let step = 1; high - low > 1; step *= 2) {
-    // Near the guess at first; halfway where that is nearer.
+    // Close to the guess at first; by bisection if that is closer.
     const next = Math.max(high - step, Math.ceil((low + high) / 2));
     if (await willDo(next)) high = next;
     else low = next;
@@ -82,8 +83,8 @@ async function smallest(
 }
 
 /**
- * The kind of node of which the fewest are needed, of those that help the most pods. Nodes that are alike but
- * for their names are one kind. Undefined: there is no node.
+ * Finds the kind of node with the smallest sufficient count, among those that help the maximum number of
+ * pods. Nodes that differ only in their names are one kind. Returns undefined without nodes.
  */
 export async function cheapestGrowth(world: World, options: PlanOptions): Promise<Growth | undefined> {
   let best: Growth | undefined;
@@ -95,7 +96,7 @@ export async function cheapestGrowth(world: World, options: PlanOptions): Promis
   return best;
 }
 
-/** One node of each kind, by name: nodes that are alike but for their names are one kind. */
+/** Returns one node of each kind: nodes that differ only in their names are one kind. */
 export function kindsOfNodes(world: World): string[] {
   const kinds = new Map<string, string>();
   for (const { object } of world.all("Node")) {
@@ -106,7 +107,7 @@ export function kindsOfNodes(world: World): string[] {
   return [...kinds.values()].toSorted();
 }
 
-/** Equal for nodes of which copies are alike. */
+/** Equal for nodes with equal copies. */
 function kindText(world: World, like: string): string {
   const parts = copiesOf(world, like, 1).map(({ object }) => {
     const { kind, metadata, spec } = object;
@@ -117,8 +118,8 @@ function kindText(world: World, like: string): string {
 }
 
 /**
- * How many pods wait, which of those without a node an empty copy takes, and how many of them at first. As
- * long as pods take them, new copies come, so that each pod finds an empty one.
+ * Returns how many pods wait, which of those without a node an empty copy accepts, and how many of them at
+ * first. Adds copies as long as pods use them, so that each pod meets an empty one.
  */
 async function tryCopies(
   world: World,
@@ -135,7 +136,7 @@ async function tryCopies(
   const hasDaemons = world.all("DaemonSet").length > 0;
   let count = 0;
 
-  /** Adds an empty copy, with its daemons, and returns its name. */
+  /** Adds an empty copy with its daemons, and returns its name. */
   async function add(): Promise<string> {
     const added = copies.slice(count * parts, ++count * parts);
     for (const { object } of added) scheduler.add(object);

@@ -23,7 +23,7 @@ import {
   usesTemplate,
 } from "./testing.ts";
 
-/** A server of 1.36, with users who have few rights; a kubeconfig for each. */
+/** A server of 1.36, and a kubeconfig for each of several users with few permissions. */
 let server: ApiServer;
 let admin: Client;
 let folder: string;
@@ -126,7 +126,7 @@ after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Plans as that user, with these manifests beside the cluster. */
+/** Plans as that user, with these manifests over the cluster. */
 function planAs(user: string, manifests: readonly Manifest[], ...flags: string[]): Promise<Output> {
   const file = join(folder, `${user}.json`);
   writeFileSync(file, JSON.stringify({ apiVersion: "v1", kind: "List", items: manifests }));
@@ -166,7 +166,7 @@ test("manifests change what the cluster has, as far as the API server lets them"
   const output = await planAs(
     "reader",
     [
-      // As it is there, and changed, which no claim may be.
+      // Unchanged, and with a change that claims do not allow.
       claim("open"),
       claim("taken", { count: 2 }),
       pod("waits", plain()),
@@ -210,7 +210,7 @@ test("rights that are missing are named; without those that it needs there is no
     nobody.stderr,
     /\n {2}kubectl create clusterrole dray-plan --verb=list --resource=nodes,pods,namespaces,/,
   );
-  // A pod waits that uses devices.
+  // A waiting pod uses devices.
   assert.deepEqual([nodesOnly.code, nodesOnly.stdout], [1, ""]);
   assert.match(nodesOnly.stderr, /have:\n {2}list resourceslices.resource.k8s.io\n {2}list deviceclasses/);
   assert.doesNotMatch(nodesOnly.stderr, /list nodes\n/);
@@ -289,7 +289,7 @@ const deployment = (name: string, replicas: number, spec: object, more: object =
 });
 
 test("pods that workloads of the cluster lack are planned, and those that a new template replaces", async () => {
-  // Nobody acts on them here: the server is alone.
+  // No controllers act on them: the server runs alone.
   const namespace = "team";
   const spec = usesTemplate("w");
   await create(template("w"), namespace);
@@ -323,7 +323,7 @@ test("pods that workloads of the cluster lack are planned, and those that a new 
   const { metadata: set } = await admin
     .resource(kindOf("apps", "v1", "ReplicaSet")!)
     .get({ name: "web-5d4f", namespace });
-  // The one of its two pods that is there holds a GPU of b.
+  // The existing one of its two pods holds a GPU of b.
   await create(
     pod(
       "web-5d4f-a",
@@ -347,7 +347,7 @@ test("pods that workloads of the cluster lack are planned, and those that a new 
 
   const alone = await planAs("reader", [], "-o", "json");
   const same = await planAs("reader", [deployment("web", 2, spec)], "-n", namespace, "-o", "json");
-  // Both GPUs of b for each: there is room for one pod, once the old one has gone.
+  // Both GPUs of b for each: one pod fits after the old one has ended.
   const both = [deployment("web", 2, usesTemplate("w2")), template("w2", { count: 2 })];
   const changed = await planAs("reader", both, "-n", namespace, "-o", "json");
   const narrow = await planAs("narrow", [], "-o", "json");

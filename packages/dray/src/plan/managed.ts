@@ -10,15 +10,12 @@ import type { World } from "../manifests/world.ts";
 export type Workload = DaemonSet | Deployment | Job | ReplicaSet | StatefulSet;
 export type Owner = KubeObject & { metadata: NamespacedMeta };
 
-/** Which pods and ReplicaSets of a world belong to which workload. */
+/** Assigns the pods and ReplicaSets of a world to their workloads. */
 export class Managed {
   readonly #world: World;
   /** By `Kind namespace/name` of the controller. */
   readonly #pods: ReadonlyMap<string, readonly Pod[]>;
-  /**
-   * Pods of ReplicaSets that were not given, by `namespace/name` of the Deployment after which these are
-   * named.
-   */
+  /** Pods of missing ReplicaSets, by `namespace/name` of the Deployment in their names. */
   readonly #orphans: ReadonlyMap<string, readonly Pod[]>;
   /** By `namespace/name` of the Deployment. */
   readonly #sets: ReadonlyMap<string, readonly ReplicaSet[]>;
@@ -38,7 +35,7 @@ export class Managed {
     });
   }
 
-  /** The pods that the workload controls itself: by uid where a server has given it one. */
+  /** Returns the pods that the workload itself controls: by uid if a server has set one. */
   pods(kind: Kind, owner: Owner): readonly Pod[] {
     const { uid, namespace, name } = owner.metadata;
     const stored = uid !== uidOf(kind.kind, namespace, name);
@@ -48,7 +45,7 @@ export class Managed {
     });
   }
 
-  /** The pods of all ReplicaSets of a Deployment. */
+  /** Returns the pods of all ReplicaSets of a Deployment. */
   ofDeployment(deployment: Deployment): readonly Pod[] {
     const name = nameOf(deployment);
     const sets = this.#sets.get(name) ?? [];
@@ -61,12 +58,12 @@ export class Managed {
     return this.#world.find("Deployment", `${set.metadata.namespace}/${owner.name}`);
   }
 
-  /** The pod with that `namespace/name`. */
+  /** Returns the pod with that `namespace/name`. */
   pod(name: string): Pod | undefined {
     return this.#world.find("Pod", name);
   }
 
-  /** A ReplicaSet is named after its Deployment and the hash that its pods bear. */
+  /** The name of a ReplicaSet consists of that of its Deployment and the hash in a label of its pods. */
   #deploymentName(pod: Pod): string | undefined {
     const { namespace, labels } = pod.metadata;
     const owner = controllerOf(pod);

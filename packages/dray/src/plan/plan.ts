@@ -18,13 +18,13 @@ export interface PlanOptions {
   readonly features: Features;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Called before each pod with how many were placed, and how many there are. */
+  /** Called before each pod with the number of placed pods, and the total. */
   readonly onProgress?: (placed: number, pods: number) => void;
 }
 
 /**
- * `running`: it is on its node and has its devices; `bound`: it is on its node and does not run there (yet);
- * `pending`: it waits for something before it is tried; `refused`: the API server would not accept it.
+ * `running`: it runs on its node with its devices; `bound`: it is on its node and does not run (yet);
+ * `pending`: it waits for a missing object or a scheduling gate; `refused`: the API server would reject it.
  */
 export type PodStatus = "running" | "bound" | "fits" | "does not fit" | "pending" | "refused";
 
@@ -32,7 +32,7 @@ export type PodStatus = "running" | "bound" | "fits" | "does not fit" | "pending
 export interface PlannedPod {
   readonly pod: Pod;
   readonly place: Place;
-  /** Whose spec it has, and where that stands: see OriginPod. */
+  /** The object with its spec, and the path in it: see OriginPod. */
   readonly origin: string;
   readonly path: string;
   readonly status: PodStatus;
@@ -40,7 +40,7 @@ export interface PlannedPod {
   readonly claims: readonly PlannedClaim[];
   /** Why it has no node, in the words of the scheduler or the API server. */
   readonly reason: string | null;
-  /** Missing objects that it names, with those that exist. */
+  /** Missing objects, with similar names. */
   readonly hints: readonly string[];
   readonly explanation: PodExplanation | null;
 }
@@ -49,20 +49,20 @@ export interface PlannedClaim {
   readonly name: string;
   /** The pod's own name for it. */
   readonly podClaim: string;
-  /** Exactly `status.allocation`; null where it has no devices. */
+  /** Exactly `status.allocation`; null without devices. */
   readonly allocation: AllocationResult | null;
   /** The class of each request, `request/subrequest` for alternatives. */
   readonly classes: ReadonlyMap<string, string>;
 }
 
-/** A cluster in which the pods that have a node are where they are, and the others wait. */
+/** A cluster with all placed pods on their nodes, and the others waiting. */
 export interface Cluster extends PodClaims {
   readonly scheduler: OfflineScheduler;
   /** By name. */
   readonly nodes: readonly string[];
 }
 
-/** The pods of a world with their claims. */
+/** Returns the pods of a world with their claims. */
 export function preparePods(world: World, { now, features }: PlanOptions): PodClaims {
   const nodes = world.all("Node").map(({ object }) => object);
   admitGroups(world);
@@ -70,11 +70,11 @@ export function preparePods(world: World, { now, features }: PlanOptions): PodCl
   return claimsOfPods(world, pods, features);
 }
 
-/** Makes the cluster of a world. */
+/** Creates the cluster of a world. */
 export function clusterOf(world: World, options: PlanOptions): Cluster {
   const { pods, claims } = preparePods(world, options);
   let shares = 0;
-  // The same input gives the same answer, share ids included.
+  // Deterministic: equal inputs have equal results, including share ids.
   const newId = (): string => uidOf("share", undefined, String(shares++));
   const scheduler = createOfflineScheduler({ ...options, newId });
   const objects = world.all(
@@ -93,12 +93,12 @@ export function clusterOf(world: World, options: PlanOptions): Cluster {
 }
 
 export interface Plan {
-  /** In the order in which they were given. */
+  /** In the given order. */
   readonly pods: readonly PlannedPod[];
   readonly cluster: Cluster;
 }
 
-/** Where every pod lands. */
+/** Plans where every pod is placed. */
 export async function makePlan(world: World, options: PlanOptions): Promise<Plan> {
   const cluster = clusterOf(world, options);
   const { scheduler, pods } = cluster;
@@ -142,7 +142,7 @@ export async function makePlan(world: World, options: PlanOptions): Promise<Plan
 
 type Outcome = Pick<PlannedPod, "status" | "node" | "reason" | "hints" | "explanation">;
 
-/** Of a pod that the scheduler is not asked about. */
+/** Returns the result of a pod that needs no scheduling. */
 function settled({ object: { spec, status }, refusal }: OriginPod, claims: readonly PlannedClaim[]): Outcome {
   const base = { reason: null, hints: [], explanation: null };
   if (refusal !== undefined) return { ...base, status: "refused", node: null, reason: refusal };
@@ -151,7 +151,7 @@ function settled({ object: { spec, status }, refusal }: OriginPod, claims: reado
   return { ...base, status: starts ? "running" : "bound", node: spec.nodeName ?? "" };
 }
 
-/** Which classes there are, where the reason is that one is missing. */
+/** Returns the existing classes if the reason is a missing one. */
 function missingClasses(world: World, scheduler: OfflineScheduler, pod: Pod, reason: string): string[] {
   const name = /device class (\S+) does not exist/.exec(reason)?.[1];
   if (name === undefined) return [];
@@ -167,7 +167,7 @@ function missingClasses(world: World, scheduler: OfflineScheduler, pod: Pod, rea
 type Unplaced = Exclude<Placement, { type: "placed" }>;
 
 /**
- * Why pods have no node. The reason of one pod holds for the next equal one, as long as nothing was placed.
+ * Why pods have no node. The reason also applies to the next equal pod, as long as no pod was placed since.
  */
 class Explanations {
   readonly #cluster: Cluster;
@@ -200,7 +200,7 @@ class Explanations {
   }
 }
 
-/** The claims of a pod, `namespace/name`, by those of another pod that is alike. */
+/** Maps the claims of a pod, `namespace/name`, to those of an equal pod. */
 function claimRenames(from: Pod, to: Pod): ReadonlyMap<string, string> {
   const own = claimNames(to);
   return new Map(

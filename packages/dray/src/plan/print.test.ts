@@ -52,7 +52,7 @@ test("of many pods the first of each workload are listed, and how many more ther
     ["... and 27 more of Deployment default/web", "does not fit", "-", "-"],
     ["... and 4 more", "fits", folded[3]?.[2] ?? "", "-"],
   ]);
-  // A line that says "and 1 more" would take the place of the pod.
+  // A line "and 1 more" would be as long as the row of the pod.
   assert.deepEqual(
     rows.flatMap(([name = ""]) => (name.startsWith("default/few") ? name : [])),
     [0, 1, 2, 3, 4, 5].map((i) => `default/few-${i}`),

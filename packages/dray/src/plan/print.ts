@@ -10,15 +10,15 @@ import { reasonLines } from "./reason.ts";
 import type { Summary } from "./summary.ts";
 import { isBound } from "./units.ts";
 
-/** More pods than that are not all listed. */
+/** Maximum number of pods that are all listed. */
 const maxPods = 100;
-/** Of many pods, so many of each workload are. */
+/** Maximum number of listed pods of each workload, if there are many pods. */
 const maxAlike = 5;
 /** Maximum number of reasons in full. */
 const maxReasons = 20;
 const everything = "-o json has them all";
 
-/** Pods and workloads that were left out of a plan because of mistakes in them. */
+/** Pods and workloads that were left out of a plan because of problems. */
 const withPods: ReadonlySet<string> = new Set([
   "Pod",
   "Deployment",
@@ -35,7 +35,7 @@ export interface PlanTextOptions {
   readonly leftOut?: readonly LeftOut[];
 }
 
-/** The plan as a table, and why pods have no node. */
+/** Formats the plan as a table, and why pods have no node. */
 export function planText(
   pods: readonly PlannedPod[],
   summary: Summary,
@@ -66,7 +66,7 @@ function wideTable(pods: readonly PlannedPod[], leftOut: readonly LeftOut[]): st
   return rows.length === 0 ? "" : `${columns([wideHeader, ...rows])}\n`;
 }
 
-/** A row for each request of each claim; what is the same for all stands in the first. */
+/** Returns a row for each request of each claim; the first row has the common cells. */
 function wideRows(planned: PlannedPod): string[][] {
   const { pod, status, node, origin, claims } = planned;
   const owner = controllerOf(pod);
@@ -79,7 +79,7 @@ function wideRows(planned: PlannedPod): string[][] {
   const rows = claims.flatMap((claim) => {
     const requests = [...claim.classes].flatMap(([request, deviceClass]) => {
       const devices = deviceNames(claim, request);
-      // Of alternatives only the one that was chosen is shown.
+      // Only the chosen alternative is shown.
       if (devices.length === 0 && request.includes("/") && claim.allocation !== null) return [];
       return [[claim.name, request, deviceClass, devices.join(", ") || "-"]];
     });
@@ -97,13 +97,13 @@ const rowOf = (planned: PlannedPod): string[] => [
 ];
 
 /**
- * The first pods of each workload that share their fate, then how many more there are; in the order of the
- * pods.
+ * Returns the first pods of each workload with the same result, then the number of the others; in the order
+ * of the pods.
  */
 function foldedRows(pods: readonly PlannedPod[]): string[][] {
   const groups = Map.groupBy(pods, (planned) => {
     const { pod, origin, status, place } = planned;
-    // Pods that stand alone are told apart by their file, those that are on their node not at all.
+    // Single pods are distinguished by file, placed ones not at all.
     const whose = isBound(pod) ? "" : origin.startsWith("Pod ") ? place.source.file : origin;
     return `${whose}\n${status}`;
   });
@@ -129,12 +129,12 @@ function foldedRows(pods: readonly PlannedPod[]): string[][] {
   });
 }
 
-/** Why pods have no node, those with the same reasons together. */
+/** Formats why pods have no node, grouped by reason. */
 function reasonsText(pods: readonly PlannedPod[]): string {
   const left = [
     ...Map.groupBy(
       pods.filter(({ node }) => node === null),
-      // Claims that are made for a pod are named after it.
+      // Generated claims have the name of their pod.
       ({ origin, reason, hints, explanation, pod }) => {
         const refusals = explanation?.refusals.map(({ claims, ...refusal }) => [
           refusal,
@@ -161,7 +161,7 @@ function reasonsText(pods: readonly PlannedPod[]): string {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** The devices of a claim, or of one request of it. */
+/** Returns the devices of a claim, or of one of its requests. */
 function deviceNames({ allocation }: PlannedClaim, request?: string): string[] {
   const results = allocation?.devices?.results ?? [];
   return (request === undefined ? results : results.filter((result) => result.request === request)).map(

@@ -15,7 +15,7 @@ import {
   usesTemplate,
 } from "./testing.ts";
 
-/** A claim and the one pod that uses it, both under that name. */
+/** A claim and its only pod, both with that name. */
 const pair = (name: string, exactly: object, devices: object = {}): Manifest[] => [
   {
     ...claim(name),
@@ -63,7 +63,7 @@ default/h100: 0/2 nodes are available: 2 cannot allocate all claims.
           2 on 2 nodes: ruled out by a selector of the request: device.attributes["gpu.example.com"].model == "h100" [gpu.example.com/model = a100] (gpu.example.com/n1/a, gpu.example.com/n2/a)
           1 on 1 node: ruled out by a selector of the request: device.attributes["gpu.example.com"].model == "h100" [gpu.example.com/model = l4] (gpu.example.com/n1/b)`,
   );
-  // A device that is in use to one is of the wrong kind to another.
+  // A device in use for one claim is of the wrong kind for another.
   assert.match(
     of("unlike"),
     /1 on 1 node: in use: allocated to claim default\/holder \(gpu.example.com\/n1\/b\)/,

@@ -28,8 +28,8 @@ const meanings: Readonly<Record<Check, string>> = {
 };
 
 /**
- * Lines for people: what each plugin said of the nodes, and what became of the devices; `said` is not said
- * again.
+ * Formats the reasons of each plugin and the results for devices; leaves out `said`, which was printed
+ * before.
  */
 export function reasonLines({ refusals }: PodExplanation, said: string): string[] {
   return refusals
@@ -71,7 +71,10 @@ const maxAlike = 3;
 /** Maximum number of lines about the devices of a request. */
 const maxCauses = 12;
 
-/** A line for each cause; of a selector that reads many values, such as an identifier, one line in all. */
+/**
+ * Formats a line for each cause; of a selector that reads many values, such as an identifier, one line in
+ * all.
+ */
 function causeLines(refused: readonly DeviceRefusal[]): string[] {
   const alike = Map.groupBy(refused.toSorted(byInterest), (group) =>
     group.selector === undefined ? group : `${group.check} ${group.selector.expression}`,
@@ -87,13 +90,13 @@ function causeLine(group: DeviceRefusal): string {
   const { check, count, nodes, devices } = group;
   // A request that is refused as a whole has no count.
   const amount = count === 0 ? "" : `${count} on ${counted(nodes, "node")}: `;
-  // Fewer than a group may name are all there are, though several nodes may reach each.
+  // Fewer than the maximum number of names are all devices, though several nodes may reach each.
   const all = devices.length < maxGroupNames ? devices.length : count;
   const named = devices.length === 0 ? "" : ` (${names(devices, all)})`;
   return `${amount}${meanings[check]}: ${detailOf(group)}${named}`;
 }
 
-/** Groups that differ only in the values that their selector reads. */
+/** Formats groups that differ only in the values that their selector reads. */
 function foldedLine(groups: readonly DeviceRefusal[]): string {
   const { check, selector } = groups[0]!;
   const read = Object.keys(selector?.values ?? {}).map((name) => {

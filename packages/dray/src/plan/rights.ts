@@ -4,7 +4,7 @@ import { podsOf } from "./workloads.ts";
 
 const lacking = "pods that they still lack are not in this plan";
 
-/** Effect of a kind that may not be read; other kinds are required. */
+/** Effect of each optional kind without permission to read it; other kinds are required. */
 const without: Readonly<Record<string, string>> = {
   Namespace: "no namespace has labels in this plan",
   PriorityClass: "pods that name one have priority 0 in this plan",
@@ -17,14 +17,14 @@ const without: Readonly<Record<string, string>> = {
   DaemonSet: lacking,
   Job: lacking,
 };
-/** Kinds that matter only where a pod without a node uses devices. */
+/** Kinds that are only needed if a pod without a node uses devices. */
 const ofDevices: ReadonlySet<string> = new Set(["ResourceSlice", "DeviceClass", "ResourceClaim"]);
-/** Kinds that manifests may describe as a whole. */
+/** Kinds that manifests may describe completely. */
 const mayBeGiven = ["Node", "ResourceSlice", "DeviceClass"] as const;
 
 /**
- * Throws an Error that names the rights without which a plan would not be true; returns what it does without
- * the rest.
+ * Throws an Error with the missing permissions that a correct plan needs; returns the effects of missing
+ * optional ones.
  */
 export function checkRights(cluster: string, missing: readonly MissingRight[], world: World): string[] {
   const needed = missing.filter(({ kind }) => isNeeded(kind, world));
@@ -63,7 +63,7 @@ function isNeeded(kind: string, world: World): boolean {
   return !ofDevices.has(kind) || usesDevices(world);
 }
 
-/** A pod that waits, or that a workload lacks, has claims. */
+/** A waiting or missing pod has claims. */
 function usesDevices(world: World): boolean {
   if (!world.isReadable("Pod")) return true;
   const nodes = world.all("Node").map(({ object }) => object);

@@ -13,8 +13,8 @@ import { Managed } from "./managed.ts";
 type Rolling = DaemonSet | Deployment | StatefulSet;
 
 /**
- * Takes away the pods that manifests would replace, with the claims that were made for them: a workload of
- * the cluster whose pod template a manifest changes lacks all of its pods then. `live`: what the cluster has.
+ * Removes the pods that manifests would replace, with their generated claims: a workload of the cluster whose
+ * pod template changes then lacks all of its pods. `live`: the objects of the cluster.
  */
 export function withoutReplacedPods(
   world: World,
@@ -47,7 +47,7 @@ const isRolling = (object: KubeObject): object is Rolling & KubeObject =>
   ["DaemonSet", "Deployment", "StatefulSet"].includes(object.kind) &&
   object.metadata.deletionTimestamp === undefined;
 
-/** The pods that change with the template, by the strategy of the workload. */
+/** Returns the pods that change with the template, by the strategy of the workload. */
 function replacedPods(workload: Rolling, managed: Managed): readonly Pod[] {
   if (workload.kind === "Deployment") {
     const deployment = workload as Deployment;
@@ -70,7 +70,7 @@ function rolloutText(workload: Rolling, pods: number): string {
   return `${labelOfObject(workload)} has another template in the cluster: ${what} planned anew, without the old ones${room}`;
 }
 
-/** Labels and annotations of others stay when a manifest is applied; the spec is the manifest's. */
+/** Applying a manifest keeps labels and annotations of others, and replaces the spec. */
 function isSameTemplate(manifest: Rolling["spec"]["template"], live: Rolling["spec"]["template"]): boolean {
   const has = (own: Readonly<Record<string, string>> = {}, there: typeof own = {}): boolean =>
     Object.entries(own).every(([key, value]) => there[key] === value);
@@ -92,7 +92,7 @@ function withoutEmpty(value: unknown): unknown {
   return Object.fromEntries(entries);
 }
 
-/** A claim without its reservations for these pods; without any nobody holds its devices. */
+/** Returns a claim without its reservations for these pods; an unreserved claim loses its devices. */
 function released(claim: ResourceClaim, pods: ReadonlyMap<string, Pod>): ResourceClaim {
   const { reservedFor = [], allocation, ...status } = claim.status ?? {};
   const kept = reservedFor.filter(({ uid }) => !pods.has(uid));

@@ -3,25 +3,25 @@ import type { Problem } from "../manifests/problem.ts";
 import type { Growth } from "./grow.ts";
 import type { Plan, PodStatus } from "./plan.ts";
 
-/** The counts of a plan, and what is to be known beside it. */
+/** The counts and messages of a plan. */
 export interface Summary {
   readonly kubernetesVersion: string;
-  /** Copies that were added included. */
+  /** Including added copies. */
   readonly nodes: number;
   readonly pods: number;
-  /** Were on a node before, with their devices. */
+  /** On a node before, with their devices. */
   readonly running: number;
-  /** Were on a node before, and do not run there: they start, or lack their devices. */
+  /** On a node before, without running there: they start, or lack their devices. */
   readonly bound: number;
   /** Get a node. */
   readonly placed: number;
-  /** Get none. */
+  /** Do not get a node. */
   readonly unplaced: number;
-  /** Wait for something before the scheduler tries them: a claim that is missing, a scheduling gate. */
+  /** Wait for a missing claim or a scheduling gate before the scheduler tries them. */
   readonly pending: number;
-  /** Would not be accepted by the API server. */
+  /** The API server would reject them. */
   readonly refused: number;
-  /** Nodes that the plan adds. `notHelped` only where it was to find out how many are needed. */
+  /** Nodes that the plan adds. `notHelped` is set only if the plan searches for their number. */
   readonly addedNodes?: {
     readonly like: string;
     readonly count: number;
@@ -29,9 +29,9 @@ export interface Summary {
   };
   /** Accepted settings that are probably mistakes. */
   readonly warnings: readonly string[];
-  /** Mistakes in the input: the objects that have them are left out of the plan. */
+  /** Problems of the input: their objects are left out of the plan. */
   readonly errors: readonly Problem[];
-  /** How many objects are. */
+  /** Number of objects left out. */
   readonly leftOut: number;
 }
 
@@ -52,7 +52,7 @@ export function summarize(
   };
   const { addedNodes } = more;
   if (addedNodes?.notHelped === undefined) return { ...counts, ...more };
-  // Nodes that are there from the beginning may help a pod that those which come later do not.
+  // Nodes that exist from the start may help a pod that later ones do not.
   const left = new Set(pods.flatMap(({ node, pod }) => (node === null ? nameOf(pod) : [])));
   const notHelped = addedNodes.notHelped.filter(({ pod }) => left.has(pod));
   return { ...counts, ...more, addedNodes: { ...addedNodes, notHelped } };

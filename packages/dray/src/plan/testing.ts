@@ -22,7 +22,7 @@ const gpu = (index: number): object => ({
   capacity: { memory: { value: "80Gi" } },
 });
 
-/** The GPUs of a node: so many, or devices as they are. */
+/** The GPUs of a node: a number, or devices. */
 export const slice = (
   nodeName: string,
   devices: number | readonly object[],
@@ -76,7 +76,7 @@ export const allocation = (nodeName: string, ...devices: readonly string[]): obj
   },
 });
 
-/** A container that uses the claim, which the pod calls `gpu`. */
+/** A container that uses the claim `gpu` of the pod. */
 const podSpec = (more: object = {}, resources: object = {}): Record<string, unknown> => ({
   containers: [{ name: "main", image: "main:v1", resources: { claims: [{ name: "gpu" }], ...resources } }],
   ...more,
@@ -143,9 +143,9 @@ export interface PlanData {
 
 export interface Planned extends Output {
   readonly data: PlanData;
-  /** `name` to node. */
+  /** Nodes by pod name. */
   readonly nodes: Readonly<Record<string, string | null>>;
-  /** `name` to `pool/device` of its claims. */
+  /** `pool/device` of the claims, by pod name. */
   readonly devices: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -160,7 +160,7 @@ export async function planFile(objects: readonly Manifest[], ...flags: string[])
   return output!;
 }
 
-/** As `planFile`, with the answer as data. */
+/** `planFile`, with the result as data. */
 export async function planned(objects: readonly Manifest[], ...flags: string[]): Promise<Planned> {
   const output = await planFile(objects, "-o", "json", ...flags);
   if (output.stdout === "") throw new Error(`no plan: ${output.stderr}`);

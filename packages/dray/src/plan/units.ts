@@ -5,15 +5,15 @@ import type { OriginPod } from "./workloads.ts";
 
 export const isBound = ({ spec }: Pod): boolean => (spec.nodeName ?? "") !== "";
 
-/** Pods that a scheduler takes together: one, or all of a group that wait. */
+/** Pods that a scheduler handles together: one pod, or all waiting pods of a group. */
 export interface PodUnit {
   readonly pods: readonly OriginPod[];
   readonly isGroup: boolean;
 }
 
 /**
- * The pods that wait, in the order in which a scheduler takes them: by priority, then as they were given;
- * those of a group with its first one.
+ * Returns the waiting pods in the order of the scheduler: by priority, then as given; those of a group with
+ * its first one.
  */
 export function waitingUnits(pods: readonly OriginPod[], features: Features): PodUnit[] {
   const hasGroups = hasPodGroups(features);
@@ -30,8 +30,8 @@ export function waitingUnits(pods: readonly OriginPod[], features: Features): Po
 }
 
 /**
- * Decides about the pods of a unit, in their order. `refused` is called for each pod of a group that no node
- * takes, while those before it hold their devices.
+ * Schedules the pods of a unit in order. Calls `refused` for each pod of a group that no node accepts, while
+ * those before it hold their devices.
  */
 export async function scheduleUnit(
   scheduler: OfflineScheduler,

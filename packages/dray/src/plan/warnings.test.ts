@@ -17,7 +17,7 @@ import {
 const adminSpace = { name: "default", labels: { "resource.kubernetes.io/admin-access": "true" } };
 const cluster = [node("n"), node("m"), slice("n", 4), gpuClass];
 
-/** A pod whose container asks for a request of a claim that the pod calls `gpu`. */
+/** A pod whose container uses a request of the pod's claim `gpu`. */
 const asking = (name: string, request: string, entry: object): Manifest =>
   pod(name, {
     containers: [{ name: "main", image: "i", resources: { claims: [{ name: "gpu", request }] } }],

@@ -14,7 +14,7 @@ interface FieldRemark {
   readonly text: string;
 }
 
-/** Accepted settings of pods that are probably mistakes, each once for all pods of a workload. */
+/** Returns accepted settings of pods that are probably mistakes, each once for all pods of a workload. */
 export function podWarnings(
   world: World,
   pods: readonly PlannedPod[],
@@ -41,7 +41,7 @@ export function podWarnings(
   );
 }
 
-/** Containers and their claims: who names what is not there gets no device, without a word (KEP-4381). */
+/** Checks containers and their claims: a missing name gives no device, without an error (KEP-4381). */
 function containerWarnings({ pod, path }: Pick<PlannedPod, "pod" | "path">, claim: FindClaim): FieldRemark[] {
   const { namespace } = pod.metadata;
   const used = new Set<string>();
@@ -81,7 +81,7 @@ function containerWarnings({ pod, path }: Pick<PlannedPod, "pod" | "path">, clai
   return warnings;
 }
 
-/** The scheduler is not asked about a pod that has a node: claims without devices stay so. */
+/** The scheduler ignores a pod with a node: its claims never get devices. */
 function boundWarnings(world: World, { pod, hints }: PlannedPod, claim: FindClaim): FieldRemark[] {
   const nodeName = pod.spec.nodeName ?? "";
   const path = "spec.nodeName";
@@ -109,7 +109,7 @@ function boundWarnings(world: World, { pod, hints }: PlannedPod, claim: FindClai
   return [...(node === undefined ? [gone] : []), ...claims, ...missing];
 }
 
-/** Input of the scheduler of a cluster that this plan ignores. */
+/** Finds input of a cluster's scheduler that this plan ignores. */
 function leftOut({ pod, path }: PlannedPod): FieldRemark[] {
   const { spec } = pod;
   const volume = (spec.volumes ?? []).find(
@@ -129,7 +129,7 @@ function leftOut({ pod, path }: PlannedPod): FieldRemark[] {
     .map(([, field, text]) => ({ path: `${path}.${field}`, text }));
 }
 
-/** The classes that serve extended resources (KEP-5004), by the names of these. */
+/** Returns the classes that serve extended resources (KEP-5004), by resource. */
 function classesByResource(world: World): ReadonlyMap<string, string> {
   return new Map(
     world.all("DeviceClass").flatMap(({ object: { metadata, spec } }) => {
@@ -140,7 +140,7 @@ function classesByResource(world: World): ReadonlyMap<string, string> {
   );
 }
 
-/** Extended resources that a class would serve by devices (KEP-5004), where the release does not do that. */
+/** Finds extended resources that a class would serve with devices (KEP-5004), if the release supported it. */
 function extendedResources(classes: ReadonlyMap<string, string>, { pod, path }: PlannedPod): FieldRemark[] {
   return pod.spec.containers.flatMap(({ name, resources }) =>
     Object.keys(resources?.requests ?? {}).flatMap((resource) => {

@@ -88,7 +88,7 @@ test("pods that a workload has already are not made a second time", async () => 
   const { nodes } = await planned([
     node("a"),
     workload("Deployment", "web", { replicas: 4 }),
-    // Of the ReplicaSet that is given, of one that is not, and one that goes.
+    // Pods of a given ReplicaSet, of a missing one, and of one that is being deleted.
     workload("ReplicaSet", "web-1111", { replicas: 1 }, owned("Deployment", "web")),
     pod("web-1111-x", running, owned("ReplicaSet", "web-1111")),
     pod("web-5d4f-y", running, { ...hash, ...owned("ReplicaSet", "web-5d4f") }),
@@ -104,7 +104,7 @@ test("pods that a workload has already are not made a second time", async () => 
     workload("Job", "job", { parallelism: 2, completions: 3, template: jobTemplate }),
     pod("job-done", running, owned("Job", "job"), { status: { phase: "Succeeded" } }),
     pod("job-runs", running, owned("Job", "job")),
-    // Controllers make no more pods for these.
+    // Controllers create no more pods for these.
     workload(
       "Deployment",
       "going",

@@ -9,31 +9,30 @@ import { type Located, labelOfObject, nameOf } from "../manifests/place.ts";
 import type { World } from "../manifests/world.ts";
 import { Managed, type Owner, type Workload } from "./managed.ts";
 
-/** A pod, and where it comes from. */
+/** A pod, and its origin. */
 export interface OriginPod extends Located<Pod> {
-  /** Whose spec it is: `Pod default/a`, `Deployment default/web`. */
+  /** The object with its spec: `Pod default/a`, `Deployment default/web`. */
   readonly origin: string;
-  /** Where its spec stands in that: `spec`, `spec.template.spec`. */
+  /** The path of the spec in that object: `spec`, `spec.template.spec`. */
   readonly path: string;
-  /** Why the API server would not accept it, in its words. */
+  /** Why the API server would reject it, in its words. */
   readonly refusal?: string;
-  /** Missing objects that it names, with those that exist. */
+  /** Missing objects, with similar names. */
   readonly hints?: readonly string[];
 }
 
-/** Incomplete part of a workload: a name for each pod, and the template if it is not the workload's own. */
+/** Missing pods of a workload: a name for each pod, and the template if it is not the workload's own. */
 interface Missing {
   readonly name: string;
   readonly template: PodTemplateSpec;
-  /** The name says which pod it is; else it may change where it is taken. */
+  /** The name identifies the pod; otherwise it may change if it is used already. */
   readonly fixed?: boolean;
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /**
- * The pods that are there or will be: those that were given, and at the place of each workload those that its
- * controller would make beside the ones it has already. Names that a controller would draw at random are
- * numbered.
+ * Returns the existing and future pods: the given ones, and at the place of each workload those that its
+ * controller would create in addition. Random names are numbered instead.
  */
 export function podsOf(world: World, nodes: readonly Node[]): OriginPod[] {
   const taken = new Set(world.all("Pod").map(({ object }) => nameOf(object)));
@@ -52,7 +51,7 @@ export function podsOf(world: World, nodes: readonly Node[]): OriginPod[] {
 }
 
 function missingPods(workload: Workload, nodes: readonly Node[], managed: Managed): [Kind, Missing[]] {
-  // Its controller makes no more pods for what is being deleted.
+  // Its controller creates no more pods for a workload that is being deleted.
   const isGoing = workload.metadata.deletionTimestamp !== undefined;
   switch (workload.kind) {
     case "Deployment":
@@ -75,7 +74,7 @@ function numbered(name: string, count: number, template: PodTemplateSpec | undef
   return Array.from({ length: Math.max(0, count) }, (_, i) => ({ name: `${name}-${i}`, template }));
 }
 
-/** All ReplicaSets of a Deployment count together: after a rollout there are as many pods as it says. */
+/** All ReplicaSets of a Deployment count together: after a rollout its number of replicas is right. */
 function ofDeployment(deployment: Deployment, managed: Managed): Missing[] {
   const there = active(managed.ofDeployment(deployment));
   return numbered(
@@ -124,7 +123,7 @@ const indexAnnotation = "batch.kubernetes.io/job-completion-index";
 /** Conditions of a Job that gets no more pods. */
 const endsJob: ReadonlySet<string> = new Set(["Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"]);
 
-/** As many pods as run at once (batch/v1 JobSpec): those that come after them need no room of their own. */
+/** As many pods as run at once (batch/v1 JobSpec): later ones need no additional room. */
 function ofJob(job: Job, managed: Managed): Missing[] {
   const { metadata, spec, status } = job;
   const ended = status?.conditions?.some(({ type, status }) => endsJob.has(type) && status === "True");
@@ -135,7 +134,7 @@ function ofJob(job: Job, managed: Managed): Missing[] {
     status?.succeeded ?? 0,
     pods.filter((pod) => pod.status?.phase === "Succeeded").length,
   );
-  // Without completions the first success says that there is no more work (batch/v1 JobSpec).
+  // Without completions the first success ends the work (batch/v1 JobSpec).
   const left = spec.completions === undefined ? (succeeded > 0 ? 0 : Infinity) : spec.completions - succeeded;
   const count = Math.max(0, Math.min(spec.parallelism ?? 1, left) - running.length);
   if (spec.completionMode !== "Indexed") return numbered(metadata.name, count, spec.template);
@@ -191,7 +190,7 @@ function podFrom(kind: Kind, owner: Owner, missing: Missing, taken: ReadonlySet<
       }),
       ownerReferences: [controllerReference(kind, owner)],
     },
-    // Every pod is given defaults and priorities of its own.
+    // Each pod gets its own defaults and priority.
     spec: structuredClone(missing.template.spec),
   };
 }

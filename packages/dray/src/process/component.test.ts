@@ -26,7 +26,7 @@ test("a scheduler that cannot renew its lease ends with an error, to be started 
           return items.some(({ metadata }) => metadata.name === "kube-scheduler");
         });
         client.close();
-        // It answers nothing, and closes no connection.
+        // It does not respond and keeps its connections open.
         server.kill("SIGSTOP");
         const { code, stderr } = await ended;
         assert.equal(code, 1, stderr);

@@ -13,14 +13,14 @@ export interface ComponentOptions {
   readonly leaderElect?: boolean;
 }
 
-/** Milliseconds that a component which has failed takes to end by itself. */
+/** Milliseconds in which a failed component may end by itself. */
 const endTimeout = 5000;
 
 /** The lease that a component holds while it works. */
 export type Election = Pick<LeaderElectionOptions, "name" | "namespace"> &
   Partial<Pick<LeaderElectionOptions, "leaseDuration" | "renewDeadline" | "retryPeriod">>;
 
-/** Runs a component with its own connection until a signal comes, alone or while it holds a lease. */
+/** Runs a component with its own connection until a signal, alone or while it holds a lease. */
 export async function component(
   name: string,
   options: ComponentOptions,
@@ -56,8 +56,8 @@ export async function component(
 }
 
 /**
- * Runs while this process holds the lease. Throws at once when the lease is lost, though what is being done
- * may hang: another process leads by then, and whoever runs this one starts it again.
+ * Runs while this process holds the lease. Throws at once when the lease is lost, as running work may hang:
+ * another process leads then, and a supervisor restarts this one.
  * Upstream: cmd/kube-scheduler/app/server.go, Run (OnStoppedLeading)
  */
 async function underLease(

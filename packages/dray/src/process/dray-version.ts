@@ -1,4 +1,4 @@
 import manifest from "../../package.json" with { type: "json" };
 
-/** The version of this package; a bundle has it inside. */
+/** Returns the version of this package, which a bundle contains. */
 export const drayVersion = (): string => manifest.version;

@@ -1,8 +1,8 @@
 import { outliveReader } from "../terminal/guard-output.ts";
 
 /**
- * Resolves with the signal that asks this process to end, and keeps it alive until then. Once `unwanted`
- * aborts, signals have their usual effect and the process is not kept alive.
+ * Resolves with the signal that requests the end of this process, and keeps it alive until then. Once
+ * `unwanted` aborts, signals have their default effect and the process is not kept alive.
  */
 export function endRequested(unwanted?: AbortSignal): Promise<NodeJS.Signals> {
   outliveReader();

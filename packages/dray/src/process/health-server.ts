@@ -5,7 +5,7 @@ export interface HealthServerOptions {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
-  /** Why the component is not ready; undefined: it is. */
+  /** Why the component is not ready; undefined: it is ready. */
   readonly notReady: () => string | undefined;
   /** In the text format of Prometheus. */
   readonly metrics: () => string;
@@ -19,7 +19,7 @@ export interface HealthServer {
 
 const metricsType = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Serves `/healthz`, `/livez`, `/readyz` and `/metrics` over HTTP. Rejects if the port is taken. */
+/** Serves `/healthz`, `/livez`, `/readyz` and `/metrics` over HTTP. Rejects if the port is in use. */
 export async function serveHealth({
   host,
   port,

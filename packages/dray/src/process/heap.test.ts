@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 const module = fileURLToPath(new URL("./heap.ts", import.meta.url));
 
-/** Mebibytes of V8's young generation after a burst of work of which a part lives for a while. */
+/** Returns the mebibytes of V8's young generation after a burst of work, part of which lives for a while. */
 function youngAfterBurst(limited: boolean): number {
   const script = `
     import { getHeapSpaceStatistics } from "node:v8";

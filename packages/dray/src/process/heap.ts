@@ -4,9 +4,9 @@ import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /**
- * With V8's own limit a server's memory is twice what lives in it; with this one a third more, for a few
- * percent of its time. As a flag of the process it would slow down the start: Node and we keep compiled code,
- * which V8 takes only under the flags of its making.
+ * Limits V8's heap. With V8's own limit a server's memory is twice its live size; with this one a third more,
+ * for a few percent of its time. A flag of the process would slow down the start: Node and we keep compiled
+ * code, which V8 accepts only with the same flags.
  */
 export function keepHeapSmall(): void {
   flushCompileCache();
@@ -15,8 +15,8 @@ export function keepHeapSmall(): void {
 }
 
 /**
- * Keeps V8's young generation at the size that it has now, too: for a process whose work comes in bursts and
- * leaves little behind. After one burst V8 would hold 128 MB for it and never give them back.
+ * Also limits V8's young generation to its current size, for a process whose work comes in bursts and leaves
+ * little behind. After one burst V8 would keep 128 MB for it.
  */
 export function keepYoungHeapSmall(): void {
   keepHeapSmall();
@@ -24,8 +24,8 @@ export function keepYoungHeapSmall(): void {
 }
 
 /**
- * Milliseconds between two looks at a process, the part of them in which an idle one works, and garbage worth
- * a while.
+ * Interval of the checks in milliseconds, maximum CPU fraction of an idle process, and minimum garbage of a
+ * collection.
  */
 const lookEvery = 10_000;
 const idleBelow = 0.05;
@@ -34,9 +34,9 @@ const worthCollecting = 16 * 2 ** 20;
 let looks = false;
 
 /**
- * Has garbage collected when the process has nothing to do. V8 collects only as new objects come: after
- * thousands of watches or pods have gone, an idle process would keep their memory for good. The live size
- * after a collection is the measure for the next one, so that an idle process collects once.
+ * Collects garbage when the process is idle. V8 collects only when new objects come: after thousands of
+ * watches or pods have ended, an idle process would keep their memory. The live size after a collection is
+ * the baseline of the next one, so that an idle process collects once.
  */
 export function collectWhenIdle(milliseconds = lookEvery): void {
   if (looks) return;

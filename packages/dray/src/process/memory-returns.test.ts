@@ -5,10 +5,7 @@ import { test } from "node:test";
 const start = new URL("../../bin/start.js", import.meta.url).href;
 const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
 
-/**
- * Mebibytes that stay resident of 200 in large buffers which are gone, with small ones between them that are
- * not.
- */
+/** Prints the resident mebibytes of 200 in large freed buffers, with small live ones between them. */
 const program = `
   const rss = () => process.memoryUsage.rss() / 2 ** 20;
   const small = [], large = [];
@@ -23,9 +20,7 @@ const program = `
   setTimeout(() => { gc(); console.log(Math.round(rss() - before), small.length); }, 200);
 `;
 
-/**
- * Starts a process that calls `beginAnew` for a command, without our variables, and returns what it prints.
- */
+/** Starts a process that calls `beginAnew` for a command, without our variables, and returns its output. */
 function begun(command: string[]): string {
   const { MALLOC_MMAP_THRESHOLD_: _threshold, MALLOC_MMAP_MAX_: _max, ...env } = process.env;
   const script = `import(${JSON.stringify(start)}).then(({ beginAnew }) => {
@@ -36,7 +31,7 @@ function begun(command: string[]): string {
   return stdout.replace(`${pid}`, "same process").replace(script, "SCRIPT").trim();
 }
 
-/** As `dray` starts a Node, or as a shell does. */
+/** With the variables of `dray`, or without them as in a shell. */
 function kept(asDray: boolean): number {
   const args = ["--expose-gc", "--eval", program];
   const run = `import(${JSON.stringify(start)}).then(({ spawnNode }) =>

@@ -2,7 +2,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { dirname, join } from "node:path";
 import type { ClusterConfig, Layout } from "@dray/cluster";
 
-/** The command that runs `dray` with `args` as this process was run, on a Node with more `flags`. */
+/**
+ * Returns the command that runs `dray` with `args` in the same way as this process, with additional flags of
+ * Node.
+ */
 export function ourselves(
   args: readonly string[],
   flags: readonly string[] = [],
@@ -10,15 +13,15 @@ export function ourselves(
   return [process.execPath, [...process.execArgv, ...flags, process.argv[1]!, ...args]];
 }
 
-/** The files and folders that a command of `ourselves` reads. */
+/** Returns the files and folders that a command of `ourselves` reads. */
 export function ourFiles(): string[] {
   const main = process.argv[1]!;
-  // Sources load those of other packages, the bundle the files beside it.
+  // Sources load those of other packages, the bundle loads the files beside it.
   const code = main.endsWith(".ts") ? join(import.meta.dirname, "../../../..") : dirname(main);
   return [process.execPath, code];
 }
 
-/** Starts the process of all node agents. It lives as long as this one; its pods outlive both. */
+/** Starts the process of all node agents. It ends with this one; its pods outlive both. */
 export function agentsCommand(layout: Layout, config: ClusterConfig): ChildProcess {
   const [command, args] = ourselves([
     "node-agents",
@@ -37,6 +40,6 @@ export function agentsCommand(layout: Layout, config: ClusterConfig): ChildProce
     ...["--state-file", layout.nodesFile],
     ...["--images-file", layout.imagesFile],
   ]);
-  // A session of its own: Ctrl-C in a terminal is for the cluster, which then tells its agents what to do.
+  // A separate session: Ctrl-C in a terminal is for the cluster, which then stops its agents.
   return spawn(command, args, { detached: true, stdio: ["ignore", "inherit", "inherit", "ipc"] });
 }

@@ -2,10 +2,10 @@ import { StatusError } from "@dray/api";
 import { CommanderError } from "commander";
 import { verbosity } from "./verbosity.ts";
 
-/** A mistake in how the command was called: exit code 2. */
+/** A usage error: exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
-  /** The command whose help says what is accepted: `dray cel check`; undefined: the one that runs. */
+  /** The command whose help has the details: `dray cel check`; undefined: the running one. */
   readonly command: string | undefined;
 
   constructor(message: string, command?: string) {
@@ -15,8 +15,8 @@ export class UsageError extends Error {
 }
 
 /**
- * Reports on `out` what went wrong, for a person, and returns the exit code: 1 failed, 2 usage. `command` is
- * the one that ran: `dray cel check`.
+ * Reports an error to a person on `out`, and returns the exit code: 1 failed, 2 usage. `command` is the one
+ * that ran: `dray cel check`.
  */
 export function reportFailure(error: unknown, out: NodeJS.WritableStream, command: string): number {
   // Commander has printed the help, or the version.
@@ -26,7 +26,7 @@ export function reportFailure(error: unknown, out: NodeJS.WritableStream, comman
     return 2;
   }
   if (error instanceof StatusError) {
-    // As kubectl words it.
+    // In kubectl's words.
     const reason = error.reason === undefined ? "" : ` (${error.reason})`;
     out.write(`Error from server${reason}: ${error.message}\n`);
     return 1;
@@ -38,7 +38,7 @@ export function reportFailure(error: unknown, out: NodeJS.WritableStream, comman
   return 1;
 }
 
-/** Most causes that are shown, should they form a ring. */
+/** Maximum number of reported causes, which could be cyclic. */
 const maxCauses = 10;
 
 function causes(error: unknown): Error[] {

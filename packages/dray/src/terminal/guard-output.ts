@@ -1,8 +1,8 @@
 let outlivesReader = false;
 
 /**
- * For commands that run until they are stopped: a reader of the output that has ended (`dray up | tee`,
- * Ctrl-C) does not end the process, which has pods to stop first.
+ * For commands that run until they are stopped: the end of a reader of the output (`dray up | tee`, Ctrl-C)
+ * does not end the process, which has pods to stop first.
  */
 export function outliveReader(): void {
   outlivesReader = true;
@@ -13,7 +13,7 @@ export function guardOutput({ stdout, stderr, exit }: NodeJS.Process): void {
   let reported = false;
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") {
-      // The reader may have had enough (`dray --help | head -1`): that is no failure.
+      // A reader may end early (`dray --help | head -1`), which is not a failure.
       if (!outlivesReader) exit();
       return;
     }

@@ -1,12 +1,12 @@
 import { encodeJSON } from "@dray/api";
 
-/** Prints data as it is, for programs. */
+/** Prints data for programs. */
 export async function printData(data: unknown, format: "json" | "yaml"): Promise<void> {
   if (format === "json") {
     process.stdout.write(`${encodeJSON(data, 2)}\n`);
     return;
   }
   const { stringify } = await import("yaml");
-  // No anchors and aliases: other programs read it, too.
+  // Without anchors and aliases, which other programs may not support.
   process.stdout.write(stringify(data, { aliasDuplicateObjects: false }));
 }

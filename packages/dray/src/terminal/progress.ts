@@ -1,12 +1,12 @@
 import { verbosity } from "./verbosity.ts";
 
-/** Shows what a command does that takes a while. */
+/** Shows the progress of a long command. */
 export interface Progress {
-  /** Current step. May be called as often as one likes, also from code that never waits. */
+  /** Sets the current step. May be called often, also from synchronous code. */
   update(text: string): void;
-  /** The same at once, before work that takes long and never gives others a turn. */
+  /** Shows the step at once, before synchronous work that takes long. */
   show(text: string): void;
-  /** Removes what is shown: before anything else is printed, and at the end. */
+  /** Removes the progress: before other output, and at the end. */
   stop(): void;
 }
 
@@ -25,9 +25,9 @@ export interface Screen {
 const screen: Screen = { stream: process.stderr, now: () => performance.now() };
 
 /**
- * Begins a line on standard error that says what is done and for how long, and goes away. Only on a terminal
- * that can erase a line, and not for one who wants data only. With --verbose each step is a line that stays,
- * anywhere.
+ * Shows a line on standard error with the current step and its time, and removes it at the end. Only on a
+ * terminal that can erase a line, and not with --quiet. With --verbose it prints each step as a line, to any
+ * output.
  */
 export function startProgress(
   text: string,
@@ -57,7 +57,7 @@ export function startProgress(
     if (drawnAt !== undefined) stream.write(clearLine);
     drawnAt = undefined;
   };
-  // However the process ends, the next prompt begins on a line of its own.
+  // The next prompt always starts on a new line.
   process.once("exit", erase);
   return {
     update(text) {
@@ -85,7 +85,7 @@ function steps(first: string, { stream, now }: Screen): Progress {
     if (current !== "") stream.write(`${current}: ${((now() - since) / 1000).toFixed(1)} s\n`);
   };
   const update = (text: string): void => {
-    // A count is not a step of its own.
+    // A changed count is not a new step.
     if (withoutNumbers(text) !== withoutNumbers(current)) {
       end();
       since = now();
@@ -104,7 +104,7 @@ function steps(first: string, { stream, now }: Screen): Progress {
 
 const withoutNumbers = (text: string): string => text.replace(/\d+/g, "");
 
-/** Runs `work` with a progress that ends with it. */
+/** Shows progress while `work` runs. */
 export async function withProgress<T>(text: string, work: (progress: Progress) => Promise<T>): Promise<T> {
   const progress = startProgress(text);
   try {

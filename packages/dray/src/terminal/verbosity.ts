@@ -2,7 +2,7 @@
 let level = 0;
 
 export interface VerbosityFlags {
-  /** How often it was given. */
+  /** Number of times that it was given. */
   readonly verbose: number;
   readonly quiet?: boolean;
 }
@@ -11,8 +11,8 @@ export interface VerbosityFlags {
 const components = ["apiserver", "scheduler", "controller-manager", "kubelet"];
 
 /**
- * Sets what this process and those that it starts print and log. The flags count more than $DRAY_LOG_LEVEL.
- * `--quiet` is about the terminal: what goes to log files stays.
+ * Sets the verbosity of this process and its children. The flags have precedence over $DRAY_LOG_LEVEL.
+ * `--quiet` concerns the terminal: log files do not change.
  */
 export function applyVerbosity(flags: VerbosityFlags, command: string): void {
   level = flags.quiet ? -1 : flags.verbose;
@@ -22,7 +22,7 @@ export function applyVerbosity(flags: VerbosityFlags, command: string): void {
 
 export const verbosity = (): number => level;
 
-/** Prints a message that is no data on standard output, unless the user wants data and errors only. */
+/** Prints a message on standard output, unless the user wants data and errors only. */
 export function say(text: string): void {
   if (level >= 0) process.stdout.write(text);
 }

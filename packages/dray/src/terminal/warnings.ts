@@ -1,6 +1,5 @@
 /**
- * Hides what Node warns of features that it calls experimental, node:sqlite among them: no user can do
- * anything about it.
+ * Hides Node's warnings about experimental features such as node:sqlite, on which users have no influence.
  */
 export function hideExperimentalWarnings(): void {
   const listeners = process.listeners("warning");

@@ -16,12 +16,12 @@ export function start(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
   detached = false,
-  /** Or a file that is open. */
+  /** A number is an open file. */
   stdin: "ignore" | "pipe" | number = "ignore",
   user: User = {},
 ): ChildProcess {
   return spawn(process.execPath, [...program, ...args], {
-    // A test changes no kubeconfig of the person who runs it.
+    // A test must not change the kubeconfig of the user who runs it.
     env: { ...process.env, KUBECONFIG: "", ...env },
     detached,
     stdio: [stdin, "pipe", "pipe"],
@@ -29,16 +29,16 @@ export function start(
   });
 }
 
-/** As whom a process runs; without ids as the one who runs the test. */
+/** The user of a process; default: the user who runs the test. */
 export interface User {
   readonly uid?: number;
   readonly gid?: number;
 }
 
-/** A user to whom files can be closed: the superuser may read and write everything. */
+/** A user without access to some files: the superuser can read and write everything. */
 export const ordinaryUser: User = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
-/** Output of a process until it has ended. */
+/** Collects the output of a process until it has ended. */
 export async function output(child: ChildProcess): Promise<Output> {
   let [stdout, stderr] = ["", ""];
   child.stdout?.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
@@ -63,8 +63,7 @@ export async function inFolder(work: (folder: string) => Promise<void>): Promise
 }
 
 /**
- * Processes whose command line or environment mentions `text`; only those of the program `name` if it is
- * given.
+ * Returns the processes whose command line or environment contains `text`, optionally of the program `name`.
  */
 export function processesWith(text: string, name?: string): number[] {
   return readdirSync("/proc")

@@ -1,4 +1,4 @@
-/** Rows with their cells aligned, three blanks apart, as kubectl prints them. */
+/** Aligns the cells of rows, separated by three spaces, as kubectl does. */
 export function columns(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, i) =>
     rows.reduce((width, row) => Math.max(width, row[i]?.length ?? 0), 0),

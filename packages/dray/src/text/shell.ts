@@ -1,4 +1,4 @@
-/** The text as one word of a POSIX shell: in quotes only where it needs them. */
+/** Quotes the text as one word of a POSIX shell, if necessary. */
 export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -1,7 +1,7 @@
-/** Changes of one character for which a word of this length still counts as mistyped. */
+/** Maximum number of edits by which a word of this length counts as mistyped. */
 const maxEdits = (length: number): number => (length < 3 ? 0 : length < 6 ? 1 : length < 12 ? 2 : 3);
 
-/** The candidates that `word` is probably a slip for: the nearest first, at most three. */
+/** Returns the candidates that `word` may be a typo of: the closest first, at most three. */
 export function similar(word: string, candidates: Iterable<string>): string[] {
   const wanted = word.toLowerCase();
   const near = [...new Set(candidates)].flatMap((candidate) => {
@@ -16,7 +16,7 @@ export function similar(word: string, candidates: Iterable<string>): string[] {
     .map(({ candidate }) => candidate);
 }
 
-/** "did you mean X?" or "did you mean X or Y?"; undefined if no candidate is similar. */
+/** Returns "did you mean X?" or "did you mean X or Y?"; undefined if no candidate is similar. */
 export function didYouMean(word: string, candidates: Iterable<string>): string | undefined {
   const found = similar(word, candidates);
   const last = found.pop();
@@ -24,11 +24,9 @@ export function didYouMean(word: string, candidates: Iterable<string>): string |
   return `did you mean ${found.length === 0 ? "" : `${found.join(", ")} or `}${last}?`;
 }
 
-/**
- * Edits between two words, where two neighbours that changed places are one edit (optimal string alignment).
- */
+/** Counts the edits between two words; a swap of neighbours is one edit (optimal string alignment). */
 function distance(a: string, b: string): number {
-  // Long words are never slips of each other in a way that a person sees; the table below would be large.
+  // Long words are not typos of each other, and the table below would be large.
   if (Math.abs(a.length - b.length) > 3 || a.length > 100) return Number.POSITIVE_INFINITY;
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

@@ -1,4 +1,4 @@
-/** Maximum number of names that a line shows. */
+/** Maximum number of names in a line. */
 const maxNames = 3;
 
 /** `1 pod`, `2 pods` */

@@ -7,7 +7,7 @@ import type { Counts, HeadroomData } from "./rows.ts";
 const dash = (text: string): string => text || "-";
 const yesNo = (count: number): string => (count === 0 ? "-" : String(count));
 
-/** The tables for people. */
+/** Formats the tables. */
 export function topText(data: TopData, now: number): string {
   switch (data.what) {
     case "devices":
@@ -122,7 +122,7 @@ const countCells = (row: Counts): string[] => [
   yesNo(row.unusable),
 ];
 
-/** Partitions are options, of which not all can be had. */
+/** Partitions are alternatives, of which only some can be allocated. */
 function countNote(rows: readonly Counts[]): string {
   const [units, devices] = [
     rows.reduce((sum, row) => sum + row.units, 0),

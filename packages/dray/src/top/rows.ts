@@ -14,7 +14,7 @@ export interface DeviceRow {
   readonly driver: string;
   readonly pool: string;
   readonly name: string;
-  /** null: several nodes may reach it. */
+  /** null: several nodes can reach it. */
   readonly node: string | null;
   readonly state: State;
   readonly health: string | null;
@@ -26,9 +26,9 @@ export interface DeviceRow {
     readonly consumedCapacity: Readonly<Record<string, string>> | null;
     readonly pods: readonly string[];
   }[];
-  /** Why nobody can have it now; null: somebody can. */
+  /** Why it is unavailable; null: it is available. */
   readonly reason: string | null;
-  /** Other devices that share counters with it: not all of them can be had. */
+  /** Devices that share counters with it: only some of them can be allocated. */
   readonly sharesCountersWith: readonly string[];
 }
 
@@ -75,7 +75,7 @@ function reasonOf({ state, use, poolProblem, holders, taints }: JudgedDevice): s
   }
 }
 
-/** Things are counted that one can touch: devices that share counters are one. */
+/** Numbers of hardware units: devices that share counters count once. */
 export interface Counts {
   readonly units: number;
   readonly free: number;
@@ -85,7 +85,7 @@ export interface Counts {
   readonly waste: number;
   readonly unusable: number;
   readonly unhealthy: number;
-  /** The devices that they are published as. */
+  /** Number of published devices. */
   readonly devices: number;
 }
 
@@ -105,9 +105,9 @@ export function countsOf(units: readonly Unit[]): Counts {
 }
 
 export interface NodeRow extends Counts {
-  /** null: devices that several nodes may reach. */
+  /** null: devices that several nodes can reach. */
   readonly node: string | null;
-  /** Claims that have devices of the node. */
+  /** Claims with devices of the node. */
   readonly claims: readonly string[];
 }
 
@@ -130,20 +130,20 @@ export function nodeRows({ world, units }: Inventory): NodeRow[] {
 
 export interface HeadroomData {
   readonly count: number;
-  /** There may be room for more: not every way to place them was tried. */
+  /** More may fit: the search did not try all arrangements. */
   readonly isLowerBound: boolean;
   readonly nodes: Readonly<Record<string, number>>;
 }
 
 export interface ClassRow {
   readonly class: string;
-  /** Things of which it can still get something. */
+  /** Hardware units with a part that the class can still get. */
   readonly free: number;
-  /** Devices, or shares, that claims have got through it. */
+  /** Devices, or shares, of claims with the class. */
   readonly allocated: number;
-  /** Devices that claims without an allocation want of it. */
+  /** Devices of the class in claims without an allocation. */
   readonly pending: number;
-  /** One device each; null: the class cannot be used. */
+  /** Claims for one device; null: the class is unusable. */
   readonly headroom: HeadroomData | null;
 }
 
@@ -188,7 +188,7 @@ export function headroomData(headroom: Headroom | undefined): HeadroomData | nul
   return { ...headroom, nodes: Object.fromEntries(headroom.nodes) };
 }
 
-/** The class and the number of devices of each request; of alternatives each. */
+/** Returns the class and the number of devices of each request; of all alternatives. */
 export function requestedClasses(
   requests: Shape["requests"],
 ): { readonly request: string; readonly deviceClass: string; readonly count: number }[] {
@@ -203,7 +203,7 @@ export function requestedClasses(
   );
 }
 
-/** The class of each device that a claim has. */
+/** Returns the class of each device of a claim. */
 export function allocatedClasses(claim: ResourceClaim): string[] {
   const classes = new Map(
     requestedClasses(claim.spec.devices?.requests ?? []).map(({ request, deviceClass }) => [
@@ -214,7 +214,7 @@ export function allocatedClasses(claim: ResourceClaim): string[] {
   return resultsOf(claim).flatMap(({ request }) => classes.get(request) ?? []);
 }
 
-/** The class of each device that a claim waits for; of alternatives the first. */
+/** Returns the class of each device that a claim waits for; of the first alternative. */
 function pendingClasses(claim: ResourceClaim): string[] {
   if (claim.status?.allocation !== undefined) return [];
   return (claim.spec.devices?.requests ?? []).flatMap((request) =>
@@ -272,7 +272,7 @@ export interface NamespaceRow {
   readonly namespace: string;
   readonly claims: number;
   readonly pending: number;
-  /** Devices that its claims have for themselves. */
+  /** Whole devices of its claims. */
   readonly devices: number;
   /** Shares of devices. */
   readonly shares: number;

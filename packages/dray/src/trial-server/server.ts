@@ -7,7 +7,7 @@ import { memoryStore } from "@dray/store";
 
 /** Response of a server to a new object. */
 export interface Answer {
-  /** Absent: it would be accepted. */
+  /** Absent: the object would be accepted. */
   readonly error?: StatusError;
   /** Texts of Warning headers. */
   readonly warnings: readonly string[];
@@ -19,8 +19,8 @@ export interface ServerRules {
 }
 
 /**
- * Admission that depends on what manifests do not show: accounts, quota, webhooks. Policies are off too:
- * those of the manifests would judge some manifests and not others.
+ * Admission that depends on data outside of manifests: accounts, quota, webhooks. Policies are off, too:
+ * those of the manifests would apply to some manifests only.
  */
 const disabledAdmissionPlugins = [
   "NamespaceLifecycle",
@@ -36,7 +36,7 @@ const disabledAdmissionPlugins = [
 
 const user = { name: "dray-lint", groups: ["system:masters", "system:authenticated"] };
 
-/** An API server in memory that is asked whether it takes objects. Nothing leaves the process. */
+/** An API server in memory that checks whether it accepts objects. Everything stays in this process. */
 export class TrialServer {
   readonly #server: ApiServer;
   readonly #transport: Transport;
@@ -51,7 +51,7 @@ export class TrialServer {
       store: memoryStore(systemClock),
       kubernetesVersion,
       featureGates,
-      // Served resources are checked elsewhere.
+      // Another check covers served resources.
       runtimeConfig: { "api/all": true },
       disabledAdmissionPlugins,
     });
@@ -62,7 +62,7 @@ export class TrialServer {
     return this.#server.close();
   }
 
-  /** Creates an object; one that every cluster has is replaced. `path`: of its collection. */
+  /** Creates an object; replaces one that every cluster has. `path`: of its collection. */
   async create(path: string, object: object): Promise<Answer> {
     const created = await this.#send("POST", path, object);
     if (created.error?.reason !== "AlreadyExists") return created;
@@ -73,7 +73,7 @@ export class TrialServer {
   async #send(method: string, url: string, body: object): Promise<Answer> {
     const response = await this.#transport.request({
       method,
-      // Unknown fields are reported with their places by those who read the manifest.
+      // The reader of the manifest reports unknown fields with their positions.
       url: `${url}?fieldValidation=Ignore&fieldManager=dray-lint`,
       headers: { accept: "application/json", "content-type": "application/json", "user-agent": "dray-lint" },
       body: new TextEncoder().encode(encodeJSON(body)),
@@ -85,7 +85,7 @@ export class TrialServer {
     return { error: new StatusError(status ?? { code: response.status }), warnings };
   }
 
-  /** Waits until a version of custom resources is served; false: it is not within a few seconds. */
+  /** Waits until a version of custom resources is served; false: not within a few seconds. */
   async serves(group: string, version: string, resource: string): Promise<boolean> {
     for (let attempt = 0; attempt < 100; attempt++) {
       const response = await this.#transport.request({
@@ -104,7 +104,7 @@ export class TrialServer {
   }
 }
 
-/** `299 - "text"`, whose bytes are UTF-8 in the form of Latin-1. */
+/** Parses `299 - "text"`, whose bytes are UTF-8 in the form of Latin-1. */
 function warningText(header: string): string {
   const quoted = /^299 \S+ "(.*)"$/s.exec(header)?.[1] ?? header;
   return Buffer.from(quoted.replace(/\\(["\\])/g, "$1"), "latin1").toString("utf8");

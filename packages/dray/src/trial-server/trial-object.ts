@@ -1,6 +1,6 @@
 import type { Draft } from "../manifests/documents.ts";
 
-/** A manifest as a new object. */
+/** Returns a manifest as a new object. */
 export function trialObject({ tree, apiVersion, kind }: Draft, namespace?: string): object {
   const {
     uid: _u,

@@ -1,10 +1,10 @@
-/** The one schema of all versions, where the API server has it. */
+/** The common schema of all versions in the API server's form. */
 const hoisted = /^spec\.(?=(?:validation|subresources|additionalPrinterColumns)(?:[.[]|$))/;
 
 /**
- * The path of a field as it was written: where all versions of a CustomResourceDefinition have one schema,
- * the API server reports it as `spec.validation`. `like`: the path in the version that is meant, else the
- * first.
+ * Returns the path of a field as it was written: if all versions of a CustomResourceDefinition have one
+ * schema, the API server reports it as `spec.validation`. `like`: the path in the intended version; default:
+ * the first.
  */
 export function writtenPath(path: string, like?: string): string {
   if (!hoisted.test(path)) return path;

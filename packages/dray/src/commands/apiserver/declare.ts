@@ -51,7 +51,7 @@ export function declareApiserver(program: Command): void {
     .action(async (options) => (await import("./run.ts")).apiserver(options));
 }
 
-/** Credentials that the server accepts and serves with. */
+/** Adds the flags for credentials of clients and of the server. */
 function addAuthenticationFlags(command: Command): void {
   command
     .option(
@@ -81,7 +81,7 @@ function addAuthenticationFlags(command: Command): void {
     );
 }
 
-/** Addresses of services, and of the server itself. */
+/** Adds the flags for the addresses of services and of the server itself. */
 function addAddressFlags(command: Command): void {
   command
     .option(
@@ -98,7 +98,7 @@ function addAddressFlags(command: Command): void {
     );
 }
 
-/** Kubelets, API servers behind this one, and proxies before it. */
+/** Adds the flags for kubelets, aggregated API servers, and front proxies. */
 function addPeerFlags(command: Command): void {
   command
     .option(

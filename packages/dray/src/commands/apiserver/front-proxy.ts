@@ -3,7 +3,7 @@ import type { RequestHeader, ServerOptions } from "@dray/apiserver";
 import { type Credentials, ownRequestHeader } from "@dray/cluster";
 import { check, contents, keyPair } from "../../options/pem-files.ts";
 
-/** Flags of kube-apiserver about front proxies, itself among them. */
+/** kube-apiserver's flags for front proxies, including itself. */
 export interface FrontProxyFlags {
   readonly proxyClientCertFile?: string;
   readonly proxyClientKeyFile?: string;
@@ -15,16 +15,16 @@ export interface FrontProxyFlags {
   readonly requestheaderExtraHeadersPrefix?: string;
 }
 
-/** Options of the flags, with the contents of files in place of their names. PEM texts. */
+/** The values of the flags, with the contents of files. PEM texts. */
 export interface FrontProxyOptions {
-  /** Client certificate for the API servers behind it. */
+  /** Client certificate for aggregated API servers. */
   readonly client?: { readonly certificate: string; readonly key: string };
-  /** Signs the certificates of other front proxies. */
+  /** The authority of other front proxies. */
   readonly authority?: string;
   readonly names: Omit<RequestHeader, "clientAuthority">;
 }
 
-/** Throws a UsageError that names flag, value and what is accepted. */
+/** Throws a UsageError that names the flag, its value and what is accepted. */
 export function frontProxyOptions(flags: FrontProxyFlags): FrontProxyOptions {
   const client = keyPair(
     { flag: "--proxy-client-cert-file", file: flags.proxyClientCertFile },
@@ -56,9 +56,7 @@ const listOf = (text: string): string[] =>
     .map((each) => each.trim())
     .filter((each) => each !== "");
 
-/**
- * With the flags' own in the place of, or beside, what the cluster has: its own certificate stays believed.
- */
+/** Joins the flags with the cluster's own settings: the cluster's own certificate stays trusted. */
 export function frontProxy(
   { client, authority, names }: FrontProxyOptions,
   credentials: Pick<Credentials, "frontProxyAuthority" | "frontProxyClient">,
@@ -76,7 +74,7 @@ export function frontProxy(
     requestHeader: {
       ...names,
       clientAuthority: ownIsUsed ? `${own.clientAuthority}\n${authority}` : authority,
-      // No names at all: any is allowed.
+      // Without names any name is allowed.
       allowedNames:
         ownIsUsed && allowedNames.length > 0 ? [...own.allowedNames, ...allowedNames] : allowedNames,
     },

@@ -8,7 +8,7 @@ import { UsageError } from "../../terminal/failure.ts";
 import { type FrontProxyFlags, type FrontProxyOptions, frontProxyOptions } from "./front-proxy.ts";
 import { parseTokenFile } from "./token-file.ts";
 
-/** Flags of kube-apiserver that mean here what they mean there. */
+/** Flags with the meaning of kube-apiserver's. */
 export interface UpstreamFlags extends FrontProxyFlags {
   readonly enableAdmissionPlugins?: string;
   readonly disableAdmissionPlugins?: string;
@@ -36,7 +36,7 @@ export interface UpstreamFlags extends FrontProxyFlags {
   readonly enablePriorityAndFairness?: string | true;
 }
 
-/** Options of the flags, with the contents of files in place of their names. PEM texts. */
+/** The values of the flags, with the contents of files. PEM texts. */
 export interface UpstreamOptions {
   readonly server: Pick<
     ServerOptions,
@@ -53,12 +53,12 @@ export interface UpstreamOptions {
     | "nodePorts"
   >;
   readonly advertiseAddress?: string;
-  /** Believed beside our own. */
+  /** Trusted in addition to the cluster's own. */
   readonly clientAuthority?: string;
-  /** These take the place of our own. */
+  /** Replaces the cluster's own. */
   readonly serving?: { readonly certificate: string; readonly key: string };
   readonly frontProxy: FrontProxyOptions;
-  /** A client certificate takes the place of our own. */
+  /** A client certificate replaces the cluster's own. */
   readonly kubelet: KubeletClient;
   readonly serviceAccounts: {
     readonly key?: string;
@@ -68,7 +68,7 @@ export interface UpstreamOptions {
   };
 }
 
-/** Throws a UsageError that names flag, value and what is accepted. */
+/** Throws a UsageError that names the flag, its value and what is accepted. */
 export function upstreamOptions(flags: UpstreamFlags): UpstreamOptions {
   const tokens = contents("--token-auth-file", flags.tokenAuthFile);
   const clientAuthority = contents("--client-ca-file", flags.clientCaFile);
@@ -122,7 +122,7 @@ export function upstreamOptions(flags: UpstreamFlags): UpstreamOptions {
 const byDefaultOn = (flag: string, value: string | true | undefined): boolean =>
   value === undefined || value === true || truth(flag, value);
 
-/** Priority levels share the seats of both limits (as kube-apiserver checks it). */
+/** Priority levels share the seats of both limits (kube-apiserver checks the same). */
 function checkSeats(isEnabled: boolean, reads: number | undefined, writes: number | undefined): void {
   if (!isEnabled || reads !== 0 || writes !== 0) return;
   throw new UsageError(
@@ -134,7 +134,7 @@ function limit(flag: string, value: string | undefined): number | undefined {
   return value === undefined ? undefined : wholeNumber(flag, value, 0, 2 ** 31 - 1);
 }
 
-/** The keys and certificates of a file, each by itself. */
+/** Returns the keys and certificates of a file, each separately. */
 function keysOf(file: string): string[] {
   const flag = "--service-account-key-file";
   const blocks = contents(flag, file)?.match(/-----BEGIN ([A-Z ]+)-----[\s\S]*?-----END \1-----/g) ?? [];
@@ -149,7 +149,10 @@ function durationOf(flag: string, text: string | undefined): number | undefined 
 
 const addressTypes = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
 
-/** Upstream: cmd/kube-apiserver/app/options/options.go; the timeout is read there, and not used. */
+/**
+ * Reads the flags for connections to kubelets. The timeout is read and, as upstream, unused.
+ * Upstream: cmd/kube-apiserver/app/options/options.go
+ */
 function kubeletClient(flags: UpstreamFlags): KubeletClient {
   const flag = "--kubelet-certificate-authority";
   const file = flags.kubeletCertificateAuthority;
@@ -173,7 +176,7 @@ function kubeletClient(flags: UpstreamFlags): KubeletClient {
   };
 }
 
-/** With a colon in it an issuer must be a URL; without one it is any text (as kube-apiserver checks it). */
+/** An issuer with a colon must be a URL; any other text is accepted (kube-apiserver checks the same). */
 function checkedIssuer(issuer: string | undefined): string | undefined {
   if (issuer === undefined || (issuer !== "" && (!issuer.includes(":") || URL.canParse(issuer))))
     return issuer;

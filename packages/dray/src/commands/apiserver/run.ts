@@ -58,7 +58,7 @@ export async function apiserver(options: ApiServerOptions): Promise<void> {
   const upstream = upstreamOptions(options);
   const log = createLog("apiserver");
   prepareDataDir(layout);
-  // Not $KUBECONFIG: kube-apiserver, in whose place this stands, writes to no file that it is not told of.
+  // Not $KUBECONFIG: like kube-apiserver, writes only to files that a flag names.
   const kubeconfigs = kubeconfigFiles(options.kubeconfig, layout, {});
   await checkKubeconfigs(layout, name, kubeconfigs);
   const port = await choosePort(bindAddress, wanted);

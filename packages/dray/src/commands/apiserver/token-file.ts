@@ -2,9 +2,9 @@ import type { TokenEntry } from "@dray/apiserver";
 import { UsageError } from "../../terminal/failure.ts";
 
 /**
- * The file of `--token-auth-file`: lines of token, user name, user uid and, where there are any, the groups
- * as one quoted field (`t,ann,1,"dev,ops"`). Of lines with the same token the last counts, lines without a
- * token do not. Throws a UsageError that names the file and the line.
+ * Parses the file of `--token-auth-file`: lines of token, user name, user uid and, optionally, the groups as
+ * one quoted field (`t,ann,1,"dev,ops"`). Of lines with the same token the last counts; lines without a token
+ * are ignored. Throws a UsageError that names the file and the line.
  */
 export function parseTokenFile(file: string, text: string): TokenEntry[] {
   const tokens = new Map<string, TokenEntry>();
@@ -24,7 +24,7 @@ export function parseTokenFile(file: string, text: string): TokenEntry[] {
   return [...tokens.values()];
 }
 
-/** Comma-separated values (RFC 4180), as far as one line goes; empty lines count as nothing. */
+/** Parses comma-separated values (RFC 4180) without line breaks in fields; skips empty lines. */
 function* records(file: string, text: string): Generator<{ line: number; fields: string[] }> {
   for (const [index, row] of text.split(/\r?\n/).entries()) {
     if (row === "") continue;

@@ -123,7 +123,7 @@ test("check -f: every selector of manifests, with its place; exit code 1 if any 
   });
 });
 
-/** An expression that is right and one that is wrong at each place where manifests have them. */
+/** A valid and an invalid expression at each place in manifests. */
 const policies = `apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: p}
@@ -237,7 +237,7 @@ test("check -f: expressions of policies, webhooks and definitions too, as the AP
       text.stderr,
       /^error: \S+:8, .*: compilation failed: ERROR: .*undeclared reference to 'foo'/,
     );
-    // Lint has the same of each object, at the same places.
+    // Lint reports the same at the same places.
     const { findings } = JSON.parse(lint.stdout) as {
       findings: { rule: string; line: number; path: string }[];
     };

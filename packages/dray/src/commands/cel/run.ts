@@ -33,12 +33,12 @@ interface FileFlags {
 export type CelCheckFlags = CelFlags & FileFlags;
 export type CelEvalFlags = CelFlags & FileFlags;
 
-/** More devices than that are not all listed. */
+/** Maximum number of devices that are all listed. */
 const maxDevices = 100;
-/** Of many devices, so many with the same answer are. */
+/** Maximum number of listed devices with the same result, if there are many devices. */
 const maxAlike = 10;
 
-/** Says what is wrong with an expression; the exit code is 1. */
+/** Prints the errors of an expression; the exit code is 1. */
 async function refuse(
   expression: string,
   { error, hints }: Rejected,
@@ -51,7 +51,7 @@ async function refuse(
 }
 
 /**
- * Checks a device selector, or all expressions in manifests, as the API server does; tells types and costs.
+ * Checks a device selector, or all expressions in manifests, as the API server does; prints types and costs.
  */
 export async function celCheck(expression: string | undefined, flags: CelCheckFlags): Promise<void> {
   const features = featuresOption(flags);
@@ -75,7 +75,7 @@ export async function celCheck(expression: string | undefined, flags: CelCheckFl
   );
 }
 
-/** Every expression of the manifests: a row for each, then what is wrong with them. */
+/** Prints a row for each expression of the manifests, then the errors. */
 async function checkFiles(flags: CelCheckFlags, features: Features, progress: Progress): Promise<void> {
   const { sources, problems: unreadable } = await readSources(flags.filename, flags.recursive);
   const read = readAllDrafts(sources, progress);
@@ -157,7 +157,7 @@ function readsText({ driver, allowMultipleAllocations, attributes, capacity }: R
   return parts.length === 0 ? "nothing" : parts.join(", ");
 }
 
-/** Result of a selector for a device. */
+/** The result of a selector for a device. */
 interface Answer {
   readonly driver: string;
   readonly pool: string;
@@ -167,7 +167,7 @@ interface Answer {
   readonly cost: number;
 }
 
-/** All devices or, of very many, the first of each answer and how many more there are. */
+/** Returns all devices or, of many, the first ones with each result and the number of the others. */
 function rowsOf(devices: readonly Answer[]): string[][] {
   const groups =
     devices.length <= maxDevices
@@ -188,8 +188,8 @@ function rowsOf(devices: readonly Answer[]): string[][] {
 }
 
 /**
- * Asks a device selector about the devices of ResourceSlices. The exit code is 1 if one of them makes it
- * fail.
+ * Evaluates a device selector for the devices of ResourceSlices. The exit code is 1 if it fails for one of
+ * them.
  */
 export function celEval(expression: string, flags: CelEvalFlags): Promise<void> {
   return withProgress("Reading the ResourceSlices", (progress) => evaluate(expression, flags, progress));

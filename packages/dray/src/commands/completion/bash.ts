@@ -86,7 +86,7 @@ function positionCases({ path, commands, arguments: args, variadic }: CompletedC
   });
 }
 
-/** As the script reads it. */
+/** Encodes the candidates for the script. */
 function shellOf(values: Values): string {
   return values.kind === "words" ? `words ${values.words.join(" ")}` : values.kind;
 }

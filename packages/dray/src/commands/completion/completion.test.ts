@@ -97,7 +97,7 @@ test("bash completes commands, options and values", () =>
         .split("\n")
         .filter((word) => word !== "");
     const value = words.at(-1)!;
-    // As bash splits `--output=js`.
+    // bash splits `--output=js` in this way.
     if (words.at(-2)?.startsWith("--"))
       assert.deepEqual(complete([...words.slice(0, -1), "=", value]), complete(words), words.join(" "));
     return complete(words);
@@ -116,10 +116,7 @@ test(
     }),
 );
 
-/**
- * Types the line and a Tab into a zsh with a terminal of its own, and prints the line as the function leaves
- * it.
- */
+/** Types the line and a Tab into a zsh with a terminal, and prints the line after the completion. */
 const zshProgram = `
 zmodload zsh/zpty
 zpty -b z zsh -f -i

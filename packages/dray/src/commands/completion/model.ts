@@ -13,25 +13,25 @@ export interface CompletedOption {
   /** `-o` and `--output`. */
   readonly names: readonly string[];
   readonly description: string;
-  /** Undefined: the option takes none. */
+  /** Undefined if the option takes no value. */
   readonly values: Values | undefined;
   readonly repeatable: boolean;
 }
 
-/** One command, with what may follow it. */
+/** A command and its possible arguments. */
 export interface CompletedCommand {
   /** `["dray", "cel", "check"]` */
   readonly path: readonly string[];
   readonly description: string;
   readonly commands: readonly CompletedCommand[];
   readonly options: readonly CompletedOption[];
-  /** Of each argument in turn. */
+  /** The values of each argument, in order. */
   readonly arguments: readonly Values[];
   /** The last argument may be repeated. */
   readonly variadic: boolean;
 }
 
-/** Values that commander does not know, since more than them is accepted or they are checked later. */
+/** Values that commander has no list of, since more are accepted or they are checked later. */
 const values: Readonly<Record<string, Values>> = {
   "--kubernetes-version": { kind: "words", words: kubernetesVersions },
   "--store": { kind: "words", words: ["sqlite:", "etcd:http", "memory"] },
@@ -43,7 +43,7 @@ const values: Readonly<Record<string, Values>> = {
   "logs component": { kind: "words", words: [...components.keys()] },
 };
 
-/** The tree of the commands that are visible. */
+/** Returns the tree of visible commands. */
 export function completionModel(command: Command, parents: readonly string[] = []): CompletedCommand {
   const path = [...parents, command.name()];
   const help = command.createHelp();
@@ -64,7 +64,7 @@ function completedOption(option: Option): CompletedOption {
     names: [option.short, option.long].filter((name) => name !== undefined),
     description: option.description,
     values: takesValue ? optionValues(option) : undefined,
-    // Those that may be given several times collect their values.
+    // Repeatable options collect their values.
     repeatable:
       option.variadic ||
       Array.isArray(option.defaultValue) ||
@@ -92,12 +92,12 @@ function argumentValues(command: Command, argument: Argument): Values {
   return values[`${command.name()} ${name}`] ?? (/^files?$/.test(name) ? { kind: "files" } : { kind: "any" });
 }
 
-/** The command and all below it. */
+/** Returns the command and all its subcommands. */
 export function allCommands(command: CompletedCommand): CompletedCommand[] {
   return [command, ...command.commands.flatMap(allCommands)];
 }
 
-/** The first sentence, short enough for one line of a list. */
+/** Returns the first sentence of a description, for one line of a list. */
 export function summary(description: string): string {
   const [first = ""] = description.split(/; | \(default/);
   return first;

@@ -5,7 +5,7 @@ import { check, contents, keyPair } from "../../options/pem-files.ts";
 import { durationOption, isOn, wholeNumber } from "../../options/values.ts";
 import { UsageError } from "../../terminal/failure.ts";
 
-/** Flags of kube-controller-manager that mean here what they mean there. */
+/** Flags with the meaning of kube-controller-manager's. */
 export interface ControllerFlags {
   readonly controllers?: string;
   readonly clusterSigningCertFile?: string;
@@ -29,7 +29,7 @@ type FromFlags = Pick<
   readonly rootCA?: string;
 };
 
-/** Options of the flags, with the contents of files in place of their names. Throws a UsageError. */
+/** The values of the flags, with the contents of files. Throws a UsageError. */
 export async function controllerOptions(flags: ControllerFlags): Promise<FromFlags> {
   const { controllerNames, nodePools, selectControllers } = await import("@dray/controllers");
   const wanted = (flags.controllers ?? "*").split(",").map((name) => name.trim());

@@ -18,7 +18,7 @@ export async function controllerManager(options: ControllerManagerOptions): Prom
   const { rootCA, ...given } = await controllerOptions(options);
   const { startControllers } = await import("@dray/controllers");
   let running: Controllers | undefined;
-  // Upstream is ready while it waits for the lease.
+  // As upstream, it is ready while it waits for the lease.
   const health =
     port === undefined
       ? undefined

@@ -6,8 +6,7 @@ import { eventually } from "@dray/testing/eventually";
 import { inFolder, output, processesWith, start } from "../../testing/program.ts";
 
 /**
- * Starts the demo with temporary files in a folder of its own, and checks at the end that nothing of it is
- * left.
+ * Runs the demo with temporary files in a separate folder, and checks at the end that all of them are gone.
  */
 async function played(
   work: (demo: {
@@ -47,7 +46,7 @@ const moments: [name: string, reached: RegExp][] = [
 for (const [name, reached] of moments) {
   test(`the demo leaves nothing behind after Ctrl-C ${name}`, () =>
     played(async ({ child, text, ended }) => {
-      // The last one: a first Ctrl-C makes it stop early.
+      // In the last step the first Ctrl-C ends the demo early.
       if (reached.source.includes("Stop")) {
         await eventually("it starts", () => text().includes("ready at"));
         process.kill(-child.pid!, "SIGINT");

@@ -16,13 +16,13 @@ import { shellWord } from "../../text/shell.ts";
 import { type Step, tutorial } from "./steps.ts";
 
 const nodes = 2;
-/** How long the effect of one step may take. */
+/** Maximum time until the effect of one step, in milliseconds. */
 const stepTimeout = 60_000;
-/** kubectl before this minor version lacks things that the tutorial uses. */
+/** The first minor version of kubectl with all features that the tutorial uses. */
 const minKubectlMinor = 27;
 
 /**
- * Runs the tutorial on a cluster of its own, shows commands and their real output, and leaves nothing behind.
+ * Runs the tutorial on a separate cluster, prints commands and their real output, and removes the cluster.
  */
 export async function demo(options: { pause?: boolean }): Promise<void> {
   const started = performance.now();
@@ -31,13 +31,13 @@ export async function demo(options: { pause?: boolean }): Promise<void> {
   try {
     await play(folder, interruption, options.pause === true);
   } catch (error) {
-    // Ctrl-C ends the command of the step too.
+    // Ctrl-C ends the command of the step, too.
     if (!interruption.signal.aborted) throw error;
   } finally {
     interruption.ignoreFurther();
     try {
       say(`\n${styleText("bold", "Stop the cluster")}\n\n`);
-      // Away from the terminal, so that another Ctrl-C does not end it.
+      // In a separate session, so that another Ctrl-C does not end it.
       await withProgress("Stopping the pods and the cluster", () =>
         dray(["down", "--quiet", "--data-dir", join(folder, "data"), "--delete-data"], { detached: true }),
       );
@@ -55,7 +55,7 @@ export async function demo(options: { pause?: boolean }): Promise<void> {
 
 const say = (text: string): void => void process.stdout.write(text);
 
-/** Ends what runs when the person has had enough: a signal, or nobody who reads the output. */
+/** Ends the demo at a signal, or when the reader of its output has ended. */
 class Interruption {
   readonly #stop = new AbortController();
   #child: ChildProcess | undefined;
@@ -76,7 +76,7 @@ class Interruption {
     this.#child?.kill("SIGTERM");
   }
 
-  /** The child of now: of a Ctrl-C it hears from the terminal, of other signals from here. */
+  /** Sets the running child. The terminal sends it Ctrl-C, this process forwards other signals. */
   runs(child: ChildProcess): void {
     this.#child = child;
     if (this.signal.aborted) child.kill("SIGTERM");
@@ -106,7 +106,7 @@ async function play(folder: string, interruption: Interruption, pause: boolean):
     );
     if (pause) {
       reader = createInterface({ input: process.stdin, output: process.stdout });
-      // It takes Ctrl-C and Ctrl-D from the terminal.
+      // readline takes Ctrl-C and Ctrl-D from the terminal.
       reader.on("SIGINT", () => interruption.interrupt());
       reader.on("close", () => interruption.interrupt());
     }
@@ -118,7 +118,7 @@ async function play(folder: string, interruption: Interruption, pause: boolean):
     }
     reader?.removeAllListeners("close");
   } finally {
-    // Each of them would keep this process alive.
+    // An open reader or listener would keep this process alive.
     reader?.close();
     client?.close();
   }
@@ -136,7 +136,7 @@ async function run(
   const child = spawn("sh", ["-c", step.command], { env, stdio: ["ignore", "inherit", "inherit"] });
   interruption.runs(child);
   const code = await exitCode(child);
-  // Ctrl-C is for the command and for this process, which may hear of it later.
+  // Ctrl-C goes to the command and to this process, which may receive it later.
   if (code === null) await sleep(signalDelay, undefined, { signal: interruption.signal }).catch(() => {});
   interruption.signal.throwIfAborted();
   if (code !== 0) throw new Error(`the command ended with exit code ${code}: ${step.command}`);
@@ -158,19 +158,19 @@ const exitCode = (child: ChildProcess): Promise<number | null> =>
     child.once("exit", resolve);
   });
 
-/** Milliseconds in which a signal for the whole terminal has reached this process too. */
+/** Milliseconds in which a signal for the whole terminal reaches this process. */
 const signalDelay = 1000;
 
-/** How often what must not be interrupted is begun. */
+/** Maximum number of tries of a command that must not be interrupted. */
 const maxTries = 5;
 
-/** Runs `dray` in a process of its own, as a person would. */
+/** Runs `dray` in a child process. */
 async function dray(
   args: readonly string[],
   { interruption, detached = false }: { interruption?: Interruption; detached?: boolean },
 ): Promise<void> {
   const [command, all] = ourselves(args);
-  // The person's own kubeconfig is not for clusters that end with the demo.
+  // The user's kubeconfig must not get a temporary cluster.
   const env = { ...process.env, KUBECONFIG: "" };
   let code: number | null;
   let tries = 0;
@@ -178,12 +178,12 @@ async function dray(
     const child = spawn(command, all, { env, detached, stdio: ["ignore", "inherit", "inherit"] });
     interruption?.runs(child);
     code = await exitCode(child);
-    // A Ctrl-C between the fork of a process and its leaving of the terminal ends it all the same.
+    // A Ctrl-C between the fork of a process and the start of its own session still ends it.
   } while (code === null && detached && ++tries < maxTries);
   if (code !== 0) throw new Error(`dray ${args[0]} ended with exit code ${code}`);
 }
 
-/** A PATH on which `kubectl` is found: the real one if it is new enough, else ours. */
+/** Returns a PATH with `kubectl`: the installed one if it is new enough, otherwise Dray's. */
 function kubectlPath(folder: string): string {
   const path = process.env["PATH"] ?? "";
   const found = spawnSync("kubectl", ["version", "--client", "-o", "json"], { encoding: "utf8" });
@@ -197,7 +197,7 @@ function kubectlPath(folder: string): string {
   return `${bin}:${path}`;
 }
 
-/** The tutorial's manifests, as a path that is short to read. */
+/** Returns the folder of the tutorial's manifests, as a short path. */
 function manifests(): string {
   const found = join(examplesFolder(), "dra", "driver-install");
   const short = relative(process.cwd(), found);

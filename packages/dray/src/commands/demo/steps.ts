@@ -3,14 +3,12 @@ import { Namespace, Pod } from "@dray/api/core/v1";
 import { ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import type { Client } from "@dray/client";
 
-/**
- * One step of the tutorial: what it is for, what a person types, and what has to be true before the next one.
- */
+/** One step of the tutorial: its explanation, its command, and the condition for the next step. */
 export interface Step {
   readonly heading?: string;
   readonly words: string;
   readonly command: string;
-  /** Resolves to true when the step's effect is there; asked again until then. */
+  /** Polled until it resolves to true: the step has taken effect. */
   readonly until?: (client: Client) => Promise<boolean>;
 }
 

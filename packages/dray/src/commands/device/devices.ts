@@ -5,21 +5,21 @@ import { type HealthRecord, healthLabel, healthNamespace, readHealthConfigMap } 
 import { UsageError } from "../../terminal/failure.ts";
 import { didYouMean } from "../../text/similar.ts";
 
-/** A device of a cluster, as its newest slice has it. */
+/** A device of a cluster, from its newest slice. */
 export interface ListedDevice {
-  /** null: of the network. */
+  /** null: a network device. */
   readonly node: string | null;
   readonly driver: string;
   readonly pool: string;
   readonly device: string;
-  /** Unknown only if somebody has said so: a slice does not tell. */
+  /** Unknown only if a person has set it: slices do not report it. */
   readonly health: "Healthy" | "Unhealthy" | "Unknown";
   readonly message: string | null;
   /** `key=value:effect` */
   readonly taints: readonly string[];
 }
 
-/** All devices of a cluster, with what people have said of their health. */
+/** Returns all devices of a cluster, with the health that people have set. */
 export async function listDevices(client: Client): Promise<ListedDevice[]> {
   const [slices, maps] = await Promise.all([
     listAll(client.resource(ResourceSlice), {}),
@@ -37,7 +37,7 @@ export async function listDevices(client: Client): Promise<ListedDevice[]> {
 const keyOf = ({ driver, pool, device }: Pick<HealthRecord, "driver" | "pool" | "device">): string =>
   JSON.stringify([driver, pool, device]);
 
-/** Of each pool only the slices of the newest generation count (KEP-4381, ResourceSliceSpec.pool). */
+/** Only slices of the newest generation of a pool count (KEP-4381, ResourceSliceSpec.pool). */
 export function devicesOf(
   slices: readonly ResourceSlice[],
   records: ReadonlyMap<string, HealthRecord>,
@@ -48,7 +48,7 @@ export function devicesOf(
     const generation = Number(slice.spec.pool.generation);
     newest.set(poolKey(slice), Math.max(generation, newest.get(poolKey(slice)) ?? 0));
   }
-  // Nodes in their order, then the network; within a pool as the slices have it.
+  // Nodes by name, then the network; within a pool the order of the slices.
   const keyOfSlice = ({ metadata, spec }: ResourceSlice): readonly string[] => [
     spec.nodeName === undefined ? "1" : `0${spec.nodeName}`,
     spec.driver,
@@ -64,7 +64,7 @@ export function devicesOf(
         const ref = { driver, pool: spec.pool.name, device: device.name };
         const taints = taintTexts(device);
         const record = records.get(keyOf(ref));
-        // A fleet may name another taint.
+        // A fleet may use another taint.
         const unhealthy =
           taints.some((taint) => taint.startsWith(`${driver}/unhealthy`)) ||
           (record?.health === "Unhealthy" && taints.length > 0);
@@ -90,7 +90,7 @@ function taintTexts({ taints = [] }: Device): string[] {
   return taints.map(({ key, value, effect }) => `${key}${value ? `=${value}` : ""}:${effect}`);
 }
 
-/** The shortest forms of a name that a person may use for a device; the last says all. */
+/** Returns the names of a device, shortest first; the last one is complete. */
 export function namesOf({ node, driver, pool, device }: ListedDevice): string[] {
   if (node === null) return [`${pool}/${device}`, `${driver}/${device}`, `${driver}/${pool}/${device}`];
   return [
@@ -102,8 +102,8 @@ export function namesOf({ node, driver, pool, device }: ListedDevice): string[] 
 }
 
 /**
- * The device that `NODE/[DRIVER/][POOL/]DEVICE` names. Throws a UsageError if it does not exist, or more than
- * one.
+ * Finds the device that `NODE/[DRIVER/][POOL/]DEVICE` names. Throws a UsageError if it does not exist or is
+ * ambiguous.
  */
 export function findDevice(devices: readonly ListedDevice[], text: string): ListedDevice {
   const found = devices.filter((device) => namesOf(device).includes(text));

@@ -11,12 +11,12 @@ import {
 } from "@dray/driver-simulated";
 import { devicesOf, type ListedDevice, namesOf } from "./devices.ts";
 
-/** Milliseconds in which a simulated driver takes up what was said of a device. */
+/** Milliseconds in which a simulated driver applies a change of health. */
 const uptakeTimeout = 10_000;
 
 /**
- * Says how a device is, and waits until its driver has changed its slice. Rejects, and takes the word back,
- * if none does: only simulated drivers listen.
+ * Sets the health of a device and waits until its driver has changed its slice. Reverts and rejects after the
+ * timeout: only simulated drivers react.
  */
 export async function setHealth(client: Client, device: ListedDevice, record: HealthRecord): Promise<void> {
   const stop = new AbortController();
@@ -35,7 +35,7 @@ export async function setHealth(client: Client, device: ListedDevice, record: He
     if (same || isHealthyAlready) return;
     const changed = slices.until(() => now()?.taints.join() !== before).then(() => true);
     if (await Promise.race([changed, timeout(stop.signal)])) return;
-    // Unhealthy by its fleet file: the slice has nothing new to say.
+    // Unhealthy by its fleet file: the slice does not change.
     if (record.health === "Unhealthy" && before?.includes("/unhealthy")) return;
     await restore(client, record, former);
     throw new Error(

@@ -1,35 +1,35 @@
 import { unixChannel } from "@dray/rpc";
 import { type ContainerResources, PodResourcesListerDefinition } from "@dray/rpc/podresources/v1";
 
-/** A device in a container, as the kubelet's pod resources API has it. */
+/** A device in a container, from the kubelet's pod resources API. */
 export interface HeldDevice {
-  /** Absent for a kubelet that only its socket names. */
+  /** Absent for a kubelet that is given by its socket only. */
   readonly node?: string;
   readonly namespace: string;
   readonly pod: string;
   readonly container: string;
-  /** Of a claim. */
+  /** The claim that has the device. */
   readonly claim?: string;
   readonly driver?: string;
   readonly pool?: string;
   readonly shareID?: string;
   readonly cdiDevices?: readonly string[];
-  /** Of a device plugin. */
+  /** The resource of a device plugin. */
   readonly resource?: string;
   readonly device: string;
 }
 
-/** Where a kubelet serves the API. */
+/** The socket of a kubelet's API. */
 export interface KubeletSocket {
   readonly node?: string;
   readonly path: string;
 }
 
 const timeout = 10_000;
-/** As kubelets let clients have: all pods of a node in one message. */
+/** The kubelet's own limit for clients: all pods of a node are in one message. */
 const maxReceiveBytes = 16 << 20;
 
-/** Which containers of the kubelet's active pods have which devices (KEP-606, KEP-3695), sorted. */
+/** Returns the devices of the containers of a kubelet's active pods (KEP-606, KEP-3695), sorted. */
 export async function devicesHeld({ node, path }: KubeletSocket): Promise<HeldDevice[]> {
   const channel = unixChannel(path, { maxReceiveBytes });
   try {

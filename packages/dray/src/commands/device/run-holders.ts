@@ -17,7 +17,7 @@ export interface HoldersFlags extends TargetFlags {
 /** Below the root of a node. */
 const socketPath = "var/lib/kubelet/pod-resources/kubelet.sock";
 
-/** Prints which containers have which devices, as the kubelets of this machine say it. */
+/** Prints the devices of containers, from the kubelets of this machine. */
 export async function deviceHolders(flags: HoldersFlags): Promise<void> {
   const held: HeldDevice[] = [];
   const failures: string[] = [];

@@ -14,7 +14,7 @@ export interface DeviceFlags extends TargetFlags {
   readonly context?: string;
 }
 
-/** Prints the devices of a cluster and how they are. */
+/** Prints the devices of a cluster and their health. */
 export async function deviceList(flags: DeviceFlags & { readonly output?: "json" | "yaml" }): Promise<void> {
   const devices = await withClient(flags, listDevices);
   if (flags.output !== undefined) return printData(devices, flags.output);
@@ -38,7 +38,7 @@ export interface BreakFlags extends DeviceFlags {
   readonly effect?: string;
 }
 
-/** Breaks a simulated device: its slice gets a taint, and the kubelet hears that it is unhealthy. */
+/** Breaks a simulated device: its slice gets a taint, and the kubelet reports it as unhealthy. */
 export async function deviceBreak(name: string, flags: BreakFlags): Promise<void> {
   const { message, effect } = flags;
   if (message !== undefined && message.length > maxMessage)
@@ -56,7 +56,7 @@ export async function deviceBreak(name: string, flags: BreakFlags): Promise<void
   });
 }
 
-/** Heals a device, whether a person has broken it or its fleet file. */
+/** Heals a device that a person or its fleet file has broken. */
 export async function deviceHeal(name: string, flags: DeviceFlags): Promise<void> {
   await withClient(flags, async (client) => {
     const device = findDevice(await listDevices(client), name);
@@ -70,7 +70,7 @@ const maxMessage = 1024;
 
 const refOf = ({ driver, pool, device }: ListedDevice) => ({ driver, pool, device });
 
-/** With the cluster of the kubeconfig's flags, otherwise with the local one that the others name. */
+/** Connects to the cluster of the kubeconfig flags, otherwise to the local one. */
 async function withClient<T>(flags: DeviceFlags, work: (client: Client) => Promise<T>): Promise<T> {
   let file = flags.kubeconfig;
   if (file === undefined && flags.context === undefined) {

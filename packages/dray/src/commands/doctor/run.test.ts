@@ -277,7 +277,7 @@ describe("a cluster", () => {
     const { status } = await mend();
     assert.deepEqual([status?.reservedFor, status?.allocation], [undefined, undefined]);
     assert.deepEqual(findingsOf(await as("reader", "-o", "json", "--rule", "leaked-reservation")), []);
-    // Of a claim that has changed since nothing is taken.
+    // A claim that has changed meanwhile keeps its devices.
     await assert.rejects(mend(), (error) => error instanceof StatusError);
   });
 

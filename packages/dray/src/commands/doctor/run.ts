@@ -22,10 +22,10 @@ export interface DoctorFlags extends ObserveFlags {
   readonly output?: "json" | "yaml" | "junit";
 }
 
-/** Nothing can be said: a file, or the cluster, cannot be read. */
+/** Exit code if a file or the cluster cannot be read. */
 const notExamined = 2;
 
-/** Says what is wrong with a cluster. Its exit code is 1 if anything is. */
+/** Prints what is wrong with a cluster. The exit code is 1 if there are findings. */
 export async function doctor(flags: DoctorFlags): Promise<void> {
   const wanted = wantedRules(flags);
   const settle = /^0+(?:[a-z]+)?$/.test(flags.settle ?? "")
@@ -40,7 +40,8 @@ export async function doctor(flags: DoctorFlags): Promise<void> {
       progress.update("Looking for what is wrong");
       const found = diagnose(first.snapshot, new Set(wanted));
       if (found.findings.length === 0 || !first.isLive || settle === 0) return [first, found];
-      // A cluster that works changes, and lists are read one after the other: what is wrong stays.
+      // A running cluster changes while its lists are read one after the other: only findings of both looks
+      // are real.
       progress.update("Looking again");
       await sleep(settle);
       const second = await readSnapshot(flags, systemClock.now());

@@ -6,13 +6,13 @@ import { withProgress } from "../../terminal/progress.ts";
 import { remark, say } from "../../terminal/verbosity.ts";
 
 /**
- * How long a cluster may take to end its pods before it is killed; pods have 30 seconds unless they say
- * otherwise.
+ * Maximum time for a cluster to end its pods before it is killed, in milliseconds; pods have 30 seconds by
+ * default.
  */
 const stopTimeout = 60_000;
 
 /**
- * Stops the cluster if it runs, and removes what a crashed one left: processes, sockets, mounts, CDI files.
+ * Stops the cluster if it runs, and removes the remains of a crash: processes, sockets, mounts, CDI files.
  */
 export async function down(options: TargetFlags & { deleteData?: boolean }): Promise<void> {
   const { name, layout } = targetDespiteDamage(options);

@@ -48,7 +48,7 @@ export function declareDriver(program: Command): void {
     .action(async (flags) => (await import("@dray/device-plugin-example")).runProgram(flags));
 }
 
-/** The simulated drivers of a cluster of `dray up`, which runs this command itself. */
+/** Declares the command that `dray up` runs for the simulated drivers of its cluster. */
 export function declareSimulation(program: Command): void {
   program
     .command("simulation", { hidden: true })

@@ -31,7 +31,7 @@ export interface SimulateOptions {
   readonly cdiDir?: string;
 }
 
-/** Runs the drivers that a fleet file has for one node, until a signal comes. */
+/** Runs the drivers of a fleet file for one node until a signal. */
 export async function simulate(
   options: SimulateOptions,
   env: NodeJS.ProcessEnv = process.env,
@@ -62,7 +62,7 @@ export async function simulate(
   const stop = new AbortController();
   void endRequested().then(() => stop.abort());
   try {
-    // Those of other nodes simulate the same fleet.
+    // The processes of all nodes simulate the same fleet.
     const election = { namespace: healthNamespace, identity: `${name}_${randomUUID()}` };
     const common = { client, clock: systemClock, log, signal: stop.signal };
     await runSimulation({ ...common, fleet, nodes: [node], election });
@@ -72,7 +72,7 @@ export async function simulate(
   process.exit(0);
 }
 
-/** Runs what is simulated of a cluster for `dray up`, until it says so or has died. */
+/** Runs the simulated parts of a cluster of `dray up` until `dray up` stops it or ends. */
 export async function simulation({ logFile }: { readonly logFile: string }): Promise<void> {
   const log = createLog("drivers", logFile);
   const stop = new AbortController();
@@ -81,7 +81,7 @@ export async function simulation({ logFile }: { readonly logFile: string }): Pro
     if (message.order === "run") first.resolve(message);
     else stop.abort();
   });
-  // Claims of pods that go on stay prepared for the next one.
+  // Claims of running pods stay prepared for the next process.
   process.once("disconnect", () => process.exit(0));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop.abort());
   await run(await first.promise, log, stop.signal);

@@ -29,10 +29,10 @@ const worldKinds: ReadonlySet<string> = new Set([
   "DeviceTaintRule",
   "PriorityClass",
 ]);
-/** The kinds that are listed, all with `list` alone; the last three only where they matter. */
+/** Kinds that are read with the permission `list`; the last three only if needed. */
 const explainKinds: ReadonlySet<string> = new Set([...worldKinds, "Event", "ResourceQuota", "PodGroup"]);
 
-/** Says why an object is as it is. Its exit code is 0 whatever the answer is, as long as there is one. */
+/** Explains an object. The exit code is 0 for every answer. */
 export async function explain(first: string, second: string | undefined, flags: ExplainFlags): Promise<void> {
   if (flags.rights === true)
     return void process.stdout.write(grantText("explain", rightsOf(explainKinds, [])));

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { layoutOf, writeConfig } from "@dray/cluster";
 import { dray, inFolder } from "../../testing/program.ts";
 
-/** A cluster that was started once, and does not run. */
+/** Makes the folder of a cluster that was started once and does not run. */
 function makeCluster(folder: string): string {
   const layout = layoutOf(join(folder, "data"));
   mkdirSync(layout.dataDir);

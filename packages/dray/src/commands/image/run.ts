@@ -10,7 +10,7 @@ import { say } from "../../terminal/verbosity.ts";
 import { columns } from "../../text/columns.ts";
 import { shellWord } from "../../text/shell.ts";
 
-/** Where a row of the table comes from. */
+/** The origin of a row of the table. */
 type Source = "image map" | "--image" | "built in";
 
 /** A row as `image list` prints it. */
@@ -23,7 +23,7 @@ interface Row {
   readonly source: Source;
 }
 
-/** Has containers of images that match `pattern` run `command` from now on. */
+/** Makes containers of images that match `pattern` run `command` from now on. */
 export function imageMap(pattern: string, command: string, flags: TargetFlags): void {
   checkPattern(pattern);
   const words = parseCommand(command);
@@ -38,7 +38,7 @@ export function imageMap(pattern: string, command: string, flags: TargetFlags): 
   say(`images that match ${pattern} run ${words.map(shellWord).join(" ")}\n`);
 }
 
-/** Takes back what `image map` has done for `pattern`. */
+/** Removes the mapping of `pattern`. */
 export function imageUnmap(pattern: string, flags: TargetFlags): void {
   const { imagesFile } = mapping(flags);
   const rows = readMappedImages(imagesFile);
@@ -52,7 +52,7 @@ export function imageUnmap(pattern: string, flags: TargetFlags): void {
   say(`${pattern} is not mapped any more\n`);
 }
 
-/** Prints the table, in the order in which it is searched, or the images that are there. */
+/** Prints the table in the order of the search, or the loaded images. */
 export async function imageList(flags: TargetFlags & { readonly output?: "json" | "yaml" }): Promise<void> {
   const { layout, config } = existing(flags);
   if (config.runtime === "oci") return listStored(layout.ociDir, flags.output);
@@ -96,7 +96,7 @@ export interface ImageLoadOptions extends TargetFlags {
   readonly ociDir?: string;
 }
 
-/** Takes the images of a file or folder in for nodes that run real containers. */
+/** Loads the images of a file or folder for nodes that run real containers. */
 export async function imageLoad(path: string, options: ImageLoadOptions): Promise<void> {
   const { OciImages } = await import("@dray/kubelet");
   const directory = ociImagesDir(options.ociDir ?? clusterOciDir(options));
@@ -110,7 +110,7 @@ export async function imageLoad(path: string, options: ImageLoadOptions): Promis
   }
 }
 
-/** Throws for a cluster that takes no images. */
+/** Throws for a cluster without images. */
 function clusterOciDir(flags: TargetFlags): string {
   const { layout, config } = existing(flags);
   if (config.runtime === "oci") return layout.ociDir;
@@ -129,7 +129,7 @@ function checkPattern(pattern: string): void {
     );
 }
 
-/** The table of a cluster. Throws for one whose nodes run the programs of images. */
+/** Returns the table of a cluster. Throws if its nodes run the programs of images. */
 function mapping(flags: TargetFlags): { readonly imagesFile: string; readonly images: readonly string[] } {
   const { layout, config } = existing(flags);
   if (config.runtime === "host") return { imagesFile: layout.imagesFile, images: config.images };

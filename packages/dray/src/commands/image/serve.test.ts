@@ -14,7 +14,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** The path is sent as it stands: a URL would be made plain first. */
+/** Sends the path unchanged: a URL would normalize it. */
 function ask(port: number, path: string, method = "GET"): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request({ host: "127.0.0.1", port, path, method, agent: false }, (response) => {

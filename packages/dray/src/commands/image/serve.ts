@@ -27,7 +27,7 @@ const welcome = `<!DOCTYPE html>
 `;
 
 /**
- * Serves the files below `root` on port 80 of the pod's address until a signal ends it, in place of nginx.
+ * Serves the files below `root` on port 80 of the pod's address until a signal, as a replacement for nginx.
  */
 export async function serveFiles(root: string, env: NodeJS.ProcessEnv = process.env): Promise<void> {
   const [host, port] = [env["DRAY_POD_IP"] || "127.0.0.1", 80];
@@ -88,14 +88,14 @@ export async function answer(
     "Content-Length": found.size,
     "Last-Modified": found.mtime.toUTCString(),
   });
-  // Bytes appended meanwhile are beyond the announced length.
+  // Bytes appended meanwhile exceed the announced length.
   if (method === "HEAD" || found.size === 0) {
     source.destroy();
     response.end();
   } else await pipeline(source, response);
 }
 
-/** The decoded path of a URL, without `..`; undefined for one that names no file. */
+/** Returns the decoded path of a URL, without `..`; undefined for an invalid path. */
 function pathOf(url: string): string | undefined {
   try {
     const path = decodeURIComponent(new URL(url, "http://pod/").pathname);

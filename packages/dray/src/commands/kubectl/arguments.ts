@@ -1,6 +1,6 @@
 import { UsageError } from "../../terminal/failure.ts";
 
-/** Known flags of a `kubectl` command line. */
+/** Supported flags of a `kubectl` command line. */
 export interface Arguments {
   readonly verb: string;
   readonly positional: readonly string[];

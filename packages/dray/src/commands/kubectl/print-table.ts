@@ -1,6 +1,9 @@
 import type { Table } from "@dray/api/meta/v1";
 
-/** The server's table as kubectl prints it: columns of priority 0 (all if `wide`), three blanks apart. */
+/**
+ * Prints the server's table as kubectl does: columns of priority 0 (all if `wide`), separated by three
+ * spaces.
+ */
 export function printTable(
   table: Table,
   { wide, namespaces }: { wide: boolean; namespaces: boolean },

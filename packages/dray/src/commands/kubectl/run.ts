@@ -13,7 +13,7 @@ const tableForm = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json
 
 /**
  * `dray kubectl`: get, apply --server-side, create namespace, delete and logs, with the output of the real
- * one. For machines without kubectl; whoever needs more installs that.
+ * one. For machines without kubectl; all other commands need kubectl.
  */
 export async function kubectl(args: readonly string[]): Promise<void> {
   const parsed = parseArguments(args);
@@ -46,7 +46,7 @@ function pathOf(kind: Kind, namespace: string | undefined, name?: string): strin
   return `${root}${inside}/${kind.resource}${name === undefined ? "" : `/${name}`}`;
 }
 
-/** `pods`, `deviceclass.resource.k8s.io`: how kubectl names what it has done. */
+/** `pods`, `deviceclass.resource.k8s.io`: kubectl's name of a kind in its messages. */
 function qualified(kind: Kind): string {
   return kind.group === "" ? kind.kind.toLowerCase() : `${kind.kind.toLowerCase()}.${kind.group}`;
 }
@@ -74,13 +74,13 @@ async function get(client: Client, { positional, flags }: Arguments, namespace: 
   print(printTable(table, { wide: output === "wide", namespaces: kind.namespaced && everywhere }));
 }
 
-/** An object or a list of them. */
+/** An object or a list of objects. */
 interface Shown {
   readonly metadata?: { readonly managedFields?: unknown };
   readonly items?: readonly Shown[];
 }
 
-/** As kubectl does: who owns which field is shown only to those who ask. */
+/** As kubectl, hides the owners of fields unless they are requested. */
 function withoutManagedFields(object: Shown): Shown {
   const { managedFields: _, ...metadata } = object.metadata ?? {};
   return {
@@ -92,7 +92,7 @@ function withoutManagedFields(object: Shown): Shown {
 
 async function yamlText(object: unknown): Promise<string> {
   const { stringify } = await import("yaml");
-  // Version 1.1 quotes what looks like a time, as kubectl does.
+  // Version 1.1 quotes texts that look like a time, as kubectl does.
   return stringify(object, { version: "1.1", sortMapEntries: true, indentSeq: false, lineWidth: 80 });
 }
 
@@ -140,7 +140,7 @@ async function remove(client: Client, { positional }: Arguments, namespace: stri
   }
 }
 
-/** Resolves when the object with that uid is no longer there. */
+/** Resolves when the object with that uid is gone. */
 async function gone(
   client: Client,
   kind: Kind,

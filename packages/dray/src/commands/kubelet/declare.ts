@@ -28,7 +28,7 @@ export function declareKubelet(program: Command): void {
     .action(async (options) => (await import("./run.ts")).kubelet(options));
 }
 
-/** The nodes, where they listen, and what runs their containers. */
+/** Adds the options for the nodes, their addresses, and their runtime. */
 function addNodeOptions(command: Command): void {
   command
     .addOption(repeated("--node-name <name>", "name of the node; may be repeated"))
@@ -89,7 +89,7 @@ function addNodeOptions(command: Command): void {
     .addOption(image());
 }
 
-/** Flags for reservations, eviction, clean-up and the view of pods. */
+/** Adds the flags for reservations, eviction, clean-up and the environment of pods. */
 function addLimitOptions(command: Command): void {
   command
     .option(
@@ -168,7 +168,7 @@ function addLimitOptions(command: Command): void {
     );
 }
 
-/** The agents of a cluster of `dray up`, which runs this command itself. */
+/** Declares the command that `dray up` runs for the agents of its cluster. */
 export function declareNodeAgents(program: Command): void {
   program
     .command("node-agents", { hidden: true })

@@ -11,7 +11,9 @@ export interface DnsFlags {
   readonly resolvConf?: string;
 }
 
-/** How pods resolve names. Throws a UsageError that names the flag, its value and what is accepted. */
+/**
+ * Returns the DNS settings of pods. Throws a UsageError that names the flag, its value and what is accepted.
+ */
 export function dnsSettings({
   clusterDns,
   clusterDomain,

@@ -12,7 +12,7 @@ import { eventually } from "@dray/testing/eventually";
 import { connect } from "../../connection/connect.ts";
 import { dray, inFolder, processesWith, start } from "../../testing/program.ts";
 
-/** A cluster without nodes, and a way to run an agent beside it. */
+/** Starts a cluster without nodes, and offers to run an agent beside it. */
 async function withCluster(
   work: (client: Client, startAgent: (...flags: string[]) => ChildProcess, folder: string) => Promise<void>,
 ): Promise<void> {
@@ -54,7 +54,7 @@ async function ready(client: Client): Promise<boolean> {
   );
 }
 
-/** Resolves when the agent says that it runs. */
+/** Resolves when the agent reports that it runs. */
 async function started({ stdout, stderr }: ChildProcess): Promise<void> {
   let log = "";
   for (const output of [stdout, stderr]) output?.on("data", (chunk: Buffer) => (log += chunk.toString()));
@@ -129,7 +129,7 @@ test("flags of the node: labels, taints, room for pods, logs, static pods, what 
       const { items } = await client.resource(Pod).list();
       return items.some(({ metadata, status }) => metadata.name === ref.name && status?.phase === "Running");
     });
-    // Looked at every ten seconds.
+    // The agent checks every ten seconds.
     await eventually("its log is rotated", () => logsOf(join(folder, "n1/var/log/pods")).length === 2);
   });
 });
@@ -139,7 +139,7 @@ async function connected(host: string, port: number): Promise<void> {
   await once(socket, "connect").finally(() => socket.destroy());
 }
 
-/** Names of the log files of containers. */
+/** Returns the names of the log files of containers. */
 function logsOf(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => /\.log/.test(name));
 }

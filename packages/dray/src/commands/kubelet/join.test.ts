@@ -16,7 +16,7 @@ import { dray, inFolder, processesWith, start } from "../../testing/program.ts";
 const tokenId = "abcdef";
 const tokenSecret = "0123456789abcdef";
 
-/** The certificate that a server shows. */
+/** Returns the certificate of a server. */
 function certificateAt(port: number): Promise<X509Certificate> {
   return new Promise((resolve, reject) => {
     const socket = connectTLS({ host: "127.0.0.1", port, rejectUnauthorized: false }, () => {

@@ -7,47 +7,50 @@ import type { OpenRuntime } from "../../options/runtime.ts";
 import type { NodeSettings } from "./node-settings.ts";
 import type { StatesFile } from "./states-file.ts";
 
-/** A node, and where its agent finds what it needs. */
+/** A node and the addresses and paths of its agent. */
 export interface AgentOptions {
   readonly name: string;
   readonly kubeconfig: string;
   /** The folder that is the node's `/`. */
   readonly rootDir: string;
-  /** The certificate of the node's endpoints; one that the node signs itself if absent. */
+  /** The certificate of the node's endpoints; self-signed if absent. */
   readonly tlsCertFile?: string | undefined;
   readonly tlsPrivateKeyFile?: string | undefined;
-  /** A folder of manifests of static pods; one below the root if absent. */
+  /** The folder of manifests of static pods; one below the root if absent. */
   readonly staticPodPath?: string | undefined;
   /** 127.0.0.1 if absent. */
   readonly nodeAddress?: string | undefined;
-  /** Where its endpoints listen; the address of the node if absent. */
+  /** The address of the endpoints; default: that of the node. */
   readonly address?: string | undefined;
-  /** Of its endpoints: HTTPS, health over HTTP on 127.0.0.1, and what anybody may read over HTTP. */
+  /**
+   * The ports of the HTTPS endpoints, of health over HTTP on 127.0.0.1, and of the read-only endpoints over
+   * HTTP.
+   */
   readonly port?: number | undefined;
   readonly healthzPort?: number | undefined;
   readonly readOnlyPort?: number | undefined;
-  /** Replaces what the machine has, by resource. */
+  /** Replaces the capacity of the machine, by resource. */
   readonly capacity?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Options that all agents of a process share. */
+/** Options of all agents of a process. */
 export interface SharedOptions {
   readonly features: Features;
   readonly runtime: OpenRuntime;
-  /** Nodes without a serving certificate ask the cluster for one. */
+  /** Nodes without a serving certificate request one from the cluster. */
   readonly rotateServerCertificates?: boolean;
-  /** PEM of the authority of clients that may call the agents; that of the kubeconfig if absent. */
+  /** PEM of the authority of the agents' clients; default: that of the kubeconfig. */
   readonly clientCA: string | undefined;
-  /** Of `system:kube-proxy`; undefined where the runtime does not make the network of pods. */
+  /** The kubeconfig of `system:kube-proxy`; undefined if the runtime does not set up the network of pods. */
   readonly proxyKubeconfig: string | undefined;
   readonly log: Log;
   /** Options of the flags, for every node. */
   readonly settings?: NodeSettings;
-  /** Where the states of the agents are written. */
+  /** The file with the states of the agents. */
   readonly states: StatesFile | undefined;
 }
 
-/** Options of the agent of a node, with a connection of its own. */
+/** Returns the options of a node's agent, with its own connection. */
 export async function agentOptions(node: AgentOptions, shared: SharedOptions): Promise<KubeletOptions> {
   const { log } = shared;
   const { client, server, ca } = await connect({ kubeconfig: node.kubeconfig }, "kubelet/dray", log);
@@ -69,7 +72,7 @@ export async function agentOptions(node: AgentOptions, shared: SharedOptions): P
       ...(node.port !== undefined && { port: node.port }),
       ...(node.healthzPort !== undefined && { healthzPort: node.healthzPort }),
       ...(node.readOnlyPort !== undefined && { readOnlyPort: node.readOnlyPort }),
-      // Without the brackets of an IPv6 address: pods find it in their environment.
+      // Without the brackets of an IPv6 address, for the environment of pods.
       apiServer: { host: url.hostname.replace(/^\[(.*)\]$/, "$1"), port: Number(url.port || 443) },
       ...shared.settings,
       features: shared.features,

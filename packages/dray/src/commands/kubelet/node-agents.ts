@@ -3,29 +3,25 @@ import type { AgentsOutcome } from "@dray/cluster";
 import { type NodeState, type SupervisedNode, superviseNode } from "@dray/kubelet";
 import { type AgentOptions, agentOptions, type SharedOptions } from "./node-agent.ts";
 
-/**
- * Maximum number of agents that start at a time: of many all would take long, instead of some after the
- * others.
- */
+/** Maximum number of agents that start at a time, so that the first ones are ready early. */
 const maxStarting = 32;
 
-/** The agents of this process, one for each node; one that fails is started again and disturbs no other. */
+/** The agents of this process, one for each node. A failed agent is restarted without an effect on others. */
 export class NodeAgents {
   readonly #shared: SharedOptions;
   readonly #registered: (name: string) => void;
   readonly #agents = new Map<string, SupervisedNode>();
   #change: Promise<unknown> = Promise.resolve();
 
-  /** `registered` hears of each node when it is registered. */
+  /** Calls `registered` for each registered node. */
   constructor(shared: SharedOptions, registered: (name: string) => void = () => {}) {
     this.#shared = shared;
     this.#registered = registered;
   }
 
   /**
-   * Has agents run for these nodes and no others: starts those that are missing, ends the pods and then the
-   * agents of those that are not wanted. Changes happen one after the other. Resolves when each of the nodes
-   * is registered or has failed once.
+   * Runs agents for exactly these nodes: starts missing ones; of unwanted ones it ends the pods, then the
+   * agents. Changes are serialized. Resolves when each node is registered or has failed once.
    */
   run(nodes: readonly AgentOptions[]): Promise<AgentsOutcome> {
     const change = this.#change.then(async () => {
@@ -47,12 +43,12 @@ export class NodeAgents {
     return change;
   }
 
-  /** Ends the pods of all nodes as configured for a machine that goes down. */
+  /** Ends the pods of all nodes as configured for the shutdown of a machine. */
   async shutDown(): Promise<void> {
     await Promise.all([...this.#agents.values()].map((agent) => agent.shutDown()));
   }
 
-  /** Stops all agents; with `leavePods` their pods go on. */
+  /** Stops all agents; with `leavePods` their pods continue. */
   async stop(leavePods: boolean): Promise<void> {
     await Promise.all([...this.#agents.keys()].map((name) => this.#stop(name, leavePods)));
     this.#shared.states?.close();

@@ -2,7 +2,10 @@ import { isLabelValue, qualifiedName } from "@dray/api";
 import type { Taint } from "@dray/api/core/v1";
 import { UsageError } from "../../terminal/failure.ts";
 
-/** Labels of Kubernetes' own that a node may give itself. Upstream: k8s.io/kubelet, well_known_labels.go. */
+/**
+ * Labels of Kubernetes that a node may set on itself.
+ * Upstream: k8s.io/kubelet, well_known_labels.go
+ */
 const ownLabels: ReadonlySet<string> = new Set([
   "kubernetes.io/hostname",
   "topology.kubernetes.io/zone",
@@ -18,7 +21,10 @@ const ownLabels: ReadonlySet<string> = new Set([
 ]);
 const ownNamespaces = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 
-/** `a=1,b=2`. Upstream: cmd/kubelet/app/options/options.go, ValidateKubeletFlags. */
+/**
+ * Parses `a=1,b=2`.
+ * Upstream: cmd/kubelet/app/options/options.go, ValidateKubeletFlags
+ */
 export function labelsOption(text: string): Record<string, string> {
   return Object.fromEntries(
     parts(text).map((part) => {
@@ -46,7 +52,10 @@ function isReserved(key: string): boolean {
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-/** `key=value:NoSchedule,other:NoExecute`. Upstream: pkg/util/taints/taints.go, ParseTaints. */
+/**
+ * Parses `key=value:NoSchedule,other:NoExecute`.
+ * Upstream: pkg/util/taints/taints.go, ParseTaints
+ */
 export function taintsOption(text: string): Taint[] {
   const seen = new Set<string>();
   return parts(text).map((part) => {

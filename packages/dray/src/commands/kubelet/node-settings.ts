@@ -6,7 +6,7 @@ import { UsageError } from "../../terminal/failure.ts";
 import { type DnsFlags, dnsSettings } from "./dns-settings.ts";
 import { labelsOption, taintsOption } from "./node-registration.ts";
 
-/** Flags of `dray kubelet` that hold for each of its nodes; names, meaning and defaults are upstream's. */
+/** Flags of `dray kubelet` for all of its nodes; names, meaning and defaults are upstream's. */
 export interface NodeFlags extends DnsFlags {
   readonly shutdownGracePeriod?: string;
   readonly shutdownGracePeriodCriticalPods?: string;
@@ -30,7 +30,7 @@ export interface NodeFlags extends DnsFlags {
   readonly draWipeDelay?: string;
 }
 
-/** Kubelet options that these flags set. */
+/** The kubelet options of these flags. */
 export type NodeSettings = Pick<
   KubeletOptions,
   | "shutdown"
@@ -111,7 +111,7 @@ function imageSettings(flags: NodeFlags): ImageGCPolicy {
   return { highThresholdPercent, lowThresholdPercent, minAge, maxAge };
 }
 
-/** -1 is no limit, as upstream. */
+/** -1 means no limit, as upstream. */
 function podPids(text: string): number {
   if (text === "-1") return -1;
   const number = Number(text);
@@ -158,7 +158,7 @@ function period(flag: string, text: string): number {
 
 const maxInt32 = 2 ** 31 - 1;
 
-/** `a<1,b<2` as upstream reads it: of a name that comes twice the last counts. */
+/** Parses `a<1,b<2` as upstream: of equal names the last counts. */
 function pairs(flag: string, text: string | undefined, sign: "<" | "="): ReadonlyMap<string, string> {
   const parts = (text ?? "").split(",").filter((part) => part !== "");
   return new Map(
@@ -189,7 +189,7 @@ function shutdownPeriod(flag: string, text: string): number {
   throw new UsageError(`${flag} ${text}: must be 0s, or a duration of at least 1s, such as 1m30s`);
 }
 
-/** Milliseconds; undefined for a text that is not a duration. */
+/** Returns milliseconds; undefined for an invalid duration. */
 function durationFrom(text: string): number | undefined {
   try {
     return Number(parseDuration(text)) / 1e6;

@@ -30,9 +30,9 @@ interface CommonOptions {
   readonly proxyKubeconfig?: string;
   readonly image: readonly string[];
   readonly logFile?: string;
-  /** Where the states of the nodes are written. */
+  /** The file with the states of the nodes. */
   readonly stateFile?: string;
-  /** The rows of `dray image map`, which may change. */
+  /** The file with the mappings of `dray image map`, which may change. */
   readonly imagesFile?: string;
 }
 
@@ -52,12 +52,12 @@ export interface KubeletOptions extends CommonOptions, NodeFlags {
   readonly readOnlyPort: readonly string[];
 }
 
-/** Milliseconds in which agents that leave their pods may tidy up. */
+/** Milliseconds for the clean-up of agents that leave their pods running. */
 const leaveTimeout = 500;
 
 /**
- * Runs the agents of the nodes that the flags name until a signal comes. Their pods go on, unless the signal
- * is SIGTERM and a graceful shutdown of the node is configured.
+ * Runs the agents of the nodes of the flags until a signal. Their pods continue, unless the signal is SIGTERM
+ * and a graceful shutdown of the node is configured.
  */
 export async function kubelet(options: KubeletOptions): Promise<void> {
   const nodes = nodesOf(options);
@@ -69,7 +69,7 @@ export async function kubelet(options: KubeletOptions): Promise<void> {
   const agents = await createAgents(options, settings);
   const started = await Promise.race([agents.run(nodes), end.then(() => undefined)]);
   if (started === undefined) return leave(agents);
-  // If some run, the others are started again.
+  // If some agents run, failed ones are restarted.
   if (started.running.length === 0 && started.failed.length > 0) {
     unwanted.abort();
     await agents.stop(true);
@@ -78,13 +78,12 @@ export async function kubelet(options: KubeletOptions): Promise<void> {
     );
   }
   keepYoungHeapSmall();
-  // SIGINT is for another agent in place of this one: pods go on, whatever is configured for the end of the
-  // machine.
+  // SIGINT means that another agent takes over: pods continue even if a graceful shutdown is configured.
   if ((await end) === "SIGTERM") await agents.shutDown();
   await leave(agents);
 }
 
-/** Gets the nodes their client certificates; false if that was to end before. */
+/** Gets the client certificates of the nodes. Returns false if a signal came first. */
 async function bootstrap(
   { bootstrapKubeconfig, logFile }: KubeletOptions,
   nodes: readonly AgentOptions[],
@@ -111,18 +110,18 @@ async function bootstrap(
 }
 
 /**
- * Ends this process and lets the pods go on. Does not wait for running work: it may hang on an API server
- * that is gone, and the next agent does it again, as after a kill.
+ * Ends this process without its pods. Does not wait for running work: it may hang on an unreachable API
+ * server, and the next agent repeats it, as after a kill.
  */
 async function leave(agents: NodeAgents): Promise<never> {
   await Promise.race([agents.stop(true), sleep(leaveTimeout)]);
   process.exit(0);
 }
 
-/** Runs the agents of the nodes that the parent names, until it says so or has died. */
+/** Runs the agents of the nodes that the parent process names, until the parent stops it or ends. */
 export async function nodeAgents(options: CommonOptions): Promise<void> {
   const parent = new Parent();
-  // Loads the code meanwhile.
+  // Loads code while it waits for the parent.
   const allowedUnsafeSysctls = await unsafeSysctlsOption(options.allowedUnsafeSysctls);
   const agents = await createAgents(options, { allowedUnsafeSysctls }, (name) =>
     parent.report({ registered: name }),
@@ -165,7 +164,7 @@ async function createAgents(
   return new NodeAgents(shared, registered);
 }
 
-/** The table of images: `dray image map` first, then the flags, then what is built in. */
+/** The table of images: `dray image map` first, then the flags, then the built-in rows. */
 function imagesOf({ image, imagesFile }: CommonOptions, log: Log): () => readonly ImageMapping[] {
   const fixed = [...image.map(parseImageMapping), ...builtInImages()];
   if (imagesFile === undefined) return () => fixed;
@@ -173,10 +172,7 @@ function imagesOf({ image, imagesFile }: CommonOptions, log: Log): () => readonl
   return () => [...mapped(), ...fixed];
 }
 
-/**
- * An error that nobody has caught restarts the node whose code threw it; of unknown origin, it ends the
- * process.
- */
+/** Restarts a node whose code threw an uncaught error. An error of unknown origin ends the process. */
 async function isolateNodes(log: Log): Promise<void> {
   const { failNodeOf } = await import("@dray/kubelet");
   const handle = (error: unknown): void => {
@@ -191,9 +187,7 @@ async function isolateNodes(log: Log): Promise<void> {
   process.on("unhandledRejection", handle);
 }
 
-/**
- * Throws for files that cannot be used: an agent that fails for them would only be started again and again.
- */
+/** Throws for unusable files: an agent that fails because of them would be restarted for ever. */
 async function checkFiles(options: KubeletOptions): Promise<void> {
   for (const [flag, files] of [
     ["--tls-cert-file", options.tlsCertFile],
@@ -210,7 +204,7 @@ async function checkFiles(options: KubeletOptions): Promise<void> {
   }
   const { proxyKubeconfig, bootstrapKubeconfig } = options;
   const given = [proxyKubeconfig, bootstrapKubeconfig].filter((file) => file !== undefined);
-  // Those of the nodes may come of it.
+  // The kubeconfigs of nodes can be made by the bootstrap.
   const own = options.kubeconfig.filter((file) => bootstrapKubeconfig === undefined || existsSync(file));
   for (const file of [...own, ...given]) await loadKubeconfig({ file });
   for (const [flag, folders] of [
@@ -225,7 +219,7 @@ async function checkFiles(options: KubeletOptions): Promise<void> {
 /** More than the addresses of a node's network. */
 const maxPodsOfNode = 100_000;
 
-/** The nodes of the flags; the n-th of each belong together. */
+/** Returns the nodes of the flags; the n-th values belong together. */
 function nodesOf(options: KubeletOptions): AgentOptions[] {
   const count = options.nodeName.length;
   for (const [flag, values] of [
@@ -277,11 +271,14 @@ function portOption(flag: string, value: string | undefined): number | undefined
   return port === 0 ? undefined : port;
 }
 
-/** `dray up`, which says over IPC what is to run, and when pods are to end. When it dies, they go on. */
+/**
+ * The `dray up` process, which sends orders over IPC: the nodes to run, and the end of pods. If it ends, pods
+ * continue.
+ */
 class Parent {
   /** Resolves when the API server listens. */
   readonly firstOrder: Promise<void>;
-  /** Resolves when this process is to end: whether its pods go on. */
+  /** Resolves when this process must end, to whether its pods continue. */
   readonly leavePods: Promise<boolean>;
   #run: (nodes: readonly NodeFiles[]) => void;
   #latest: readonly NodeFiles[] = [];
@@ -301,12 +298,12 @@ class Parent {
     process.once("disconnect", () => end.resolve(true));
   }
 
-  /** From here on these agents are what runs. */
+  /** Applies all further orders to these agents. */
   obey(agents: NodeAgents): void {
     this.#run = (nodes) =>
       void agents.run(nodes).then((outcome) => {
         this.report(outcome);
-        // All code is loaded by now.
+        // All code is loaded now.
         keepYoungHeapSmall();
       });
     this.#run(this.#latest);

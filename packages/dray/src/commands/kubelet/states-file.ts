@@ -4,10 +4,10 @@ import type { NodeStates } from "@dray/cluster";
 import { writeFileAtomicallySync } from "@dray/files";
 import type { NodeState } from "@dray/kubelet";
 
-/** Milliseconds for which changes are gathered: of thousands of nodes each start is two. */
+/** Milliseconds by which changes are delayed and batched: each start changes two states. */
 const delay = 200;
 
-/** Keeps the file that says how the agents of this process fare, for `dray status` and for people. */
+/** Writes the file with the states of the agents of this process, for `dray status` and for people. */
 export class StatesFile {
   readonly #path: string;
   readonly #log: Log;
@@ -19,13 +19,13 @@ export class StatesFile {
     this.#log = log;
   }
 
-  /** Writes the states that `nodes` returns a moment later. */
+  /** Schedules a write of the states that `nodes` returns. */
   changed(nodes: () => readonly NodeState[]): void {
     this.#nodes = nodes;
     this.#timer ??= setTimeout(() => this.#write(), delay);
   }
 
-  /** Writes what is still to be written now. */
+  /** Writes pending changes now. */
   flush(): void {
     if (this.#timer === undefined) return;
     clearTimeout(this.#timer);

@@ -79,7 +79,7 @@ test("json and yaml have the same findings; rules and severities can be left out
     left.findings.map(({ rule, severity }) => [rule, severity]),
     [["unused-claim", "warning"]],
   );
-  // Warnings alone are no failure.
+  // Warnings alone leave the exit code at 0.
   assert.equal(ignored.code, 0);
   assert.deepEqual(
     [well.code, well.stdout],

@@ -36,7 +36,7 @@ export interface LintFlags {
   readonly output?: "json" | "yaml" | "github";
 }
 
-/** Files that no argument names. */
+/** Kinds in files that no argument names. */
 const workloads: ReadonlySet<string> = new Set([
   "deployments.apps",
   "replicasets.apps",
@@ -45,10 +45,10 @@ const workloads: ReadonlySet<string> = new Set([
   "jobs.batch",
 ]);
 
-/** Nothing can be said: a file, or the cluster, cannot be read. */
+/** Exit code if a file or the cluster cannot be read. */
 const notChecked = 2;
 
-/** Says what of manifests would be refused, or would hang. Its exit code is 1 if anything would. */
+/** Prints what in manifests would be rejected or would hang. The exit code is 1 if there are errors. */
 export function lint(files: readonly string[], flags: LintFlags): Promise<void> {
   return withProgress("Reading the manifests", (progress) => lintWith(files, flags, progress));
 }
@@ -149,7 +149,7 @@ function ruleOption(name: string): RuleId {
   throw new UsageError(`--ignore ${name}: no such rule: ${meant}`);
 }
 
-/** Objects beside the manifests: of the cluster, and of files that describe one. */
+/** Returns the objects besides the manifests: those of the cluster, and those of files that describe one. */
 async function existingObjects(
   { cluster, recursive }: LintFlags,
   options: DecodeOptions,

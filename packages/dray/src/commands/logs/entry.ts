@@ -4,16 +4,16 @@ export interface Entry {
   readonly time: number;
   /** The numbers of pino: 20 debug, 30 info, 40 warn, 50 error. */
   readonly level: number;
-  /** `apiserver`, `kubelet`, ...; the part before the slash of `name`. */
+  /** `apiserver`, `kubelet`, ...: the part of `name` before the slash. */
   readonly component: string;
-  /** Of a line of a node's agent. */
+  /** The node of an agent's line. */
   readonly node: string | undefined;
   readonly message: string;
-  /** Everything else that the line has. */
+  /** All other fields of the line. */
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** Output outside of the logs: mostly of a crash. */
+/** Component of output outside of the logs, mostly of a crash. */
 export const outputComponent = "output";
 
 /** `kubelet/worker-1`, or the component alone. */
@@ -21,8 +21,8 @@ export const nameOf = ({ component, node }: Pick<Entry, "component" | "node">): 
   node === undefined ? component : `${component}/${node}`;
 
 /**
- * Reads a line that pino wrote. Any other text, such as a stack that Node printed at a crash, is a line of
- * `output`, of the time `otherwise`.
+ * Parses a line of pino. Any other text, such as a stack that Node prints at a crash, is a line of `output`
+ * at the time `otherwise`.
  */
 export function parseEntry(line: string, otherwise: number): Entry {
   const parsed = parseObject(line);
@@ -52,7 +52,7 @@ function parseObject(line: string): Record<string, unknown> | undefined {
   try {
     return JSON.parse(line) as Record<string, unknown>;
   } catch {
-    // Torn by a crash or a full disk.
+    // A line that a crash or a full disk has cut off.
     return undefined;
   }
 }

@@ -3,15 +3,15 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 /** Bytes read at a time. */
 const chunkSize = 64 * 1024;
 const newline = 0x0a;
-/** Looks at a log that rotates between two of them. */
+/** Maximum number of tries to open a file of a log that rotates meanwhile. */
 const maxTries = 100;
 
-/** An open file whose lines are read in order, again and again as it grows. */
+/** An open file whose lines are read in order while it grows. */
 class OpenFile {
   readonly #handle: FileHandle;
   readonly inode: number;
   #position: number;
-  /** Of a line whose end is not there yet. */
+  /** The beginning of an incomplete line. */
   #rest: Buffer[] = [];
 
   private constructor(handle: FileHandle, inode: number, position: number) {
@@ -20,7 +20,7 @@ class OpenFile {
     this.#position = position;
   }
 
-  /** Undefined if there is no such file. */
+  /** Returns undefined for a missing file. */
   static async at(path: string, position = 0): Promise<OpenFile | undefined> {
     try {
       const handle = await open(path, "r");
@@ -60,7 +60,7 @@ class OpenFile {
     }
   }
 
-  /** The rest behind the last line end, which will never be completed. */
+  /** Returns the text after the last line end, which will never be completed. */
   remainder(): string {
     return this.#take(Buffer.alloc(0));
   }
@@ -76,13 +76,13 @@ class OpenFile {
   }
 }
 
-/** A line and the time at which its file was last written, for lines that bear no time. */
+/** A line, and the time of the last write to its file for lines without a time. */
 export interface FileLine {
   readonly line: string;
   readonly written: number;
 }
 
-/** A name under which a file of the log was seen. */
+/** A file of the log under its current name. */
 interface Found {
   readonly path: string;
   readonly inode: number;
@@ -90,8 +90,8 @@ interface Found {
 
 /**
  * A log that rotates: `path` is renamed to `path.1`, `path.1` to `path.2` and so on, or copied to `path.1`
- * and cut to nothing (`../log/rotate.ts`). Every line is read once. From each file the reader goes to its
- * successor, which stands one number lower: numbers may change at any moment, a file stays the same.
+ * and truncated (`../log/rotate.ts`). Every line is read once. After each file the reader continues with its
+ * successor, whose number is lower by one: numbers may change at any moment, a file stays the same.
  */
 export class LogFile {
   readonly #path: string;
@@ -101,16 +101,13 @@ export class LogFile {
     this.#path = path;
   }
 
-  /**
-   * All lines that are there, those of older files first. Files that were last written before `since` are
-   * passed over.
-   */
+  /** Yields all existing lines, older files first. Skips files that were last written before `since`. */
   async *history(since: number): AsyncGenerator<FileLine> {
     this.#current = await this.#oldest();
     yield* this.#toNewest(since);
   }
 
-  /** The lines that have been written since the last one that was read. */
+  /** Yields the lines written since the last one read. */
   async *added(): AsyncGenerator<FileLine> {
     this.#current ??= await this.#oldest();
     if (this.#current === undefined) return;
@@ -134,7 +131,7 @@ export class LogFile {
     }
   }
 
-  /** The file was copied away and cut: what was not read yet is in the copy. */
+  /** The file was copied and truncated: unread lines are in the copy. */
   async *#afterCut(cut: OpenFile): AsyncGenerator<FileLine> {
     const copy = await OpenFile.at(`${this.#path}.1`, cut.position);
     if (copy !== undefined) {
@@ -151,10 +148,7 @@ export class LogFile {
     this.#current = (await OpenFile.at(this.#path)) ?? cut;
   }
 
-  /**
-   * The file that was begun after this one; the oldest if this one has been deleted; undefined without
-   * a successor.
-   */
+  /** Returns the next newer file; the oldest if this one has been deleted; undefined without a successor. */
   async #successor(file: OpenFile): Promise<OpenFile | undefined> {
     return this.#find((found) => {
       const index = found.findIndex(({ inode }) => inode === file.inode);
@@ -166,10 +160,7 @@ export class LogFile {
     return this.#find((found) => found.at(-1));
   }
 
-  /**
-   * Opens one of the files; undefined if none is chosen. Looks again if a rotation has given its name to
-   * another.
-   */
+  /** Opens a selected file; undefined without one. Retries if a rotation has renamed the files meanwhile. */
   async #find(choose: (found: readonly Found[]) => Found | undefined): Promise<OpenFile | undefined> {
     for (let tries = 0; tries < maxTries; tries++) {
       const chosen = choose(await this.#list());
@@ -182,8 +173,8 @@ export class LogFile {
   }
 
   /**
-   * From the newest on. In a rotation files move away from it, the oldest first: a file may be met twice, and
-   * none is missed; a number may be free for a moment, but not two.
+   * Lists the files from the newest on. A rotation moves files away from it, the oldest first: a file may
+   * occur twice, but none is missed. One number may be free for a moment, but not two.
    */
   async #list(): Promise<Found[]> {
     const found: Found[] = [];
@@ -202,7 +193,7 @@ export class LogFile {
   }
 }
 
-/** Lines that are new in a file; of one that was last written before `since` none is. */
+/** Yields new lines of a file; no lines if the file was last written before `since`. */
 async function* linesSince(file: OpenFile, since: number): AsyncGenerator<FileLine> {
   const written = await file.changed();
   for await (const line of file.lines()) if (written >= since) yield { line, written };

@@ -19,14 +19,14 @@ import { dray, inFolder, start } from "../../testing/program.ts";
 import { LogFile } from "./file.ts";
 
 const limits = { maxSize: 300, maxOldFiles: 100 };
-/** A morning, in a zone whose clocks are five and a half hours ahead. */
+/** A morning in a time zone five and a half hours ahead of UTC. */
 const noon = Date.parse("2026-01-31T02:00:00.000Z");
 const env = { TZ: "Asia/Kolkata", NO_COLOR: "1" };
 
 const line = (seconds: number, msg: string, fields: object = {}): string =>
   `${JSON.stringify({ level: 30, time: noon + seconds * 1000, component: "scheduler", ...fields, msg })}\n`;
 
-/** The data directory of a cluster that has two nodes, and its folder of logs. */
+/** Creates the data directory of a cluster with two nodes, and its folder of logs. */
 function cluster(folder: string): { data: string[]; logs: string } {
   const logs = join(folder, "logs");
   mkdirSync(logs);
@@ -186,7 +186,7 @@ test("every line is read once whenever a rotation comes, and wherever it stands 
     const lines = 150;
     const step = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
     let isWritten = false;
-    /** Lines and renames, each in a turn of its own. */
+    /** Lines and renames in separate turns of the event loop. */
     const write = async (): Promise<void> => {
       for (let line = 0, old = 0; line < lines; line++) {
         appendFileSync(path, `${line}\n`);

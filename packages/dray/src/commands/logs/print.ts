@@ -11,12 +11,12 @@ const levels: readonly [least: number, name: string, style: Parameters<typeof st
 export interface PrintOptions {
   /** Width of the column of names. */
   readonly width: number;
-  /** Stacks of errors, too. */
+  /** Also print stacks of errors. */
   readonly stacks: boolean;
   readonly colour: (style: Parameters<typeof styleText>[0], text: string) => string;
 }
 
-/** An entry for people: local time, level, who, what, and the fields. */
+/** Formats an entry for people: local time, level, component, message, and the fields. */
 export function entryText(entry: Entry, { width, stacks, colour }: PrintOptions): string {
   const [, level, style] = levels.find(([least]) => entry.level >= least) ?? levels.at(-1)!;
   const { err, error = err, ...rest } = entry.fields;
@@ -44,7 +44,7 @@ function localTime(time: number): string {
   return `${months[date.getMonth()]} ${two(date.getDate())} ${clock}.${String(date.getMilliseconds()).padStart(3, "0")}`;
 }
 
-/** An error as `../log/serializers.ts` writes it, with its causes. */
+/** An error in the form of `../log/serializers.ts`, with its causes. */
 interface LoggedError {
   readonly message?: unknown;
   readonly stack?: unknown;
@@ -80,8 +80,8 @@ function valueText(value: unknown): string {
 }
 
 /**
- * Text of a driver or a client must not move the cursor of the terminal: control characters are shown as
- * `\x1b`.
+ * Escapes control characters as `\x1b`: text of a driver or a client must not move the cursor of the
+ * terminal.
  */
 function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must be escaped.

@@ -20,11 +20,11 @@ export interface LogsFlags extends TargetFlags {
   readonly output?: "json" | "yaml";
 }
 
-/** Milliseconds between two looks for new lines. */
+/** Polling interval for new lines, in milliseconds. */
 const followInterval = 250;
 const maxTail = 10_000_000;
 
-/** Prints what the components of a cluster have logged, in the order of time. */
+/** Prints the logs of a cluster's components in the order of time. */
 export async function logs(names: readonly string[], flags: LogsFlags): Promise<void> {
   const { layout } = target(flags);
   const since = flags.since === undefined ? 0 : sinceTime(flags.since);
@@ -57,7 +57,7 @@ export async function logs(names: readonly string[], flags: LogsFlags): Promise<
   }
 }
 
-/** `10m`, or a time with its zone. */
+/** Parses `10m`, or a time with its zone. */
 function sinceTime(text: string): number {
   const date = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[-+]\d\d:\d\d)$/.test(text)
     ? Date.parse(text)
@@ -73,13 +73,13 @@ function sinceTime(text: string): number {
   }
 }
 
-/** The last `count` of them; all, if it is undefined. */
+/** Returns the last `count` entries; all if it is undefined. */
 async function* lastOf(entries: AsyncGenerator<Entry>, count: number | undefined): AsyncGenerator<Entry> {
   if (count === undefined) return yield* entries;
   let last: Entry[] = [];
   for await (const entry of entries) {
     last.push(entry);
-    // Now and then: to drop one with each that comes would move the rest each time.
+    // Drops old entries in batches: dropping one at a time would move the rest each time.
     if (last.length > 2 * count + 1000) last = last.slice(last.length - count);
   }
   yield* last.slice(last.length - Math.min(count, last.length));
@@ -107,7 +107,7 @@ async function formatter(
   return (entry) => entryText(entry, { width, stacks: verbosity() > 0, colour: styleText });
 }
 
-/** A reader that is slower than the disk is waited for. */
+/** Waits for a reader that is slower than the disk. */
 async function print(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, "drain");
 }

@@ -2,7 +2,7 @@ import { UsageError } from "../../terminal/failure.ts";
 import { didYouMean } from "../../text/similar.ts";
 import { type Entry, nameOf, outputComponent } from "./entry.ts";
 
-/** The parts of a cluster that log, and what each name stands for. */
+/** The components of a cluster by name. */
 export const components: ReadonlyMap<string, string> = new Map([
   ["cluster", "starts and stops of the cluster, and of the processes of its nodes"],
   ["apiserver", "API server"],
@@ -14,8 +14,8 @@ export const components: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Which lines the names mean; all without names. Throws a UsageError with what is accepted for an unknown
- * name.
+ * Returns a filter for the lines of these components and nodes; without names all lines pass. Throws a
+ * UsageError for an unknown name.
  */
 export function selectEntries(names: readonly string[], nodes: readonly string[]): (entry: Entry) => boolean {
   const agents = nodes.map((node) => `kubelet/${node}`);

@@ -24,7 +24,7 @@ export interface MigrateFlags {
   readonly deviceClass: readonly string[];
 }
 
-/** Writes manifests of older shapes as resource.k8s.io/v1. */
+/** Rewrites older manifests as resource.k8s.io/v1. */
 export async function migrate(files: readonly string[], flags: MigrateFlags): Promise<void> {
   const filenames = [...files, ...flags.filename];
   if (filenames.length === 0)
@@ -37,7 +37,7 @@ export async function migrate(files: readonly string[], flags: MigrateFlags): Pr
   const { sources, problems } = await readSources(filenames, flags.recursive);
   const migration = migrateTexts(sources, { deviceClasses });
   const errors = [...problems, ...migration.errors.map((error) => syntaxProblem(error, sources))];
-  // All or nothing: half a folder is harder to go on with than none.
+  // All or nothing: a partly converted folder is worse than an unchanged one.
   if (errors.length > 0) throw new InputError(errors);
   for (const note of migration.notes) remark(`note: ${noteText(note)}\n`);
   if (flags.write) await write(migration.files);

@@ -37,12 +37,12 @@ export interface PlanFlags {
   readonly featureGates?: string;
 }
 
-/** Most nodes that can be added. */
+/** Maximum number of nodes that can be added. */
 const maxNodes = 10_000;
 /** Maximum number of notes and warnings. */
 const maxRemarks = 20;
 
-/** Says where every pod would land. Its exit code is 1 if one does not fit. */
+/** Prints where every pod would be placed. The exit code is 1 if one does not fit. */
 export function plan(flags: PlanFlags): Promise<void> {
   return withProgress("Reading the objects", (progress) => planWith(flags, progress));
 }
@@ -140,7 +140,7 @@ function podData({ pod, status, node, claims, reason, hints, explanation }: Plan
   };
 }
 
-/** Which node is copied, and how often. */
+/** Returns the node to copy and the number of copies. */
 async function added(
   world: World,
   count: number | "auto",

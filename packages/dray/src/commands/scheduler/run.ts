@@ -77,7 +77,9 @@ export async function scheduler(flags: SchedulerFlags): Promise<void> {
   }
 }
 
-/** Options of the flags for the lease, over the configuration; undefined: run without one. */
+/**
+ * Returns the options of the lease, where flags override the configuration; undefined: runs without a lease.
+ */
 function electionOf(
   flags: SchedulerFlags,
   configuration: SchedulerConfiguration | undefined,

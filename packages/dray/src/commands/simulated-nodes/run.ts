@@ -18,7 +18,7 @@ export interface SimulatedNodesFlags extends Omit<ComponentOptions, "leaderElect
   readonly tlsPrivateKeyFile?: string;
 }
 
-/** Simulates nodes of the cluster that the flags name, and their devices, until a signal comes. */
+/** Simulates the nodes of the flags and their devices until a signal. */
 export async function simulateNodes(options: SimulatedNodesFlags): Promise<void> {
   const features = featuresOption(options);
   const count = options.count === undefined ? 0 : wholeNumber("--count", options.count, 0, maxSimulatedNodes);
@@ -53,7 +53,7 @@ export async function simulateNodes(options: SimulatedNodesFlags): Promise<void>
   });
 }
 
-/** The pair that the flags name, or one of an authority of its own. */
+/** Returns the certificate and key of the flags, or a pair of a new authority. */
 async function servingPair(
   { tlsCertFile, tlsPrivateKeyFile }: SimulatedNodesFlags,
   address: string,

@@ -17,8 +17,8 @@ import { agentsStatus, controlPlaneStatus, type ProcessStatus, simulationStatus 
 
 /**
  * none: there is no cluster. stopped: `dray down` or Ctrl-C stopped it. dead: its control plane ended in
- * another way. unresponsive: its API server does not respond. degraded: it responds, but an agent or a node
- * is not well.
+ * another way. unresponsive: its API server does not respond. degraded: the API server responds, but an agent
+ * or a node is not ready.
  */
 export type ClusterState =
   | "none"
@@ -33,19 +33,19 @@ export type ClusterState =
 export interface ClusterStatus {
   readonly name: string;
   readonly state: ClusterState;
-  /** The control plane lives and responds. */
+  /** The control plane runs and responds. */
   readonly running: boolean;
   /** Problems, one sentence each. */
   readonly problems: readonly string[];
   readonly dataDir: string;
   readonly kubeconfig?: string;
-  /** Of the cluster in kubeconfigs. */
+  /** The context of the cluster in kubeconfigs. */
   readonly context?: string;
   readonly server?: string;
-  /** PEM of who signed the server's certificate. */
+  /** PEM of the authority that signed the server's certificate. */
   readonly certificateAuthority?: string;
   readonly kubernetesVersion?: string;
-  /** The file that describes the nodes and their simulated devices, if one does. */
+  /** The fleet file with the nodes and their simulated devices, if any. */
   readonly fleet?: string;
   /** The folder of the log files. */
   readonly logs?: string;
@@ -54,7 +54,7 @@ export interface ClusterStatus {
   readonly drivers: readonly DriverStatus[];
 }
 
-/** How long the API server may take to answer. */
+/** Timeout of a request to the API server, in milliseconds. */
 const answerTimeout = 5_000;
 
 export async function clusterStatus({ name, layout }: Target): Promise<ClusterStatus> {
@@ -94,7 +94,7 @@ export async function clusterStatus({ name, layout }: Target): Promise<ClusterSt
   }
 }
 
-/** Where the cluster is, as far as its kubeconfig tells: it is written before the API server listens. */
+/** Returns the address of the cluster from its kubeconfig, which is written before the API server listens. */
 async function access(layout: Layout, name: string): Promise<Partial<ClusterStatus>> {
   const kubeconfig = layout.kubeconfig;
   if (!existsSync(kubeconfig)) return {};
@@ -103,7 +103,7 @@ async function access(layout: Layout, name: string): Promise<Partial<ClusterStat
     const { server, ca } = (await loadKubeconfig({ file: kubeconfig, context })).connection;
     return { kubeconfig, context, server, ...(typeof ca === "string" && { certificateAuthority: ca }) };
   } catch {
-    // Damaged: the request that follows says so.
+    // Damaged: the request that follows reports it.
     return { kubeconfig };
   }
 }
@@ -157,7 +157,7 @@ async function allSlices(client: Client, signal: AbortSignal): Promise<readonly 
   try {
     return (await client.resource(ResourceSlice).list({}, { signal })).items;
   } catch (error) {
-    // The cluster does not serve them.
+    // The cluster does not serve the kind.
     if (StatusError.is(error, "NotFound")) return [];
     throw error;
   }

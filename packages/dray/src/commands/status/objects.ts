@@ -5,18 +5,18 @@ import type { ProcessStatus } from "./processes.ts";
 
 export interface NodeStatus {
   readonly name: string;
-  /** null: not known, as the API server does not respond. */
+  /** null: unknown, as the API server does not respond. */
   readonly ready: boolean | null;
-  /** Pods are not scheduled to it; null: not known. */
+  /** Pods are not scheduled to it; null: unknown. */
   readonly cordoned: boolean | null;
-  /** Why it is not ready, or not known to be; null if it is. */
+  /** Why it is not ready or not known to be; null if it is ready. */
   readonly reason: string | null;
   readonly message: string | null;
 }
 
 /**
- * State of each node by its own report, or by that of the process of the agents about one whose agent fails.
- * Nodes of `expected` that have not registered are among them.
+ * Returns the state of each node from its own report, or from the agents' process if its agent fails.
+ * Includes nodes of `expected` that have not registered.
  */
 export function nodeStatuses(
   nodes: readonly Node[],
@@ -66,8 +66,8 @@ const byName = (a: NodeStatus, b: NodeStatus): number =>
   a.name.localeCompare(b.name, "en", { numeric: true });
 
 /**
- * State of the nodes while the API server does not respond: that of their agents. `agents` is undefined where
- * no process of theirs lives that has said something; `process` is the state of that process.
+ * Returns the state of the nodes while the API server does not respond: that of their agents. `agents` is
+ * undefined if their process does not run or has not reported; `process` is the state of that process.
  */
 export function nodesWithoutServer(
   names: readonly string[],
@@ -98,11 +98,11 @@ export interface DriverStatus {
   readonly name: string;
   readonly devices: number;
   readonly pools: number;
-  /** Nodes with pools of their own; pools of the network belong to none. */
+  /** Number of nodes with pools of their own; network pools have no node. */
   readonly nodes: number;
 }
 
-/** The DRA drivers that publish devices. Of a pool only the slices of its newest generation count. */
+/** Returns the DRA drivers that publish devices. Only slices of the newest generation of a pool count. */
 export function driverStatuses(slices: readonly ResourceSlice[]): DriverStatus[] {
   const byDriver = Map.groupBy(slices, ({ spec }) => spec.driver);
   return [...byDriver]

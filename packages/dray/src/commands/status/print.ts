@@ -8,10 +8,12 @@ import type { ClusterStatus } from "./cluster.ts";
 import type { NodeStatus } from "./objects.ts";
 import { endText, type ProcessStatus } from "./processes.ts";
 
-/** Of more nodes only those that are not ready are listed, and no more than that. */
+/**
+ * Maximum number of nodes that are all listed; above that only nodes that are not ready, up to this number.
+ */
 const maxNodes = 20;
 
-/** The status for people. `now` in milliseconds since the epoch. */
+/** Formats the status for people. `now` in milliseconds since the epoch. */
 export function statusText(status: ClusterStatus, now: number, layout: Layout): string {
   const { name, state, kubernetesVersion, server, fleet, dataDir, kubeconfig, logs } = status;
   const [what, style] = {
@@ -38,7 +40,7 @@ export function statusText(status: ClusterStatus, now: number, layout: Layout): 
       ...status.processes.map((process) => processRow(process, now)),
     ]),
     ...(status.running ? [nodesText(status.nodes), driversText(status)] : []),
-    // Of a cluster that was stopped it is clear how its nodes are.
+    // The nodes of a stopped cluster are stopped, too.
     ...(status.running || state === "stopped" || status.nodes.length === 0 ? [] : [nodesText(status.nodes)]),
     status.problems.map((problem) => `${styleText("red", "problem:")} ${problem}\n`).join(""),
     restartsText(status.processes, now),
@@ -101,7 +103,7 @@ function restartsText(processes: readonly ProcessStatus[], now: number): string 
     .join("");
 }
 
-/** Advice. */
+/** Returns the next command to run. */
 function nextText({ state, kubeconfig }: ClusterStatus, layout: Layout): string {
   const [up, down] = ["up", "down"].map((command) => commandText(layout, command));
   if (state === "dead")

@@ -10,26 +10,26 @@ import {
   readProcessFile,
 } from "@dray/cluster";
 
-/** A process of a cluster, by the system and its file. */
+/** The state of a process, from the system and its file. */
 export interface ProcessStatus {
   readonly name: "control-plane" | "agents" | "simulation";
   readonly components: readonly string[];
   readonly state: "starting" | "running" | "stopping" | "stopped" | "dead";
-  /** Of a process that lives. */
+  /** Only of a running process. */
   readonly pid?: number;
   readonly startedAt?: string;
   readonly memoryBytes?: number;
-  /** Of a dead process: when it ended or, if nobody saw that, when it last gave a sign of life. */
+  /** Of an ended process: when it ended or, if nothing recorded that, its last sign of life. */
   readonly deadSince?: string;
-  /** How a dead process ended, in words. */
+  /** How the process ended, as text. */
   readonly reason?: string;
-  /** How often the agents were started again since the cluster started, and how they last ended. */
+  /** Number of restarts of the agents since the start of the cluster, and how they last ended. */
   readonly restarts?: number;
   readonly lastEnd?: ProcessEnd;
   readonly log: string;
 }
 
-/** Process of API server, scheduler and controllers. */
+/** Returns the state of the process of API server, scheduler and controllers. */
 export function controlPlaneStatus(layout: Layout): ProcessStatus {
   const base = {
     name: "control-plane" as const,
@@ -37,7 +37,7 @@ export function controlPlaneStatus(layout: Layout): ProcessStatus {
     log: join(layout.logs, "control-plane.log"),
   };
   const file = readProcessFile(layout.processFile);
-  // A file that cannot be read was not written by a process that lives: those write it whole.
+  // An unreadable file is not that of a running process: those are written atomically.
   if (file === undefined) {
     if (!existsSync(layout.processFile)) return { ...base, state: "stopped" };
     return { ...base, state: "dead", reason: `${layout.processFile} is damaged` };
@@ -51,7 +51,7 @@ export function controlPlaneStatus(layout: Layout): ProcessStatus {
   return { ...base, state, ...living(record) };
 }
 
-/** Process of all node agents; undefined if the cluster has no nodes. */
+/** Returns the state of the process of all node agents; undefined if the cluster has no nodes. */
 export function agentsStatus(
   layout: Layout,
   config: ClusterConfig,
@@ -66,7 +66,7 @@ export function agentsStatus(
   return childStatus(base, layout.agentsFile, controlPlane);
 }
 
-/** Process of all that is simulated; undefined if nothing is. */
+/** Returns the state of the simulation's process; undefined without a simulation. */
 export function simulationStatus(
   layout: Layout,
   config: ClusterConfig,
@@ -81,7 +81,7 @@ export function simulationStatus(
   return childStatus(base, layout.simulationFile, controlPlane);
 }
 
-/** A process that the control plane starts, and starts again when it ends. */
+/** Returns the state of a process that the control plane starts and restarts. */
 function childStatus(
   base: Pick<ProcessStatus, "name" | "components" | "log">,
   path: string,
@@ -100,7 +100,7 @@ function childStatus(
   }
   const state = record.phase === "ready" ? "running" : "starting";
   if (alive) return { ...base, state, ...living(record), ...history };
-  // Agents whose control plane dies end by themselves, and nobody sees when.
+  // Agents whose control plane has died end by themselves, and nothing records when.
   if (controlPlane.state === "running")
     return { ...base, state: "dead", reason: "it ended a moment ago", ...history };
   return { ...base, state: "stopped", ...history };

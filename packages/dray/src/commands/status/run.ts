@@ -7,7 +7,7 @@ import { remark } from "../../terminal/verbosity.ts";
 import { type ClusterStatus, clusterStatus } from "./cluster.ts";
 import { statusText } from "./print.ts";
 
-/** Prints how the cluster is. Its exit code is 0 only if it runs and all of it is well. */
+/** Prints the state of the cluster. The exit code is 0 only if it runs and all parts are ready. */
 export async function status(
   options: TargetFlags & { output?: "json" | "yaml" | "kubeconfig" },
 ): Promise<void> {

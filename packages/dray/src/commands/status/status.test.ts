@@ -21,7 +21,7 @@ async function json(dataDir: string): Promise<ClusterStatus & { code: number | n
   return { ...(JSON.parse(stdout) as ClusterStatus), code };
 }
 
-/** The folder of a cluster that nobody runs, with files as its processes leave them. */
+/** Creates the folder of a cluster that does not run, with the files of its processes. */
 function leftBehind(folder: string, process: Partial<ProcessRecord>): string {
   mkdirSync(join(folder, "logs"));
   const config = { name: "left", kubernetesVersion: "1.37", nodes: ["worker-1"], port: 1 };
@@ -56,7 +56,7 @@ test("status says what runs, in which process, the nodes and the drivers; and th
     const layout = layoutOf(dataDir);
     try {
       const up = await dray(["up", "--detach", "--nodes", "2", ...data]);
-      // Progress is for terminals.
+      // Progress is shown on terminals only.
       assert.deepEqual([up.code, up.stderr], [0, ""]);
       const { client } = await connect({ kubeconfig: layout.kubeconfig }, "test");
       const slices = client.resource(ResourceSlice);
@@ -106,7 +106,7 @@ test("status says what runs, in which process, the nodes and the drivers; and th
       ])
         assert.match(text.stdout, part);
 
-      // The lines of the real logs name what they come from.
+      // The lines of the real logs name their component.
       const lines = (await dray(["logs", "-o", "json", ...data])).stdout.trim().split("\n");
       const sources = lines.map((line) => {
         const { component, node } = JSON.parse(line) as { component: string; node?: string };
@@ -137,7 +137,7 @@ test("status says what runs, in which process, the nodes and the drivers; and th
         hung.problems[0]!,
         /^the API server does not respond: no answer within 5 s; see `dray logs apiserver --data-dir \S+`$/,
       );
-      // The last reports of their agents are known.
+      // The last reports of the agents are known.
       assert.deepEqual(
         hung.nodes.map(({ name, ready, cordoned, reason }) => [name, ready, cordoned, reason]),
         [
@@ -215,7 +215,7 @@ test("a process file that names a living process with another start time or boot
 test("agents that are dead or still start are told from those that run", () =>
   inFolder(async (folder) => {
     const dataDir = leftBehind(folder, {});
-    // Stands for the control plane.
+    // Replaces the control plane.
     const child: ChildProcess = spawn("sleep", ["100"]);
     try {
       writeFileSync(

@@ -18,7 +18,7 @@ export interface TopFlags extends ObserveFlags {
   readonly output?: "json" | "yaml";
 }
 
-/** Kinds that `top` lists; DeviceTaintRules only where the release has them. */
+/** The kinds that `top` lists; DeviceTaintRules only if the release has them. */
 const topKinds: ReadonlySet<string> = new Set([
   "Node",
   "Pod",
@@ -31,7 +31,7 @@ const topKinds: ReadonlySet<string> = new Set([
 
 const clearScreen = "\u001b[H\u001b[2J\u001b[3J";
 
-/** Prints devices, nodes, classes, claims or namespaces with what they have and what is left. */
+/** Prints devices, nodes, classes, claims or namespaces with their allocated and free devices. */
 export async function top(what: Subject, flags: TopFlags): Promise<void> {
   const interval = durationOption("--interval", flags.interval ?? "2s");
   if (flags.rights === true) return void process.stdout.write(grantText("top", rightsOf(topKinds, [])));

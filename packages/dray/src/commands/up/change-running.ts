@@ -19,7 +19,7 @@ import type { UpOptions } from "./options.ts";
 import { printCluster } from "./print.ts";
 import { driverLines } from "./summary.ts";
 
-/** Settings that do not change while a cluster runs, by flag. */
+/** Settings that cannot change while a cluster runs, by flag. */
 const fixed = {
   "--port": "port",
   "--bind-address": "bindAddress",
@@ -38,8 +38,7 @@ const fixed = {
 } as const satisfies Readonly<Record<string, keyof ClusterConfig>>;
 
 /**
- * Does what `up` asks of a cluster that runs already: other nodes, another kubeconfig. Refuses everything
- * else.
+ * Applies the flags of `up` to a running cluster: other nodes, another kubeconfig. Refuses all other changes.
  */
 export async function changeRunning(
   chosen: Target,
@@ -59,7 +58,7 @@ export async function changeRunning(
       `--fleet ${options.fleet}: the cluster in ${layout.dataDir} runs with ${before?.fleet === undefined ? "no fleet" : `${before.fleet} as it was`} (process ${pid}): stop it with ${commandText(layout, "down")} first`,
     );
   for (const [flag, name] of Object.entries(fixed)) {
-    // Port 0 is any.
+    // Port 0 accepts any port.
     if (name === "port" && config.port === 0) continue;
     if (before !== undefined && JSON.stringify(config[name]) !== JSON.stringify(before[name]))
       throw new UsageError(
@@ -71,7 +70,7 @@ export async function changeRunning(
       `the cluster in ${layout.dataDir} is already running (process ${pid}): see ${commandText(layout, "status")}; --nodes, --driver and --kubeconfig can be given while it runs`,
     );
   }
-  // With -o the data is all that goes to standard output.
+  // With -o, standard output has the data only.
   const tell = options.output === undefined ? say : remark;
   const added =
     options.kubeconfig === undefined ? undefined : await addContext(layout, config.name, options.kubeconfig);
@@ -83,7 +82,7 @@ export async function changeRunning(
   else if (drivers.length > 0) say(`${driverLines(drivers).join("\n")}\n`);
 }
 
-/** Of a file its path, as the cluster has it. */
+/** Returns a setting as text; the path of a file, as the cluster has it. */
 function valueText(value: ClusterConfig[keyof ClusterConfig]): string {
   if (value === undefined) return "none";
   return typeof value === "object" && "path" in value ? `${value.path} as it was` : JSON.stringify(value);
@@ -95,7 +94,7 @@ async function addContext(layout: Layout, name: string, flag: string): Promise<A
   return addToKubeconfigs(layout, name, files);
 }
 
-/** Resolves to what was done. */
+/** Resolves to a description of the change. */
 async function changeNodes(layout: Layout, nodes: number): Promise<string> {
   const stop = new AbortController();
   const giveUp = (): void => stop.abort(new Error("interrupted: the nodes are as before"));

@@ -23,12 +23,12 @@ import { interrupted, type Started } from "./detached.ts";
 const outputCheckInterval = 10_000;
 
 /**
- * Name of the file with what a detached cluster and its agents print outside of their logs: why a process
+ * Name of the file with the output of a detached cluster and its agents outside of their logs: why a process
  * failed.
  */
 export const outputLog = "up.log";
 
-/** Receives how a start goes. */
+/** Receives the progress of a start. */
 export interface Listener {
   progress(text: string): void;
   ready(started: Started): void | Promise<void>;
@@ -36,7 +36,7 @@ export interface Listener {
 }
 
 /**
- * Runs the cluster in this process until a signal comes. `outputFile` is where this process prints, if that
+ * Runs the cluster in this process until a signal. `outputFile` is the standard output of this process, if it
  * is a file.
  */
 export async function runCluster(
@@ -50,7 +50,7 @@ export async function runCluster(
   const stopHeartbeat = keepFresh(layout.processFile);
   outliveReader();
   const stop = new AbortController();
-  // A terminal, npm and the launcher may each pass the same Ctrl-C on: the first one stops, the others are
+  // A terminal, npm and the launcher may each forward the same Ctrl-C: the first signal stops, the others are
   // ignored.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const)
     process.on(signal, () => stop.abort(interrupted));
@@ -99,7 +99,7 @@ function refuseSecond(layout: Layout, pid: number | undefined): void {
   );
 }
 
-/** Keeps the file of the standard output within its limit. All processes append to it. */
+/** Limits the size of the file of the standard output. All processes append to it. */
 function boundOutput(path: string, log: Log): void {
   const look = (): void => {
     try {

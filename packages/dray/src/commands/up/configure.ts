@@ -29,10 +29,10 @@ import {
 import { UsageError } from "../../terminal/failure.ts";
 import type { UpOptions } from "./options.ts";
 
-/** Maximum number of nodes by names and ports of this machine; the memory allows fewer. */
+/** Maximum number of nodes, by names and ports of this machine; the memory allows fewer. */
 const maxNodes = 20_000;
 
-/** Configuration of the flags over that of the existing cluster. */
+/** Returns the configuration of the flags over that of the existing cluster. */
 export async function configure({ name, layout }: Target, options: UpOptions): Promise<Configured> {
   const before = readConfig(layout);
   const featureGates = options.featureGates ?? before?.featureGates ?? "";
@@ -50,7 +50,7 @@ export async function configure({ name, layout }: Target, options: UpOptions): P
   const count = options.nodes === undefined ? undefined : wholeNumber("--nodes", options.nodes, 0, maxNodes);
   const nodes = chosen === undefined ? undefined : fleetNodes(chosen, count);
   const defaultCount = simulated.simulatedNodes === undefined && !hasSimulatedNodes(chosen) ? 2 : 0;
-  // Names of a fleet that is no longer are not kept.
+  // Node names of a removed fleet are not kept.
   const kept = chosen === undefined && before?.fleet !== undefined ? undefined : before?.nodes;
   const bindAddress =
     options.bindAddress === undefined
@@ -94,7 +94,7 @@ export interface Configured {
   readonly fleet?: FleetFile;
 }
 
-/** The fleet that the flag names, or that of the cluster; undefined if neither exists. */
+/** Returns the fleet of the flag, or that of the cluster; undefined without one. */
 function chooseFleet(
   layout: Layout,
   before: ClusterConfig | undefined,
@@ -110,7 +110,7 @@ function chooseFleet(
 }
 
 /**
- * The configuration that the flag names, or that of the cluster; undefined if neither exists. Throws if it is
+ * Returns the configuration of the flag, or that of the cluster; undefined without one. Throws if it is
  * invalid for the release.
  */
 async function chooseSchedulerConfig(
@@ -128,7 +128,7 @@ async function chooseSchedulerConfig(
   return kept;
 }
 
-/** Returns what the flag names, or what the cluster has. */
+/** Returns the folder of the flag, or that of the cluster. */
 function chooseRegistryHosts(
   before: ClusterConfig | undefined,
   flag: string | undefined,
@@ -138,7 +138,7 @@ function chooseRegistryHosts(
   return folder === "none" ? {} : { registryHosts: registryHostsOption(folder, runtime) };
 }
 
-/** Returns what the flag allows, or what the cluster has. */
+/** Returns the sysctls of the flag, or those of the cluster. */
 async function chooseUnsafeSysctls(
   before: ClusterConfig | undefined,
   flag: string | undefined,
@@ -152,7 +152,7 @@ async function chooseUnsafeSysctls(
   return allowedUnsafeSysctls.length > 0 ? { allowedUnsafeSysctls } : {};
 }
 
-/** Returns the plugins of the flag, otherwise those of the cluster. */
+/** Returns the plugins of the flag, or those of the cluster. */
 async function chooseAdmissionPlugins(
   before: ClusterConfig | undefined,
   flag: string | undefined,
@@ -165,7 +165,7 @@ async function chooseAdmissionPlugins(
   return enabledAdmissionPlugins.length > 0 ? { enabledAdmissionPlugins } : {};
 }
 
-/** The nodes of the fleet that run containers; undefined if it names none. */
+/** Returns the nodes of the fleet that run containers; undefined if it names no nodes. */
 function fleetNodes({ path, fleet }: FleetFile, count: number | undefined): readonly string[] | undefined {
   const names = fleet.nodes.filter(({ simulated }) => !simulated).map(({ name }) => name);
   if (names.length === 0) return undefined;
@@ -176,7 +176,7 @@ function fleetNodes({ path, fleet }: FleetFile, count: number | undefined): read
   return names;
 }
 
-/** Two drivers of one name would take each other's sockets and slices. Throws a UsageError. */
+/** Two drivers with one name would use the same sockets and slices. Throws a UsageError. */
 export function checkDriverNames(drivers: readonly ChosenDriver[], { path, fleet }: FleetFile): void {
   const simulated = new Set(
     [...fleet.nodes.flatMap((node) => node.drivers), ...fleet.network].map(({ name }) => name),
@@ -193,7 +193,7 @@ function hasSimulatedNodes(chosen: FleetFile | undefined): boolean {
   return chosen?.fleet.nodes.some(({ simulated }) => simulated) === true;
 }
 
-/** The value of the flag, or that of the cluster. */
+/** Returns the value of the flag, or that of the cluster. */
 function simulatedNodesOption(
   flag: string | undefined,
   before: ClusterConfig | undefined,

@@ -11,19 +11,19 @@ export interface Started {
   readonly failed: readonly FailedAgent[];
 }
 
-/** Report of a detached cluster to the process that started it. */
+/** Report of a detached cluster to its parent process. */
 type Report =
   | { readonly ready: Started }
   | { readonly failed: string }
   /** Current step. */
   | { readonly progress: string };
 
-/** Why a start was given up: the person asked for it. */
+/** The error of a start that the user has interrupted. */
 export const interrupted = new Error("the start was interrupted");
 
 /**
- * Starts the cluster in a process of its own, which prints into the open file `output`, and resolves once it
- * is ready. Rejects once a process that failed has ended; `logFile` is what the error then names.
+ * Starts the cluster in a separate process that prints into the open file `output`, and resolves once it is
+ * ready. Rejects after a failed process has ended; `logFile` is the file that the error names.
  */
 export async function startDetached(
   layout: Layout,
@@ -46,7 +46,7 @@ async function outcome(
   onProgress: (text: string) => void,
 ): Promise<Started> {
   let failure: string | undefined;
-  // Until it is ready, Ctrl-C is for the cluster.
+  // Until the cluster is ready, Ctrl-C stops it.
   const giveUp = (): void => void child.kill("SIGTERM");
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, giveUp);
   try {
@@ -69,7 +69,7 @@ async function outcome(
   }
 }
 
-/** The process that started this one by `startDetached`. */
+/** The parent process, which called `startDetached`. */
 export interface Starter {
   readonly config: ClusterConfig;
   ready(started: Started): void;
@@ -77,11 +77,11 @@ export interface Starter {
   progress(text: string): void;
 }
 
-/** Waits for what the process that started this one wants. */
+/** Waits for the order of the parent process. */
 export async function starter(): Promise<Starter> {
   const [config] = (await once(process, "message")) as [ClusterConfig];
   const report = (message: Report): void => {
-    // The one who asked may be gone; the cluster goes on.
+    // The parent may have ended; the cluster continues.
     if (process.connected) process.send?.(message);
   };
   return {

@@ -11,8 +11,8 @@ import { connect } from "../../connection/connect.ts";
 import { dray } from "../../testing/program.ts";
 
 /**
- * A small disk, on which a cluster is stopped before it goes: hooks run in the order in which they were
- * added.
+ * Mounts a small disk, whose cluster is stopped before the disk is unmounted: hooks run in the order in which
+ * they were added.
  */
 function clusterDisk(t: TestContext, size: number): { disk: string; dataDir: string } {
   let dataDir = "";
@@ -27,7 +27,7 @@ const configMap = (name: string, bytes: number) => ({
   data: { text: "x".repeat(bytes) },
 });
 
-/** The lines of a log that say so. */
+/** Returns the lines of a log with the text. */
 const logged = (path: string, text: string): Record<string, unknown>[] =>
   readFileSync(path, "utf8")
     .trimEnd()
@@ -56,7 +56,7 @@ test("a full disk refuses writes, and nothing else; with room again the cluster 
   await informer.start(stop.signal);
 
   const free = fillDisk(disk);
-  // Until the page of the log is full, too.
+  // Also fills the last page of the log.
   for (let index = 0; index < 60; index++) {
     await assert.rejects(maps.create(configMap(`lost-${index}`, 10_000)), {
       message: `${join(dataDir, "state.db")} cannot be written, nothing was stored: no space is left on its disk; make room there, and writes go on`,
@@ -86,7 +86,7 @@ test("on a disk without room `up` says at once what cannot be written", {
   skip: withoutMounts,
   timeout: 120_000,
 }, async (t) => {
-  // Each is enough for one step more: the folders, the keys, some of the first objects.
+  // Each size suffices for one more step: the folders, the keys, some of the first objects.
   for (const [room, what] of [
     [8, "state.db.lock"],
     [128, "cluster.json"],

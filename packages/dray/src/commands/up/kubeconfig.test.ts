@@ -15,7 +15,7 @@ import { test } from "node:test";
 import { eventually } from "@dray/testing/eventually";
 import { dray, inFolder, type Output, output, start } from "../../testing/program.ts";
 
-/** A file as people have it, with credentials that nobody else has. */
+/** A file of a user, with unique credentials. */
 const theirs = `# my clusters, do not lose
 apiVersion: v1
 kind: Config
@@ -46,7 +46,7 @@ function kubectl(env: NodeJS.ProcessEnv, ...args: string[]): string {
   return stdout;
 }
 
-/** Runs `dray` on clusters without nodes in this folder, and ends them. */
+/** Runs `dray` on clusters without nodes in this folder, and stops them afterwards. */
 function clusters(folder: string): {
   env: NodeJS.ProcessEnv;
   up: (flags: string[], env?: NodeJS.ProcessEnv) => Promise<Output>;
@@ -155,7 +155,7 @@ test("without a flag and without $KUBECONFIG no file but the cluster's own is wr
         assert.equal(readFileSync(standard, "utf8"), theirs);
         await dray(["down"], env);
       }
-      // The file that kubectl reads anyway needs no export.
+      // kubectl's default file needs no export.
       const { stdout } = await up(["--kubeconfig", standard]);
       assert.ok(!stdout.includes("export"), stdout);
     } finally {
@@ -188,7 +188,7 @@ test(
         await down();
         assert.match(readFileSync(first!, "utf8"), /^current-context: ""$/m);
 
-        // The context is in the second file, the current one is said in the first.
+        // The context is in the second file, the current context in the first.
         const withContext = "apiVersion: v1\ncurrent-context: prod # mine\n";
         writeFileSync(first!, withContext);
         assert.equal((await up(["--kubeconfig", second!])).code, 0);
@@ -227,14 +227,14 @@ test("a start makes the entries right in every file that an earlier one has adde
       writeFileSync(taken!, theirs);
       rmSync(gone!);
       writeFileSync(broken!, "a: [1");
-      // Any port but the one that it had.
+      // Any port except the previous one.
       const port = await new Promise<number>((resolve) => {
         const other = createServer().listen(0, "127.0.0.1", () => {
           const { port } = other.address() as AddressInfo;
           other.close(() => resolve(port));
         });
       });
-      // Another authority, too: the keys are made anew.
+      // A new authority, too: the keys are created again.
       rmSync(join(folder, "data/dray/dray/pki"), { recursive: true });
       const { code, stderr } = await up(["--port", String(port)]);
       assert.equal(code, 0, stderr);
@@ -249,7 +249,7 @@ test("a start makes the entries right in every file that an earlier one has adde
       assert.ok(text.includes("# the only copy\n"), text);
       const authority = readFileSync(join(folder, "data/dray/dray/pki/ca.crt")).toString("base64");
       assert.ok(text.includes(authority));
-      // The user has removed what was there.
+      // The user has removed the previous content.
       assert.equal(readFileSync(taken!, "utf8"), theirs);
       assert.deepEqual([existsSync(gone!), readFileSync(broken!, "utf8")], [false, "a: [1"]);
     } finally {
@@ -285,7 +285,7 @@ test("a file that is malformed, of somebody else's cluster, or not to be written
     const device = await up(["--kubeconfig", "/dev/full"]);
     assert.equal(device.stderr, "error: /dev/full must be a file, not a device or pipe\n");
     try {
-      // Another cluster of ours that is there has its name, and one that is gone has not.
+      // The name belongs to another running cluster of ours, not to a removed one.
       writeFileSync(file, "");
       assert.equal((await up(["--kubeconfig", file])).code, 0);
       const other = ["--data-dir", join(folder, "other"), "--kubeconfig", file];
@@ -314,7 +314,7 @@ test("a cluster's own file keeps what others have put there, and its own entries
       assert.equal((await up([])).code, 0);
       const before = readFileSync(own, "utf8");
       symlinkSync(own, link);
-      // As the banner says: export KUBECONFIG. The file leads to the first cluster all the same.
+      // The file still leads to the first cluster.
       const two = await up(["--name", "two"], { KUBECONFIG: link });
       assert.match(two.stdout, /^ {2}export KUBECONFIG=.*\/two\/kubeconfig$/m);
       assert.equal(readFileSync(own, "utf8"), before);

@@ -33,7 +33,7 @@ function assertNothingLeft(dataDir: string): void {
 const pod = { namespace: "default", name: "sleeper" };
 
 async function startPod(client: Client, dataDir: string): Promise<void> {
-  // The data directory in its environment shows whose it is.
+  // The data directory in its environment identifies its cluster.
   const container = {
     name: "c",
     image: "busybox",
@@ -89,7 +89,7 @@ test("a cluster starts, says how it is, refuses a second start, stops and contin
       assertNothingLeft(dataDir);
       assert.equal((await dray(["status", ...data])).code, 1);
 
-      // None of the nodes that it had is left.
+      // The former nodes are gone.
       await up(dataDir, "--nodes", "0");
       await withClient(dataDir, async (client) => {
         const kept = await client.resource(ConfigMap).get({ namespace: "default", name: "kept" });
@@ -236,7 +236,7 @@ test("a port that is in use is named, and nothing is left", async () => {
         new RegExp(`^error: port ${port} of 127.0.0.1 is in use by another program: choose one with --port`),
       );
       assertNothingLeft(dataDir);
-      // Nor is the port remembered.
+      // The port is not stored, either.
       assert.equal(existsSync(join(dataDir, "cluster.json")), false);
     }
   });

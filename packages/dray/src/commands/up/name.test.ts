@@ -28,7 +28,7 @@ test("clusters with names of their own live beside each other", () =>
       await run("down", "--name", "ci-1");
       assert.match(await run("status"), /\n {2}ci-1 {2}stopped\n$/);
       await run("down", "--delete-data");
-      // The one without a name is gone, and the other one not.
+      // The cluster without a name is gone, the other one is not.
       const gone = await dray(["status"], env);
       assert.equal(gone.code, 1);
       assert.match(
@@ -64,7 +64,7 @@ test("a name is checked, and stays that of its data directory", () =>
       assert.equal(other.code, 2);
       const named = `error: --name b: the cluster in ${join(folder, "chosen")} is named a\n`;
       assert.ok(other.stderr.startsWith(named), other.stderr);
-      // The environment names the folder where no flag does; a name does.
+      // The environment names the folder unless a flag or a name does.
       assert.equal((await dray(["status"], env)).code, 0);
       const byName = await dray(["status", "--name", "a"], env);
       assert.ok(

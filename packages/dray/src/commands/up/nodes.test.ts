@@ -13,7 +13,7 @@ import { dray, inFolder, output, processesWith, start } from "../../testing/prog
 const ready = ({ status }: Node | Pod): boolean =>
   (status?.conditions ?? []).some((c) => c.type === "Ready" && c.status === "True");
 
-/** A pod that takes a second to end, and then says so. */
+/** Starts a pod that takes a second to end and then prints a line. */
 async function startPod(client: Client, name: string, node: string, ended: string): Promise<void> {
   const script = `trap 'sleep 1; echo ended > ${ended}; exit 0' TERM; while :; do sleep 0.1; done`;
   await client.resource(Pod).create({
@@ -80,7 +80,7 @@ test("up --nodes adds nodes to a cluster that runs, and drains the last ones bef
         );
         assert.deepEqual(processesWith(fileOf("third")), []);
 
-        // A disruption budget holds a drain back; whoever waits for it may give up.
+        // A disruption budget blocks a drain; a waiting command can be interrupted.
         await client.resource(PodDisruptionBudget).create({
           apiVersion: "policy/v1",
           kind: "PodDisruptionBudget",
@@ -113,7 +113,7 @@ test("up --nodes adds nodes to a cluster that runs, and drains the last ones bef
         assert.equal((await second()).metadata.annotations?.["dray/draining"], undefined);
         assert.ok(ready(await client.resource(Pod).get({ namespace: "default", name: "second" })));
 
-        // Two at once: one after the other.
+        // Two commands at once are serialized.
         await client.resource(PodDisruptionBudget).delete({ namespace: "default", name: "keep" });
         await Promise.all([run(...up, "--nodes", "1"), run(...up, "--nodes", "0")]);
         assert.ok((await nodes()).length < 2);
@@ -144,7 +144,7 @@ test("up --nodes adds nodes to a cluster that runs, and drains the last ones bef
         `context dray is in ${join(folder, "config")}, and current there\n`,
       );
 
-      // Of one that does not run it is the new number.
+      // A stopped cluster gets the new number at once.
       await run("down", ...data);
       await run(...up, "--nodes", "1");
       const { client: again } = await connect({ kubeconfig: join(dataDir, "kubeconfig") }, "test");

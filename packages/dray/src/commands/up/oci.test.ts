@@ -15,7 +15,7 @@ import { dray, inFolder, processesWith } from "../../testing/program.ts";
 const missing = await lackOfContainers();
 const image = "example.com/app:1";
 
-/** This Node and the libraries of the machine, for a pod. */
+/** The paths of this Node and the libraries of the machine, for a pod. */
 const programs = [process.execPath, "/lib", "/lib64", "/usr/lib"].filter((path) => existsSync(path));
 
 /**
@@ -127,7 +127,7 @@ test(
             roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "view" },
             subjects: [{ kind: "ServiceAccount", namespace: "default", name: "default" }],
           });
-          // A Service with a selector answers, and a headless one has names for its pods, as those of a
+          // A Service with a selector responds, and a headless one has names for its pods, as those of a
           // StatefulSet.
           const server = scriptPod({ name: "db-0", labels: { app: "db" } }, serverScript);
           Object.assign(server.spec, { hostname: "db-0", subdomain: "db" });

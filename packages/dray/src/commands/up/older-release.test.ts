@@ -23,7 +23,7 @@ test("up and apiserver refuse data of a newer release, and leave them alone", ()
       const server = await dray(["apiserver", "--port", "0", ...data, "--kubernetes-version", "1.34"]);
       assert.equal(server.code, 1);
       assert.match(server.stderr, /are those of Kubernetes 1\.37, and 1\.34 cannot read all of them/);
-      // Nothing of it is remembered.
+      // No setting is stored.
       const again = await dray([...up, "-o", "json"]);
       assert.equal(again.code, 0, again.stderr);
       assert.equal(JSON.parse(again.stdout).kubernetesVersion, "1.37");

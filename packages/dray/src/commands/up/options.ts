@@ -17,7 +17,7 @@ export interface UpOptions extends TargetFlags {
   readonly runtime?: string;
   /** A folder, or `none`. */
   readonly registryHosts?: string;
-  /** Patterns with commas between, or `none`. */
+  /** Comma-separated patterns, or `none`. */
   readonly allowedUnsafeSysctls?: string;
   readonly image: readonly string[];
   readonly driver: readonly string[];
@@ -27,6 +27,6 @@ export interface UpOptions extends TargetFlags {
   readonly schedulerConfig?: string;
   readonly detach?: boolean;
   readonly output?: "json" | "yaml";
-  /** This process was started by `startDetached`. */
+  /** The parent of this process is `startDetached`. */
   readonly detached?: boolean;
 }

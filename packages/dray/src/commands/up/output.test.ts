@@ -31,7 +31,7 @@ test("up -o prints what a test needs, and nothing else on standard output", () =
         processes.map(({ name }: { name: string }) => name),
         ["control-plane", "agents"],
       );
-      // Server and authority are enough, with the credentials of the kubeconfig.
+      // Server and authority suffice, with the credentials of the kubeconfig.
       const { connection } = await loadKubeconfig({ file: facts.kubeconfig, context: facts.context });
       assert.equal(connection.server, server);
       const { cert = "", key = "" } = connection;

@@ -3,7 +3,7 @@ import type { Target } from "../../options/target.ts";
 import { printData } from "../../terminal/print-data.ts";
 import { clusterStatus } from "../status/cluster.ts";
 
-/** Prints for programs what `dray status` says; the kubeconfig is the one that was asked for, if one was. */
+/** Prints the data of `dray status`; the kubeconfig is the requested one, if any. */
 export async function printCluster(
   target: Target,
   added: AddedContext | undefined,

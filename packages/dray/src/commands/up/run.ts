@@ -96,7 +96,7 @@ export async function up(options: UpOptions): Promise<void> {
   }
 }
 
-/** Runs the cluster for the process that started this one. */
+/** Runs the cluster for the parent process. */
 async function runDetached(layout: Layout): Promise<void> {
   const { config, ready, failed, progress } = await starter();
   try {
@@ -107,7 +107,7 @@ async function runDetached(layout: Layout): Promise<void> {
   }
 }
 
-/** One line that says what pods are not kept apart from; "" if nothing is known of it. */
+/** Returns a line about missing isolation of pods; "" if unknown. */
 function limitsText(states: readonly NodeState[] | undefined): string {
   const limits = states?.find((state) => state.limits !== undefined)?.limits ?? [];
   return limits.length === 0 ? "" : `Pods are not isolated like on a real node: ${limits.join("; ")}.\n`;

@@ -28,7 +28,7 @@ test("up --scheduler-config: its profiles schedule; kept until none; another one
       assert.equal(code, 0, stderr);
       return stdout;
     };
-    /** The node of a pod of the profile. */
+    /** Returns the node of a pod of the profile. */
     const placed = async (name: string): Promise<unknown> => {
       const { connection } = await loadKubeconfig({ file: join(folder, "data", "kubeconfig") });
       const transport = httpsTransport(connection);

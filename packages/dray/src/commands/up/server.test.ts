@@ -22,7 +22,7 @@ function kubectl(kubeconfig: string, ...args: string[]): string {
   return stdout;
 }
 
-/** Where the service leads, by its Endpoints and by its EndpointSlice. */
+/** Returns the targets of the service, from its Endpoints and its EndpointSlice. */
 const endpoints = (kubeconfig: string): string[] => [
   kubectl(
     kubeconfig,
@@ -68,7 +68,7 @@ test(
         assert.deepEqual(endpoints(own), [`${outside}:${port}`, `${outside}:${port}`]);
         await dray(["down", ...data]);
 
-        // Remembered; and the certificate follows the addresses.
+        // The address is stored, and the certificate has it.
         await up("--advertise-address", "198.51.100.7");
         kubectl(
           own,

@@ -17,8 +17,8 @@ import { commandText } from "../../options/target.ts";
 import { shellWord } from "../../text/shell.ts";
 
 /**
- * Summary for the user of a running cluster; `added` is the kubeconfig that they have asked for, `drivers`
- * what was installed, `hasDeviceClasses` says that it has some already.
+ * Returns the summary for the user of a running cluster; `added` is the requested kubeconfig, `drivers` are
+ * the installed drivers, `hasDeviceClasses` reports that the cluster has classes already.
  */
 export function clusterSummary(
   layout: Layout,
@@ -60,18 +60,18 @@ export function clusterSummary(
   ].join("\n");
 }
 
-/** Commands about the devices of a fleet. */
+/** Returns commands for the devices of a fleet. */
 function deviceCommands(layout: Layout): string[] {
   return [commandText(layout, "device list")].map((text) => `  ${text.replaceAll("`", "")}`);
 }
 
-/** Where other machines reach the API server; undefined if it is for this machine alone. */
+/** Returns the URL of the API server for other machines; undefined if only this machine can reach it. */
 function urlForOthers({ bindAddress, advertiseAddress, port }: ClusterConfig): string | undefined {
   const { advertised } = serverAddresses({ bind: bindAddress, advertise: advertiseAddress || undefined });
   return isLoopback(advertised) ? undefined : `https://${urlHost(advertised)}:${port}`;
 }
 
-/** Objects that drivers have added, and the commands that show them. */
+/** Lists the objects that drivers have added, and the commands that show them. */
 export function driverLines(drivers: readonly ChosenDriver[]): string[] {
   return drivers.flatMap(({ name, installation }) => {
     const { offers, deviceCount, example } = installation;

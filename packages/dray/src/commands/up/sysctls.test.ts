@@ -14,8 +14,8 @@ test("up --allowed-unsafe-sysctls: nodes accept pods that set them; kept until n
       assert.equal(code, 0, stderr);
     };
     /**
-     * Creates a pod that sets an unsafe sysctl, and resolves to the reason of its status once the node has
-     * seen it.
+     * Creates a pod that sets an unsafe sysctl, and resolves to its status reason once the node has processed
+     * it.
      */
     const reasonOf = async (name: string): Promise<string | undefined> => {
       const { connection } = await loadKubeconfig({ file: join(folder, "data", "kubeconfig") });

@@ -3,11 +3,11 @@ import type { Change } from "../data.ts";
 /** A change of one object that may help. */
 export interface Candidate extends Omit<Change, "node"> {
   readonly object: KubeObject;
-  /** Returns the object as it would be; changes of the same object can follow each other. */
+  /** Returns the changed object; several changes of one object can be applied in turn. */
   edit(object: KubeObject): KubeObject;
 }
 
-/** Counts what is tried, up to a maximum. */
+/** Counts attempts, up to a maximum. */
 export class Attempts {
   readonly #max: number;
   tried = 0;
@@ -20,7 +20,7 @@ export class Attempts {
     return this.tried >= this.#max;
   }
 
-  /** Tries once more. Resolves to null if it does not help, and once the maximum is reached. */
+  /** Makes one more attempt. Resolves to null if it does not help or the maximum is reached. */
   async ask(land: () => Promise<string | null>): Promise<string | null> {
     if (this.areOver) return null;
     this.tried++;

@@ -14,7 +14,7 @@ import {
   withoutSelector,
   withToleration,
 } from "./claim-edits.ts";
-/** Changes of the claims that would help. */
+/** Returns changes of the claims that may help. */
 export function claimChanges(trial: Trial, nodes: readonly NodeData[]): Candidate[] {
   const found = new Map<string, Candidate>();
   for (const { claim, request, group } of groupsOf(trial, nodes)) {
@@ -26,7 +26,7 @@ export function claimChanges(trial: Trial, nodes: readonly NodeData[]): Candidat
   return [...found.values()].toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
 }
 
-/** Each group of devices that was refused on the nodes, with the claim that asked. */
+/** Returns the groups of refused devices of the nodes, with their claim. */
 function groupsOf(
   trial: Trial,
   nodes: readonly NodeData[],
@@ -113,17 +113,17 @@ function changesOfGroup(
   return [];
 }
 
-/** `claim default/a`, and the template that it is made from: that is what a person changes. */
+/** `claim default/a` and its template, which is the object to change. */
 function claimText({ pod }: Trial, claim: ResourceClaim): string {
   const entry = claimNames(pod).find((each) => each.claim === claim.metadata.name)?.entry;
   const template = pod.spec.resourceClaims?.find(({ name }) => name === entry)?.resourceClaimTemplateName;
   return `claim ${nameOf(claim)}${template === undefined ? "" : ` (template ${template})`}`;
 }
 
-/** Maximum number of smaller counts that are tried for a request. */
+/** Maximum number of smaller counts to try for a request. */
 const maxCounts = 3;
 
-/** The largest count of a request, below the one that it has, with which the pod fits. */
+/** Returns the largest count of a request, smaller than its own, with which the pod fits. */
 export async function fewerDevices(
   trial: Trial,
   nodes: readonly NodeData[],

@@ -10,7 +10,7 @@ export function bodyOf(claim: ResourceClaim, name: string): RequestBody | undefi
   return sub === undefined ? found?.exactly : found?.firstAvailable?.find((each) => each.name === sub);
 }
 
-/** The claim with another body of that request. */
+/** Returns the claim with another body of that request. */
 function withBody(
   claim: ResourceClaim,
   name: string,
@@ -42,7 +42,7 @@ export function withToleration(
   }));
 }
 
-/** Without the selectors with that expression; without any if it is not given. */
+/** Returns the claim without the selectors with that expression; without any if it is absent. */
 export function withoutSelector(claim: ResourceClaim, name: string, expression?: string): ResourceClaim {
   return withBody(claim, name, ({ selectors = [], ...body }) => {
     const kept = selectors.filter(({ cel }) => expression !== undefined && cel?.expression !== expression);
@@ -68,7 +68,7 @@ export function withCapacity(claim: ResourceClaim, name: string, key: string, am
   }));
 }
 
-/** A claim nobody uses any more: its devices are given back. */
+/** Returns the claim without a consumer; an unused claim releases its devices. */
 export function withoutConsumer(claim: ResourceClaim, uid: string): ResourceClaim {
   const reservedFor = (claim.status?.reservedFor ?? []).filter((consumer) => consumer.uid !== uid);
   if (reservedFor.length > 0) return { ...claim, status: { ...claim.status, reservedFor } };

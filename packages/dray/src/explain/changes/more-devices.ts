@@ -9,7 +9,7 @@ import type { Change, NodeData } from "../data.ts";
 import type { Trial } from "../trial.ts";
 import type { Attempts } from "./attempts.ts";
 
-/** Checks that a device fails for being taken, or tainted: what it is would do. */
+/** Checks that a suitable device fails only because it is in use or tainted. */
 const afterSelectors: ReadonlySet<Check> = new Set([
   "in-use",
   "capacity",
@@ -19,13 +19,13 @@ const afterSelectors: ReadonlySet<Check> = new Set([
   "constraint",
 ]);
 
-/** Maximum number of devices that are added. */
+/** Maximum number of added devices. */
 const maxDevices = 8;
-/** Maximum number of nodes that get devices, one after the other. */
+/** Maximum number of nodes to add devices to. */
 const maxNodes = 3;
 const pool = "more-devices";
 
-/** More devices of the kind that a request wants, on the nodes that lack least. */
+/** Tries more devices of the requested kind, on the most promising nodes. */
 export async function moreDevices(
   trial: Trial,
   nodes: readonly NodeData[],
@@ -68,7 +68,9 @@ interface Like {
   readonly slice: ResourceSlice;
 }
 
-/** The request alone, of one alternative; an extended resource is any device of its class. */
+/**
+ * Returns the shape of the request, or of one alternative; an extended resource is any device of its class.
+ */
 function shapeOf(
   trial: Trial,
   claimName: string,
@@ -87,7 +89,7 @@ function shapeOf(
   return { kind: "ResourceClaimTemplate", name: "like", requests, constraints: [] };
 }
 
-/** A device that the shape would take if it were free; nodes that lack least are asked first. */
+/** Returns a device that the shape would take if it were free; the most promising nodes come first. */
 function deviceLike(
   trial: Trial,
   allocator: Allocator,
@@ -122,9 +124,7 @@ function deviceOf(trial: Trial, id: string): Like | undefined {
   return undefined;
 }
 
-/**
- * A slice of its own, of a pool of its own, with copies of the device that nothing holds and no taint is on.
- */
+/** Returns a slice with a new pool of copies of the device, free and without taints. */
 function sliceOf({ device, slice }: Like, node: string, count: number): ResourceSlice {
   const { taints: _t, consumesCounters: _c, nodeName: _n, nodeSelector: _s, allNodes: _a, ...copy } = device;
   const name = `${node}-${pool}`;

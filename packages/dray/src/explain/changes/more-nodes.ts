@@ -4,17 +4,17 @@ import type { Change, NodeData } from "../data.ts";
 import type { Trial } from "../trial.ts";
 import type { Attempts } from "./attempts.ts";
 
-/** Maximum number of kinds of nodes that are tried. */
+/** Maximum number of kinds of nodes to try. */
 const maxKinds = 5;
 
-/** An empty node like one of those that there are. */
+/** Tries an empty copy of an existing node. */
 export async function moreNodes(
   trial: Trial,
   nodes: readonly NodeData[],
   attempts: Attempts,
 ): Promise<Change[]> {
   const kinds = kindsOfNodes(trial.world);
-  // Nodes that lack least are likely of a kind that helps.
+  // The most promising nodes are likely of a kind that helps.
   const rank = new Map(nodes.map(({ node }, i) => [node, i]));
   const ranked = kinds.toSorted((a, b) => (rank.get(a) ?? kinds.length) - (rank.get(b) ?? kinds.length));
   for (const like of ranked.slice(0, maxKinds)) {

@@ -4,7 +4,7 @@ import type { NodeRefusal } from "../../plan/explain.ts";
 import type { Trial } from "../trial.ts";
 import type { Candidate } from "./attempts.ts";
 
-/** Changes for nodes that were rejected before their devices were examined. */
+/** Returns changes of nodes that were rejected before their devices were checked. */
 export function nodeChanges(trial: Trial, refusals: readonly NodeRefusal[]): Candidate[] {
   const plugins = new Set(refusals.map(({ plugin }) => plugin));
   const nodes = trial.world.all("Node").map(({ object }) => object);
@@ -15,7 +15,7 @@ export function nodeChanges(trial: Trial, refusals: readonly NodeRefusal[]): Can
   ];
 }
 
-/** Maximum number of taints, or of cordoned nodes, that are tried. */
+/** Maximum number of taints, or of cordoned nodes, to try. */
 const maxTried = 5;
 
 function tolerations(trial: Trial, nodes: readonly Node[]): Candidate[] {
@@ -23,7 +23,7 @@ function tolerations(trial: Trial, nodes: readonly Node[]): Candidate[] {
   const taints = new Map<string, Taint>();
   for (const { spec } of nodes) {
     for (const taint of untolerated(spec.taints, pod.spec.tolerations, ["NoSchedule", "NoExecute"])) {
-      // Taints that say how a node is go away with the cause.
+      // Taints for a condition of the node disappear with its cause.
       if (taint.key.startsWith("node.kubernetes.io/")) continue;
       taints.set(`${taint.key}${taint.value ? `=${taint.value}` : ""}:${taint.effect}`, taint);
     }
@@ -72,7 +72,7 @@ function withoutSelector({ pod }: Trial): Candidate {
   };
 }
 
-/** The pod with another spec. */
+/** Returns the pod with another spec. */
 const withSpec = (pod: Pod, spec: Partial<Pod["spec"]>): Pod => ({
   ...pod,
   spec: { ...pod.spec, ...spec },

@@ -11,15 +11,15 @@ import type { Trial } from "../trial.ts";
 import type { Attempts } from "./attempts.ts";
 import { withoutConsumer } from "./claim-edits.ts";
 
-/** Maximum number of nodes, and of pods on each, whose ending is tried. */
+/** Maximum number of nodes, and of pods on each, to try. */
 const maxNodes = 2;
 const maxPods = 16;
 /** Maximum number of reported changes. */
 const maxChanges = 2;
 
 /**
- * The fewest pods whose ending makes room, of those with the least priority, for each of the nodes that lack
- * least: all of them end, then one after the other is kept if it can be.
+ * Returns the minimum set of pods whose end makes room, lowest priority first, for each of the most promising
+ * nodes: ends all of them, then restores one after the other if the pod still fits.
  */
 export async function podsEnding(
   trial: Trial,
@@ -32,7 +32,7 @@ export async function podsEnding(
     if (ending.length === 0) continue;
     let landed = await attempts.ask(() => trial.with(...without(trial, ending)));
     if (landed === null) continue;
-    // The most important are kept first.
+    // The most important pods are restored first.
     for (const pod of ending.toReversed()) {
       const fewer = ending.filter((each) => each !== pod);
       if (fewer.length === 0) break;
@@ -56,7 +56,7 @@ export async function podsEnding(
 const priority = ({ spec }: Pod): number => spec.priority ?? 0;
 const priorityOf = (pods: readonly Pod[]): number => Math.max(...pods.map(priority));
 
-/** Pods on the node, and those that have devices that it reaches; the least important first. */
+/** Returns the pods on the node and those with devices that the node can reach, lowest priority first. */
 function inTheWay(trial: Trial, node: string): Pod[] {
   const { world, pod } = trial;
   const pools = new Set(
@@ -77,7 +77,7 @@ function inTheWay(trial: Trial, node: string): Pod[] {
       .map(({ object }) => object)
       .filter((each) => each.metadata.uid !== pod.metadata.uid && isPodActive(each))
       .filter((each) => each.spec.nodeName === node || holders.has(each.metadata.uid))
-      // A daemon comes back at once.
+      // The controller of a daemon replaces it at once.
       .filter((each) => controllerOf(each)?.kind !== "DaemonSet")
       .toSorted(
         (a, b) =>
@@ -88,7 +88,7 @@ function inTheWay(trial: Trial, node: string): Pod[] {
   );
 }
 
-/** State after the end of these pods: their claims are deleted, or lose a consumer. */
+/** Returns the changed objects after the end of these pods: their claims are deleted, or lose a consumer. */
 function without(trial: Trial, pods: readonly Pod[]): [KubeObject[], Set<string>] {
   const gone = new Set(pods.map(labelOfObject));
   const changed = new Map<string, KubeObject>();

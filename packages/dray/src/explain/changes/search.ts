@@ -8,13 +8,13 @@ import { moreNodes } from "./more-nodes.ts";
 import { nodeChanges } from "./node-changes.ts";
 import { podsEnding } from "./pods-ending.ts";
 
-/** A question costs about as much as the cluster has objects: so many objects are looked at in all. */
+/** Maximum number of objects in all attempts: each costs about as much as the cluster has objects. */
 const maxObjects = 400_000;
 const maxAttempts = 80;
-/** Nodes whose devices say what to try. */
+/** Maximum number of nodes whose devices suggest changes. */
 const maxNodes = 20;
 
-/** Tried changes in the order of their effort: of the claim, of the nodes, of other pods, of the hardware. */
+/** Tries changes in the order of their effort: of the claim, of the nodes, of other pods, of the hardware. */
 export async function changesFor(
   trial: Trial,
   promising: readonly NodeData[],
@@ -38,7 +38,7 @@ export async function changesFor(
 /** Maximum number of reported pairs. */
 const maxPairs = 2;
 
-/** Where nothing helps alone, two changes together: a selector and a taint may both stand in the way. */
+/** Tries pairs of changes if no single one helps: a selector and a taint may both be in the way. */
 async function pairs(trial: Trial, candidates: readonly Candidate[], attempts: Attempts): Promise<Change[]> {
   const found: Change[] = [];
   for (const [i, one] of candidates.entries()) {

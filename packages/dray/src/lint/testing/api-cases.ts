@@ -1,7 +1,7 @@
 import type { Cases } from "./case.ts";
 import { claim, cluster, pod, template } from "./manifests.ts";
 
-/** Inputs that the API server would refuse, or could not parse. */
+/** Inputs that the API server would reject or could not parse. */
 export const apiCases: Cases = {
   syntax: [
     { text: "a: 1\n---\nkind: [\n", at: [4, undefined], says: /is not YAML/, and: ["syntax"] },
@@ -112,7 +112,7 @@ export const apiCases: Cases = {
       at: [3, "metadata.name"],
       says: /must be spec.names.plural\+"\."\+spec.group/,
     },
-    // A custom resource, by the schema and the rules of the definition that is among the manifests.
+    // A custom resource, by the schema and the rules of its definition among the manifests.
     {
       text: `apiVersion: example.com/v1
 kind: Widget

@@ -41,7 +41,7 @@ export const deviceCases: Cases = {
       at: [4, "spec"],
       says: /adding 99 devices exceeds the claim limit of 32/,
     },
-    // Nodes and devices fit, but not together.
+    // Nodes and devices each fit, but not together.
     {
       text: `${pod("nodeSelector: {disk: ssd}\n  resourceClaims: [{name: g, resourceClaimName: c}]", "[{name: g}]")}---
 ${claim(`selectors: [{cel: {expression: 'device.capacity["gpu.example.com"].memory.compareTo(quantity("50Gi")) < 0'}}]`)}`,

@@ -1,4 +1,4 @@
-/** Manifests as texts, and what is found in them. */
+/** Lints manifests as texts. */
 import { featuresOf, parseFeatureGates, parseKubernetesVersion } from "@dray/api";
 import type { DecodeOptions } from "../../manifests/decode.ts";
 import { type Existing, readObjects } from "../../manifests/read.ts";
@@ -10,7 +10,7 @@ import { lint } from "../lint.ts";
 import { type ServedKind, servedBy } from "../served.ts";
 
 export interface LintTextOptions {
-  /** Manifests of what the cluster has. */
+  /** Manifests of the cluster. */
   readonly cluster?: string;
   readonly version?: string;
   readonly gates?: string;
@@ -18,7 +18,7 @@ export interface LintTextOptions {
   readonly found?: readonly ServedKind[];
 }
 
-/** Findings for a text, which is called `in.yaml`. */
+/** Returns the findings for a text, whose file name is `in.yaml`. */
 export async function lintText(
   text: string,
   { cluster, version, gates = "", runtimeConfig = {}, found }: LintTextOptions = {},

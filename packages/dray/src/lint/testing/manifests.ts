@@ -1,4 +1,4 @@
-/** Manifests in which the cases have their mistakes. */
+/** Manifests that the cases modify. */
 
 /** Two nodes with two GPUs each, of 40Gi and 80Gi; one device of another driver; a namespace; a class. */
 export const cluster = `

@@ -1,7 +1,7 @@
 import type { Cases } from "./case.ts";
 import { claim, cluster, pod, template } from "./manifests.ts";
 
-/** Names of objects that are missing, and claims that a pod does not use well. */
+/** Names of missing objects, and wrong uses of claims by pods. */
 export const referenceCases: Cases = {
   "missing-claim": [
     {

@@ -38,7 +38,7 @@ spec:
       ),
       cluster,
       at: [10, "spec.devices.requests[0].exactly.selectors[0].cel.expression"],
-      // On node one the search is over before it comes to the device without.
+      // On node one the search ends before it reaches the device without the attribute.
       says: /the selector fails on device gpu.example.com\/two\/a: no such key: vendor/,
     },
     {

@@ -9,9 +9,9 @@ import { pkiFolder } from "./serving.ts";
 export interface BootstrapOptions {
   readonly nodeName: string;
   readonly rootDir: string;
-  /** Is written if it is missing, or its certificate has expired. */
+  /** Written if it is missing or its certificate has expired. */
   readonly kubeconfig: string;
-  /** With what the node asks for its certificate: a bootstrap token, usually. */
+  /** The credentials of the certificate request, usually a bootstrap token. */
   readonly bootstrapKubeconfig: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -19,9 +19,8 @@ export interface BootstrapOptions {
 }
 
 /**
- * Gets a node its client certificate, and writes its kubeconfig.
- *
- * Upstream: pkg/kubelet/certificate/bootstrap/bootstrap.go (TLS bootstrapping).
+ * Gets the client certificate of a node and writes its kubeconfig.
+ * Upstream: pkg/kubelet/certificate/bootstrap/bootstrap.go (TLS bootstrapping)
  */
 export async function bootstrapNode(options: BootstrapOptions): Promise<void> {
   const { nodeName, rootDir, kubeconfig, bootstrapKubeconfig, clock, log, signal } = options;

@@ -11,7 +11,7 @@ import { eventually } from "@dray/testing/eventually";
 import { inFolder } from "../../../testing/program.ts";
 import { type CertificateWish, requestCertificate } from "./request.ts";
 
-/** A server with nobody who signs, and a wish to it. */
+/** Starts a server without a signer, and makes a certificate request to it. */
 async function withServer(
   run: (client: Client, wish: (signal?: AbortSignal) => CertificateWish) => Promise<void>,
 ): Promise<void> {

@@ -20,7 +20,9 @@ export interface CertificateWish {
   readonly signerName: string;
   readonly usage: "client auth" | "server auth";
   readonly names: RequestOptions;
-  /** Where the key waits for its certificate: who is killed meanwhile goes on with the same request. */
+  /**
+   * The file with the key until the certificate is issued: a restarted process continues the same request.
+   */
   readonly keep: string;
   readonly signal: AbortSignal;
 }
@@ -31,11 +33,14 @@ interface Kept {
   readonly key: string;
 }
 
-/** How long a request is waited for. Upstream: certificateWaitTimeout of client-go's certificate manager. */
+/**
+ * Timeout of a request.
+ * Upstream: certificateWaitTimeout of client-go's certificate manager
+ */
 const certificateTimeout = 15 * 60_000;
 
 /**
- * Asks the cluster for a certificate, and resolves when it is issued. Rejects if the request is denied,
+ * Requests a certificate from the cluster and resolves when it is issued. Rejects if the request is denied,
  * fails, or is not decided within 15 minutes.
  */
 export async function requestCertificate(wish: CertificateWish): Promise<CertificatePair> {
@@ -59,12 +64,12 @@ export async function requestCertificate(wish: CertificateWish): Promise<Certifi
   try {
     return { cert: await issued(wish, name), key };
   } finally {
-    // Whether it was issued or refused: the next one is another request.
+    // After an issued or denied request the next one is new.
     if (!wish.signal.aborted) rmSync(keep, { force: true });
   }
 }
 
-/** The request that is under way for these names, or a new one. */
+/** Returns the pending request for these names, or creates a new one. */
 async function keptRequest({ keep, names }: CertificateWish): Promise<Kept> {
   const wanted = JSON.stringify(names);
   if (existsSync(keep)) {
@@ -72,7 +77,7 @@ async function keptRequest({ keep, names }: CertificateWish): Promise<Kept> {
       const kept = JSON.parse(readFileSync(keep, "utf8")) as Kept;
       if (kept.names === wanted) return kept;
     } catch (error) {
-      // Half of a file from another program: written anew.
+      // An invalid file of another program is replaced.
       if (!(error instanceof SyntaxError)) throw error;
     }
   }

@@ -7,7 +7,7 @@ import { writeFileAtomically } from "@dray/files";
 import { type CertificatePair, requestCertificate } from "./request.ts";
 
 export interface ServingOptions {
-  /** As the node. */
+  /** The client of the node. */
   readonly client: Client;
   readonly clock: Clock;
   readonly log: Log;
@@ -17,18 +17,17 @@ export interface ServingOptions {
   readonly rootDir: string;
 }
 
-/** Milliseconds before the first repetition, doubled with each up to the maximum. */
+/** Milliseconds before the first retry, doubled with each one up to the maximum. */
 const delays = { first: 1000, max: 5 * 60_000 };
 
-/** Upstream: the folder of --cert-dir, and the name that the kubelet gives its certificate. */
+/** Upstream: the folder of --cert-dir, and the kubelet's name of its certificate. */
 export const pkiFolder = (rootDir: string): string => join(rootDir, "var/lib/kubelet/pki");
 const pairFile = (rootDir: string): string => join(pkiFolder(rootDir), "kubelet-server-current.pem");
 
 /**
- * Keeps a serving certificate of the cluster for the addresses of the Node: hands it to `use`, and each that
- * takes its place before it ends, until the signal is aborted.
- *
- * Upstream: pkg/kubelet/certificate/kubelet.go (--rotate-server-certificates).
+ * Maintains a serving certificate of the cluster for the addresses of the Node: passes it, and each successor
+ * before it expires, to `use`, until the signal is aborted.
+ * Upstream: pkg/kubelet/certificate/kubelet.go (--rotate-server-certificates)
  */
 export async function rotateServingCertificate(
   options: ServingOptions,
@@ -62,7 +61,7 @@ interface Names {
   readonly ipAddresses: readonly string[];
 }
 
-/** Addresses of the Node; rejects while it has none yet. */
+/** Returns the addresses of the Node; rejects if it has none yet. */
 async function namesOf({ client, nodeName }: ServingOptions): Promise<Names> {
   const { status } = await client.resource(Node).get({ name: nodeName });
   const addresses = status?.addresses ?? [];
@@ -94,7 +93,7 @@ async function request(options: ServingOptions, names: Names, signal: AbortSigna
   return pair;
 }
 
-/** The certificate of an earlier agent, if it is whole. */
+/** Returns the certificate of an earlier process, if it is complete. */
 function readPair(rootDir: string): CertificatePair | undefined {
   const file = pairFile(rootDir);
   if (!existsSync(file)) return undefined;
@@ -117,7 +116,10 @@ function isFor({ cert }: CertificatePair, { dnsNames, ipAddresses }: Names): boo
   );
 }
 
-/** When 70 to 90 per cent of its time are over. Upstream: client-go, nextRotationDeadline. */
+/**
+ * Returns when to renew: after 70 to 90 per cent of the lifetime.
+ * Upstream: client-go, nextRotationDeadline
+ */
 function renewalOf({ cert }: CertificatePair, random: number): number {
   const { validFromDate, validToDate } = new X509Certificate(cert);
   const from = validFromDate.getTime();
