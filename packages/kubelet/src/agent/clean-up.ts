@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { cdiRegistry } from "@dray/cdi";
@@ -38,6 +39,7 @@ async function endHostContainers(paths: NodePaths, directory: string, log: Log):
     cdi: cdiRegistry(paths.cdi),
     hostPath: (path) => paths.onMachine(path),
     clock: systemClock,
+    newId: randomUUID,
     log,
   });
   await runtime.start();

@@ -31,13 +31,14 @@ export class ClusterServices {
   /** Leads Services to their endpoints if the runtime has the network for it. */
   lead(): void {
     const { network } = this;
-    const { options, clock, log } = this.#context;
+    const { options, clock, newId, log } = this.#context;
     if (network === undefined || options.servicesClient === undefined) return;
     const { domain, resolvConf } = this.dns;
     this.#agent = new ServiceAgent({
       client: options.servicesClient,
       network,
       clock,
+      newId,
       log,
       domain,
       resolvConf,

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { type Features, featuresOf } from "@dray/api";
 import {
   type Client,
@@ -23,6 +24,8 @@ export interface AgentContext {
   readonly features: Features;
   readonly clock: Clock;
   readonly random: () => number;
+  /** Returns a new UUID. */
+  readonly newId: () => string;
   readonly log: Log;
   readonly paths: NodePaths;
   readonly events: EventRecorder;
@@ -40,13 +43,13 @@ export interface AgentContext {
  */
 export function createContext(options: KubeletOptions, signal: AbortSignal): AgentContext {
   const { client, nodeName, nodeAddress = "127.0.0.1", features = featuresOf() } = options;
-  const { clock = systemClock, random = Math.random, at = () => {} } = options;
+  const { clock = systemClock, random = Math.random, newId = randomUUID, at = () => {} } = options;
   const log = withFields(options.log, { node: nodeName });
   const paths = new NodePaths(options.rootDir);
   paths.create();
   options.signal?.throwIfAborted();
   const events = createEventRecorder({ client, clock, log, random, component: "kubelet", host: nodeName });
-  const { service: runtime, images } = options.runtime({ nodeName, paths, nodeAddress, clock, log });
+  const { service: runtime, images } = options.runtime({ nodeName, paths, nodeAddress, clock, newId, log });
   const node = new OwnNode(client, nodeName);
   return {
     options,
@@ -56,6 +59,7 @@ export function createContext(options: KubeletOptions, signal: AbortSignal): Age
     features,
     clock,
     random,
+    newId,
     log,
     paths,
     events,

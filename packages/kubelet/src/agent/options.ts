@@ -77,6 +77,8 @@ export interface KubeletOptions {
   readonly clock?: Clock;
   readonly log: Log;
   readonly random?: () => number;
+  /** Returns a new UUID. */
+  readonly newId?: () => string;
   /** Called after each step of the work for a pod, for tests that end the process there. */
   readonly at?: (step: string) => void;
   /** Aborts a start. The start rejects when everything that it began has ended. */

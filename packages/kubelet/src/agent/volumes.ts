@@ -13,7 +13,8 @@ export interface NodeVolumes {
 }
 
 export function createVolumes(context: AgentContext, pods: PodManager, workers: PodWorkers): NodeVolumes {
-  const { client, clock, log, events, features, nodeName, nodeAddress, node, random, signal } = context;
+  const { client, clock, log, events, features, nodeName, nodeAddress, node, random, newId, signal } =
+    context;
   const certificates = new PodCertificates({
     client,
     clock,
@@ -30,6 +31,7 @@ export function createVolumes(context: AgentContext, pods: PodManager, workers: 
   const trustBundles = new TrustBundles({
     client,
     clock,
+    newId,
     features,
     signal,
     changed: () => workers.volumesOfManyChanged(usesTrustBundles),

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -8,7 +9,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Service, ServiceSpec } from "@dray/api/core/v1";
 import type { Endpoint, EndpointSlice } from "@dray/api/discovery/v1";
-import { silentLog } from "@dray/client";
+import { silentLog, systemClock } from "@dray/client";
 import dnsPacket, {
   type Answer,
   type DecodedPacket,
@@ -121,6 +122,8 @@ async function setting(t: TestContext): Promise<Setting> {
     address: "127.0.0.1",
     resolvConf,
     upstreamPort: port,
+    clock: systemClock,
+    newId: randomUUID,
     log: silentLog,
   });
   t.after(async () => {

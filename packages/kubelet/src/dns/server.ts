@@ -1,7 +1,7 @@
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from "node:dgram";
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
-import type { Log } from "@dray/client";
+import type { Clock, Log } from "@dray/client";
 import dnsPacket, {
   type Answer,
   type DecodedPacket,
@@ -21,6 +21,9 @@ export interface DnsServerOptions {
   readonly resolvConf: string;
   /** Port of those servers, for tests. */
   readonly upstreamPort?: number;
+  readonly clock: Clock;
+  /** Returns a new UUID. */
+  readonly newId: () => string;
   readonly log: Log;
 }
 
@@ -105,10 +108,10 @@ class Responder {
   readonly #upstream: UpstreamServers;
   readonly #stop = new AbortController();
 
-  constructor({ zone, log, resolvConf, upstreamPort }: DnsServerOptions) {
-    this.#zone = zone;
-    this.#log = log;
-    this.#upstream = new UpstreamServers(resolvConf, upstreamPort);
+  constructor(options: DnsServerOptions) {
+    this.#zone = options.zone;
+    this.#log = options.log;
+    this.#upstream = new UpstreamServers(options);
   }
 
   close(): void {

@@ -1,7 +1,7 @@
-import { randomInt } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { readFileSync } from "node:fs";
 import { connect, isIPv6 } from "node:net";
+import type { Clock } from "@dray/client";
 import { MessageReader, messageFrame } from "./frames.ts";
 import { parseResolvConf } from "./resolv-conf.ts";
 
@@ -14,21 +14,29 @@ const dnsPort = 53;
  */
 const maxQueries = 1000;
 
+export interface UpstreamOptions {
+  readonly resolvConf: string;
+  /** Port of the servers, for tests. */
+  readonly upstreamPort?: number;
+  readonly clock: Clock;
+  /** Returns a new random UUID. */
+  readonly newId: () => string;
+}
+
 /** The DNS servers in the machine's resolv.conf, which is read for each query. */
 export class UpstreamServers {
-  readonly #resolvConf: string;
-  readonly #port: number;
+  readonly #options: UpstreamOptions;
   #queries = 0;
 
-  constructor(resolvConf: string, port = dnsPort) {
-    this.#resolvConf = resolvConf;
-    this.#port = port;
+  constructor(options: UpstreamOptions) {
+    this.#options = options;
   }
 
   /** Forwards a query in wire format, by the same transport. Rejects if no server answers. */
   async ask(query: Buffer, transport: "udp" | "tcp", signal: AbortSignal): Promise<Buffer> {
-    const { servers } = parseResolvConf(readFileSync(this.#resolvConf, "utf8"));
-    if (servers.length === 0) throw new Error(`${this.#resolvConf} names no server`);
+    const { resolvConf } = this.#options;
+    const { servers } = parseResolvConf(readFileSync(resolvConf, "utf8"));
+    if (servers.length === 0) throw new Error(`${resolvConf} names no server`);
     if (this.#queries >= maxQueries) throw new Error(`${maxQueries} queries are under way already`);
     this.#queries++;
     try {
@@ -53,15 +61,20 @@ export class UpstreamServers {
     transport: "udp" | "tcp",
     signal: AbortSignal,
   ): Promise<Buffer> {
-    const timeout = AbortSignal.any([signal, AbortSignal.timeout(serverTimeout)]);
+    const { upstreamPort = dnsPort, clock, newId } = this.#options;
+    const expired = new AbortController();
+    const cancel = clock.after(serverTimeout, () => expired.abort());
     // A random ID, since clients may choose predictable ones.
     const sent = Buffer.from(query);
-    const id = randomInt(65_536);
-    sent.writeUInt16BE(id, 0);
+    sent.writeUInt16BE(Number.parseInt(newId().slice(0, 4), 16), 0);
     const ask = transport === "udp" ? askByUdp : askByTcp;
-    const answer = await ask(server, this.#port, sent, timeout);
-    query.copy(answer, 0, 0, 2);
-    return answer;
+    try {
+      const answer = await ask(server, upstreamPort, sent, AbortSignal.any([signal, expired.signal]));
+      query.copy(answer, 0, 0, 2);
+      return answer;
+    } finally {
+      cancel();
+    }
   }
 }
 

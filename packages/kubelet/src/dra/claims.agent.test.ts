@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { ConfigMap, Event, Pod } from "@dray/api/core/v1";
 import { ResourceClaim } from "@dray/api/resource/v1";
-import { type Client, silentLog } from "@dray/client";
+import { type Client, silentLog, systemClock } from "@dray/client";
 import { podOn } from "../testing/cluster.ts";
 import {
   becomes,
@@ -233,6 +233,7 @@ test("a claim of a pod group is for its pods alone", async () => {
       client: { resource: () => ({ get: async () => claim }) } as unknown as Client,
       plugins: new DraPlugins(silentLog),
       checkpoint: join(suite.root(), `${pod}.state`),
+      clock: systemClock,
       log: silentLog,
       released: () => {},
     });

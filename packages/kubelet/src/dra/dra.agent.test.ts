@@ -110,7 +110,7 @@ test("the node says once which driver is waited for by claims of a pod that went
   suite.driver.unprepareError = "device is busy";
   const before = suite.driver.calls.length;
   suite.node = await suite.cluster.node("n1");
-  const told = async (): Promise<(number | undefined)[]> =>
+  const eventCounts = async (): Promise<(number | undefined)[]> =>
     (await suite.cluster.admin.resource(Event).list({ namespace: "default" })).items
       .filter(({ reason, message }) => reason?.startsWith("FailedUnp") && message?.includes(metadata.uid))
       .map(({ involvedObject, message, count }) => {
@@ -119,18 +119,18 @@ test("the node says once which driver is waited for by claims of a pod that went
         assert.ok(message?.startsWith(wanted), message);
         return count;
       });
-  await eventually(async () => assert.deepEqual(await told(), [1]));
+  await eventually(async () => assert.deepEqual(await eventCounts(), [1]));
   assert.ok(suite.driver.calls.length > before);
   suite.driver.unprepareError = "";
   // A new instance is asked at once.
   const busy = await testDriver(suite.root(), name, "-busy");
   busy.unprepareError = "still busy";
   await eventually(async () => assert.deepEqual(busy.calls, ["unprepare c60"]));
-  await eventually(async () => assert.deepEqual(await told(), [1]));
+  await eventually(async () => assert.deepEqual(await eventCounts(), [1]));
   const free = await testDriver(suite.root(), name, "-free");
   await eventually(async () => assert.deepEqual(free.calls, ["unprepare c60"]));
   await eventually(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
-  assert.deepEqual(await told(), [1]);
+  assert.deepEqual(await eventCounts(), [1]);
   await Promise.all([busy.close(), free.close()]);
 });
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
 import type { ResourceClaim } from "@dray/api/resource/v1";
-import { type Client, silentLog } from "@dray/client";
+import { type Client, silentLog, systemClock } from "@dray/client";
 import { type DriverFault, type DriverName, Drivers, drivers } from "../testing/fault-drivers.ts";
 import { parseCheckpoint } from "./checkpoint.ts";
 import { DraManager, type FaultPoint, faultPoints } from "./manager.ts";
@@ -155,6 +155,7 @@ class World {
       client: { resource: (kind: never) => this.#client(this.#current).resource(kind) } as unknown as Client,
       plugins: this.#plugins,
       checkpoint: this.checkpoint,
+      clock: systemClock,
       log: silentLog,
       released: () => {},
       at: (point) => {

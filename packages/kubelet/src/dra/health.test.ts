@@ -36,7 +36,7 @@ interface Prepared {
   readonly driver: TestDriver;
   readonly pod: Pod;
   /** Pods of each `healthChanged`, in order. */
-  readonly told: (readonly string[])[];
+  readonly changes: (readonly string[])[];
   status(container?: Container): readonly ResourceStatus[];
   /** The health of the only device, with its message. */
   health(): string;
@@ -49,8 +49,8 @@ async function prepared(
 ): Promise<Prepared> {
   const { health = ["v1", "v1alpha1"], versions, ...more } = options;
   const id = `h${++nodes}`;
-  const told: (readonly string[])[] = [];
-  const node = draNode(cluster, id, { healthChanged: (pods) => told.push(pods), ...more });
+  const changes: (readonly string[])[] = [];
+  const node = draNode(cluster, id, { healthChanged: (pods) => changes.push(pods), ...more });
   t.after(() => node.close());
   const info = versions === undefined ? {} : { supportedVersions: versions };
   const driver = await testDriver(node.root, name, "", info, { health });
@@ -66,7 +66,7 @@ async function prepared(
     node,
     driver,
     pod,
-    told,
+    changes,
     status,
     health() {
       const { health = "", message = "" } = status()[0]?.resources?.[0] ?? {};
@@ -81,7 +81,7 @@ for (const [services, used] of [
   [["v1alpha1"], "v1alpha1"],
 ] as const)
   test(`health of a driver that serves ${services.join(" and ")} reaches the container's status`, async (t) => {
-    const { driver, pod, status, health, told } = await prepared(t, { health: services });
+    const { driver, pod, status, health, changes } = await prepared(t, { health: services });
     assert.equal(health(), "Unknown");
     driver.report([{ health: HEALTHY }]);
     await eventually(async () => assert.equal(health(), "Healthy"));
@@ -99,7 +99,7 @@ for (const [services, used] of [
     );
     driver.report([{ health: HEALTHY }]);
     await eventually(async () => assert.equal(health(), "Healthy"));
-    assert.deepEqual(told, [[pod.metadata.uid], [pod.metadata.uid], [pod.metadata.uid]]);
+    assert.deepEqual(changes, [[pod.metadata.uid], [pod.metadata.uid], [pod.metadata.uid]]);
   });
 
 async function claimUid({ metadata: { namespace, name } }: Pod): Promise<string> {
@@ -107,22 +107,22 @@ async function claimUid({ metadata: { namespace, name } }: Pod): Promise<string>
   return (await cluster.admin.resource(ResourceClaim).get({ namespace, name })).metadata.uid;
 }
 
-test("a device that is not reported within its timeout is Unknown, and its pod is told of", async (t) => {
+test("a device that is not reported within its timeout is Unknown, and its pod is reported", async (t) => {
   const clock = skipClock();
-  const { driver, health, told } = await prepared(t, { clock });
+  const { driver, health, changes } = await prepared(t, { clock });
   for (const [seconds, timeout] of [
     [0, 30_000],
     [-5, 30_000],
     [300, 300_000],
   ] as const) {
-    told.length = 0;
+    changes.length = 0;
     driver.report([{ health: HEALTHY, healthCheckTimeoutSeconds: seconds }]);
     await eventually(async () => assert.equal(health(), "Healthy"));
     clock.skip(timeout - 10_000);
     assert.equal(health(), "Healthy");
     clock.skip(20_000);
     assert.equal(health(), "Unknown");
-    assert.equal(told.length, 2);
+    assert.equal(changes.length, 2);
   }
 });
 
@@ -142,12 +142,12 @@ test("a device that is left out of a report keeps its health until its timeout",
 
 test("the end of a stream clears what came over it; it is opened again after 5 s", async (t) => {
   const clock = skipClock();
-  const { driver, health, told } = await prepared(t, { clock });
+  const { driver, health, changes } = await prepared(t, { clock });
   driver.report([{ health: HEALTHY }]);
   await eventually(async () => assert.equal(health(), "Healthy"));
   driver.endStreams();
   await eventually(async () => assert.equal(health(), "Unknown"));
-  assert.equal(told.length, 2);
+  assert.equal(changes.length, 2);
   assert.equal(driver.streams.length, 1);
   await eventually(async () => {
     clock.skip(5000);
@@ -157,7 +157,7 @@ test("the end of a stream clears what came over it; it is opened again after 5 s
 });
 
 test("of two instances the newer one is believed, and the older one's end changes nothing", async (t) => {
-  const { node, driver, health, told } = await prepared(t);
+  const { node, driver, health, changes } = await prepared(t);
   driver.report([{ health: HEALTHY }]);
   await eventually(async () => assert.equal(health(), "Healthy"));
   const newer = await testDriver(node.root, name, "-2", {}, { health: ["v1"] });
@@ -167,11 +167,11 @@ test("of two instances the newer one is believed, and the older one's end change
   driver.report([{ health: HEALTHY, message: "of the older one" }]);
   newer.report([{ health: UNHEALTHY, message: "of the newer one" }]);
   await eventually(async () => assert.equal(health(), "Unhealthy: of the newer one"));
-  told.length = 0;
+  changes.length = 0;
   await driver.close();
   newer.report([{ health: UNHEALTHY, message: "still" }]);
   await eventually(async () => assert.equal(health(), "Unhealthy: still"));
-  assert.equal(told.length, 1, "never Unknown in between");
+  assert.equal(changes.length, 1, "never Unknown in between");
 });
 
 test("a driver without the service is asked once before 1.37, and never from then on", async (t) => {

@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import { type Features, featuresOf } from "@dray/api";
 import type { Container, Pod, ResourceStatus } from "@dray/api/core/v1";
 import type { AllocationResult } from "@dray/api/resource/v1";
-import { type Client, type Clock, type Log, systemClock } from "@dray/client";
+import type { Client, Clock, Log } from "@dray/client";
 import { RuntimeError } from "../runtime/error.ts";
 import type { PreparedDevice } from "./checkpoint.ts";
 import { type ClaimName, claimNames, claimsIfCreated, containerClaims, isForRequest } from "./claim-names.ts";
@@ -40,7 +40,7 @@ export interface DraManagerOptions {
   readonly checkpoint: string;
   /** Features of the newest release by default. */
   readonly features?: Features;
-  readonly clock?: Clock;
+  readonly clock: Clock;
   readonly log: Log;
   /** Called when a claim has left the node: pods that waited for its name may continue. */
   released(): void;
@@ -75,7 +75,7 @@ export class DraManager {
 
   /** Throws if the checkpoint is damaged. */
   constructor(options: DraManagerOptions) {
-    const { plugins, checkpoint, features = featuresOf(), clock = systemClock, log } = options;
+    const { plugins, checkpoint, features = featuresOf(), clock, log } = options;
     this.#options = options;
     this.#features = features;
     this.#clock = clock;

@@ -64,10 +64,10 @@ test("an image as a volume is refused where the runtime has no files of images",
     assert.equal(status?.containerStatuses?.[0]?.state?.waiting?.message, message);
     await eventually(async () => {
       const { items } = await cluster.admin.resource(Event).list({ namespace: "default" });
-      const told = items
+      const messages = items
         .filter(({ reason }) => reason === "UnsupportedByRuntime")
         .map((event) => event.message);
-      assert.deepEqual(told, [message]);
+      assert.deepEqual(messages, [message]);
     });
   } finally {
     await cluster.close();
@@ -127,9 +127,9 @@ describe("images of a registry that wants credentials", () => {
     );
     await eventually(async () => {
       const { items } = await cluster.admin.resource(Event).list({ namespace: "default" });
-      const told = items.find(({ reason }) => reason === "FailedToRetrieveImagePullSecret");
+      const event = items.find(({ reason }) => reason === "FailedToRetrieveImagePullSecret");
       assert.equal(
-        told?.message,
+        event?.message,
         "Unable to retrieve some image pull secrets (lost); attempting to pull the image may not succeed.",
       );
     });

@@ -5,13 +5,14 @@ import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import { describe, type TestContext, test } from "node:test";
 import type { LifecycleHandler, Pod, ProbeHandler } from "@dray/api/core/v1";
+import { systemClock } from "@dray/client";
 import { service, tcpServer } from "@dray/rpc";
 import { HealthDefinition } from "@dray/rpc/grpchealth/v1";
 import { container, sandbox, testRuntime } from "../testing/agent.ts";
 import { type ProbeTarget, runHookHandler, runProbe } from "./handlers.ts";
 
-/** Never called, since no command is run. */
-const runtime = testRuntime("/nowhere", "plain");
+/** The runtime is never called, since no command is run. */
+const tools = { runtime: testRuntime("/nowhere", "plain"), clock: systemClock };
 const pod = {
   metadata: { namespace: "ns", name: "p", uid: "u" },
   spec: { containers: [] },
@@ -46,7 +47,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-const probe = (handler: ProbeHandler, timeout = 20_000) => runProbe(handler, target, timeout, runtime);
+const probe = (handler: ProbeHandler, timeout = 20_000) => runProbe(handler, target, timeout, tools);
 
 describe("HTTP probes", () => {
   test("send the headers of the probe, and what is missing of them", async (context) => {
@@ -172,7 +173,7 @@ test("exec probes: output, time-outs, and variables of the container", async (co
   context.after(() => real.stopPodSandbox(id));
   const spec = { name: "main", env: [{ name: "WORD", value: "hello" }] };
   const run = (command: string[], timeout: number) =>
-    runProbe({ exec: { command } }, { ...target, containerId, spec }, timeout, real);
+    runProbe({ exec: { command } }, { ...target, containerId, spec }, timeout, { ...tools, runtime: real });
   assert.deepEqual(await run(["echo", "$(WORD) $(OTHER)"], 20_000), {
     result: "success",
     output: "hello $(OTHER)\n",
@@ -188,7 +189,8 @@ test("exec probes: output, time-outs, and variables of the container", async (co
 });
 
 describe("hooks", () => {
-  const hook = (handler: LifecycleHandler) => runHookHandler(pod, handler, target, 20_000, runtime);
+  const hook = (handler: LifecycleHandler) =>
+    runHookHandler({ pod, hook: handler, target, timeout: 20_000 }, tools);
 
   test("of HTTP are content with any answer, and go on without TLS where there is none", async (context) => {
     const agents: unknown[] = [];

@@ -1,6 +1,7 @@
 import { connect } from "node:net";
 import { durationText, type IntOrString } from "@dray/api";
 import type { EnvVar, HTTPGetAction, LifecycleHandler, Pod, ProbeHandler } from "@dray/api/core/v1";
+import type { Clock } from "@dray/client";
 import { RpcError, tcpChannel } from "@dray/rpc";
 import { HealthDefinition } from "@dray/rpc/grpchealth/v1";
 import { expand } from "../containers/environment.ts";
@@ -16,6 +17,12 @@ export interface ProbeTarget {
   readonly containerId: string;
   readonly spec: StartableContainer;
   readonly podIP: string;
+}
+
+/** Dependencies of probes and hooks. */
+export interface HandlerTools {
+  readonly runtime: RuntimeService;
+  readonly clock: Clock;
 }
 
 /** Result of a probe; a warning is a success with an event. */
@@ -39,7 +46,7 @@ export async function runProbe(
   { exec, httpGet: get, tcpSocket, grpc }: ProbeHandler,
   target: ProbeTarget,
   timeout: number,
-  runtime: RuntimeService,
+  { runtime, clock }: HandlerTools,
 ): Promise<ProbeOutcome> {
   const { podIP, spec, containerId } = target;
   if (exec !== undefined) {
@@ -56,15 +63,24 @@ export async function runProbe(
   if (get !== undefined) {
     const request = requestOf(get, target, timeout, "probe");
     try {
-      return httpOutcome(await httpGet(request));
+      return httpOutcome(await httpGet(request, clock));
     } catch (error) {
       return failure((error as Error).message);
     }
   }
   if (tcpSocket !== undefined)
     return probeTcp(tcpSocket.host || podIP, portOf(tcpSocket.port, spec), timeout);
-  if (grpc !== undefined) return probeGrpc(joined(podIP, grpc.port), grpc.service ?? "", timeout);
+  if (grpc !== undefined) return probeGrpc(joined(podIP, grpc.port), grpc.service ?? "", timeout, clock);
   throw new Error(`missing probe handler for container ${spec.name}`);
+}
+
+/** A hook of a container. */
+export interface Hook {
+  readonly pod: Pod;
+  readonly hook: LifecycleHandler;
+  readonly target: ProbeTarget;
+  /** Milliseconds. */
+  readonly timeout: number;
 }
 
 /**
@@ -73,11 +89,8 @@ export async function runProbe(
  * Upstream: pkg/kubelet/lifecycle/handlers.go, Run.
  */
 export async function runHookHandler(
-  pod: Pod,
-  { exec, httpGet: get }: LifecycleHandler,
-  target: ProbeTarget,
-  timeout: number,
-  runtime: RuntimeService,
+  { pod, hook: { exec, httpGet: get }, target, timeout }: Hook,
+  { runtime, clock }: HandlerTools,
 ): Promise<string | undefined> {
   const where = `for Container ${JSON.stringify(target.spec.name)} in Pod ${JSON.stringify(podText(pod))} failed`;
   if (exec !== undefined) {
@@ -95,11 +108,11 @@ export async function runHookHandler(
   if (get !== undefined)
     try {
       const request = requestOf(get, target, timeout, "lifecycle");
-      await httpGet(request).catch(async (error: Error) => {
+      await httpGet(request, clock).catch(async (error: Error) => {
         // For hooks from before the scheme was respected.
         if (!error.message.includes("server gave HTTP response to HTTPS client")) throw error;
         const headers = request.headers.filter(({ name }) => name.toLowerCase() !== "authorization");
-        return httpGet({ ...request, scheme: "http", headers });
+        return httpGet({ ...request, scheme: "http", headers }, clock);
       });
       return undefined;
     } catch (error) {
@@ -169,9 +182,14 @@ function probeTcp(host: string, port: number, timeout: number): Promise<ProbeOut
   });
 }
 
-async function probeGrpc(address: string, service: string, timeout: number): Promise<ProbeOutcome> {
+async function probeGrpc(
+  address: string,
+  service: string,
+  timeout: number,
+  clock: Clock,
+): Promise<ProbeOutcome> {
   const channel = tcpChannel(address);
-  const begin = performance.now();
+  const begin = clock.now();
   try {
     try {
       await channel.ready(timeout);
@@ -181,7 +199,7 @@ async function probeGrpc(address: string, service: string, timeout: number): Pro
         `timeout: failed to connect service ${JSON.stringify(address)} within ${seconds(timeout)}: ${problem}`,
       );
     }
-    const left = Math.max(1, timeout - (performance.now() - begin));
+    const left = Math.max(1, timeout - (clock.now() - begin));
     const { status } = await channel.caller(HealthDefinition).check({ service }, { timeout: left });
     if (status === serving) return success;
     const name = statusNames[status] ?? String(status);

@@ -1,6 +1,7 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { HTTPGetAction } from "@dray/api/core/v1";
+import type { Clock } from "@dray/client";
 
 /** Maximum number of bytes that are read of a body. Upstream: pkg/probe/http/http.go, maxRespBodyLength. */
 const maxBodyBytes = 10 << 10;
@@ -30,12 +31,12 @@ export interface HttpGet {
  *
  * Upstream: pkg/probe/http/http.go, DoHTTPProbe, RedirectChecker; pkg/probe/http/request.go.
  */
-export async function httpGet(get: HttpGet): Promise<HttpAnswer> {
+export async function httpGet(get: HttpGet, clock: Clock): Promise<HttpAnswer> {
   const { scheme, port, path } = get;
   const host = get.host.includes(":") ? `[${get.host}]` : get.host;
   const first = `${scheme}://${host}:${port}${path.startsWith("/") || path === "" ? path : `/${path}`}`;
   const expired = new AbortController();
-  const timer = setTimeout(() => expired.abort(), get.timeout);
+  const cancel = clock.after(get.timeout, () => expired.abort());
   let at = first;
   try {
     for (let count = 0; ; count++) {
@@ -50,7 +51,7 @@ export async function httpGet(get: HttpGet): Promise<HttpAnswer> {
     const { message } = error as Error;
     throw new Error(`Get "${at}": ${expired.signal.aborted ? timedOut : message}`, { cause: error });
   } finally {
-    clearTimeout(timer);
+    cancel();
   }
 }
 

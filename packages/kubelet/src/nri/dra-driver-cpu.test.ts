@@ -6,7 +6,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { ResourceSlice } from "@dray/api/resource/v1";
-import { silentLog } from "@dray/client";
+import { silentLog, systemClock } from "@dray/client";
 import { Container, type ContainerUpdate, PodSandbox } from "@dray/rpc/nri/v1alpha1";
 import { testCluster } from "../testing/cluster.ts";
 import { eventually } from "../testing/eventually.ts";
@@ -43,6 +43,7 @@ test("dra-driver-cpu, unmodified, registers and pins containers to CPUs", {
     socketPath: join(root, "run/nri/nri.sock"),
     runtimeName: "dray",
     runtimeVersion: "0.1.0",
+    clock: systemClock,
     log: silentLog,
     state: async () => ({ pods: [pod("old")], containers: [container("old", [])] }),
     updateContainers: async (all) => {

@@ -1,5 +1,5 @@
 import type { Duplex } from "node:stream";
-import type { Log } from "@dray/client";
+import type { Clock, Log } from "@dray/client";
 import {
   type Caller,
   type MessageType,
@@ -33,6 +33,7 @@ export interface PluginContext {
   readonly registrationTimeout: number;
   /** Timeout of each request in milliseconds. */
   readonly requestTimeout: number;
+  readonly clock: Clock;
   readonly log: Log;
   /** Applies unsolicited updates of a plugin. Returns those that failed. */
   updateContainers(
@@ -166,18 +167,17 @@ export class NriPlugin {
    * takes too long.
    */
   async start(): Promise<void> {
-    const { registrationTimeout, requestTimeout, runtimeName, runtimeVersion } = this.#context;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const why = `plugin has not registered within ${registrationTimeout} ms`;
-      timer = setTimeout(() => reject(new Error(why)), registrationTimeout);
-    });
+    const { registrationTimeout, requestTimeout, runtimeName, runtimeVersion, clock } = this.#context;
+    const late = Promise.withResolvers<never>();
+    const cancel = clock.after(registrationTimeout, () =>
+      late.reject(new Error(`plugin has not registered within ${registrationTimeout} ms`)),
+    );
     const gone = this.closed.then(() => {
       throw new Error("plugin has closed its connection before it registered");
     });
     gone.catch(() => {});
     try {
-      await Promise.race([this.#registered.promise, late, gone]);
+      await Promise.race([this.#registered.promise, late.promise, gone]);
       const { events } = await this.#requests.configure(
         {
           config: "",
@@ -199,7 +199,7 @@ export class NriPlugin {
       this.close();
       throw error;
     } finally {
-      clearTimeout(timer);
+      cancel();
     }
   }
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
@@ -46,7 +47,14 @@ async function startNode(
   const records = join(folder, "nri");
   mkdirSync(cdi, { recursive: true });
   const open = () =>
-    withNri(inner(), { socketPath: nri, folder: records, cdi: cdiRegistry([cdi]), log: silentLog });
+    withNri(inner(), {
+      socketPath: nri,
+      folder: records,
+      cdi: cdiRegistry([cdi]),
+      clock: systemClock,
+      newId: randomUUID,
+      log: silentLog,
+    });
   const machine: TestNode = {
     folder,
     image,
@@ -100,6 +108,7 @@ function hostNode(t: TestContext): Promise<TestNode> {
       cdi: cdiRegistry([join(folder, "cdi")]),
       hostPath: (path) => path,
       clock: systemClock,
+      newId: randomUUID,
       log: silentLog,
     });
     return { service, images };
@@ -257,14 +266,14 @@ test("what a plugin refuses does not come to be, and says why", async (t) => {
   assert.equal((await pod.find(id)).state, "created");
 });
 
-test("a plugin that comes later, or to an agent that came back, is told what is there", async (t) => {
+test("a plugin that comes later, or to an agent that came back, receives the state", async (t) => {
   const machine = await hostNode(t);
   const pod = new ContractPod(machine, machine.node);
   await pod.run();
   await pod.start("sleep 1000", { env: [["A", "1"]] });
   const gone = await pod.start("exit 0");
   await pod.exited(gone.id);
-  const told = async () => {
+  const synchronizedId = async () => {
     const plugin = await machine.plugin({});
     const [{ pods, containers } = { pods: [], containers: [] }] = await plugin.synchronized;
     plugin.close();
@@ -279,10 +288,10 @@ test("a plugin that comes later, or to an agent that came back, is told what is 
     );
     return running[0]?.id;
   };
-  const before = await told();
+  const before = await synchronizedId();
   writeFileSync(join(machine.records, "damaged.json"), "{");
   await machine.again();
-  assert.equal(await told(), before);
+  assert.equal(await synchronizedId(), before);
   assert.ok(!readdirSync(machine.records).includes("damaged.json"));
 });
 
@@ -293,7 +302,13 @@ test("plugins pin containers to CPUs", { skip: withoutContainerd ?? withoutCpus 
   await containerd.start();
   const { socket: endpoint, cgroupRoot, folder } = containerd;
   const inner = (): NodeRuntime => {
-    const service = new CriRuntime({ endpoint, node: "node", log: silentLog, cgroupRoot });
+    const service = new CriRuntime({
+      endpoint,
+      node: "node",
+      clock: systemClock,
+      log: silentLog,
+      cgroupRoot,
+    });
     return { service, images: service.images };
   };
   const machine = await startNode(t, folder, testImage, inner, () => containerd.close());

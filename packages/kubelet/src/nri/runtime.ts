@@ -1,6 +1,5 @@
-import { randomBytes } from "node:crypto";
 import type { CdiRegistry } from "@dray/cdi";
-import type { Log } from "@dray/client";
+import type { Clock, Log } from "@dray/client";
 import {
   type ContainerUpdate,
   type Container as NriContainer,
@@ -23,6 +22,9 @@ export interface NriOptions {
   readonly folder: string;
   /** CDI devices: plugins see their environment. */
   readonly cdi: CdiRegistry;
+  readonly clock: Clock;
+  /** Returns a new UUID. */
+  readonly newId: () => string;
   readonly log: Log;
 }
 
@@ -54,7 +56,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
   }
 
   async start(): Promise<void> {
-    const { log, socketPath } = this.#options;
+    const { clock, log, socketPath } = this.#options;
     await this.inner.start();
     try {
       await this.#records.load(log);
@@ -63,6 +65,7 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
         socketPath,
         runtimeName: this.inner.name,
         runtimeVersion: this.inner.version,
+        clock,
         log,
         state: () => this.#state(),
         updateContainers: (updates) => this.#update(updates),
@@ -128,7 +131,8 @@ class NriRuntime extends DelegatingRuntime implements RuntimeService {
   async #createContainer(sandboxId: string, config: ContainerConfig): Promise<Made> {
     const pod = this.#pod(sandboxId);
     // Plugins know the container before the runtime has an ID for it.
-    const id = randomBytes(32).toString("hex");
+    const { newId } = this.#options;
+    const id = `${newId()}${newId()}`.replaceAll("-", "");
     const container = nriContainer(id, sandboxId, config, await this.#environment(config));
     const { adjust, update, evict } = await this.#nri
       .createContainer(pod, container)

@@ -1,7 +1,7 @@
 import { chmodSync } from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
-import type { Log } from "@dray/client";
+import type { Clock, Log } from "@dray/client";
 import { makeFolder } from "@dray/files";
 import { checkSocketPath, removeStaleSocket } from "@dray/rpc";
 import {
@@ -30,6 +30,7 @@ export interface NriServerOptions {
   readonly socketPath: string;
   readonly runtimeName: string;
   readonly runtimeVersion: string;
+  readonly clock: Clock;
   readonly log: Log;
   /** Pods and containers for a plugin that connects. No event is sent before the plugin has them. */
   state(): Promise<NriState>;
@@ -78,13 +79,15 @@ export class NriServer {
   #lastRequest: Promise<unknown> = Promise.resolve();
 
   constructor(options: NriServerOptions) {
-    const { runtimeName, runtimeVersion, registrationTimeout = 5000, requestTimeout = 2000, log } = options;
+    const { runtimeName, runtimeVersion, registrationTimeout = 5000, requestTimeout = 2000 } = options;
+    const { clock, log } = options;
     this.#options = options;
     this.#context = {
       runtimeName,
       runtimeVersion,
       registrationTimeout,
       requestTimeout,
+      clock,
       log,
       updateContainers: (plugin, updates, evictions) => this.#updateContainers(plugin, updates, evictions),
     };

@@ -80,7 +80,7 @@ export class Stops {
     const hook = spec.lifecycle?.preStop;
     if (hook !== undefined && first && graceSeconds > 0) {
       const target = { podUid: pod.metadata.uid, containerId: container.id, spec, podIP };
-      const problem = await runHook(pod, hook, target, this.#options, graceSeconds * 1000);
+      const problem = await runHook({ pod, hook, target, timeout: graceSeconds * 1000 }, this.#options);
       if (problem !== undefined) event(pod, "Warning", "FailedPreStopHook", `PreStopHook failed: ${problem}`);
     }
     // At least two seconds, as upstream gives after a hook that took all the time.

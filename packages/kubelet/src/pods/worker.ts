@@ -21,8 +21,8 @@ const maxRounds = 100;
 
 /**
  * Brings one pod to its desired state: observes its sandboxes and containers, computes the next actions, and
- * performs them, until no action is left. `sync` is called after every change, never twice at a time; it waits
- * only for drivers, images, and hooks after a start.
+ * performs them, until no action is left. `sync` is called after every change, never twice at a time; it
+ * waits only for drivers, images, and hooks after a start.
  *
  * Upstream: pkg/kubelet/kubelet.go, SyncPod, SyncTerminatingPod, SyncTerminatedPod.
  */

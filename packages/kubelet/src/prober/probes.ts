@@ -157,15 +157,16 @@ export class Probes {
     signal: AbortSignal,
   ): Promise<ProbeOutcome | undefined> {
     const timeout = (probe.timeoutSeconds ?? 1) * 1000;
-    const begin = performance.now();
+    const { clock } = this.#options;
+    const begin = clock.now();
     const note = (result: "successful" | "failed" | "unknown"): void => {
       const { podUid, spec } = target;
-      this.metrics.note(podUid, spec.name, name, result, (performance.now() - begin) / 1000);
+      this.metrics.note(podUid, spec.name, name, result, (clock.now() - begin) / 1000);
     };
     let message = "";
     for (let attempt = 0; attempt < maxTries && !signal.aborted; attempt++)
       try {
-        const outcome = await runProbe(probe, target, timeout, this.#options.runtime);
+        const outcome = await runProbe(probe, target, timeout, this.#options);
         if (!signal.aborted) note(outcome.result === "failure" ? "failed" : "successful");
         return outcome;
       } catch (error) {

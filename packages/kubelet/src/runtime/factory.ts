@@ -8,6 +8,8 @@ export interface RuntimeSurroundings {
   readonly paths: NodePaths;
   readonly nodeAddress: string;
   readonly clock: Clock;
+  /** Returns a new UUID. */
+  readonly newId: () => string;
   readonly log: Log;
 }
 

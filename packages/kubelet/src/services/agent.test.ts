@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { test } from "node:test";
@@ -74,6 +75,7 @@ test("one agent at a time leads Services, as they change, and the next goes on w
         domain: "cluster.local",
         resolvConf: "/etc/resolv.conf",
         clock: fastClock(50),
+        newId: randomUUID,
         log: silentLog,
       }),
   );

@@ -15,6 +15,8 @@ export interface ServiceAgentOptions {
   /** resolv.conf of the machine, whose servers resolve other names. */
   readonly resolvConf: string;
   readonly clock: Clock;
+  /** Returns a new UUID. */
+  readonly newId: () => string;
   readonly log: Log;
 }
 
@@ -63,7 +65,7 @@ export class ServiceAgent {
   }
 
   async #lead(): Promise<void> {
-    const { client, network, domain, resolvConf, clock, log } = this.#options;
+    const { client, network, domain, resolvConf, clock, newId, log } = this.#options;
     // Ends by an error of its own too.
     const end = new AbortController();
     const signal = AbortSignal.any([this.#stop.signal, end.signal]);
@@ -84,7 +86,14 @@ export class ServiceAgent {
       services: () => services.list(),
       allSlices: () => slices.list(),
     };
-    const server = await startDnsServer({ zone, address: network.gateway, resolvConf, log });
+    const server = await startDnsServer({
+      zone,
+      address: network.gateway,
+      resolvConf,
+      clock,
+      newId,
+      log,
+    });
     try {
       const changed = new Changes([services, slices]);
       await Promise.all([services.start(signal), slices.start(signal)]);

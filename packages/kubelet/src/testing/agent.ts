@@ -3,6 +3,7 @@
  * starts a container. `ISOLATION`: `auto`, `plain` without mount name spaces, `pids` without cgroups.
  * `ISOLATION+stdin`: with an input that the first client closes; `+exec`: with a command in it.
  */
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { cdiRegistry } from "@dray/cdi";
@@ -32,6 +33,7 @@ export function testRuntime(
     cdi: cdiRegistry([]),
     hostPath: (path) => path,
     clock: systemClock,
+    newId: randomUUID,
     log: silentLog,
   });
 }

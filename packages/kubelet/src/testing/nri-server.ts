@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { silentLog } from "@dray/client";
+import { silentLog, systemClock } from "@dray/client";
 import {
   Container,
   type ContainerAdjustment,
@@ -45,6 +45,7 @@ export async function withServer(t: TestContext, options: Partial<NriServerOptio
     socketPath,
     runtimeName: "dray",
     runtimeVersion: "1",
+    clock: systemClock,
     log: silentLog,
     state: async () => empty,
     updateContainers: async (all) => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -225,6 +226,7 @@ test("a server without trust bundles is an error, and not asked again and again"
     const bundles = new TrustBundles({
       client: spied.client,
       clock: systemClock,
+      newId: randomUUID,
       features: featuresOf("1.37"),
       signal: new AbortController().signal,
       changed: () => {},

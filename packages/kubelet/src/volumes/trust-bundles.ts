@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { type Features, labelSelectorOf, StatusError } from "@dray/api";
 import { ClusterTrustBundle } from "@dray/api/certificates/v1";
 import type { ClusterTrustBundleProjection } from "@dray/api/core/v1";
@@ -8,6 +8,8 @@ import { certificatesIn } from "./certificate-text.ts";
 export interface TrustBundlesOptions {
   readonly client: Client;
   readonly clock: Clock;
+  /** Returns a new UUID. */
+  readonly newId: () => string;
   readonly features: Features;
   /** Ends the watch. */
   readonly signal: AbortSignal;
@@ -36,12 +38,13 @@ export class TrustBundles {
    * Programs must not rely on an order of trust anchors: it stays while the agent runs, and differs in the
    * next agent.
    */
-  readonly #salt = randomUUID();
+  readonly #salt: string;
   readonly #anchors = new WeakMap<ClusterTrustBundle, readonly TrustAnchor[]>();
   #informer: Informer<ClusterTrustBundle> | undefined;
 
   constructor(options: TrustBundlesOptions) {
     this.#options = options;
+    this.#salt = options.newId();
   }
 
   /**

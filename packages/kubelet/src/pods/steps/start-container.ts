@@ -168,8 +168,8 @@ async function runPostStart(
   const { clock, runtime } = state.context;
   let problem: string | undefined;
   const over = new AbortController();
-  const handlers = { runtime: runtime.service, clock };
-  const end = runHook(pod, hook, target, handlers, postStartTimeout).then((result) => {
+  const tools = { runtime: runtime.service, clock };
+  const end = runHook({ pod, hook, target, timeout: postStartTimeout }, tools).then((result) => {
     problem = result;
     over.abort();
   });

@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { silentLog } from "@dray/client";
+import { silentLog, systemClock } from "@dray/client";
 import { service, unixServer } from "@dray/rpc";
 import { HealthDefinition, HealthCheckResponse_ServingStatus as Status } from "@dray/rpc/grpchealth/v1";
 import { CriRuntime } from "./runtime.ts";
 
 const start = (endpoint: string, connectTimeout = 10_000) =>
-  new CriRuntime({ endpoint, node: "node", log: silentLog, connectTimeout }).start();
+  new CriRuntime({ endpoint, node: "node", clock: systemClock, log: silentLog, connectTimeout }).start();
 const refusal = (message: RegExp) => (error: Error & { reason?: string }) => {
   assert.equal(error.name, "RuntimeError");
   assert.equal(error.reason, "RuntimeUnavailable");

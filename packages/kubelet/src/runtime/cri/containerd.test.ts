@@ -1,4 +1,4 @@
-import { silentLog } from "@dray/client";
+import { silentLog, systemClock } from "@dray/client";
 import { runtimeContract } from "../../testing/runtime-contract/contract.ts";
 import { TestContainerd, testImage, withoutContainerd } from "../../testing/test-containerd.ts";
 import { CriRuntime } from "./runtime.ts";
@@ -19,6 +19,7 @@ runtimeContract("containerd", {
         const service = new CriRuntime({
           endpoint: containerd.socket,
           node: "node",
+          clock: systemClock,
           log: silentLog,
           cgroupRoot: containerd.cgroupRoot,
         });

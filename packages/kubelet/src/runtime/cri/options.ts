@@ -6,7 +6,7 @@ export interface CriRuntimeOptions {
   /** Name of the node: several agents may share one runtime, and each lists its own sandboxes only. */
   readonly node: string;
   readonly log: Log;
-  readonly clock?: Clock;
+  readonly clock: Clock;
   /** Parent of the cgroups of pods, such as `/kubepods`; "" for the runtime's default. */
   readonly cgroupRoot?: string;
   /** Folder of seccomp profiles with a relative path; upstream's by default. */

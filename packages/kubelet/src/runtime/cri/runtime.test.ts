@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { silentLog } from "@dray/client";
+import { silentLog, systemClock } from "@dray/client";
 import { eventually } from "../../testing/eventually.ts";
 import { ContractPod } from "../../testing/runtime-contract/pod.ts";
 import type { ContractMachine } from "../../testing/runtime-contract/types.ts";
@@ -11,7 +11,7 @@ describe("a CRI runtime", { skip: withoutContainerd ?? false }, () => {
   const containerd = new TestContainerd();
   const open = (node: string) => {
     const { socket: endpoint, cgroupRoot } = containerd;
-    const service = new CriRuntime({ endpoint, node, log: silentLog, cgroupRoot });
+    const service = new CriRuntime({ endpoint, node, clock: systemClock, log: silentLog, cgroupRoot });
     return { service, images: service.images };
   };
   const machine: ContractMachine = {

@@ -2,7 +2,7 @@
 import { rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Duplex } from "node:stream";
-import { type Clock, systemClock } from "@dray/client";
+import type { Clock } from "@dray/client";
 import { makeFolder } from "@dray/files";
 
 import {
@@ -65,7 +65,7 @@ export class CriRuntime implements RuntimeService {
 
   constructor(options: CriRuntimeOptions) {
     this.#options = options;
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = options.clock;
     this.images = new CriImages(() => this.#connected);
   }
 

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
@@ -127,7 +126,8 @@ export function discard(): Writable {
 export async function forwardPort(url: string, port: number, stream: Duplex): Promise<void> {
   const { session } = await dial(url, [portForwardProtocol], undefined);
   try {
-    const requestid = randomBytes(4).toString("hex");
+    // The only one of its session.
+    const requestid = "0";
     const open = (type: string) =>
       session.createStream({ [streamTypeHeader]: type, port: String(port), requestid });
     const error = await open("error");

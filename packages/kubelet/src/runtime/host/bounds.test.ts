@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
@@ -7,7 +8,7 @@ import { eventually } from "../../testing/eventually.ts";
 import { type Machine, withRuntime } from "../../testing/runtime.ts";
 import { type Controller, detectBounds, settingsOf, unboundedOf } from "./bounds.ts";
 
-const bounds = detectBounds();
+const bounds = detectBounds(randomUUID);
 
 /** Folders of the cgroups of a container, below those of its pod. */
 const foldersOf = (id: string): string[] =>

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeFolderSync } from "@dray/files";
@@ -25,13 +24,13 @@ export const noBounds: Bounds = { version: 1, parents: new Map() };
 const defaultPids = 4096;
 
 /** Detects usable controllers by trying. */
-export function detectBounds(): Bounds {
-  const unified = unifiedParents();
+export function detectBounds(newId: () => string): Bounds {
+  const unified = unifiedParents(newId);
   if (unified.size > 0) return { version: 2, parents: unified };
   const parents = new Map<Controller, string>();
   for (const controller of controllers) {
     const base = ownCgroup({ type: "cgroup", controller });
-    if (base !== undefined && canMake(base, () => true)) parents.set(controller, base);
+    if (base !== undefined && canMake(base, newId, () => true)) parents.set(controller, base);
   }
   return { version: 1, parents };
 }
@@ -40,7 +39,7 @@ export function detectBounds(): Bounds {
  * In the unified hierarchy a cgroup with processes delegates no controllers, unless it is the root: a child
  * of the agent's own works if it was delegated, else one of the root may.
  */
-function unifiedParents(): Map<Controller, string> {
+function unifiedParents(newId: () => string): Map<Controller, string> {
   const found = new Map<Controller, string>();
   const hierarchy = { type: "cgroup2", controller: "" } as const;
   for (const base of [ownCgroup(hierarchy), cgroupMount(hierarchy)]) {
@@ -51,7 +50,7 @@ function unifiedParents(): Map<Controller, string> {
         const file = { cpu: "cpu.max", memory: "memory.max", pids: "pids.max", cpuset: "cpuset.cpus" }[
           controller
         ];
-        if (canMake(base, (probe) => existsSync(join(probe, file)))) found.set(controller, base);
+        if (canMake(base, newId, (probe) => existsSync(join(probe, file)))) found.set(controller, base);
       }
     const cpu = found.get("cpu");
     // It counts time too.
@@ -68,8 +67,8 @@ function enable(base: string, controller: Controller): void {
   }
 }
 
-function canMake(base: string, check: (probe: string) => boolean): boolean {
-  const probe = join(base, `${cgroupPrefix}probe-${randomUUID()}`);
+function canMake(base: string, newId: () => string, check: (probe: string) => boolean): boolean {
+  const probe = join(base, `${cgroupPrefix}probe-${newId()}`);
   try {
     mkdirSync(probe);
     const good = check(probe);

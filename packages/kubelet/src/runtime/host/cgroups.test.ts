@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -16,10 +17,10 @@ import {
 
 for (const hierarchy of hierarchies)
   test(`${hierarchy.type}: holds what enters it and all below, kills it, and can be removed`, async (context) => {
-    const cgroups = await detectCgroups([hierarchy]);
+    const cgroups = await detectCgroups(randomUUID, [hierarchy]);
     if ("reason" in cgroups) {
       // Either hierarchy will do, depending on the machine.
-      const any = await detectCgroups();
+      const any = await detectCgroups(randomUUID);
       if ("reason" in any) return context.skip("no cgroups");
       return;
     }
@@ -48,5 +49,5 @@ for (const hierarchy of hierarchies)
   });
 
 test("where no cgroups can be made the reason says so", async () => {
-  assert.deepEqual(await detectCgroups([]), { reason: "no cgroup file system is mounted" });
+  assert.deepEqual(await detectCgroups(randomUUID, []), { reason: "no cgroup file system is mounted" });
 });

@@ -1,5 +1,4 @@
 import { execFile } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -35,13 +34,14 @@ export const hierarchies: readonly Hierarchy[] = [
  * machine the unified hierarchy has no controllers, and works as well.
  */
 export async function detectCgroups(
+  newId: () => string,
   candidates = hierarchies,
 ): Promise<Cgroups | { readonly reason: string }> {
   const reasons: string[] = [];
   for (const hierarchy of candidates) {
     const base = ownCgroup(hierarchy);
     if (base === undefined) continue;
-    const probe = join(base, `${cgroupPrefix}probe-${randomUUID()}`);
+    const probe = join(base, `${cgroupPrefix}probe-${newId()}`);
     try {
       mkdirSync(probe);
       await promisify(execFile)("/bin/sh", ["-c", 'echo $$ >"$1"', "probe", cgroupProcesses(probe)]);

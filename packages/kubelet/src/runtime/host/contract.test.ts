@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { cdiRegistry } from "@dray/cdi";
@@ -45,6 +46,7 @@ for (const isolation of isolations) {
             cdi: cdiRegistry([cdi]),
             hostPath: (path) => path,
             clock: systemClock,
+            newId: randomUUID,
             log: silentLog,
           });
           return { service, images };

@@ -17,7 +17,7 @@ export interface HostRuntimeSettings {
 
 /** A runtime whose containers are processes of the machine. */
 export function hostRuntime(settings: HostRuntimeSettings): RuntimeFactory {
-  return ({ paths, nodeAddress, clock, log }) => {
+  return ({ paths, nodeAddress, clock, newId, log }) => {
     const images = new ImageTable(settings.images);
     const service = new HostRuntime({
       directory: settings.stateDir ?? join(paths.root, "var/lib/dray"),
@@ -30,6 +30,7 @@ export function hostRuntime(settings: HostRuntimeSettings): RuntimeFactory {
       cdi: cdiRegistry(paths.cdi),
       hostPath: (path) => paths.onMachine(path),
       clock,
+      newId,
       log,
     });
     return { service, images };

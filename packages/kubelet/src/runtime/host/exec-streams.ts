@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
 import { closeSync } from "node:fs";
 import type { Socket } from "node:net";
 import { constants } from "node:os";
@@ -18,15 +17,13 @@ import { followSizes, inTerminal } from "./terminal.ts";
 /** Marks the processes of a command in a container, whatever they do to their session. */
 const execVariable = "DRAY_EXEC_ID";
 
-/** A pipe for each standard stream of the client; the others are /dev/null. */
+/** Opens a pipe `PATH-N` for each standard stream of the client; the others are /dev/null. */
 async function standardPipes(
-  directory: string,
+  path: string,
   wanted: readonly boolean[],
   user: User | undefined,
 ): Promise<StandardPipes> {
-  const names = wanted.map((want, index) =>
-    want ? join(directory, `exec-${randomUUID()}-${index}`) : undefined,
-  );
+  const names = wanted.map((want, index) => (want ? `${path}-${index}` : undefined));
   await makePipes(
     names.filter((name) => name !== undefined),
     user,
@@ -56,19 +53,25 @@ function spawnOn(pipes: StandardPipes, { argv, env, environment }: JoiningComman
   }
 }
 
+/** A command in a container with the streams of a client. */
+export interface StreamedCommand {
+  /** Unique on the machine: it marks the processes of the command. */
+  readonly id: string;
+  readonly command: JoiningCommand;
+  readonly tty: boolean;
+  readonly streams: ClientStreams;
+  /** Folder for pipes, which are removed as soon as the command runs. */
+  readonly directory: string;
+  /** Kills the command with all its descendants. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * Runs a command with the streams of a client. Resolves with its exit code (128 and the signal's number after
- * a signal) when it has ended and its outputs have no writer any more. When `signal` aborts, it is killed
- * with all its descendants. `directory` is a place for pipes, which are removed as soon as it runs.
+ * a signal) when it has ended and its outputs have no writer any more.
  */
-export async function runWithStreams(
-  command: JoiningCommand,
-  tty: boolean,
-  streams: ClientStreams,
-  directory: string,
-  signal: AbortSignal,
-): Promise<number> {
-  const id = randomUUID();
+export async function runWithStreams(options: StreamedCommand): Promise<number> {
+  const { id, command, tty, streams, directory, signal } = options;
   const program = {
     ...command,
     argv: tty ? inTerminal(command.argv) : command.argv,
@@ -80,7 +83,7 @@ export async function runWithStreams(
     streams.stdout !== undefined,
     !tty && streams.stderr !== undefined,
   ];
-  const pipes = await standardPipes(directory, wanted, command.user);
+  const pipes = await standardPipes(join(directory, `exec-${id}`), wanted, command.user);
   const [stdin, stdout, stderr] = pipes.map((pipe) => pipe?.ours);
   const child = spawnOn(pipes, program);
   const exited = new Promise<number>((resolve, reject) => {

@@ -29,7 +29,7 @@ test("on a full disk a container's log is followed all the same, and times are n
   times.close();
 });
 
-test("on a full disk a container that has ended is told of with its exit code", {
+test("on a full disk a container that has ended is reported with its exit code", {
   skip: withoutMounts,
 }, (t) => {
   const disk = smallDisk(t, 1);
@@ -49,15 +49,15 @@ test("on a full disk a container that has ended is told of with its exit code", 
       createdAt: 1,
       bootId: bootId(),
     } as unknown as ContainerRecord;
-    let told = 0;
-    const container = new HostContainer(directory, record, systemClock, () => told++);
+    let changes = 0;
+    const container = new HostContainer(directory, record, systemClock, () => changes++);
     container.watch();
     writeFileSync(join(directory, "start"), `started ${readFileSync(`/proc/${process.pid}/stat`, "utf8")}`);
     if (exit !== undefined) writeFileSync(join(directory, "exit"), `${exit}\n`);
     writeFileSync(logPath, "x");
     const free = fillDisk(disk);
     container.refresh();
-    assert.equal(told, 1);
+    assert.equal(changes, 1);
     assert.equal(container.status().exitCode, exit ?? 137);
     container.unwatch();
     free();

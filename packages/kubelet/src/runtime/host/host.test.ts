@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
@@ -106,7 +107,7 @@ for (const isolation of isolations)
     });
 
     test("a cgroup goes with what its container was: an end, a sandbox that stops, an agent that is killed", async (context) => {
-      const cgroups = await detectCgroups();
+      const cgroups = await detectCgroups(randomUUID);
       if ("reason" in cgroups) return context.skip("no cgroups");
       await withRuntime(isolation, async ({ start, run, runtime, root }) => {
         const left = async (): Promise<string[]> =>
@@ -136,7 +137,7 @@ for (const isolation of isolations)
         const loop = `while :; do (setsid env -i /bin/sh -c ': ${script}; sleep 0.2; : again' &) ; done`;
         const id = await start({ command: ["/bin/sh", "-c", `${loop} >/dev/null 2>&1`] });
         await runtime.removeContainer(id);
-        const cgroups = await detectCgroups();
+        const cgroups = await detectCgroups(randomUUID);
         if (!("reason" in cgroups)) assert.equal(existsSync(cgroups.path(id)), false);
         assert.deepEqual(processesWith("-c", `: ${script}; sleep 0.2; : again`), []);
       });

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
@@ -107,15 +106,15 @@ export class HostRuntime implements RuntimeService {
   }
 
   async start(): Promise<void> {
-    const { directory, rootDir, log } = this.#options;
+    const { directory, rootDir, newId, log } = this.#options;
     makeFolderSync(join(directory, "containers"), 0o700);
     const reasons: string[] = [];
     const cgroups =
-      this.#options.cgroups === "none" ? { reason: "cgroups are switched off" } : await detectCgroups();
+      this.#options.cgroups === "none" ? { reason: "cgroups are switched off" } : await detectCgroups(newId);
     if ("reason" in cgroups) reasons.push(cgroups.reason);
     else {
       this.#cgroups = cgroups;
-      this.#bounds = detectBounds();
+      this.#bounds = detectBounds(newId);
     }
     if (this.#options.isolation !== "plain") {
       // With cgroups, pid name spaces are not needed, and PIDs of the machine stay valid for programs.
@@ -226,8 +225,9 @@ export class HostRuntime implements RuntimeService {
     if (this.#sandboxes.get(sandboxId) === undefined)
       throw new RuntimeError("CreateContainerError", `no sandbox ${sandboxId}`);
     const edits = await this.#cdi(config.cdiDevices);
-    const id = randomUUID();
-    const container = this.#hold({ id, sandboxId, config, edits, createdAt: this.#options.clock.now() });
+    const { clock, newId } = this.#options;
+    const id = newId();
+    const container = this.#hold({ id, sandboxId, config, edits, createdAt: clock.now() });
     makeFolderSync(container.directory, 0o700);
     saveRecord(container);
     const devices = containerDevices(config, edits);
@@ -374,7 +374,8 @@ export class HostRuntime implements RuntimeService {
   ): Promise<number> {
     const container = this.#get(id);
     const joining = joinContainer(container, this.#isolation, command, tty);
-    return runWithStreams(joining, tty, streams, container.directory, signal);
+    const { directory } = container;
+    return runWithStreams({ id: this.#options.newId(), command: joining, tty, streams, directory, signal });
   }
 
   async attach(id: string, streams: ClientStreams, signal: AbortSignal): Promise<void> {

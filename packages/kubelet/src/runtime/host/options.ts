@@ -20,5 +20,7 @@ export interface HostRuntimeOptions {
   /** Maps a path that the node's pods name to one of this machine. */
   hostPath(path: string): string;
   readonly clock: Clock;
+  /** Returns a new UUID. */
+  readonly newId: () => string;
   readonly log: Log;
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "@dray/client";
@@ -15,6 +14,8 @@ export interface HostSandboxesOptions {
   readonly rootDir: string;
   readonly nodeAddress: string;
   readonly clock: Clock;
+  /** Returns a new UUID. */
+  readonly newId: () => string;
 }
 
 /** The sandboxes of the host runtime: a record and an address for each pod, without processes. */
@@ -54,8 +55,8 @@ export class HostSandboxes {
 
   /** Returns the ID of a new sandbox. */
   run(config: SandboxConfig): string {
-    const { nodeAddress, clock } = this.#options;
-    const id = randomUUID();
+    const { nodeAddress, clock, newId } = this.#options;
+    const id = newId();
     this.#save({
       id,
       config,

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { existsSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -39,7 +38,7 @@ export async function makeBundle(
     throw new RuntimeError("CreateContainerError", `sandbox ${sandboxId} does not run`);
   const edits = await resolveDevices(options, config.cdiDevices);
   const image = await options.images.resolve(config.imageRef || config.image);
-  const id = randomUUID();
+  const id = options.newId();
   const directory = join(options.directory, "containers", id);
   makeFolderSync(directory, 0o700);
   try {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { cdiRegistry } from "@dray/cdi";
 import { type Log, systemClock } from "@dray/client";
 import { OciImages } from "./images/service.ts";
@@ -26,6 +27,7 @@ export async function destroyOciNode(directory: string, log: Log): Promise<void>
       cdi: cdiRegistry([]),
       hostPath: (path) => path,
       clock: systemClock,
+      newId: randomUUID,
       log,
     });
     await runtime.start();

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -30,6 +31,7 @@ runtimeContract("oci", {
         cdi: cdiRegistry([cdi]),
         hostPath: (path) => path,
         clock: systemClock,
+        newId: randomUUID,
         log: silentLog,
       });
     return {

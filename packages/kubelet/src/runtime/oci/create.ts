@@ -15,7 +15,7 @@ export interface OciRuntimeSettings {
 
 /** A runtime with isolated containers, by runc. Needs root on Linux. */
 export function ociRuntime({ images, networkDir, stateDir }: OciRuntimeSettings): RuntimeFactory {
-  return ({ nodeName, paths, nodeAddress, clock, log }) => ({
+  return ({ nodeName, paths, nodeAddress, clock, newId, log }) => ({
     service: new OciRuntime({
       directory: stateDir ?? join(paths.root, "var/lib/dray"),
       networkDirectory: networkDir,
@@ -25,6 +25,7 @@ export function ociRuntime({ images, networkDir, stateDir }: OciRuntimeSettings)
       cdi: cdiRegistry(paths.cdi),
       hostPath: (path) => paths.onMachine(path),
       clock,
+      newId,
       log,
     }),
     images,

@@ -20,6 +20,8 @@ export interface OciRuntimeOptions {
   /** Maps a path that the node's drivers name to one of this machine. */
   hostPath(path: string): string;
   readonly clock: Clock;
+  /** Returns a new UUID. */
+  readonly newId: () => string;
   readonly log: Log;
 }
 

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { release } from "node:os";
 import { join } from "node:path";
@@ -87,17 +86,20 @@ export class Runc {
   }
 
   /** Prepares a command in a container: with its root, name spaces, cgroup, user and environment. */
-  exec(directory: string, id: string, command: readonly string[], tty: boolean): RuncExec {
-    if (command.length === 0) throw new RuntimeError("ExecError", "the command is empty");
-    return new RuncExec({ directory, root: this.#root, id, command, tty });
+  exec(options: Omit<RuncExecOptions, "root">): RuncExec {
+    if (options.command.length === 0) throw new RuntimeError("ExecError", "the command is empty");
+    return new RuncExec({ ...options, root: this.#root });
   }
 }
 
 interface RuncExecOptions {
+  /** Unique among the commands of the container. */
+  readonly execId: string;
   /** Folder of the container, where runc leaves its log and the PID. */
   readonly directory: string;
   /** Folder of runc's state. */
   readonly root: string;
+  /** The container. */
   readonly id: string;
   readonly command: readonly string[];
   readonly tty: boolean;
@@ -109,8 +111,8 @@ export class RuncExec {
   readonly #log: string;
   readonly #pid: string;
 
-  constructor({ directory, root, id, command, tty }: RuncExecOptions) {
-    const base = join(directory, `exec-${randomUUID()}`);
+  constructor({ execId, directory, root, id, command, tty }: RuncExecOptions) {
+    const base = join(directory, `exec-${execId}`);
     this.#log = `${base}.log`;
     this.#pid = `${base}.pid`;
     this.command = {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -289,6 +290,7 @@ test("containers outlive the agent, and the next one knows all of them", options
     cdi: cdiRegistry([]),
     hostPath: (path) => path,
     clock: systemClock,
+    newId: randomUUID,
     log: silentLog,
   });
   await next.start();

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { readdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -202,7 +202,7 @@ export class OciRuntime implements RuntimeService {
 
   async runPodSandbox(config: SandboxConfig): Promise<Made> {
     checkRuntimeHandler(config.runtimeHandler, ["", "runc"]);
-    const id = randomUUID();
+    const id = this.#options.newId();
     return { id, unsupported: await this.#now.sandboxes.run(id, config) };
   }
 
@@ -322,7 +322,8 @@ export class OciRuntime implements RuntimeService {
         "ContainerNotRunning",
         `container "${container.record.config.name}" does not run`,
       );
-    return this.#runc.exec(container.directory, id, command, tty);
+    const { directory } = container;
+    return this.#runc.exec({ execId: this.#options.newId(), directory, id, command, tty });
   }
 
   async exec(
@@ -333,7 +334,9 @@ export class OciRuntime implements RuntimeService {
     signal: AbortSignal,
   ): Promise<number> {
     const exec = this.#exec(id, command, tty);
-    return exec.run(() => runWithStreams(exec.command, tty, streams, this.#get(id).directory, signal));
+    const { directory } = this.#get(id);
+    const options = { id: this.#options.newId(), command: exec.command, tty, streams, directory, signal };
+    return exec.run(() => runWithStreams(options));
   }
 
   async attach(id: string, streams: ClientStreams, signal: AbortSignal): Promise<void> {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -59,6 +60,7 @@ export async function testRuntimes(): Promise<TestRuntimes> {
         cdi,
         hostPath: (path) => path,
         clock: systemClock,
+        newId: randomUUID,
         log: silentLog,
       });
       await runtime.start();
