@@ -2,13 +2,15 @@
  * A control plane in processes of its own: Dray's API server, or etcd and kube-apiserver; around either of
  * them the real kube-controller-manager and kube-scheduler, as the users that kubeadm gives them.
  */
+
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@dray/client";
 import { eventually } from "@dray/testing/eventually";
+import { freePorts } from "@dray/testing/ports";
 import { connect, Users } from "./credentials.ts";
 import { peer } from "./peers.ts";
-import { freePorts, type Program, start } from "./processes.ts";
+import { type Program, start } from "./processes.ts";
 import { type Server, type Side, startServer } from "./server.ts";
 
 export interface ControlPlane {

@@ -1,7 +1,6 @@
 import { AssertionError } from "node:assert";
 import { type ChildProcess, spawn } from "node:child_process";
 import { openSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** A program that runs until it is stopped; what it prints goes to one file. */
@@ -71,23 +70,4 @@ export function start(
 export function assertRuns({ name, ended, log }: Program): void {
   const message = () => `${name} ${ended}:\n${readFileSync(log, "utf8").slice(-2000)}`;
   if (ended !== undefined) throw new AssertionError({ message: message() });
-}
-
-/** So many TCP ports of the loopback address that nobody listens on. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports = await Promise.all(
-    servers.map(
-      (server) =>
-        new Promise<number>((resolve, reject) => {
-          server.once("error", reject);
-          server.listen(0, "127.0.0.1", () => {
-            const address = server.address();
-            resolve(typeof address === "object" && address !== null ? address.port : 0);
-          });
-        }),
-    ),
-  );
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

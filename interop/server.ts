@@ -1,12 +1,14 @@
 /** API servers in processes of their own: Dray's, or etcd and kube-apiserver. */
+
 import { createPublicKey } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Certificate, createAuthority, createSigningKey, issueCertificate } from "@dray/apiserver";
 import { eventually } from "@dray/testing/eventually";
+import { freePort, freePorts } from "@dray/testing/ports";
 import { program as drayProgram, environment } from "../scripts/clone.js";
 import { peer } from "./peers.ts";
-import { freePorts, type Program, start } from "./processes.ts";
+import { type Program, start } from "./processes.ts";
 import { releaseFlag } from "./release.ts";
 
 /** Whose API server it is. */
@@ -46,7 +48,7 @@ export async function startDray(
   address = "127.0.0.1",
   more: readonly string[] = [],
 ): Promise<Server> {
-  const [port] = await freePorts(1);
+  const port = await freePort();
   const data = join(folder, "data");
   const kubeconfig = join(folder, "dray.kubeconfig");
   const flags = [

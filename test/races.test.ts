@@ -6,8 +6,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Pod } from "@dray/api/core/v1";
 import { ResourceClaim } from "@dray/api/resource/v1";
+import { Random, seedOr } from "@dray/testing/random";
 import { broken } from "./chaos/checks.ts";
-import { Random } from "./fuzz/random.ts";
 import {
   claimSpec,
   everything,
@@ -149,7 +149,7 @@ async function race(seed: number): Promise<void> {
   }
 }
 
-const first = Number(process.env["DRAY_SEED"] ?? 1);
+const first = seedOr(1);
 for (let seed = first; seed < first + 4; seed++)
   test(`two schedulers fight for the last devices, seed ${seed}: none is given twice, and all are free in the end`, () =>
     race(seed));

@@ -1,3 +1,4 @@
+import { Random } from "@dray/testing/random";
 import type { FieldType, ScalarName, StructType } from "../../packages/api/src/schema/types.ts";
 
 /** The release whose Go libraries answer. */
@@ -70,38 +71,24 @@ const edges: Readonly<Record<ScalarName, readonly unknown[]>> = {
 
 const keys = ["a", "B", "app.kubernetes.io/name", "_", "é", "\uffee", "😀", "10", "9", "", "__proto__"];
 
-/** Numbers from a seed, evenly from 0 to 1: the same on every machine (mulberry32). */
-export function numbersFrom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 const isEmpty = (value: unknown): boolean =>
   value === null || (typeof value === "object" && Object.keys(value as object).length === 0);
 
 /** Makes objects of struct types. It prefers fields that it has not set before, until it has set them all. */
 export class RandomObjects {
-  readonly #next: () => number;
+  readonly #random: Random;
   /** `core/v1.PodSpec.containers` */
   readonly covered = new Set<string>();
 
   constructor(seed: number) {
-    this.#next = numbersFrom(seed);
-  }
-
-  #pick<T>(choices: readonly T[]): T {
-    return choices[Math.floor(this.#next() * choices.length)] as T;
+    this.#random = new Random(seed);
   }
 
   struct(struct: StructType, depth = 0, density = 0.5): unknown {
-    if (struct.anyJSON) return this.#pick([null, {}, "text", 5, [1, "a", null], true, { b: { c: [] } }]);
+    if (struct.anyJSON)
+      return this.#random.pick([null, {}, "text", 5, [1, "a", null], true, { b: { c: [] } }]);
     if (struct.alternatives !== undefined) {
-      return this.value(this.#pick(struct.alternatives).type, depth + 1, density);
+      return this.value(this.#random.pick(struct.alternatives).type, depth + 1, density);
     }
     const object: Record<string, unknown> = {};
     for (const [name, { type, marks }] of struct.fields) {
@@ -109,8 +96,8 @@ export class RandomObjects {
       const place = `${struct.name}.${name}`;
       const fresh = !this.covered.has(place);
       const chance = density === 0 ? 0 : fresh ? 0.8 : density / (1 + depth / 4);
-      if (this.#next() >= chance || depth > 14) continue;
-      object[name] = this.#next() < 0.04 ? null : this.value(type, depth + 1, density);
+      if (this.#random.next() >= chance || depth > 14) continue;
+      object[name] = this.#random.next() < 0.04 ? null : this.value(type, depth + 1, density);
       if (!isEmpty(object[name])) this.covered.add(place);
     }
     return object;
@@ -119,21 +106,21 @@ export class RandomObjects {
   value(type: FieldType, depth: number, density: number): unknown {
     switch (type.form) {
       case "scalar":
-        return this.#pick(edges[type.name]);
+        return this.#random.pick(edges[type.name]);
       case "struct":
         return this.struct(type.struct, depth, density);
       case "list": {
         const list: unknown[] = [];
-        const length = this.#pick([0, 1, 1, 1, 2]);
+        const length = this.#random.pick([0, 1, 1, 1, 2]);
         for (let i = 0; i < length; i++) list.push(this.value(type.element, depth + 1, density));
         return list;
       }
       case "map": {
         const map: Record<string, unknown> = {};
-        const length = this.#pick([0, 1, 2, 3]);
+        const length = this.#random.pick([0, 1, 2, 3]);
         for (let i = 0; i < length; i++) {
-          const key = this.#pick(keys);
-          const value = this.#next() < 0.04 ? null : this.value(type.value, depth + 1, density);
+          const key = this.#random.pick(keys);
+          const value = this.#random.next() < 0.04 ? null : this.value(type.value, depth + 1, density);
           Object.defineProperty(map, key, { value, enumerable: true, configurable: true, writable: true });
         }
         return map;

@@ -1,5 +1,5 @@
+import type { Random } from "@dray/testing/random";
 import type { Plan } from "./pools.ts";
-import type { Random } from "./random.ts";
 
 export function randomClass({ random, has }: Plan, driver: string): object {
   const name = driver.split(".")[0];

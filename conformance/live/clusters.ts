@@ -1,6 +1,6 @@
+import type { Random } from "@dray/testing/random";
 import { randomClaim, randomClass } from "./claims.ts";
 import { type Plan, randomPool, type Slice } from "./pools.ts";
-import type { Random } from "./random.ts";
 
 /** The fields of structured.Features, by the implementation that they need at least. */
 const featuresOf = {

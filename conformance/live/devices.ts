@@ -1,4 +1,4 @@
-import type { Random } from "./random.ts";
+import type { Random } from "@dray/testing/random";
 
 /** Values that an attribute of a random device may have; the first is of the type that its name promises. */
 const attributes: Readonly<Record<string, readonly object[]>> = {

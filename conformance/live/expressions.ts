@@ -1,6 +1,6 @@
+import type { Random } from "@dray/testing/random";
 import { productions } from "./grammar.ts";
 import { literals } from "./literals.ts";
-import type { Random } from "./random.ts";
 
 interface Variable {
   readonly name: string;

@@ -1,8 +1,8 @@
+import type { Random } from "@dray/testing/random";
 import { type Fields, json } from "../format.ts";
 import { randomCluster } from "./clusters.ts";
 import { randomDevice } from "./devices.ts";
 import { randomExpression } from "./expressions.ts";
-import type { Random } from "./random.ts";
 
 /** A kind of random questions to the oracle. */
 export interface Kind {

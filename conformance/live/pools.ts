@@ -1,4 +1,4 @@
-import type { Random } from "./random.ts";
+import type { Random } from "@dray/testing/random";
 
 /** Settings that all parts of a random cluster share. */
 export interface Plan {

@@ -8,9 +8,9 @@ import { ClusterRole, ClusterRoleBinding } from "@dray/api/rbac/v1";
 import { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from "@dray/api/resource/v1";
 import type { TestCluster } from "@dray/cluster/testing";
 import { eventually } from "@dray/testing/eventually";
+import { freePort } from "@dray/testing/ports";
 import { parse } from "yaml";
 import { peer, peersFolder } from "../peers.ts";
-import { freePorts } from "../processes.ts";
 import type { DriverTrial } from "./index.ts";
 import { deletePod, logOf, namespace, runOnce } from "./pods.ts";
 
@@ -82,7 +82,7 @@ async function install({ client }: TestCluster, nodeName: string): Promise<void>
   const daemonSet = read("daemonset") as DaemonSet;
   const [container] = daemonSet.spec?.template.spec?.containers ?? [];
   assert.ok(container);
-  const [port = 0] = await freePorts(1);
+  const port = await freePort();
   const { args = [], ...others } = container;
   const main: Container = {
     ...others,

@@ -1,8 +1,9 @@
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestCluster } from "@dray/cluster/testing";
+import { freePorts } from "@dray/testing/ports";
 import { peer, peersFolder } from "../peers.ts";
-import { freePorts, start } from "../processes.ts";
+import { start } from "../processes.ts";
 import { readReport, type SpecResult } from "../suites/report.ts";
 import { startCertManager } from "./cert-manager.ts";
 import type { DriverTrial, TrialContext } from "./index.ts";

@@ -8,9 +8,9 @@ import type { Deployment } from "@dray/api/apps/v1";
 import { RoleBinding } from "@dray/api/rbac/v1";
 import type { Client } from "@dray/client";
 import { eventually } from "@dray/testing/eventually";
+import { freePort } from "@dray/testing/ports";
 import { parseAllDocuments, stringify } from "yaml";
 import { peer } from "../peers.ts";
-import { freePorts } from "../processes.ts";
 import { missingPrograms } from "../suites/commands.ts";
 import type { DriverTrial } from "./index.ts";
 import { namespace, runOnce } from "./pods.ts";
@@ -89,7 +89,7 @@ function kubectlOf(kubeconfig: string, cache: string): Kubectl {
 /** Applies the manifests of the release, on a port of this machine that is free. */
 async function install(kubectl: Kubectl, folder: string): Promise<void> {
   const text = await kubectl("kustomize", join(peer("metrics-server-manifests"), "overlays/release"));
-  const [port = 0] = await freePorts(1);
+  const port = await freePort();
   const objects = parseAllDocuments(text).map((document) => document.toJS() as { readonly kind?: string });
   const deployment = objects.find(({ kind }) => kind === "Deployment") as Deployment | undefined;
   const [container] = deployment?.spec?.template.spec?.containers ?? [];

@@ -4,16 +4,16 @@ import type { Maker } from "./objects.ts";
 /** Arguments that change scores and filters: those of one cluster. */
 export function randomArgs(make: Maker): PluginArgs {
   if (make.chance(0.3)) return defaultPluginArgs;
-  const weights = (...names: string[]) => names.map((name) => ({ name, weight: make.number(1, 5) }));
+  const weights = (...names: string[]) => names.map((name) => ({ name, weight: make.int(1, 5) }));
   const type = make.pick(["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"] as const);
   const shape = [
-    { utilization: 0, score: make.number(0, 10) },
-    { utilization: make.number(20, 70), score: make.number(0, 10) },
-    { utilization: 100, score: make.number(0, 10) },
+    { utilization: 0, score: make.int(0, 10) },
+    { utilization: make.int(20, 70), score: make.int(0, 10) },
+    { utilization: 100, score: make.int(0, 10) },
   ];
   const spreadsByList = make.chance(0.5);
   const matchExpressions = [{ key: "disk", operator: "In", values: ["ssd"] }];
-  const preferred = [{ weight: make.number(1, 100), preference: { matchExpressions } }];
+  const preferred = [{ weight: make.int(1, 100), preference: { matchExpressions } }];
   const nodeSelectorTerms = [{ matchExpressions: [{ key: "size", operator: "Gt", values: ["1"] }] }];
   return {
     ...defaultPluginArgs,
@@ -49,7 +49,7 @@ export function randomArgs(make: Maker): PluginArgs {
       defaultConstraints: spreadsByList
         ? [
             {
-              maxSkew: make.number(1, 3),
+              maxSkew: make.int(1, 3),
               topologyKey: "topology.kubernetes.io/zone",
               whenUnsatisfiable: make.pick(["DoNotSchedule", "ScheduleAnyway"]),
             },

@@ -1,4 +1,5 @@
 /** kube-scheduler and our scheduler on one API server, each for pods of its own name. */
+
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,9 +9,10 @@ import { Namespace, Node, ServiceAccount } from "@dray/api/core/v1";
 import { type Client, systemClock } from "@dray/client";
 import { startScheduler } from "@dray/scheduler";
 import { eventually } from "@dray/testing/eventually";
+import { freePort } from "@dray/testing/ports";
 import { connect, Users } from "../credentials.ts";
 import { peer } from "../peers.ts";
-import { freePorts, type Program, start } from "../processes.ts";
+import { type Program, start } from "../processes.ts";
 import { release } from "../release.ts";
 import { startDray } from "../server.ts";
 
@@ -80,7 +82,7 @@ export async function withBoth<T>(options: BothOptions, compare: (admin: Client)
 }
 
 async function startTheirs(folder: string, kubeconfig: string, more: readonly string[]): Promise<Program> {
-  const [port] = await freePorts(1);
+  const port = await freePort();
   const kubeconfigs = ["--kubeconfig", "--authentication-kubeconfig", "--authorization-kubeconfig"];
   const flags = [
     ...kubeconfigs.map((flag) => `${flag}=${kubeconfig}`),

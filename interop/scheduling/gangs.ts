@@ -11,7 +11,6 @@ import { PriorityClass } from "@dray/api/scheduling/v1";
 import { PodGroup } from "@dray/api/scheduling/v1beta1";
 import type { Client } from "@dray/client";
 import { eventually } from "@dray/testing/eventually";
-import { randomFrom } from "../../packages/store/src/testing/model.ts";
 import { create, createNode, namespace, podSpec, type Side, sides, status, withBoth } from "./both.ts";
 import { Maker } from "./objects.ts";
 import type { PreemptionOptions } from "./preemption.ts";
@@ -47,7 +46,7 @@ interface Case {
 
 /** Resolves to the number of gangs of which the two made something different. */
 export async function compareGangs(options: PreemptionOptions): Promise<number> {
-  const make = new Maker(randomFrom(options.seed));
+  const make = new Maker(options.seed);
   const cases = Array.from({ length: options.cases }, () => caseOf(make));
   const gates = "GenericWorkload=true";
   const versions = "scheduling.k8s.io/v1beta1=true";
@@ -62,30 +61,30 @@ function caseOf(make: Maker): Case {
     priority: make.pick(priorities),
     mode: make.pick(["single", "all"] as const),
   }));
-  const nodes = Array.from({ length: make.number(2, 4) }, () => {
+  const nodes = Array.from({ length: make.int(2, 4) }, () => {
     const pods: Case["nodes"][number][number][] = [];
     for (let left = cpus; left > 0; left -= pods.at(-1)!.cpu) {
-      const group = make.chance(0.5) ? make.number(0, groups - 1) : undefined;
+      const group = make.chance(0.5) ? make.int(0, groups - 1) : undefined;
       pods.push({
-        cpu: Math.min(left, make.number(1, 4)),
+        cpu: Math.min(left, make.int(1, 4)),
         priority: group === undefined ? make.pick(priorities) : ofGroups[group]!.priority,
         group,
-        app: make.number(0, 2),
-        started: make.number(0, 1e8),
+        app: make.int(0, 2),
+        started: make.int(0, 1e8),
       });
     }
     return pods;
   });
-  const count = make.number(1, 4);
+  const count = make.int(1, 4);
   return {
     groups: ofGroups,
     nodes,
-    budgets: [make.number(0, 2), make.number(0, 2)],
+    budgets: [make.int(0, 2), make.int(0, 2)],
     gang: {
       priority: make.pick([20, 30, 100]),
       // All alike: kube-scheduler tries them in any order.
-      cpu: make.number(1, 5),
-      nodes: Array.from({ length: count }, () => make.number(0, nodes.length - 1)),
+      cpu: make.int(1, 5),
+      nodes: Array.from({ length: count }, () => make.int(0, nodes.length - 1)),
     },
   };
 }

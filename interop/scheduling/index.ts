@@ -2,6 +2,7 @@
  * Random pods, one after the other, in a cluster of random nodes: what kube-scheduler makes of each, node by
  * node and plugin by plugin, must be what our plugins make of it. The pod goes where kube-scheduler puts it.
  */
+
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,11 +20,11 @@ import {
 import { CSINode } from "@dray/api/storage/v1";
 import type { Client } from "@dray/client";
 import { eventually } from "@dray/testing/eventually";
+import { freePort } from "@dray/testing/ports";
 import type { PluginArgs } from "../../packages/scheduler/src/config/plugin-args.ts";
-import { randomFrom } from "../../packages/store/src/testing/model.ts";
 import { connect, Users } from "../credentials.ts";
 import { missingPeers, peer } from "../peers.ts";
-import { freePorts, type Program, start } from "../processes.ts";
+import { type Program, start } from "../processes.ts";
 import { release } from "../release.ts";
 import { startDray } from "../server.ts";
 import { configuration, randomArgs } from "./arguments.ts";
@@ -60,7 +61,7 @@ export async function compareScheduling(options: SchedulingOptions): Promise<num
     const users = new Users(folder, server.url, server.authority);
     const admin = await connect(await users.kubeconfig("interop-admin", ["system:masters"]));
     await eventually("the API server is ready", () => admin.text("GET", "/readyz").catch(() => undefined));
-    const make = new Maker(randomFrom(options.seed));
+    const make = new Maker(options.seed);
     const args = randomArgs(make);
     const scheduler = await startScheduler(folder, await users.kubeconfig("system:kube-scheduler"), args);
     programs.push(scheduler);
@@ -75,7 +76,7 @@ export async function compareScheduling(options: SchedulingOptions): Promise<num
 }
 
 async function startScheduler(folder: string, kubeconfig: string, args: PluginArgs): Promise<Program> {
-  const [port] = await freePorts(1);
+  const port = await freePort();
   const config = join(folder, "kube-scheduler.json");
   writeFileSync(config, encodeJSON(configuration(kubeconfig, args)));
   const as = ["--authentication-kubeconfig", "--authorization-kubeconfig"];
@@ -240,7 +241,7 @@ class Comparison {
     for (let i = 0; i < this.#options.nodes; i++) {
       const node = await this.#node(`n${i}`);
       judge.cache.setNode(node);
-      if (make.chance(0.5)) csiNodes.set(`n${i}`, await this.#csiNode(node, make.number(1, 2)));
+      if (make.chance(0.5)) csiNodes.set(`n${i}`, await this.#csiNode(node, make.int(1, 2)));
     }
     return { judge, choices: { claims: [...claims.keys()], owners } };
   }

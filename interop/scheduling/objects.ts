@@ -1,31 +1,7 @@
 /** Random nodes, storage and pods that use what the scheduler's plugins look at. */
+import { Random } from "@dray/testing/random";
 
-/** Numbers from 0 to 1. */
-export type Random = () => number;
-
-export class Maker {
-  readonly #random: Random;
-
-  constructor(random: Random) {
-    this.#random = random;
-  }
-
-  chance(probability: number): boolean {
-    return this.#random() < probability;
-  }
-
-  pick<T>(values: readonly T[]): T {
-    return values[Math.floor(this.#random() * values.length)]!;
-  }
-
-  number(from: number, to: number): number {
-    return from + Math.floor(this.#random() * (to - from + 1));
-  }
-
-  some<T>(values: readonly T[], probability: number): T[] {
-    return values.filter(() => this.chance(probability));
-  }
-
+export class Maker extends Random {
   /** The object, or nothing that can be spread. */
   maybe<T extends object>(probability: number, make: () => T): Partial<T> {
     return this.chance(probability) ? make() : {};
@@ -75,7 +51,7 @@ export function nodeDraft(make: Maker, name: string): NodeDraft {
         ...make.maybe(0.9, () => ({ [hostKey]: name })),
         ...make.maybe(0.8, () => ({ [zoneKey]: make.pick(zones) })),
         disk: make.pick(["ssd", "hdd"]),
-        size: String(make.number(1, 9)),
+        size: String(make.int(1, 9)),
       },
     },
     spec: { taints, ...make.maybe(0.1, () => ({ unschedulable: true })) },
@@ -142,7 +118,7 @@ function podTerm(make: Maker): object {
 }
 
 function podAffinity(make: Maker): object {
-  const preferred = () => ({ weight: make.number(1, 100), podAffinityTerm: podTerm(make) });
+  const preferred = () => ({ weight: make.int(1, 100), podAffinityTerm: podTerm(make) });
   return {
     ...make.maybe(0.3, () => ({ requiredDuringSchedulingIgnoredDuringExecution: [podTerm(make)] })),
     preferredDuringSchedulingIgnoredDuringExecution: make.chance(0.6) ? [preferred(), preferred()] : [],
@@ -152,7 +128,7 @@ function podAffinity(make: Maker): object {
 function nodeTerm(make: Maker): object {
   return make.pick([
     { matchExpressions: [{ key: "disk", operator: "In", values: ["ssd"] }] },
-    { matchExpressions: [{ key: "size", operator: "Gt", values: [String(make.number(1, 6))] }] },
+    { matchExpressions: [{ key: "size", operator: "Gt", values: [String(make.int(1, 6))] }] },
     { matchExpressions: [{ key: zoneKey, operator: "NotIn", values: [make.pick(zones)] }] },
     { matchExpressions: [{ key: zoneKey, operator: "Exists" }] },
     { matchFields: [{ key: "metadata.name", operator: "NotIn", values: ["n3"] }] },
@@ -160,7 +136,7 @@ function nodeTerm(make: Maker): object {
 }
 
 function nodeAffinity(make: Maker): object {
-  const preferred = () => ({ weight: make.number(1, 100), preference: nodeTerm(make) });
+  const preferred = () => ({ weight: make.int(1, 100), preference: nodeTerm(make) });
   return {
     ...make.maybe(0.4, () => ({
       requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [nodeTerm(make), nodeTerm(make)] },
@@ -172,14 +148,14 @@ function nodeAffinity(make: Maker): object {
 function spreadConstraint(make: Maker): object {
   const whenUnsatisfiable = make.pick(["DoNotSchedule", "ScheduleAnyway", "ScheduleAnyway"]);
   return {
-    maxSkew: make.number(1, 3),
+    maxSkew: make.int(1, 3),
     topologyKey: make.pick([hostKey, zoneKey]),
     whenUnsatisfiable,
     labelSelector: labelSelector(make),
     ...make.maybe(0.3, () => ({ matchLabelKeys: ["rev"] })),
     ...make.maybe(0.3, () => ({ nodeTaintsPolicy: make.pick(["Honor", "Ignore"]) })),
     ...make.maybe(0.3, () => ({ nodeAffinityPolicy: make.pick(["Honor", "Ignore"]) })),
-    ...(whenUnsatisfiable === "DoNotSchedule" && make.maybe(0.3, () => ({ minDomains: make.number(1, 4) }))),
+    ...(whenUnsatisfiable === "DoNotSchedule" && make.maybe(0.3, () => ({ minDomains: make.int(1, 4) }))),
   };
 }
 
@@ -224,7 +200,7 @@ export function podDraft(make: Maker, name: string, { claims, owners }: PodChoic
     ...more,
   });
   const ports = make.maybe(0.15, () => ({
-    ports: [{ containerPort: 80, hostPort: make.number(8000, 8002), protocol: make.pick(["TCP", "UDP"]) }],
+    ports: [{ containerPort: 80, hostPort: make.int(8000, 8002), protocol: make.pick(["TCP", "UDP"]) }],
   }));
   const restartPolicyRules = [{ action: "RestartAllContainers", exitCodes: { operator: "In", values: [9] } }];
   const restarts = make.maybe(0.1, () => ({ restartPolicy: "Never", restartPolicyRules }));

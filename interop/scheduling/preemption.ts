@@ -7,7 +7,6 @@ import { PodDisruptionBudget } from "@dray/api/policy/v1";
 import { PriorityClass } from "@dray/api/scheduling/v1";
 import type { Client } from "@dray/client";
 import { eventually } from "@dray/testing/eventually";
-import { randomFrom } from "../../packages/store/src/testing/model.ts";
 import {
   type BothOptions,
   create,
@@ -46,7 +45,7 @@ interface Case {
 
 /** Resolves to the number of cases in which the two chose differently. */
 export async function comparePreemption(options: PreemptionOptions): Promise<number> {
-  const make = new Maker(randomFrom(options.seed));
+  const make = new Maker(options.seed);
   const cases = Array.from({ length: options.cases }, () => caseOf(make));
   return withBoth({ ...options, name: "preemption", prepare: (admin) => prepare(admin, cases) }, (admin) =>
     compare(admin, cases, options),
@@ -54,20 +53,20 @@ export async function comparePreemption(options: PreemptionOptions): Promise<num
 }
 
 function caseOf(make: Maker): Case {
-  const nodes = Array.from({ length: make.number(2, 5) }, () => {
+  const nodes = Array.from({ length: make.int(2, 5) }, () => {
     const pods: Case["nodes"][number][number][] = [];
     for (let left = cpus; left > 0; left -= pods.at(-1)!.cpu)
       pods.push({
-        cpu: Math.min(left, make.number(1, 4)),
+        cpu: Math.min(left, make.int(1, 4)),
         priority: make.pick(priorities),
-        app: make.number(0, 2),
+        app: make.int(0, 2),
         // No two alike: kube-scheduler takes any of nodes between which nothing decides.
-        started: make.number(0, 1e8),
+        started: make.int(0, 1e8),
       });
     return pods;
   });
-  const budgets = [make.number(0, 2), make.number(0, 2)];
-  return { nodes, budgets, preemptor: { cpu: make.number(1, cpus), priority: make.pick([20, 30, 100]) } };
+  const budgets = [make.int(0, 2), make.int(0, 2)];
+  return { nodes, budgets, preemptor: { cpu: make.int(1, cpus), priority: make.pick([20, 30, 100]) } };
 }
 
 async function prepare(admin: Client, cases: readonly Case[]): Promise<void> {

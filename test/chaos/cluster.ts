@@ -8,8 +8,8 @@ import { DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resourc
 import { type Client, createClient, createRestMapper, httpsTransport, loadKubeconfig } from "@dray/client";
 import { layoutOf, runningProcess } from "@dray/cluster";
 import { eventually } from "@dray/testing/eventually";
+import type { Random } from "@dray/testing/random";
 import { parseAllDocuments } from "yaml";
-import type { Random } from "../fuzz/random.ts";
 import { dray, drayArguments, manifests, processesOf } from "../harness.ts";
 import { crowdFleet, driverLabel } from "./crowd-fleet.ts";
 import { killQuietly } from "./part.ts";

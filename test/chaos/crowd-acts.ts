@@ -3,7 +3,7 @@ import { Namespace, Pod } from "@dray/api/core/v1";
 import { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import { PriorityClass } from "@dray/api/scheduling/v1";
 import { PodGroup } from "@dray/api/scheduling/v1beta1";
-import type { Random } from "../fuzz/random.ts";
+import type { Random } from "@dray/testing/random";
 import type { ChaosCluster } from "./cluster.ts";
 import {
   crowdPod,

@@ -1,4 +1,4 @@
-import type { Random } from "../fuzz/random.ts";
+import type { Random } from "@dray/testing/random";
 
 /** Driver of the devices of the crowd's nodes. */
 export const nodeDriver = "sim.example.com";

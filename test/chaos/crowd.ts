@@ -4,7 +4,7 @@ import { Job } from "@dray/api/batch/v1";
 import type { Pod, PodResourceClaim, PodSpec } from "@dray/api/core/v1";
 import type { DeviceTaintRule, ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import type { PodGroup } from "@dray/api/scheduling/v1beta1";
-import type { Random } from "../fuzz/random.ts";
+import type { Random } from "@dray/testing/random";
 import { networkDriver, nodeDriver, randomDevice } from "./crowd-fleet.ts";
 import { namespace, startedUnprepared } from "./pods.ts";
 

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Random } from "../fuzz/random.ts";
+import type { Random } from "@dray/testing/random";
 
 const prefix = "chaos-";
 

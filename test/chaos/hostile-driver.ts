@@ -12,7 +12,7 @@ import { createClient, httpsTransport, loadKubeconfig } from "@dray/client";
 import { service, unixServer } from "@dray/rpc";
 import { DRAPluginDefinition } from "@dray/rpc/dra/v1";
 import { RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
-import { Random } from "../fuzz/random.ts";
+import { Random } from "@dray/testing/random";
 import { hostileClass as driverName } from "./pods.ts";
 
 const [root = "", nodeName = "", kubeconfig = "", seed = "0", mode = "hostile"] = process.argv.slice(2);

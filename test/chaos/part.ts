@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Random } from "../fuzz/random.ts";
+import type { Random } from "@dray/testing/random";
 import { drayArguments } from "../harness.ts";
 import type { ChaosPart } from "./cluster.ts";
 

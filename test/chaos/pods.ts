@@ -1,6 +1,6 @@
 import type { ConfigMap, Pod, PodSpec } from "@dray/api/core/v1";
 import type { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
-import type { Random } from "../fuzz/random.ts";
+import type { Random } from "@dray/testing/random";
 
 export const namespace = "chaos";
 export const exampleClass = "gpu.example.com";

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { StatusError } from "@dray/api";
 import { ConfigMap, Node, Pod, ResourceQuota } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice } from "@dray/api/resource/v1";
-import { Random } from "../fuzz/random.ts";
+import { Random } from "@dray/testing/random";
 import { processesOf } from "../harness.ts";
 import { beyondQuota, broken, Ledger } from "./checks.ts";
 import { ChaosCluster, realNodes } from "./cluster.ts";

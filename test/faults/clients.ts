@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { KubeObject } from "@dray/api";
 import type { ApiResponse, Transport, WatchEvent } from "@dray/client";
+import type { Random } from "@dray/testing/random";
 import type { Attempt, Change, Histories, Story, Version } from "./history.ts";
 
 const path = "/api/v1/namespaces/default/configmaps";
@@ -14,7 +15,7 @@ type ConfigMap = KubeObject & { readonly data?: Readonly<Record<string, string>>
 export class Clients {
   readonly histories: Histories = { attempts: [], reads: [], watchers: [] };
   readonly #transport: Transport;
-  readonly #random: () => number;
+  readonly #random: Random;
   readonly #stopWriting = new AbortController();
   readonly #stopWatching = new AbortController();
   readonly #writers: Promise<void>[];
@@ -22,7 +23,7 @@ export class Clients {
   /** The newest revision of each watcher. */
   readonly #reached: number[] = [];
 
-  constructor(transport: Transport, random: () => number, writers: number, watchers: number) {
+  constructor(transport: Transport, random: Random, writers: number, watchers: number) {
     this.#transport = transport;
     this.#random = random;
     this.#watching = Array.from({ length: watchers }, (_, index) => this.#watch(index));
@@ -47,7 +48,7 @@ export class Clients {
     const known = new Map<string, number>();
     const { signal } = this.#stopWriting;
     for (let count = 0; !signal.aborted; count++) {
-      const name = names[Math.floor(this.#random() * names.length)]!;
+      const name = this.#random.pick(names);
       // Of what others write too nothing is known for long.
       if (!known.has(name) || shared.includes(name)) {
         const found = await this.#read(client, name, known.get(name) ?? 0);
@@ -62,7 +63,7 @@ export class Clients {
   }
 
   async #attempt(client: string, name: string, expected: number, value: string): Promise<Attempt> {
-    const verb = expected === 0 ? "create" : this.#random() < 0.2 ? "delete" : "update";
+    const verb = expected === 0 ? "create" : this.#random.chance(0.2) ? "delete" : "update";
     const attempt = { client, verb, name, expected, value: verb === "delete" ? "" : value } as const;
     const resourceVersion = String(expected);
     const metadata = { name, ...(verb === "update" && { resourceVersion }) };

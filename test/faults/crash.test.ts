@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { seedOr } from "@dray/testing/random";
 import { withoutEtcd } from "../../packages/store/src/testing/etcd.ts";
 import { run } from "./run.ts";
 
@@ -8,7 +9,7 @@ for (const store of ["sqlite", "etcd"] as const) {
     timeout: 120_000,
     skip: store === "etcd" && withoutEtcd,
   }, async (context) => {
-    const seed = Number(process.env["DRAY_TEST_SEED"] ?? Date.now() % 1_000_000);
+    const seed = seedOr(Date.now() % 1_000_000);
     const { wrong, summary } = await run({ store, kills: 3, seed, progress: () => {} });
     context.diagnostic(summary);
     assert.deepEqual(wrong, [], `seed ${seed}`);

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "@dray/client";
 import { etcdStore, type Store, sqliteStore } from "@dray/store";
+import { Random } from "@dray/testing/random";
 import { TestEtcd } from "../../packages/store/src/testing/etcd.ts";
-import { randomFrom } from "../../packages/store/src/testing/model.ts";
 import { check } from "./check.ts";
 import { Clients } from "./clients.ts";
 import type { Change } from "./history.ts";
@@ -30,7 +30,7 @@ export interface Result {
  * with its store.
  */
 export async function run({ store, kills, seed, progress }: Options): Promise<Result> {
-  const random = randomFrom(seed);
+  const random = new Random(seed);
   const folder = mkdtempSync(join(tmpdir(), "dray-crashes-"));
   const file = join(folder, "state.db");
   const etcd = store === "etcd" ? new TestEtcd() : undefined;
@@ -39,12 +39,12 @@ export async function run({ store, kills, seed, progress }: Options): Promise<Re
   try {
     await server.start();
     const transport = await server.transport();
-    const clients = new Clients(transport, randomFrom(seed + 1), 16, 4);
+    const clients = new Clients(transport, new Random(seed + 1), 16, 4);
     for (let kill = 1; kill <= kills; kill++) {
-      await sleep(100 + random() * 900);
-      if (etcd && random() < 0.3) {
+      await sleep(100 + random.next() * 900);
+      if (etcd && random.chance(0.3)) {
         await etcd.signal("SIGKILL");
-        await sleep(random() * 500);
+        await sleep(random.next() * 500);
         await etcd.start();
       } else {
         await server.kill();

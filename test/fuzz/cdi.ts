@@ -14,9 +14,9 @@ import {
   specFileName,
   validateSpec,
 } from "@dray/cdi";
+import type { Random } from "@dray/testing/random";
 import { stringify } from "yaml";
 import { mutated } from "./mutate.ts";
-import type { Random } from "./random.ts";
 
 /** Everything that a spec may have. */
 const whole: Spec = {

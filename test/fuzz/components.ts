@@ -1,5 +1,5 @@
+import { Random } from "@dray/testing/random";
 import { fuzzCdi } from "./cdi.ts";
-import { Random } from "./random.ts";
 
 /** One round of a fuzzer of something that is not behind the API server: throws if it breaks a rule. */
 export type Round = (random: Random) => void | Promise<void>;

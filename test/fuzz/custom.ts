@@ -1,6 +1,6 @@
+import type { Random } from "@dray/testing/random";
 import { encodeYAML } from "../../packages/apiserver/src/yaml/emit.ts";
 import { changedText, mutated } from "./mutate.ts";
-import type { Random } from "./random.ts";
 import type { Sent } from "./target.ts";
 
 const group = "fuzz.example.com";

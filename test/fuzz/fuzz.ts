@@ -1,8 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { Random } from "@dray/testing/random";
 import type { Scenario } from "./corpus.ts";
 import type { Generator } from "./generators.ts";
-import { Random } from "./random.ts";
 import { type Answered, type Sent, Target } from "./target.ts";
 
 /** A request and its answer, for those who look at the slowest and the largest. */

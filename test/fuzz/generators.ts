@@ -1,4 +1,5 @@
 import { encodeProtobuf } from "@dray/api/codec";
+import type { Random } from "@dray/testing/random";
 import { encodeYAML } from "../../packages/apiserver/src/yaml/emit.ts";
 import { bombs } from "./bombs.ts";
 import type { Scenario, Step } from "./corpus.ts";
@@ -6,7 +7,6 @@ import { customResources } from "./custom.ts";
 import { grown, growthsOf } from "./grown.ts";
 import { largeRequests } from "./large.ts";
 import { changedBytes, changedText, mutated } from "./mutate.ts";
-import type { Random } from "./random.ts";
 import type { Sent } from "./target.ts";
 
 /** The requests of one round, from a scenario: in the order in which they are sent. */

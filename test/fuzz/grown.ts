@@ -1,4 +1,4 @@
-import type { Random } from "./random.ts";
+import type { Random } from "@dray/testing/random";
 
 /** How a list or map of an object is made long; the same way for all requests of a scenario. */
 export interface Growth {

@@ -1,4 +1,4 @@
-import type { Random } from "./random.ts";
+import type { Random } from "@dray/testing/random";
 import type { Sent } from "./target.ts";
 
 const json = "application/json";

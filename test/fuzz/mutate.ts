@@ -1,4 +1,4 @@
-import type { Random } from "./random.ts";
+import type { Random } from "@dray/testing/random";
 
 /** Values that are at the edge of something, or of the wrong type, or have meant trouble before. */
 const edges: readonly unknown[] = [

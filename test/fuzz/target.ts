@@ -1,5 +1,6 @@
-import type { ApiRequest, ApiResponse, Clock, Log } from "@dray/client";
+import type { ApiRequest, ApiResponse, Log } from "@dray/client";
 import { memoryStore, type Store } from "@dray/store";
+import { fastClock } from "@dray/testing/clock";
 import { type ApiServer, createServer } from "../../packages/apiserver/src/index.ts";
 
 /** A request that fuzzers make; the rest is the same for all. */
@@ -82,7 +83,7 @@ export class Target {
   }
 
   static async start(): Promise<Target> {
-    const clock = fastClock();
+    const clock = fastClock(100);
     const logged: unknown[] = [];
     const store = memoryStore(clock);
     const server = await createServer({
@@ -202,19 +203,6 @@ function check(response: ApiResponse, bytes: Uint8Array): void {
   if (!wellFormed) throw new Error(`no well-formed Status for ${response.status}: ${text.slice(0, 300)}`);
   if (response.status !== 500 || upstreamFaults.some((known) => known.test(status.message!))) return;
   throw new Error(`500 where kube-apiserver has none: ${status.message}`);
-}
-
-/** A hundred times as fast as others: waiting for what does not come is no use here. */
-function fastClock(): Clock {
-  const began = Date.now();
-  return {
-    now: () => began + (Date.now() - began) * 100,
-    after(milliseconds, callback) {
-      const timer = setTimeout(callback, Math.min(milliseconds / 100, 2 ** 31 - 1));
-      timer.unref();
-      return () => clearTimeout(timer);
-    },
-  } as Clock;
 }
 
 function logOf(errors: unknown[]): Log {

@@ -7,7 +7,7 @@ import { startControllers } from "@dray/controllers";
 import { startScheduler } from "@dray/scheduler";
 import { startApiServer, type TestApiServer } from "@dray/testing/api-server";
 import { fakeClock } from "@dray/testing/clock";
-import type { Random } from "../fuzz/random.ts";
+import type { Random } from "@dray/testing/random";
 
 export const namespace = "races";
 const driver = "gpu.example.com";

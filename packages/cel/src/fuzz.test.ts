@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { gunzipSync } from "node:zlib";
+import { seedOr } from "@dray/testing/random";
 import fc from "fast-check";
 import { type DeviceEnvironment, type DeviceInput, deviceEnvironment } from "./index.ts";
 
 /** fast-check prints the seed of a failure. */
-const settings = { seed: Number(process.env["DRAY_FUZZ_SEED"] ?? 20261121), numRuns: 1000 };
+const settings = { seed: seedOr(20261121), numRuns: 1000 };
 /** For a run that hangs: each test takes less than a second. */
 const timeout = 120_000;
 

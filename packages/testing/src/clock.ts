@@ -95,6 +95,19 @@ export function skipClock(): SkipClock {
   };
 }
 
+/** The system's time, accelerated by a factor: for tests that wait for processes and for long timeouts. */
+export function fastClock(factor: number): Pick<FakeClock, "now" | "after"> {
+  const start = Date.now();
+  return {
+    now: () => start + (Date.now() - start) * factor,
+    after(milliseconds, run) {
+      const timeout = setTimeout(run, Math.min(milliseconds / factor, maxTimerDelay));
+      timeout.unref();
+      return () => clearTimeout(timeout);
+    },
+  };
+}
+
 /** Node fires a timer with a longer delay at once. */
 const maxTimerDelay = 2 ** 31 - 1;
 

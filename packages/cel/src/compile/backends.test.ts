@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Random } from "@dray/testing/random";
 import { type DeviceInput, deviceEnvironment, type Evaluation, type Selector } from "../index.ts";
-import { Random, randomAttribute, randomDevice, randomSelector } from "../testing/random.ts";
+import { randomAttribute, randomDevice, randomSelector } from "../testing/random.ts";
 
 /** The selector with both back ends; undefined if it does not compile. */
 function both(expression: string): readonly [Selector, Selector] | undefined {

@@ -1,26 +1,5 @@
 import type { DeviceInput } from "@dray/cel";
-
-/** A pseudorandom number generator with a seed. */
-export class Random {
-  #state: number;
-  constructor(seed: number) {
-    this.#state = seed >>> 0;
-  }
-  /** An integer from 0 to `end` - 1. */
-  below(end: number): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
-    let x = this.#state;
-    x = Math.imul(x ^ (x >>> 15), x | 1);
-    x ^= x + Math.imul(x ^ (x >>> 7), x | 61);
-    return ((x ^ (x >>> 14)) >>> 0) % end;
-  }
-  pick<T>(choices: readonly T[]): T {
-    return choices[this.below(choices.length)]!;
-  }
-  chance(percent: number): boolean {
-    return this.below(100) < percent;
-  }
-}
+import type { Random } from "@dray/testing/random";
 
 const domains = ["gpu.example.com", "other.example.com"];
 const ids = ["model", "index", "healthy", "version", "tags", "nums"];
@@ -118,8 +97,8 @@ class Expressions {
   dyn(depth: number, scope: readonly Variable[]): string {
     const r = this.#random;
     const known = scope.filter(({ type }) => type === "dyn");
-    if (known.length > 0 && r.chance(40)) return r.pick(known).name;
-    if (depth === 0 || r.chance(50)) return this.#attribute();
+    if (known.length > 0 && r.chance(0.4)) return r.pick(known).name;
+    if (depth === 0 || r.chance(0.5)) return this.#attribute();
     const next = depth - 1;
     return r.pick([
       () => `dyn(${this.int(next, scope)})`,
@@ -214,29 +193,29 @@ class Expressions {
 export function randomDevice(random: Random): DeviceInput {
   const attributes: Record<string, NonNullable<DeviceInput["attributes"]>[string]> = {};
   for (const domain of ["", "gpu.example.com/", "other.example.com/"]) {
-    for (const id of ids) if (random.chance(60)) attributes[domain + id] = randomAttribute(random, id);
+    for (const id of ids) if (random.chance(0.6)) attributes[domain + id] = randomAttribute(random, id);
   }
   const capacity: Record<string, { value: string }> = {};
   for (const name of ["memory", "cores", "other.example.com/memory"]) {
-    if (random.chance(70)) capacity[name] = { value: random.pick(["80Gi", "40Gi", "1", "500m"]) };
+    if (random.chance(0.7)) capacity[name] = { value: random.pick(["80Gi", "40Gi", "1", "500m"]) };
   }
   return {
     driver: random.pick(domains),
     attributes,
     capacity,
-    allowMultipleAllocations: random.chance(50),
+    allowMultipleAllocations: random.chance(0.5),
   };
 }
 
 /** Most attributes have the type that belongs to the name. */
 export function randomAttribute(random: Random, id: string): NonNullable<DeviceInput["attributes"]>[string] {
-  switch (random.chance(80) ? id : random.pick(ids)) {
+  switch (random.chance(0.8) ? id : random.pick(ids)) {
     case "model":
       return { string: random.pick(["a100", "h100", "", "日本"]) };
     case "index":
       return { int: random.pick([0n, 1n, 4n, -3n, 9223372036854775807n]) };
     case "healthy":
-      return { bool: random.chance(50) };
+      return { bool: random.chance(0.5) };
     case "version":
       return { version: random.pick(["1.2.3", "1.10.0-rc.1+b7", "0.0.1"]) };
     case "tags":

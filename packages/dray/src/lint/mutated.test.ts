@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { featuresOf } from "@dray/api";
+import { Random } from "@dray/testing/random";
 import { readDrafts } from "../manifests/documents.ts";
 import { InputError } from "../manifests/problem.ts";
 import { readObjects } from "../manifests/read.ts";
@@ -20,19 +21,10 @@ const manifests = (readdirSync(examples, { recursive: true }) as string[])
   .flatMap((file) => readDrafts(sourceOf(file, readFileSync(join(examples, file), "utf8"))).drafts)
   .map(({ tree, apiVersion, kind }) => ({ ...tree, apiVersion, kind }));
 
-/** Returns random numbers from 0 to 1, equal for equal seeds. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-    return state / 2_147_483_648;
-  };
-}
-
 const junk = [null, "", "x", 0, -1, 1e30, true, [], {}, [null], [{}], { a: null }, "gpu", ["x"], 1.5];
 
 /** Removes or replaces a random value in an object. */
-function mutate(object: object, random: () => number): void {
+function mutate(object: object, random: Random): void {
   const places: [Record<string, unknown>, string][] = [];
   const walk = (value: unknown): void => {
     if (typeof value !== "object" || value === null) return;
@@ -42,14 +34,13 @@ function mutate(object: object, random: () => number): void {
     }
   };
   walk(object);
-  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!;
   if (places.length === 0) return;
-  const [owner, key] = pick(places);
-  const kind = random();
+  const [owner, key] = random.pick(places);
+  const kind = random.next();
   if (kind < 0.4) delete owner[key];
-  else if (kind < 0.8) owner[key] = structuredClone(pick(junk));
+  else if (kind < 0.8) owner[key] = structuredClone(random.pick(junk));
   else {
-    const [other, from] = pick(places);
+    const [other, from] = random.pick(places);
     owner[key] = structuredClone(other[from]);
   }
 }
@@ -58,9 +49,9 @@ test("whatever is wrong with manifests, lint and plan find words for it", async 
   assert.ok(manifests.length > 30);
   const features = featuresOf();
   for (let seed = 1; seed <= 40; seed++) {
-    const random = randomFrom(seed);
-    const some = structuredClone(manifests.filter(() => random() < 0.6));
-    for (let i = 0; i < 8; i++) mutate(some[Math.floor(random() * some.length)] ?? {}, random);
+    const random = new Random(seed);
+    const some = structuredClone(manifests.filter(() => random.chance(0.6)));
+    for (let i = 0; i < 8; i++) mutate(some[random.below(some.length)] ?? {}, random);
     const text = some.map((object) => JSON.stringify(object)).join("\n---\n");
     try {
       await lintText(text);

@@ -3,13 +3,14 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { featuresOf, newestKubernetesVersion, parseFeatureGates } from "@dray/api";
+import { Random, seedOr } from "@dray/testing/random";
 import { stringify } from "yaml";
 import { problemText } from "../manifests/problem.ts";
 import { readObjects } from "../manifests/read.ts";
 import { Selectors } from "../manifests/selectors.ts";
 import { sourceOf } from "../manifests/source.ts";
 import { type MigrationOptions, migrate } from "./migrate.ts";
-import { oldManifests, randomOf } from "./testing.ts";
+import { oldManifests } from "./testing.ts";
 
 const folder = join(import.meta.dirname, "testdata");
 const read = (name: string): string => readFileSync(join(folder, name), "utf8");
@@ -154,11 +155,11 @@ test("the API server accepts what the cases become", () => {
 });
 
 test("the API server accepts what random manifests of all versions become, and nothing is migrated twice", () => {
-  const seed = Number(process.env["SEED"] ?? 20260101);
-  const random = randomOf(seed);
+  const seed = seedOr(20260101);
+  const random = new Random(seed);
   for (let i = 0; i < 300; i++) {
     const written = oldManifests(random);
-    const text = random() < 0.3 ? JSON.stringify(written) : stringify(written);
+    const text = random.chance(0.3) ? JSON.stringify(written) : stringify(written);
     const result = migrated(text);
     accept(result.text, `seed ${seed}, text ${i}:\n${text}\n${result.text}`);
     assert.equal(migrated(result.text).changed, 0);

@@ -1,17 +1,5 @@
 /** Random manifests of older versions. */
-
-export type Random = () => number;
-
-/** Returns random numbers from 0 to 1, equal for equal seeds (mulberry32). */
-export function randomOf(seed: number): Random {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+import type { Random } from "@dray/testing/random";
 
 /** Returns a list of valid objects of older releases. */
 export const oldManifests = (random: Random): object => new OldManifests(random).list();
@@ -48,40 +36,37 @@ class OldManifests {
       metadata: { name: "always" },
       spec: {},
     };
-    const items = Array.from({ length: 1 + this.#below(5) }, (_, i) => this.#one(makers)(`claim-${i}`));
+    const items = Array.from({ length: 1 + this.#random.below(5) }, (_, i) =>
+      this.#random.pick(makers)(`claim-${i}`),
+    );
     return { apiVersion: "v1", kind: "List", items: [always, ...items] };
   }
 
-  #below(limit: number): number {
-    return Math.floor(this.#random() * limit);
-  }
-
-  #one<T>(list: readonly T[]): T {
-    return list[this.#below(list.length)]!;
-  }
-
   #maybe(field: string, value: () => unknown): Plain {
-    return this.#random() < 0.5 ? { [field]: value() } : {};
+    return this.#random.chance(0.5) ? { [field]: value() } : {};
   }
 
   #selectors(): unknown[] {
     const old = { cel: { expression: `device.attributes["${driver}/model"] == "a100"` } };
-    return [{ cel: { expression: `device.driver == "${driver}"` } }, ...(this.#random() < 0.3 ? [old] : [])];
+    return [
+      { cel: { expression: `device.driver == "${driver}"` } },
+      ...(this.#random.chance(0.3) ? [old] : []),
+    ];
   }
 
   #exact(): Plain {
-    const counted = { allocationMode: "ExactCount", count: 1 + this.#below(3) };
+    const counted = { allocationMode: "ExactCount", count: 1 + this.#random.below(3) };
     return {
-      deviceClassName: this.#one(names),
+      deviceClassName: this.#random.pick(names),
       ...this.#maybe("selectors", () => this.#selectors()),
-      ...(this.#random() < 0.5 ? counted : this.#maybe("allocationMode", () => "All")),
+      ...(this.#random.chance(0.5) ? counted : this.#maybe("allocationMode", () => "All")),
     };
   }
 
   #structuredSpec(version: string): Plain {
-    const requests = names.slice(0, 1 + this.#below(3)).map((name) => {
+    const requests = names.slice(0, 1 + this.#random.below(3)).map((name) => {
       const small = { name: "small", deviceClassName: "a" };
-      if (version !== "v1alpha3" && this.#random() < 0.3)
+      if (version !== "v1alpha3" && this.#random.chance(0.3))
         return { name, firstAvailable: [{ name: "big", ...this.#exact() }, small] };
       return version === "v1beta2" ? { name, exactly: this.#exact() } : { name, ...this.#exact() };
     });
@@ -96,13 +81,13 @@ class OldManifests {
   }
 
   #structuredClaim(name: string): Plain {
-    const version = this.#one(betas);
+    const version = this.#random.pick(betas);
     const spec = this.#structuredSpec(version);
     return { apiVersion: `resource.k8s.io/${version}`, kind: "ResourceClaim", metadata: { name }, spec };
   }
 
   #structuredTemplate(name: string): Plain {
-    const version = this.#one(betas);
+    const version = this.#random.pick(betas);
     const spec = {
       spec: this.#structuredSpec(version),
       ...this.#maybe("metadata", () => ({ labels: { a: "b" } })),
@@ -117,11 +102,11 @@ class OldManifests {
 
   #classicSpec(): Plain {
     return {
-      resourceClassName: this.#one(names),
-      ...this.#maybe("allocationMode", () => this.#one(["Immediate", "WaitForFirstConsumer"])),
+      resourceClassName: this.#random.pick(names),
+      ...this.#maybe("allocationMode", () => this.#random.pick(["Immediate", "WaitForFirstConsumer"])),
       ...this.#maybe("parametersRef", () => ({
         kind: "GpuClaimParameters",
-        name: this.#one(["p", "missing"]),
+        name: this.#random.pick(["p", "missing"]),
       })),
     };
   }
@@ -145,8 +130,8 @@ class OldManifests {
       "attributes.bool.fast",
       '"x" in attributes.stringslice["l"]',
     ];
-    const requests = Array.from({ length: 1 + this.#below(2) }, () => ({
-      namedResources: { selector: this.#one(selectors) },
+    const requests = Array.from({ length: 1 + this.#random.below(2) }, () => ({
+      namedResources: { selector: this.#random.pick(selectors) },
       ...this.#maybe("vendorParameters", () => ({ b: "x" })),
     }));
     return {
@@ -163,10 +148,10 @@ class OldManifests {
   #podSpec(): Plain {
     const limits = (): Plain => ({
       cpu: "1",
-      "nvidia.com/gpu": this.#below(4),
+      "nvidia.com/gpu": this.#random.below(4),
       ...this.#maybe("nvidia.com/mig-1g.5gb", () => "2"),
     });
-    const containers = names.slice(0, 1 + this.#below(3)).map((name) => ({
+    const containers = names.slice(0, 1 + this.#random.below(3)).map((name) => ({
       name,
       image: "i",
       resources: { ...this.#maybe("limits", limits), ...this.#maybe("claims", () => [{ name: "claim" }]) },
@@ -174,11 +159,11 @@ class OldManifests {
     const init = {
       name: "i",
       image: "i",
-      resources: { limits: { "nvidia.com/gpu": `${1 + this.#below(2)}` } },
+      resources: { limits: { "nvidia.com/gpu": `${1 + this.#random.below(2)}` } },
     };
-    const field = this.#one(["resourceClaimName", "resourceClaimTemplateName"]);
+    const field = this.#random.pick(["resourceClaimName", "resourceClaimTemplateName"]);
     const nested = { name: "claim", source: { [field]: "claim-0" } };
-    const claim = this.#random() < 0.5 ? nested : { name: "claim", resourceClaimName: "claim-0" };
+    const claim = this.#random.chance(0.5) ? nested : { name: "claim", resourceClaimName: "claim-0" };
     return { containers, ...this.#maybe("initContainers", () => [init]), resourceClaims: [claim] };
   }
 

@@ -4,6 +4,7 @@ import { featuresOf } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { createOfflineScheduler, type OfflineObject, type OfflineScheduler } from "@dray/scheduler";
+import { Random } from "@dray/testing/random";
 
 const driver = "gpu.example.com";
 const extendedResource = "example.com/gpu";
@@ -78,11 +79,7 @@ const requests: readonly (object | undefined)[] = [
 test("a node that is not asked again would have answered the same", async () => {
   const steps = 160;
   const seed = 20261123;
-  let state = seed;
-  const random = (below: number): number => {
-    state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff;
-    return Math.floor((state / 0x80000000) * below);
-  };
+  const random = new Random(seed);
   for (const network of [false, true]) {
     const objects = new Map<string, OfflineObject>();
     const put = (object: OfflineObject, ...to: OfflineScheduler[]): void => {
@@ -97,7 +94,7 @@ test("a node that is not asked again would have answered the same", async () => 
     }
     if (network) put(slice("net", 1, 4, 0));
     // All before the first pod: a claim that is added is one more reason to ask again.
-    const wanted = Array.from({ length: steps }, () => requests[random(requests.length)]);
+    const wanted = Array.from({ length: steps }, () => requests[random.below(requests.length)]);
     for (const [step, request] of wanted.entries())
       if (request)
         put(made("ResourceClaim", `c${step}`, { spec: { devices: { requests: [request] } } }, "d"));
@@ -106,14 +103,14 @@ test("a node that is not asked again would have answered the same", async () => 
     let placed = 0;
     let served = 0;
     for (let step = 0; step < steps; step++) {
-      const what = random(10);
-      const name = `n${random(6)}`;
-      if (what === 0) put(node(name, 2 + random(10), Math.max(0, random(5) - 2)), live);
-      else if (what === 1) put(slice(name, step + 2, 12 + random(6), random(3), name), live);
-      else if (what === 2 && network) put(slice("net", step + 2, 2 + random(4), random(2)), live);
+      const what = random.below(10);
+      const name = `n${random.below(6)}`;
+      if (what === 0) put(node(name, 2 + random.below(10), Math.max(0, random.below(5) - 2)), live);
+      else if (what === 1) put(slice(name, step + 2, 12 + random.below(6), random.below(3), name), live);
+      else if (what === 2 && network) put(slice("net", step + 2, 2 + random.below(4), random.below(2)), live);
       const request = wanted[step];
-      const named = request === undefined && random(3) > 0;
-      const wants = { cpu: `${100 * (1 + random(2))}m`, ...(named && { [extendedResource]: "1" }) };
+      const named = request === undefined && random.below(3) > 0;
+      const wants = { cpu: `${100 * (1 + random.below(2))}m`, ...(named && { [extendedResource]: "1" }) };
       const containers = [{ name: "c", resources: { requests: wants } }];
       const claims = request && [{ name: "c", resourceClaimName: `c${step}` }];
       const spec = { containers, ...(claims && { resourceClaims: claims }) };

@@ -1,6 +1,7 @@
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { type FakeClock, fakeClock } from "@dray/testing/clock";
+import { seedOr } from "@dray/testing/random";
 import type { Store } from "../base/store.ts";
 import { entryConformance } from "./conformance-entries.ts";
 import type { Check } from "./conformance-tools.ts";
@@ -34,8 +35,8 @@ export function storeConformance(
 
   entryConformance(check);
   watchConformance(check, ownTime ? 5_000 : 25_000);
-  const seed = Number(process.env["DRAY_TEST_SEED"] ?? Date.now() % 1_000_000);
-  check(`agrees with a model over a random history (DRAY_TEST_SEED=${seed})`, (store) =>
+  const seed = seedOr(Date.now() % 1_000_000);
+  check(`agrees with a model over a random history (DRAY_SEED=${seed})`, (store) =>
     agreesWithModel(store, seed),
   );
 }

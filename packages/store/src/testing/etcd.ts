@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "@dray/testing/eventually";
+import { freePorts } from "@dray/testing/ports";
 
 /** Why tests with a real etcd cannot run here; undefined if they can. */
 export const withoutEtcd =
@@ -38,7 +39,10 @@ export class TestEtcd {
 
   /** Starts etcd on the data of the run before, and waits until it answers. */
   async start(): Promise<void> {
-    if (this.#ports[0] === 0) this.#ports = [await freePort(), await freePort()];
+    if (this.#ports[0] === 0) {
+      const [clients = 0, peers = 0] = await freePorts(2);
+      this.#ports = [clients, peers];
+    }
     const peer = `http://127.0.0.1:${this.#ports[1]}`;
     const child = spawn(
       "etcd",
@@ -87,13 +91,4 @@ export class TestEtcd {
     await this.signal("SIGKILL");
     rmSync(this.#folder, { recursive: true, force: true });
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  return address.port;
 }

@@ -1,26 +1,15 @@
 import assert from "node:assert/strict";
+import { Random } from "@dray/testing/random";
 import { CompactedError, type Entry, type Operation, type Store } from "../base/store.ts";
 
 type State = ReadonlyMap<string, Entry>;
-
-/** Numbers from 0 to below 1 that follow from a seed (mulberry32). */
-export function randomFrom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let value = Math.imul(state ^ (state >>> 15), 1 | state);
-    value = (value + Math.imul(value ^ (value >>> 7), 61 | value)) ^ value;
-    return ((value ^ (value >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /**
  * Does random work on an empty store and compares every answer with that of a model which keeps every state.
  */
 export async function agreesWithModel(store: Store, seed: number): Promise<void> {
-  const random = randomFrom(seed);
-  const below = (limit: number): number => Math.floor(random() * limit);
-  const anyKey = (): string => `/${["a", "b", "a/b"][below(3)]}/${below(5)}`;
+  const random = new Random(seed);
+  const anyKey = (): string => `/${["a", "b", "a/b"][random.below(3)]}/${random.below(5)}`;
   const start = await store.revision();
   let now = start;
   let compacted = start;
@@ -36,14 +25,14 @@ export async function agreesWithModel(store: Store, seed: number): Promise<void>
 
   const write = async (): Promise<void> => {
     const state = at(now);
-    const keys = [...new Set(Array.from({ length: 1 + below(4) }, anyKey))];
-    const compare = keys.slice(0, below(3)).map((key) => ({
+    const keys = [...new Set(Array.from({ length: 1 + random.below(4) }, anyKey))];
+    const compare = keys.slice(0, random.below(3)).map((key) => ({
       key,
-      modRevision: random() < 0.8 ? (state.get(key)?.modRevision ?? 0) : 1 + below(now),
+      modRevision: random.chance(0.8) ? (state.get(key)?.modRevision ?? 0) : 1 + random.below(now),
     }));
     const operations = keys.map(
       (key): Operation =>
-        random() < 0.3 ? { type: "delete", key } : { type: "put", key, value: `${below(1e9)}` },
+        random.chance(0.3) ? { type: "delete", key } : { type: "put", key, value: `${random.below(1e9)}` },
     );
     const result = await store.txn(compare, operations);
     const holds = compare.every(({ key, modRevision }) => (state.get(key)?.modRevision ?? 0) === modRevision);
@@ -71,10 +60,10 @@ export async function agreesWithModel(store: Store, seed: number): Promise<void>
   };
 
   const list = async (): Promise<void> => {
-    const revision = random() < 0.5 ? now : start + below(now - start + 1);
-    const prefix = ["/", "/a/", "/b/", "/a/b/"][below(4)]!;
-    const after = random() < 0.3 ? anyKey() : undefined;
-    const limit = random() < 0.5 ? 1 + below(6) : undefined;
+    const revision = random.chance(0.5) ? now : start + random.below(now - start + 1);
+    const prefix = ["/", "/a/", "/b/", "/a/b/"][random.below(4)]!;
+    const after = random.chance(0.3) ? anyKey() : undefined;
+    const limit = random.chance(0.5) ? 1 + random.below(6) : undefined;
     const answer = store.list(prefix, { revision, ...(after && { after }), ...(limit && { limit }) });
     if (revision < compacted) return assert.rejects(answer, CompactedError);
     const all = [...at(revision).values()]
@@ -85,8 +74,8 @@ export async function agreesWithModel(store: Store, seed: number): Promise<void>
   };
 
   const watch = async (): Promise<void> => {
-    const from = start + below(now - start + 1);
-    const prefix = ["/", "/a/", "/b/"][below(3)]!;
+    const from = start + random.below(now - start + 1);
+    const prefix = ["/", "/a/", "/b/"][random.below(3)]!;
     // Replaying the events on the state where the watch began must lead to the newest state.
     const state = new Map([...at(from)].filter(([key]) => key.startsWith(prefix)));
     const wanted = new Map([...at(now)].filter(([key]) => key.startsWith(prefix)));
@@ -119,12 +108,12 @@ export async function agreesWithModel(store: Store, seed: number): Promise<void>
   };
 
   for (let step = 0; step < 400; step++) {
-    const choice = random();
+    const choice = random.next();
     if (choice < 0.6) await write();
     else if (choice < 0.8) await list();
     else if (choice < 0.98) await watch();
     else {
-      const revision = start + below(now - start + 1);
+      const revision = start + random.below(now - start + 1);
       await store.compact(revision);
       compacted = Math.max(compacted, revision);
     }
