@@ -25,8 +25,8 @@ export interface ResourceFacts {
   readonly answersDeleted?: true;
   /** PUT creates a missing object. */
   readonly createOnUpdate?: true;
-  /** PUT requires the resourceVersion that it replaces. */
-  readonly needsVersion?: true;
+  /** PUT requires the resourceVersion that it replaces: in all versions of the kind, or in these. */
+  readonly needsVersion?: true | readonly string[];
   /** Not stored: POST returns the result of a review. */
   readonly createOnly?: true;
   readonly noDeleteCollection?: true;

@@ -120,9 +120,10 @@ function factsOfRow(row: KindRow): ResourceFacts {
 }
 
 function factsOf(row: KindRow, version: string): ResourceFacts {
-  const { statusSince, status, ...rest } = factsOfRow(row);
+  const { statusSince, status, needsVersion, ...rest } = factsOfRow(row);
   const hasStatus = status !== undefined && (statusSince === undefined || version >= statusSince);
-  return hasStatus ? { ...rest, status } : rest;
+  const hasPrecondition = needsVersion === true || needsVersion?.includes(row.version) === true;
+  return { ...rest, ...(hasStatus ? { status } : {}), ...(hasPrecondition ? { needsVersion: true } : {}) };
 }
 
 function verbsOf({ createOnly, readOnly, noDeleteCollection }: ResourceFacts): readonly string[] {

@@ -5,6 +5,7 @@ import { clusterTrustBundleStrategy } from "./strategy.ts";
 export const clusterTrustBundle = defineServedKind(ClusterTrustBundle, {
   facts: {
     gate: "ClusterTrustBundle",
+    needsVersion: true,
     fields: ["spec.signerName"],
     storageVersion: { "1.37": "v1beta1" },
     deprecated: {

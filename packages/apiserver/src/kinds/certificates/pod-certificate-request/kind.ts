@@ -6,6 +6,7 @@ export const podCertificateRequest = defineServedKind(PodCertificateRequest, {
   facts: {
     gate: "PodCertificateRequest",
     status: "reset",
+    needsVersion: true,
     fields: ["spec.signerName", "spec.podName", "spec.nodeName"],
   },
   strategy: podCertificateRequestStrategy,

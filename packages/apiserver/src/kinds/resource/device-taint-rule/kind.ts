@@ -15,6 +15,7 @@ export const deviceTaintRule = defineServedKind(DeviceTaintRule, {
     status: "reset",
     generation: true,
     answersDeleted: true,
+    needsVersion: ["v1"],
     storageVersion: { "1.36": "v1alpha3", "1.37": "v1beta2" },
     deprecated: { v1alpha3: { since: "1.36", gone: "1.39" } },
   },

@@ -3,6 +3,6 @@ import { defineServedKind } from "../../define.ts";
 import { compositePodGroupColumns } from "./columns.ts";
 
 export const compositePodGroup = defineServedKind(CompositePodGroup, {
-  facts: { gate: "CompositePodGroup", status: "reset", generation: true },
+  facts: { gate: "CompositePodGroup", status: "reset", generation: true, needsVersion: true },
   columns: compositePodGroupColumns,
 });
