@@ -1,8 +1,8 @@
-export { admissionPluginNames } from "./admission/plugin-names.ts";
+export { type AdmissionPluginName, admissionPluginNames } from "./admission/plugins.ts";
+export type { DeviceUsage } from "./admission/unique-device-allocation/device-usage.ts";
 export type { TokenEntry } from "./authentication/authenticate.ts";
 export type { RequestHeader } from "./authentication/request-header.ts";
 export { firstServiceAddress } from "./kinds/core/service/ranges.ts";
-export type { DeviceUsage } from "./kinds/resource/resource-claim/device-usage.ts";
 export type { Listener, ListenOptions } from "./listener/listener.ts";
 export {
   type Certificate,

@@ -3,7 +3,7 @@ import type { ApiRequest, UserInfo } from "@dray/client";
 import type { Kind } from "../encoding/codec.ts";
 import { forbidden } from "../errors/status.ts";
 import type { ServedResource } from "../kinds/resources.ts";
-import { checkPluginNames } from "./plugin-names.ts";
+import type { Reservation } from "../kinds/strategy.ts";
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
 
@@ -61,10 +61,13 @@ export class Rounds {
 
 /** A check or change of every write. Rejects a write by throwing a StatusError. */
 export interface AdmissionPlugin {
-  /** Name for `--disable-admission-plugins`. */
-  readonly name: string;
   mutate?(request: AdmissionRequest, rounds: Rounds): void | Promise<void>;
   validate?(request: AdmissionRequest): void | Promise<void>;
+  /**
+   * Reserves unique values of an object right before it is stored under its key. Is called for writes of the
+   * server itself too. Undefined if there is nothing to reserve.
+   */
+  reserve?(served: ServedResource, key: string, object: KubeObject): Reservation | undefined;
   /** True if the plugin may call an external server, which may write related objects before it responds. */
   asksOutside?(): boolean;
 }
@@ -73,9 +76,11 @@ export interface AdmissionPlugin {
 export class Admission {
   readonly #plugins: readonly AdmissionPlugin[];
 
-  constructor(plugins: readonly AdmissionPlugin[], disabled: readonly string[] = []) {
-    checkPluginNames(disabled);
-    this.#plugins = plugins.filter((plugin) => !disabled.includes(plugin.name));
+  readonly #reserving: readonly AdmissionPlugin[];
+
+  constructor(plugins: readonly AdmissionPlugin[]) {
+    this.#plugins = plugins;
+    this.#reserving = plugins.filter(({ reserve }) => reserve !== undefined);
   }
 
   /** Runs all plugins a second time if a webhook has changed the object (reinvocationPolicy of webhooks). */
@@ -104,6 +109,19 @@ export class Admission {
     for (const plugin of this.#plugins) {
       const pending = plugin.validate?.(request);
       if (pending !== undefined) await pending;
+    }
+  }
+
+  /** Reports whether a plugin reserves values. */
+  get reserves(): boolean {
+    return this.#reserving.length > 0;
+  }
+
+  /** Reserves the unique values of an object that is about to be stored. Throws StatusError. */
+  *reserve(served: ServedResource, key: string, object: KubeObject): Generator<Reservation> {
+    for (const plugin of this.#reserving) {
+      const reservation = plugin.reserve?.(served, key, object);
+      if (reservation !== undefined) yield reservation;
     }
   }
 }

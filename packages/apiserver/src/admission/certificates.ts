@@ -29,7 +29,6 @@ function mayForSigner(
 /** Approving or denying a request takes the verb `approve` on its signer. */
 export function certificateApproval(context: AdmissionContext): AdmissionPlugin {
   return {
-    name: "CertificateApproval",
     validate(request) {
       if (!concerns(request) || request.subresource !== "approval") return;
       const { signerName } = (request.old as CertificateSigningRequest).spec;
@@ -43,7 +42,6 @@ export function certificateApproval(context: AdmissionContext): AdmissionPlugin 
 /** Issuing a certificate takes the verb `sign` on the signer of the request. */
 export function certificateSigning(context: AdmissionContext): AdmissionPlugin {
   return {
-    name: "CertificateSigning",
     validate(request) {
       if (!concerns(request) || request.subresource !== "status") return;
       const old = request.old as CertificateSigningRequest;
@@ -64,7 +62,6 @@ const clientSigner = "kubernetes.io/kube-apiserver-client";
 /** No certificate makes its owner a member of system:masters. */
 export function certificateSubjectRestriction(): AdmissionPlugin {
   return {
-    name: "CertificateSubjectRestriction",
     validate(request) {
       if (!concerns(request) || request.subresource !== "" || request.operation !== "CREATE") return;
       const { spec } = request.object as CertificateSigningRequest;
@@ -82,7 +79,6 @@ export function certificateSubjectRestriction(): AdmissionPlugin {
 /** A bundle of trust anchors for a signer is written by who may `attest` for it. */
 export function clusterTrustBundleAttest(context: AdmissionContext): AdmissionPlugin {
   return {
-    name: "ClusterTrustBundleAttest",
     validate(request) {
       const { served, operation, object, old } = request;
       if (served.group !== group || served.resource !== "clustertrustbundles" || operation === "DELETE")

@@ -35,7 +35,6 @@ const storageMarks = [
 /** A volume claim that names no storage class gets the default one, if there is one. */
 export function defaultStorageClass({ storage }: AdmissionContext): AdmissionPlugin {
   return {
-    name: "DefaultStorageClass",
     mutate(request) {
       if (!creates(request, "", "persistentvolumeclaims")) return;
       const { metadata, spec } = request.object as PersistentVolumeClaim;
@@ -51,7 +50,6 @@ export function defaultStorageClass({ storage }: AdmissionContext): AdmissionPlu
 /** An ingress that names no class gets the default one, if there is one. */
 export function defaultIngressClass({ storage }: AdmissionContext): AdmissionPlugin {
   return {
-    name: "DefaultIngressClass",
     mutate(request) {
       if (!creates(request, "networking.k8s.io", "ingresses")) return;
       const ingress = request.object as Ingress;

@@ -28,7 +28,6 @@ export function limitRanger({ storage }: AdmissionContext): AdmissionPlugin {
     return [...cache.range(`${cache.prefix}${request.namespace}/`)].map(({ object }) => object as LimitRange);
   };
   return {
-    name: "LimitRanger",
     mutate(request) {
       if (!concernsPod(request)) return;
       for (const range of ranges(request)) setDefaults(range, request.object as Pod);

@@ -16,7 +16,6 @@ const alwaysAllowed = new Set(["localsubjectaccessreviews"]);
  */
 export function namespaceLifecycle({ storage }: AdmissionContext): AdmissionPlugin {
   return {
-    name: "NamespaceLifecycle",
     mutate(request) {
       if (request.operation !== "CREATE" || request.namespace === "" || !request.served.namespaced) return;
       if (alwaysAllowed.has(request.served.resource)) return;

@@ -24,7 +24,6 @@ type Refuse = (why: string) => never;
  */
 export function nodeRestriction(context: AdmissionContext): AdmissionPlugin {
   return {
-    name: "NodeRestriction",
     mutate: (request) => check(context, request),
     validate(request) {
       if (request.operation === "DELETE") check(context, request);

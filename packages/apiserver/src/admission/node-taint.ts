@@ -8,7 +8,6 @@ const key = "node.kubernetes.io/not-ready";
  */
 export function taintNodesByCondition(): AdmissionPlugin {
   return {
-    name: "TaintNodesByCondition",
     mutate({ served, subresource, operation, object }) {
       if (served.resource !== "nodes" || subresource !== "" || operation !== "CREATE" || !object) return;
       const node = object as Node;

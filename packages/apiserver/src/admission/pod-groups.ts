@@ -12,7 +12,6 @@ const finalizer = "scheduling.k8s.io/podgroup-protection";
  */
 export function podGroupProtection({ features }: AdmissionContext): AdmissionPlugin {
   return {
-    name: "PodGroupProtection",
     mutate(request) {
       if (!features.enabled("GenericWorkload") || !createsGroup(request)) return;
       const { metadata } = request.object;
@@ -30,7 +29,6 @@ export function podGroupProtection({ features }: AdmissionContext): AdmissionPlu
  */
 export function podGroupWorkloadExists({ features, storage }: AdmissionContext): AdmissionPlugin {
   return {
-    name: "PodGroupWorkloadExists",
     validate(request) {
       if (features.version !== "1.36" || !features.enabled("GenericWorkload")) return;
       if (!createsGroup(request)) return;

@@ -98,7 +98,6 @@ export function priority({ storage, features }: AdmissionContext): AdmissionPlug
   }
   const hasPolicies = features.enabled("PodGroupPreemptionPolicy");
   return {
-    name: "Priority",
     mutate({ served, subresource, object, old, operation, name }) {
       const group = served.group === "scheduling.k8s.io" ? groupKinds.get(served.resource) : undefined;
       if (group !== undefined && features.version >= "1.37") {

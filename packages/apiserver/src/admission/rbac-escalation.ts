@@ -31,7 +31,6 @@ export function rbacEscalation(context: AdmissionContext): AdmissionPlugin {
   const all: PolicyRule = { verbs: ["*"], apiGroups: ["*"], resources: ["*"] };
   const everything: readonly PolicyRule[] = [all, { verbs: ["*"], nonResourceURLs: ["*"] }];
   return {
-    name: "RBACEscalation",
     mutate(request) {
       const { served, object, old, user } = request;
       if (served.group !== group || !object || request.subresource !== "") return;

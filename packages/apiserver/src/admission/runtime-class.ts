@@ -26,7 +26,6 @@ export function runtimeClass({ storage }: AdmissionContext): AdmissionPlugin {
     subresource === "" &&
     (object as Pod | undefined)?.spec !== undefined;
   return {
-    name: "RuntimeClass",
     mutate(request) {
       if (!concerns(request)) return;
       const spec = (request.object as Pod).spec!;

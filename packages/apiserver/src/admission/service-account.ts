@@ -17,7 +17,6 @@ const tokenSeconds = 3607;
 /** Every pod runs as a service account that exists, and finds its token in a volume. */
 export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
   return {
-    name: "ServiceAccount",
     async mutate(request) {
       const { served, subresource, object, operation, namespace, name } = request;
       if (

@@ -25,7 +25,6 @@ export function tolerateOutages(spec: PodSpec): void {
 
 export function defaultTolerationSeconds(): AdmissionPlugin {
   return {
-    name: "DefaultTolerationSeconds",
     mutate({ served, subresource, object, operation }) {
       if (served.resource !== "pods" || served.group !== "" || subresource !== "" || !object) return;
       if (operation !== "CREATE" && operation !== "UPDATE") return;

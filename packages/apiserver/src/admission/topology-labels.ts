@@ -9,7 +9,6 @@ const keys = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
 /** A pod learns zone and region of its node when it is bound to it (KEP-4742, on since 1.35). */
 export function podTopologyLabels({ storage, features }: AdmissionContext): AdmissionPlugin {
   return {
-    name: "PodTopologyLabels",
     mutate({ served, operation, subresource, object, kind }) {
       if (minorOf(features.version) < 35) return;
       if (served.group !== "" || served.resource !== "pods" || operation !== "CREATE" || !object) return;

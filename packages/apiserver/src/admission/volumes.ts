@@ -16,7 +16,6 @@ const finalizers: Readonly<Record<string, string | undefined>> = {
 /** Delays the deletion of volumes and claims in use, by finalizers (StorageObjectInUseProtection). */
 export function storageObjectInUseProtection(): AdmissionPlugin {
   return {
-    name: "StorageObjectInUseProtection",
     mutate({ operation, served, subresource, object }) {
       if (operation !== "CREATE" || subresource !== "" || object === undefined) return;
       const finalizer = finalizers[`${served.group}/${served.resource}`];
@@ -29,7 +28,6 @@ export function storageObjectInUseProtection(): AdmissionPlugin {
 /** Rejects the expansion of a volume claim unless its class allows it. */
 export function persistentVolumeClaimResize({ storage }: AdmissionContext): AdmissionPlugin {
   return {
-    name: "PersistentVolumeClaimResize",
     validate(request) {
       const { operation, served, subresource, name } = request;
       if (operation !== "UPDATE" || subresource !== "") return;

@@ -2,7 +2,6 @@ import type { Kind, KubeObject } from "@dray/api";
 import type { Printer } from "../tables/column.ts";
 import type { ServiceAllocator } from "./core/service/allocator.ts";
 import type { ResourceFacts } from "./facts.ts";
-import type { DeviceReservations } from "./resource/resource-claim/device-reservations.ts";
 import type { Strategy } from "./strategy.ts";
 
 /** A group and version. */
@@ -14,8 +13,6 @@ export interface ApiVersion {
 /** Parts of the server that strategies use. */
 export interface StrategyParts {
   readonly serviceAllocator: ServiceAllocator;
-  /** Set only with the admission plugin UniqueDeviceAllocation. */
-  readonly deviceReservations?: DeviceReservations | undefined;
 }
 
 /** Rules of the API server for a kind, in addition to those of @dray/api. */

@@ -1,26 +1,18 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { apiVersionOf } from "@dray/api";
 import { kindRows } from "@dray/api/schema";
 import { temporaryFolder } from "@dray/testing/folder";
+import { missingModules } from "../testing/upstream.ts";
 import { servedKind } from "./registry.ts";
 
 const origin = join(import.meta.dirname, "../../../api/scripts/origin");
 
-/** Why the comparison cannot run here; false if it can. */
-function obstacle(): string | false {
-  const { status, stdout } = spawnSync("go", ["env", "GOMODCACHE"], { encoding: "utf8" });
-  if (status !== 0) return "Go is not installed";
-  return (
-    !existsSync(join(stdout.trim(), "k8s.io/api@v0.37.2")) && "Go's module cache lacks k8s.io/api@v0.37.2"
-  );
-}
-
 test("versions are deprecated and removed when their upstream lifecycle says so", {
-  skip: obstacle(),
+  skip: missingModules("k8s.io/api@v0.37.2"),
 }, (t) => {
   const rows = kindRows.flatMap((row): [string, object][] => {
     const facts = servedKind(row)?.facts;

@@ -1,32 +1,15 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 import { type FeatureGate, featuresOf, isInRelease, parseKubernetesVersion } from "@dray/api";
 import { kindRows } from "@dray/api/schema";
 import { testServer } from "../testing/server.ts";
+import { missingModules, upstreamSource } from "../testing/upstream.ts";
 import { servedKind } from "./registry.ts";
 import { type ServedResource, servedResources } from "./resources.ts";
 
 /** Newest patch releases with the strategies, oldest first. */
 const releases = ["1.34.10", "1.35.4", "1.36.3", "1.37.1"];
 const extensions = ["k8s.io/apiextensions-apiserver@v0.37.2", "k8s.io/kube-aggregator@v0.37.2"];
-
-function moduleCache(): string | undefined {
-  const { status, stdout } = spawnSync("go", ["env", "GOMODCACHE"], { encoding: "utf8" });
-  return status === 0 ? stdout.trim() : undefined;
-}
-
-const cache = moduleCache();
-
-/** Why the comparison cannot run here; false if it can. */
-function obstacle(): string | false {
-  if (cache === undefined) return "Go is not installed";
-  const modules = [...releases.map((release) => `k8s.io/kubernetes@v${release}`), ...extensions];
-  const absent = modules.filter((name) => !existsSync(join(cache, name)));
-  return absent.length > 0 && `Go's module cache lacks ${absent.join(", ")}`;
-}
 
 /** Folders of strategies that are not named like the kind. */
 const folders: Readonly<Record<string, string>> = {
@@ -51,7 +34,7 @@ function strategySource({ group, kind }: ServedResource, release: string): strin
       : room === "apiregistration"
         ? `${extensions[1]}/pkg/registry`
         : `k8s.io/kubernetes@v${release}/pkg/registry/${room}`;
-  return readFileSync(join(cache ?? "", registry, folder, "strategy.go"), "utf8");
+  return upstreamSource(`${registry}/${folder}/strategy.go`);
 }
 
 /** Returns the constant result of the first method of this name, which is that of the resource itself. */
@@ -62,7 +45,7 @@ function constantOf(source: string, method: string): boolean | undefined {
 
 for (const release of releases) {
   test(`PUT needs a version, and creates, where the strategies of ${release} say so`, {
-    skip: obstacle(),
+    skip: missingModules(`k8s.io/kubernetes@v${release}`, ...extensions),
   }, () => {
     const version = parseKubernetesVersion(release.replace(/\.\d+$/, ""));
     const gates = kindRows.flatMap((row): [FeatureGate, boolean][] => {

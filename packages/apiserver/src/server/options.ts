@@ -1,11 +1,11 @@
 import type { KubeObject } from "@dray/api";
 import type { ApiRequest, ApiResponse, Clock, Log, Transport, UserInfo } from "@dray/client";
 import type { Store } from "@dray/store";
+import type { DeviceUsage } from "../admission/unique-device-allocation/device-usage.ts";
 import type { TokenEntry } from "../authentication/authenticate.ts";
 import type { RequestHeader } from "../authentication/request-header.ts";
 import type { Certificate } from "../certificates/pki.ts";
 import type { PortRange } from "../kinds/core/service/ports.ts";
-import type { DeviceUsage } from "../kinds/resource/resource-claim/device-usage.ts";
 import type { Listener, ListenOptions } from "../listener/listener.ts";
 import type { KubeletClient } from "../proxy/kubelet.ts";
 

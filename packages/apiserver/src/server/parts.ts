@@ -3,7 +3,7 @@ import type { Node } from "@dray/api/core/v1";
 import type { ApiRequest, ApiResponse, Clock, Log } from "@dray/client";
 import { Admission } from "../admission/admission.ts";
 import type { AdmissionContext } from "../admission/context.ts";
-import { admissionPlugins } from "../admission/plugins.ts";
+import { createAdmissionPlugins } from "../admission/plugins.ts";
 import { Aggregator } from "../aggregation/aggregator.ts";
 import { Authenticator } from "../authentication/authenticate.ts";
 import { BootstrapTokens } from "../authentication/bootstrap-token.ts";
@@ -20,7 +20,6 @@ import { NonResourcePaths } from "../handlers/non-resource.ts";
 import type { ServiceAllocator } from "../kinds/core/service/allocator.ts";
 import { strategyLookup } from "../kinds/models.ts";
 import { deviceSelectors } from "../kinds/resource/device-selectors.ts";
-import { DeviceReservations } from "../kinds/resource/resource-claim/device-reservations.ts";
 import { ResourceSet } from "../kinds/resource-set.ts";
 import { type ServedResource, servedResources } from "../kinds/resources.ts";
 import { healthChecks } from "../observe/health.ts";
@@ -156,8 +155,6 @@ function createRegistry(
   resources: readonly ServedResource[],
   webhooks: WebhookClient,
 ): { readonly registry: Registry; readonly own: OwnObjects } {
-  const isUnique = options.enabledAdmissionPlugins?.includes("UniqueDeviceAllocation");
-  const deviceReservations = isUnique ? new DeviceReservations(storage, options.deviceUsage) : undefined;
   const context: AdmissionContext = {
     storage,
     features,
@@ -170,20 +167,23 @@ function createRegistry(
     reader: new ObjectReader(storage, features, clock),
     // Plugins are created before the registry, which calls them.
     storeStatus: (served, object) => own.storeStatus(served, object),
-    deviceReservations,
+    deviceUsage: options.deviceUsage,
     webhooks,
   };
-  const plugins = admissionPlugins(context, options.enabledAdmissionPlugins);
+  const plugins = createAdmissionPlugins(context, {
+    enabled: options.enabledAdmissionPlugins,
+    disabled: options.disabledAdmissionPlugins,
+  });
   const registry = new Registry({
     storage,
     features,
     clock,
     newId,
-    admission: new Admission(plugins, options.disabledAdmissionPlugins),
+    admission: new Admission(plugins),
     managers: new ManagedFields(resources),
     checks: new Checks(features, storage, deviceSelectors(features), options.creationWarnings),
     authorize,
-    strategyOf: strategyLookup({ serviceAllocator: allocator, deviceReservations }),
+    strategyOf: strategyLookup({ serviceAllocator: allocator }),
   });
   const own = new OwnObjects(registry, servedResources(features));
   return { registry, own };

@@ -92,23 +92,21 @@ export class WriteContext implements StrategyContext {
     const stored = conversion === undefined ? object : await conversion.toStored(object);
     const ttl = this.strategy.ttl?.(object);
     const put = (): Promise<Stored | undefined> => this.storage.put(key, stored, revision, ttl);
-    if (this.strategy.reserve === undefined) return put();
-    return this.#storeReserved(await this.strategy.reserve(key, stored), put);
+    if (this.strategy.reserve === undefined && !this.parts.admission.reserves) return put();
+    return storeReserved(await this.#reserve(key, stored), put);
   }
 
-  async #storeReserved(
-    reservation: Reservation,
-    put: () => Promise<Stored | undefined>,
-  ): Promise<Stored | undefined> {
-    let stored: Stored | undefined;
+  async #reserve(key: string, object: KubeObject): Promise<Reservation[]> {
+    const reservations: Reservation[] = [];
     try {
-      stored = await put();
+      if (this.strategy.reserve !== undefined) reservations.push(await this.strategy.reserve(key, object));
+      for (const each of this.parts.admission.reserve(this.write.served, key, object))
+        reservations.push(each);
     } catch (error) {
-      await (reservation.fail === undefined ? reservation.release() : reservation.fail());
+      for (const each of reservations) await each.release();
       throw error;
     }
-    await (stored === undefined ? reservation.release() : reservation.commit());
-    return stored;
+    return reservations;
   }
 
   /**
@@ -120,6 +118,21 @@ export class WriteContext implements StrategyContext {
     if (removed !== undefined) await this.strategy.afterDelete?.(object);
     return removed;
   }
+}
+
+async function storeReserved(
+  reservations: readonly Reservation[],
+  put: () => Promise<Stored | undefined>,
+): Promise<Stored | undefined> {
+  let stored: Stored | undefined;
+  try {
+    stored = await put();
+  } catch (error) {
+    for (const each of reservations) await (each.fail === undefined ? each.release() : each.fail());
+    throw error;
+  }
+  for (const each of reservations) await (stored === undefined ? each.release() : each.commit());
+  return stored;
 }
 
 /** Returns the request for admission. */

@@ -1,4 +1,5 @@
-import { Command, type ErrorOptions } from "commander";
+import { Command, type ErrorOptions, type HelpContext, type ParseOptions } from "commander";
+import { LateOption } from "../options/late-option.ts";
 import { UsageError } from "../terminal/failure.ts";
 import { didYouMean } from "../text/similar.ts";
 
@@ -7,6 +8,16 @@ const optionChoice =
   /^.*?(?<name>-[^ '<]+) ?(?:<.*>)?' argument '(?<value>.*)' is invalid\. Allowed choices are (?<choices>.*)\.$/s;
 const argumentChoice =
   /^command-argument value '(?<value>.*)' is invalid for argument '(?<name>.*)'\. Allowed choices are (?<choices>.*)\.$/s;
+
+/** The help is to be shown, and parts of it have not been loaded yet. */
+class HelpNotLoaded extends Error {
+  readonly command: DrayCommand;
+
+  constructor(command: DrayCommand) {
+    super(`the help of ${command.path} has not been loaded`);
+    this.command = command;
+  }
+}
 
 /** A command that throws its usage errors as UsageError, with suggestions. */
 export class DrayCommand extends Command {
@@ -25,6 +36,29 @@ export class DrayCommand extends Command {
   /** The names up to this command: `dray cel check`. */
   get path(): string {
     return this.parent instanceof DrayCommand ? `${this.parent.path} ${this.name()}` : this.name();
+  }
+
+  /** Loads what the help shows of large parts of the program. */
+  async loadHelp(): Promise<void> {
+    for (const option of this.options) if (option instanceof LateOption) await option.load();
+  }
+
+  /** Requires `loadHelp`. */
+  override helpInformation(context?: HelpContext): string {
+    if (this.options.some((option) => option instanceof LateOption && !option.isLoaded))
+      throw new HelpNotLoaded(this);
+    return super.helpInformation(context);
+  }
+
+  /** Parses the arguments again if their help had to be loaded: commander shows it synchronously. */
+  override async parseAsync(argv?: readonly string[], options?: ParseOptions): Promise<this> {
+    try {
+      return await super.parseAsync(argv, options);
+    } catch (error) {
+      if (!(error instanceof HelpNotLoaded)) throw error;
+      await error.command.loadHelp();
+      return await super.parseAsync(argv, options);
+    }
   }
 
   override error(message: string, options?: ErrorOptions): never {

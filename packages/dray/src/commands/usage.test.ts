@@ -3,14 +3,16 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { dray, inFolder, output, start } from "../testing/program.ts";
+import { DrayCommand } from "./dray-command.ts";
 import { commandLine } from "./index.ts";
 
 const commands = commandLine().commands.filter((command) => command.name() !== "kubectl");
 
-test("the help of every command has an example of that command", () => {
+test("the help of every command has an example of that command", async () => {
   assert.ok(commands.length > 8);
   for (const command of commands) {
     let text = "";
+    if (command instanceof DrayCommand) await command.loadHelp();
     command.configureOutput({ writeOut: (part) => (text += part) }).outputHelp();
     assert.match(text, new RegExp(`Example:\\n  .*dray ${command.name()}`), command.name());
   }
@@ -22,6 +24,17 @@ test("--help prints to standard output and exits with 0", async () => {
     assert.equal(code, 0);
     assert.match(stdout, /^Usage: dray/);
     assert.equal(stderr, "");
+  }
+});
+
+test("the help of --enable-admission-plugins has the plugins that are off by default", async () => {
+  for (const args of [
+    ["up", "--help"],
+    ["help", "apiserver"],
+  ]) {
+    const { code, stdout } = await dray(args);
+    assert.equal(code, 0);
+    assert.match(stdout.replace(/\s+/g, " "), /too: UniqueDeviceAllocation refuses to give a device twice/);
   }
 });
 

@@ -1,7 +1,20 @@
-import { admissionPluginNames, type ServerOptions } from "@dray/apiserver";
+import { type AdmissionPluginName, admissionPluginNames, type ServerOptions } from "@dray/apiserver";
 import { UsageError } from "../terminal/failure.ts";
 
-const { onByDefault, notThere, offByDefault } = admissionPluginNames;
+const namesOf = (plugins: readonly AdmissionPluginName[]): string[] => plugins.map(({ name }) => name);
+
+const onByDefault = namesOf(admissionPluginNames.filter((plugin) => plugin.default === "on"));
+const off = admissionPluginNames.filter((plugin) => plugin.default === "off");
+const offByDefault = namesOf(off.filter(({ isMissing }) => !isMissing));
+const missing = namesOf(off.filter(({ isMissing }) => isMissing));
+
+/** Returns the names and effects of the plugins that are off by default, for the help. */
+export function admissionPluginHelp(): string {
+  return off
+    .filter(({ isMissing }) => !isMissing)
+    .map(({ name, help = "" }) => `${name} ${help}`.trimEnd())
+    .join("; ");
+}
 
 /**
  * Returns the plugins to disable, and Dray's own ones to enable, from kube-apiserver's flags
@@ -15,10 +28,10 @@ export function admissionPluginOptions(
 ): Required<Pick<ServerOptions, "enabledAdmissionPlugins" | "disabledAdmissionPlugins">> {
   const enabled = parse("--enable-admission-plugins", enable);
   const disabled = parse("--disable-admission-plugins", disable);
-  const missing = enabled.find((name) => notThere.includes(name));
-  if (missing !== undefined) {
+  const absent = enabled.find((name) => missing.includes(name));
+  if (absent !== undefined) {
     throw new UsageError(
-      `--enable-admission-plugins ${missing}: Dray does not have it; it has ${[...onByDefault, ...offByDefault].join(", ")}`,
+      `--enable-admission-plugins ${absent}: Dray does not have it; it has ${[...onByDefault, ...offByDefault].join(", ")}`,
     );
   }
   const both = enabled.filter((name) => disabled.includes(name));
@@ -34,7 +47,7 @@ export function admissionPluginOptions(
 
 function parse(flag: string, value = ""): string[] {
   const listed = value.split(",").filter((name) => name !== "");
-  const known = [...onByDefault, ...notThere, ...offByDefault];
+  const known = namesOf(admissionPluginNames);
   const unknown = listed.find((name) => !known.includes(name));
   if (unknown !== undefined)
     throw new UsageError(`${flag} ${unknown}: must be among ${known.sort().join(", ")}`);

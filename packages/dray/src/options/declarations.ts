@@ -1,4 +1,5 @@
 import { Option } from "commander";
+import { LateOption } from "./late-option.ts";
 
 /** An option that may be repeated. `otherwise` is the default in the help; absent: the option is required. */
 export const repeated = (flags: string, description: string, otherwise?: string): Option => {
@@ -44,9 +45,10 @@ export const runtimeConfig = (): Option =>
   );
 
 export const enableAdmissionPlugins = (): Option =>
-  new Option(
+  new LateOption(
     "--enable-admission-plugins <names>",
-    "comma-separated names of admission plugins to have, too: UniqueDeviceAllocation refuses to give a device twice",
+    "comma-separated names of admission plugins to have, too",
+    async () => (await import("./admission-plugins.ts")).admissionPluginHelp(),
   );
 
 export const runtime = (): Option =>

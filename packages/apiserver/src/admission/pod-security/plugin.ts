@@ -86,7 +86,6 @@ export function podSecurity({ storage, features }: AdmissionContext): AdmissionP
   }
 
   return {
-    name: "PodSecurity",
     validate(request) {
       const { served, subresource, operation, object } = request;
       if ((operation !== "CREATE" && operation !== "UPDATE") || object === undefined) return;

@@ -15,7 +15,6 @@ interface Refusal extends Denial {
 export function validatingAdmissionPolicy(context: AdmissionContext): AdmissionPlugin {
   const policies = new BoundPolicies("validatingadmissionpolicies", context.storage);
   return {
-    name: "ValidatingAdmissionPolicy",
     validate(request) {
       if (policies.isEmpty || isExempt(request)) return;
       const refusals = [...refusalsOf(policies, request, context)];

@@ -51,7 +51,6 @@ export function resourceQuota(context: AdmissionContext): AdmissionPlugin {
   }
 
   return {
-    name: "ResourceQuota",
     validate(request) {
       const { served, namespace, operation, object, old, subresource } = request;
       if (operation !== "CREATE" && operation !== "UPDATE") return undefined;

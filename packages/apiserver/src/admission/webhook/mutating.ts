@@ -13,7 +13,6 @@ import { applyPatch } from "./patch.ts";
 export function mutatingAdmissionWebhook(context: AdmissionContext): AdmissionPlugin {
   const cache = context.storage.cache("mutatingwebhookconfigurations");
   const plugin: AdmissionPlugin = {
-    name: "MutatingAdmissionWebhook",
     asksOutside: () => cache.size > 0,
     async mutate(request, rounds) {
       if (cache.size === 0 || isExempt(request)) return;

@@ -11,7 +11,6 @@ import { callOf, hooksOf, isExempt } from "./hooks.ts";
 export function validatingAdmissionWebhook(context: AdmissionContext): AdmissionPlugin {
   const cache = context.storage.cache("validatingwebhookconfigurations");
   return {
-    name: "ValidatingAdmissionWebhook",
     asksOutside: () => cache.size > 0,
     async validate(request) {
       if (cache.size === 0 || isExempt(request)) return;

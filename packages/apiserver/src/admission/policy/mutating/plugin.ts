@@ -29,11 +29,9 @@ interface Failure {
  * Upstream: pkg/admission/plugin/policy/mutating/dispatcher.go
  */
 export function mutatingAdmissionPolicy(context: AdmissionContext): AdmissionPlugin {
-  const name = "MutatingAdmissionPolicy";
-  if (!context.features.enabled("MutatingAdmissionPolicy")) return { name };
+  if (!context.features.enabled("MutatingAdmissionPolicy")) return {};
   const policies = new BoundPolicies("mutatingadmissionpolicies", context.storage);
   const plugin: AdmissionPlugin = {
-    name,
     mutate(request, rounds) {
       if (policies.isEmpty || request.operation === "DELETE" || isExempt(request)) return;
       const found = [...findInvocations(policies, request, context)];

@@ -10,7 +10,7 @@ export const resourceClaim = defineServedKind(ResourceClaim, {
     answersDeleted: true,
     deprecated: { v1beta2: { since: "1.36", gone: "1.39" }, v1beta1: { since: "1.35", gone: "1.38" } },
   },
-  strategyOf: ({ deviceReservations }) => resourceClaimStrategy(deviceReservations),
+  strategy: resourceClaimStrategy,
   columns: resourceClaimColumns,
   convert: convertClaim,
 });

@@ -6,11 +6,10 @@ import { denialText, resourceAttributes } from "../../../authorization/attribute
 import { serviceAccountPrefix } from "../../../authorization/service-account-name.ts";
 import { deepEqual } from "../../../storage/json.ts";
 import type { Strategy, StrategyContext } from "../../strategy.ts";
-import type { DeviceReservations } from "./device-reservations.ts";
 
 const group = "resource.k8s.io";
 
-const general: Strategy<ResourceClaim> = {
+export const resourceClaimStrategy: Strategy<ResourceClaim> = {
   prepareForUpdate(object, old, context) {
     if (context.subresource === "status") dropDeallocatedDevices(object, old);
   },
@@ -25,12 +24,6 @@ const general: Strategy<ResourceClaim> = {
     return [...checkBinding(claim, before, context), ...checkDevices(claim, before, context)];
   },
 };
-
-/** The strategy of claims; with `reservations` a write reserves the devices that it gives to its claim. */
-export function resourceClaimStrategy(reservations: DeviceReservations | undefined): Strategy<ResourceClaim> {
-  if (reservations === undefined) return general;
-  return { ...general, reserve: (key, claim) => reservations.reserve(key, claim) };
-}
 
 function checkBinding(claim: ResourceClaim, old: ResourceClaim, context: StrategyContext): FieldError[] {
   const same =

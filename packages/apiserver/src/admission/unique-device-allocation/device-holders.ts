@@ -1,5 +1,5 @@
 import type { DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
-import type { ResourceCache } from "../../../storage/cache.ts";
+import type { ResourceCache } from "../../storage/cache.ts";
 
 /** An allocated device, with the key of its claim. Allocations with admin access are not counted. */
 export interface Holding {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Clock, systemClock } from "@dray/client";
 import { memoryStore, type Store, StoreTimeoutError } from "@dray/store";
-import { type Answer, type TestServer, testServer } from "../testing/server.ts";
+import { type Answer, type TestServer, testServer } from "../../testing/server.ts";
 
 const enabledAdmissionPlugins = ["UniqueDeviceAllocation"];
 const claims = "/apis/resource.k8s.io/v1/namespaces/n/resourceclaims";

@@ -1,7 +1,7 @@
 import type { KubeObject } from "@dray/api";
-import { forbidden } from "../../../errors/status.ts";
-import type { Storage } from "../../../storage/storage.ts";
-import type { Reservation } from "../../strategy.ts";
+import { forbidden } from "../../errors/status.ts";
+import type { Reservation } from "../../kinds/strategy.ts";
+import type { Storage } from "../../storage/storage.ts";
 import { DeviceHolders, type TakenDevice } from "./device-holders.ts";
 import { type DeviceUsage, followDevices, unversioned } from "./device-usage.ts";
 
@@ -9,8 +9,7 @@ const claimResource = { group: "resource.k8s.io", resource: "resourceclaims" };
 
 /**
  * Reserves the devices that a write gives to a claim until the watch cache shows whether the claim was
- * stored: of two writes at the same time the second one sees the first. Only with the admission plugin
- * UniqueDeviceAllocation.
+ * stored: of two writes at the same time the second one sees the first.
  *
  * A refusal is 403, not 409: kube-scheduler repeats a write that conflicts with the same devices, five times,
  * and begins anew for any other error, with back-off and a newer cache.

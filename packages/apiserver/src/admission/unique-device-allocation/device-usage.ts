@@ -1,5 +1,5 @@
 import type { AllocationResult, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
-import type { Storage } from "../../../storage/storage.ts";
+import type { Storage } from "../../storage/storage.ts";
 
 export type DeviceUsageEvent =
   | { readonly kind: "slice"; readonly object: ResourceSlice; readonly deleted: boolean }
