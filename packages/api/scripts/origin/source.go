@@ -16,6 +16,8 @@ type goPackage struct {
 	types          map[string]*goType
 	// Values of constants by the name of their type.
 	constants map[string][]string
+	// Values of constants by their own name.
+	values map[string]string
 	// Paths of imports by the name that the package uses.
 	imports map[string]string
 }
@@ -42,7 +44,7 @@ func load(group, version, release string) *goPackage {
 }
 
 func parse(dir, group, version string) *goPackage {
-	made := &goPackage{group, version, map[string]*goType{}, map[string][]string{}, map[string]string{}}
+	made := &goPackage{group, version, map[string]*goType{}, map[string][]string{}, map[string]string{}, map[string]string{}}
 	files := token.NewFileSet()
 	isSource := func(info fs.FileInfo) bool {
 		return !strings.HasSuffix(info.Name(), "_test.go") && !strings.HasPrefix(info.Name(), "generated.") &&
@@ -93,7 +95,7 @@ func (p *goPackage) addConstant(tok token.Token, spec *ast.ValueSpec) {
 	if tok != token.CONST {
 		return
 	}
-	for _, value := range spec.Values {
+	for i, value := range spec.Values {
 		name, _ := spec.Type.(*ast.Ident)
 		if call, ok := value.(*ast.CallExpr); ok && len(call.Args) == 1 {
 			// DeviceAllocationMode("All")
@@ -106,6 +108,7 @@ func (p *goPackage) addConstant(tok token.Token, spec *ast.ValueSpec) {
 		if literal, ok := value.(*ast.BasicLit); ok && literal.Kind == token.STRING {
 			text, _ := strconv.Unquote(literal.Value)
 			p.constants[name.Name] = append(p.constants[name.Name], text)
+			p.values[spec.Names[i].Name] = text
 		}
 	}
 }

@@ -127,6 +127,7 @@ func (p *goPackage) row(field *ast.Field, release string) (made row, ok bool) {
 	for _, marker := range markersOf(field.Doc) {
 		marks.mark(marker)
 	}
+	p.resolveDefault(&marks)
 	omittable := slices.Contains(options, "omitempty") || slices.Contains(options, "omitzero")
 	if omittable && marks.get("optional") == nil {
 		marks.set("optional", true)
@@ -183,6 +184,22 @@ func (o *object) mark(text string) {
 		keys, _ := o.get("listMapKeys").([]any)
 		o.set("listMapKeys", append(keys, value))
 	}
+}
+
+var reference = regexp.MustCompile(`^ref\((\w+)\)$`)
+
+// resolveDefault replaces the name of a constant by its value: `+default=ref(AzureSharedBlobDisk)`.
+func (p *goPackage) resolveDefault(marks *object) {
+	by, _ := marks.get("default").(string)
+	found := reference.FindStringSubmatch(by)
+	if found == nil {
+		return
+	}
+	value, ok := p.values[found[1]]
+	if !ok {
+		fail("%s/%s: the constant %s is not known", p.group, p.version, found[1])
+	}
+	marks.set("default", text(value))
 }
 
 // typeOf names a type as the tables do, with the name of its list of known values; isStruct is true for a type of its own.

@@ -2,6 +2,8 @@
 import { newestKubernetesVersion } from "../features/features.ts";
 import { kindDefinition } from "../kinds/registry.ts";
 import type { KubeObject, Time } from "../objects/object.ts";
+import { kindOf, structType } from "../schema/types.ts";
+import { setConstantDefaults } from "./constants.ts";
 
 export { podQosClass } from "../pod/qos.ts";
 
@@ -21,4 +23,7 @@ export function setDefaults(
 ): void {
   const { defaults, versionDefaults } = kindDefinition({ group, kind }) ?? {};
   (versionDefaults?.[version] ?? defaults)?.(object, now, release);
+  // After those: no function of a kind reads a field that has a constant default.
+  const type = kindOf(group, version, kind)?.type;
+  if (type !== undefined) setConstantDefaults(structType(type), object, release);
 }

@@ -21,7 +21,6 @@ export { horizontalPodAutoscaler } from "./autoscaling/horizontal-pod-autoscaler
 export { cronJob } from "./batch/cron-job/kind.ts";
 export { job } from "./batch/job/kind.ts";
 export { clusterTrustBundle } from "./certificates/cluster-trust-bundle/kind.ts";
-export { podCertificateRequest } from "./certificates/pod-certificate-request/kind.ts";
 export { lease } from "./coordination/lease/kind.ts";
 export { leaseCandidate } from "./coordination/lease-candidate/kind.ts";
 export { binding } from "./core/binding/kind.ts";

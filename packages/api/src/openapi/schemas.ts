@@ -313,12 +313,7 @@ function zeroOf(type: FieldType): JSONValue | undefined {
   return type.struct.anyJSON || type.struct.alternatives !== undefined ? undefined : {};
 }
 
-/**
- * The table has defaults as JSON, or as `ref(Name)` of a Go constant whose value it does not know: those are
- * left out.
- */
 function tableDefault(type: FieldType, text: string): JSONValue | undefined {
-  if (text.startsWith("ref(")) return undefined;
   const value = JSON.parse(text) as JSONValue;
   const fits = typeof value === "object" ? type.form === "struct" : type.form === "scalar";
   return fits ? value : undefined;

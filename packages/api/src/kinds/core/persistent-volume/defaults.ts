@@ -1,6 +1,6 @@
 import type { PersistentVolume } from "../../../generated/core/v1.ts";
+import { defaultHostPath } from "../host-path-defaults.ts";
 import { roundResources } from "../pod/defaults.ts";
-import { defaultVolumeSources } from "../volume-source-defaults.ts";
 
 export function defaultPersistentVolume(volume: PersistentVolume): void {
   volume.spec ??= {};
@@ -8,6 +8,6 @@ export function defaultPersistentVolume(volume: PersistentVolume): void {
   volume.status.phase ||= "Pending";
   volume.spec.persistentVolumeReclaimPolicy ||= "Retain";
   volume.spec.volumeMode ??= "Filesystem";
-  defaultVolumeSources(volume.spec);
+  defaultHostPath(volume.spec.hostPath);
   roundResources(volume.spec.capacity);
 }

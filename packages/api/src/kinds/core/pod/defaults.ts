@@ -15,7 +15,7 @@ import type {
 import type { QuantityText, Time } from "../../../objects/object.ts";
 import { defaultPodLevelResources } from "../../../pod/resource-defaults.ts";
 import { Quantity } from "../../../values/quantity.ts";
-import { defaultVolumeSources } from "../volume-source-defaults.ts";
+import { defaultHostPath } from "../host-path-defaults.ts";
 import { implicitPullPolicy } from "./image.ts";
 
 type AnyContainer = Container | EphemeralContainer;
@@ -50,7 +50,6 @@ function defaultProbe(probe: Probe | undefined): void {
   probe.successThreshold ||= 1;
   probe.failureThreshold ||= 3;
   defaultHttp(probe.httpGet);
-  if (probe.grpc) probe.grpc.service ??= "";
 }
 
 function defaultLifecycle(lifecycle: Lifecycle | undefined): void {
@@ -66,12 +65,7 @@ function defaultContainer(container: AnyContainer): void {
   container.imagePullPolicy ||= implicitPullPolicy(container.image ?? "");
   container.terminationMessagePath ||= "/dev/termination-log";
   container.terminationMessagePolicy ||= "File";
-  for (const port of container.ports ?? []) port.protocol ||= "TCP";
-  for (const variable of container.env ?? []) {
-    defaultFieldRef(variable.valueFrom?.fieldRef);
-    const file = variable.valueFrom?.fileKeyRef;
-    if (file) file.optional ??= false;
-  }
+  for (const variable of container.env ?? []) defaultFieldRef(variable.valueFrom?.fieldRef);
   defaultRequirements(container.resources);
   defaultProbe(container.livenessProbe);
   defaultProbe(container.readinessProbe);
@@ -82,7 +76,7 @@ function defaultContainer(container: AnyContainer): void {
 function defaultVolume(volume: Volume): void {
   const sources = Object.entries(volume).filter(([name, source]) => name !== "name" && source != null);
   if (sources.length === 0) volume.emptyDir = {};
-  defaultVolumeSources(volume);
+  defaultHostPath(volume.hostPath);
   if (volume.secret) volume.secret.defaultMode ??= defaultMode;
   if (volume.configMap) volume.configMap.defaultMode ??= defaultMode;
   if (volume.downwardAPI) {

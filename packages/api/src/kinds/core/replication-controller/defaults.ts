@@ -9,6 +9,5 @@ export function defaultReplicationController(controller: ReplicationController):
   if (labels && Object.keys(controller.metadata.labels ?? {}).length === 0) {
     controller.metadata.labels = { ...labels };
   }
-  spec.replicas ??= 1;
   defaultPodTemplate(spec.template);
 }

@@ -12,10 +12,7 @@ export function defaultService(service: Service): void {
     spec.sessionAffinityConfig = { clientIP: { timeoutSeconds: stickySeconds } };
   }
   spec.type ||= "ClusterIP";
-  for (const port of spec.ports ?? []) {
-    port.protocol ||= "TCP";
-    port.targetPort ||= port.port;
-  }
+  for (const port of spec.ports ?? []) port.targetPort ||= port.port;
   const outside = spec.type === "NodePort" || spec.type === "LoadBalancer";
   if (outside || (spec.type === "ClusterIP" && (spec.externalIPs ?? []).length > 0)) {
     spec.externalTrafficPolicy ||= "Cluster";

@@ -1,7 +1,6 @@
 /** KEP-4381, KEP-4816 */
 import type {
   DeviceSubRequest,
-  DeviceToleration,
   ExactDeviceRequest,
   ResourceClaim,
   ResourceClaimSpec,
@@ -11,14 +10,9 @@ import type {
   ResourceClaim as OldResourceClaim,
 } from "../../../generated/resource/v1beta1.ts";
 
-function defaultTolerations(tolerations: readonly DeviceToleration[] | undefined): void {
-  for (const toleration of tolerations ?? []) toleration.operator ||= "Equal";
-}
-
 function defaultRequest(request: ExactDeviceRequest | DeviceSubRequest | OldDeviceRequest): void {
   request.allocationMode ||= "ExactCount";
   if (request.allocationMode === "ExactCount" && !request.count) request.count = 1;
-  defaultTolerations(request.tolerations);
 }
 
 export function defaultSpec(spec: ResourceClaimSpec | undefined): void {
@@ -28,13 +22,8 @@ export function defaultSpec(spec: ResourceClaimSpec | undefined): void {
   }
 }
 
-function defaultResults({ status }: ResourceClaim | OldResourceClaim): void {
-  for (const result of status?.allocation?.devices?.results ?? []) defaultTolerations(result.tolerations);
-}
-
 export function defaultClaim(claim: ResourceClaim): void {
   defaultSpec(claim.spec);
-  defaultResults(claim);
 }
 
 /**
@@ -44,12 +33,10 @@ export function defaultClaim(claim: ResourceClaim): void {
 export function defaultOldSpec(spec: OldResourceClaim["spec"] | undefined): void {
   for (const request of spec?.devices?.requests ?? []) {
     if (request.deviceClassName) defaultRequest(request);
-    else defaultTolerations(request.tolerations);
     for (const alternative of request.firstAvailable ?? []) defaultRequest(alternative);
   }
 }
 
 export function defaultOldClaim(claim: OldResourceClaim): void {
   defaultOldSpec(claim.spec);
-  defaultResults(claim);
 }

@@ -1,0 +1,112 @@
+/**
+ * Constant defaults: the marks `default` of the schema table.
+ *
+ * Upstream: `+default=`, from which k8s.io/code-generator's defaulter-gen makes zz_generated.defaults.go
+ */
+import { cameEmpty } from "../codec/empty.ts";
+import { isInRelease } from "../features/features.ts";
+import { zeroScalars } from "../schema/table.ts";
+import type { Field, FieldType, StructType } from "../schema/types.ts";
+
+type Tree = Record<string, unknown>;
+/** Sets defaults in an object, in place. */
+type Step = (object: Tree) => void;
+
+/** By release; undefined for a type that has no constant default, nor anything below it. */
+const compiled = new Map<string, Map<StructType, Step | undefined>>();
+
+/** Sets the constant defaults of an object of that type that are unset, in place, at any depth. */
+export function setConstantDefaults(struct: StructType, object: object, release: string): void {
+  compile(struct, release)?.(object as Tree);
+}
+
+function compile(struct: StructType, release: string): Step | undefined {
+  const byType = compiled.get(release) ?? new Map<StructType, Step | undefined>();
+  compiled.set(release, byType);
+  if (byType.has(struct)) return byType.get(struct);
+  if (!hasConstants(struct, release)) {
+    byType.set(struct, undefined);
+    return undefined;
+  }
+  const steps: Step[] = [];
+  const all: Step = (object) => {
+    for (const step of steps) step(object);
+  };
+  // Before the fields: a type may hold itself.
+  byType.set(struct, all);
+  for (const field of fieldsOf(struct, release)) {
+    for (const step of [constantStep(field), nestedStep(field, release)]) if (step) steps.push(step);
+  }
+  return all;
+}
+
+function fieldsOf(struct: StructType, release: string): Field[] {
+  return [...struct.fields.values()].filter(({ marks }) => isInRelease(release, marks));
+}
+
+function hasConstants(struct: StructType, release: string, seen = new Set<StructType>()): boolean {
+  if (seen.has(struct)) return false;
+  seen.add(struct);
+  return fieldsOf(struct, release).some((field) => {
+    const below = structIn(field.type);
+    return constantOf(field) !== undefined || (below !== undefined && hasConstants(below, release, seen));
+  });
+}
+
+/** The struct that a type, its elements or its values are of. */
+function structIn(type: FieldType): StructType | undefined {
+  if (type.form === "struct") return type.struct;
+  if (type.form === "list") return structIn(type.element);
+  return type.form === "map" ? structIn(type.value) : undefined;
+}
+
+/** The default of a field, as JSON. Undefined too for the zero value of a field that is no pointer. */
+function constantOf({ marks, type }: Field): string | undefined {
+  if (marks.default === undefined || marks.pointer || type.form !== "scalar") return marks.default;
+  return JSON.parse(marks.default) === zeroScalars.get(type.name) ? undefined : marks.default;
+}
+
+function constantStep(field: Field): Step | undefined {
+  const text = constantOf(field);
+  if (text === undefined) return undefined;
+  const { name, marks, type } = field;
+  const zero = marks.pointer || type.form !== "scalar" ? undefined : zeroScalars.get(type.name);
+  return (object) => {
+    const value = object[name];
+    // An empty list or map is not nil.
+    const isUnset = value === undefined || value === null || value === zero;
+    if (isUnset && !cameEmpty(object, name)) object[name] = JSON.parse(text);
+  };
+}
+
+/** Sets the defaults of what stands in a field. */
+function nestedStep({ name, marks, type }: Field, release: string): Step | undefined {
+  const struct = structIn(type);
+  const step = struct && compile(struct, release);
+  if (step === undefined) return undefined;
+  if (type.form !== "struct") return (object) => setInside(object[name], type, step);
+  if (marks.pointer) {
+    return (object) => {
+      if (isTree(object[name])) step(object[name]);
+    };
+  }
+  // Go always has a struct that is no pointer, with its defaults, even where no client names it.
+  return (object) => {
+    const value = object[name];
+    const present = isTree(value) ? value : {};
+    step(present);
+    if (present !== value && Object.keys(present).length > 0) object[name] = present;
+  };
+}
+
+/** Sets the defaults of the structs in a list or map. */
+function setInside(value: unknown, type: FieldType, step: Step): void {
+  if (!isTree(value)) return;
+  if (type.form === "list") for (const key in value) setInside(value[key], type.element, step);
+  else if (type.form === "map") for (const key in value) setInside(value[key], type.value, step);
+  else step(value);
+}
+
+function isTree(value: unknown): value is Tree {
+  return typeof value === "object" && value !== null;
+}
