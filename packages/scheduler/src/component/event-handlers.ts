@@ -252,12 +252,22 @@ const resources = ({
   resources?: unknown;
 }) => [allocatedResources, actual];
 
-/** Whether the change of a node may matter to a waiting pod: heart-beats do not. */
+/**
+ * Reports whether plugins are asked about the change of a node: not about heartbeats, which change only the
+ * times of conditions.
+ *
+ * Upstream: pkg/scheduler/framework/events.go, NodeSchedulingPropertiesChange.
+ */
 function nodeChanged(node: Node, old: Node): boolean {
   return (
     differ(node.status?.allocatable, old.status?.allocatable) ||
     differ(node.status?.declaredFeatures, old.status?.declaredFeatures) ||
+    differ(conditionStatuses(node), conditionStatuses(old)) ||
     differ(node.metadata.labels, old.metadata.labels) ||
+    differ(node.metadata.annotations, old.metadata.annotations) ||
     differ(node.spec, old.spec)
   );
 }
+
+const conditionStatuses = ({ status }: Node): unknown =>
+  (status?.conditions ?? []).map(({ type, status }) => `${type}=${status}`).sort();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { featuresOf } from "@dray/api";
-import { Pod } from "@dray/api/core/v1";
+import { Node, Pod } from "@dray/api/core/v1";
 import { ResourceSlice } from "@dray/api/resource/v1";
 import {
   type Plugin,
@@ -234,6 +234,46 @@ test("a rejection by Reserve is one of the plugin, and waits for what helps it",
     assert.equal(await cluster.refused("p"), "0/1 nodes are available: 1 no licence.");
     full = false;
     await cluster.node("n2", { spec: { unschedulable: true } });
+    assert.equal(await cluster.bound("p"), "n1");
+  }));
+
+test("plugins of the caller are asked when annotations or conditions of a node change, not at heartbeats", () =>
+  withCluster(async (cluster) => {
+    await cluster.node("n1");
+    const isLicensed = ({ metadata, status }: Node): boolean =>
+      metadata.annotations?.["example.com/licence"] === "yes" &&
+      (status?.conditions ?? []).some(({ type, status }) => type === "Licensed" && status === "True");
+    let asked = 0;
+    const own: Plugin = {
+      name: "Licences",
+      filter: (_state, _pod, { node }) =>
+        isLicensed(node) ? undefined : { plugin: "Licences", reasons: ["no licence"], resolvable: false },
+      mayHelp(_pod, event) {
+        if (event.kind !== "node" || event.change !== "update") return false;
+        asked++;
+        return isLicensed(event.node);
+      },
+    };
+    await cluster.scheduler(undefined, { plugins: () => [own] });
+    await cluster.pod("p");
+    assert.match(await cluster.refused("p"), /no licence/);
+    const nodes = cluster.client.resource(Node);
+    const annotations = { "example.com/licence": "yes" };
+    await nodes.patch({ name: "n1" }, "merge", { metadata: { annotations } });
+    await cluster.until("the annotation is seen", async () => asked === 1);
+    const condition = (status: string, lastHeartbeatTime: string): Promise<unknown> =>
+      nodes.patch(
+        { name: "n1" },
+        "strategic",
+        { status: { conditions: [{ type: "Licensed", status, lastHeartbeatTime }] } },
+        { subresource: "status" },
+      );
+    await condition("False", "2026-01-01T00:00:00Z");
+    await cluster.until("the condition is seen", async () => asked === 2);
+    await condition("False", "2026-01-01T00:00:10Z");
+    await cluster.settle();
+    assert.equal(asked, 2);
+    await condition("True", "2026-01-01T00:00:20Z");
     assert.equal(await cluster.bound("p"), "n1");
   }));
 

@@ -2,6 +2,7 @@ import type { KubernetesVersion } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import { isExtendedResourceName } from "@dray/api/validation";
 import type { PluginArgs } from "../../config/plugin-args.ts";
+import { differ } from "../../framework/changes.ts";
 import type { ClusterEvent, Plugin } from "../../framework/framework.ts";
 import { amountsOf, requestsOf, takenBy } from "../../framework/resources.ts";
 import {
@@ -133,13 +134,17 @@ function wants(pod: Pod, test: (resource: string, amount: number) => boolean): b
   return false;
 }
 
-/** The pod fits on the empty node, which is new or has more of a requested resource. */
+/**
+ * The pod fits on the empty node, which is new or has more of a requested resource. Upstream:
+ * noderesources/fit.go, EventsToRegister: of the updates of a node those of allocatable.
+ */
 function nodeMayHelp(
   pod: Pod,
   node: Node,
   old: Node | undefined,
   extendedClass: ExtendedClass | undefined,
 ): boolean {
+  if (old !== undefined && !differ(old.status?.allocatable, node.status?.allocatable)) return false;
   const now = amountsOf(node.status?.allocatable);
   const allocatable = (resource: string): number => now.get(resource) ?? 0;
   const served = (resource: string): boolean =>
