@@ -181,6 +181,7 @@ test("health check and metrics, at ports that are free", async () => {
   const counter = (operation: string, result: string, value: number) =>
     `dra_example_driver_${operation}_claims_total{result="${result}"} ${value}\n`;
   const before = await scrape();
+  assert.match(before, /^rest_client_requests_total{code="200",method="GET",host="127\.0\.0\.1:\d+"} \d+$/m);
   for (const operation of ["prepare", "unprepare"])
     for (const result of ["success", "error"])
       assert.ok(before.includes(counter(operation, result, 0)), before);

@@ -1,4 +1,5 @@
 import {
+  ClientMetrics,
   createClient,
   httpsTransport,
   inClusterConfig,
@@ -43,7 +44,7 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv, log: Log): P
   const controller = readControllerOptions(args);
   if (controller !== undefined) {
     const { driverName, plugins } = controller;
-    const client = await connect(controller.kubeconfig, env, "dra-example-controller", log);
+    const client = await connect(controller.kubeconfig, env, { userAgent: "dra-example-controller", log });
     log.info(
       { driver: driverName, plugins: plugins.join() },
       "Starting the controller of the example driver",
@@ -59,12 +60,21 @@ async function run(args: readonly string[], env: NodeJS.ProcessEnv, log: Log): P
 }
 
 /** The variable can list several files, the flag has one. */
-async function connect(file: string | undefined, env: NodeJS.ProcessEnv, userAgent: string, log: Log) {
+async function connect(
+  file: string | undefined,
+  env: NodeJS.ProcessEnv,
+  { userAgent, log, metrics }: { userAgent: string; log: Log; metrics?: ClientMetrics | undefined },
+) {
   const fromFiles = file !== undefined || Boolean(env["KUBECONFIG"]);
   const { connection } = fromFiles
     ? await loadKubeconfig({ env, ...(file === undefined ? {} : { file }) })
     : await inClusterConfig();
-  return createClient({ transport: httpsTransport(connection), userAgent, log });
+  return createClient({
+    transport: httpsTransport(connection),
+    userAgent,
+    log,
+    ...(metrics && { observer: metrics.requestsTo(connection.server) }),
+  });
 }
 
 async function runPlugin(
@@ -74,7 +84,12 @@ async function runPlugin(
   signal: AbortSignal,
 ): Promise<void> {
   const { nodeName, driverName, profile, healthcheck, metrics: metricsAt } = options;
-  const client = await connect(options.kubeconfig, env, "dra-example-kubeletplugin", log);
+  const clientMetrics = metricsAt === undefined ? undefined : new ClientMetrics(() => performance.now());
+  const client = await connect(options.kubeconfig, env, {
+    userAgent: "dra-example-kubeletplugin",
+    log,
+    metrics: clientMetrics,
+  });
   const metrics = exampleMetrics();
   const common = { nodeName, driverName };
   const runOptions: RunOptions = {
@@ -102,7 +117,7 @@ async function runPlugin(
             ...metricsAt,
             onListening: (address) => log.info({ address }, "Serving metrics"),
             onClaim: metrics.count,
-            more: metrics.text,
+            more: () => metrics.text() + (clientMetrics?.text() ?? ""),
           },
         }),
   };

@@ -16,11 +16,13 @@ export {
   type NewKubeconfig,
   writeKubeconfig,
 } from "./kubeconfig/kubeconfig.ts";
+export { ClientMetrics } from "./metrics/client-metrics.ts";
 export { type Counter, exponentialBuckets, type Histogram, MetricsRegistry } from "./metrics/registry.ts";
 export { WorkQueueMetrics } from "./metrics/work-queue-metrics.ts";
 export { listAll } from "./rest/list-all.ts";
 export { isNamespaceTerminating } from "./rest/namespace-terminating.ts";
 export * from "./rest/object-ref.ts";
+export type { RequestObserver } from "./rest/observe.ts";
 export * from "./rest/resource-client.ts";
 export {
   createEventRecorder,

@@ -5,9 +5,10 @@ import { tokenBucket } from "../flowcontrol/rate-limiter.ts";
 import type { Informer, InformerOptions } from "../informer/informer.ts";
 import { createInformer } from "../informer/reflector.ts";
 import { createResourceClient } from "../rest/create-resource-client.ts";
+import { observeAttempts, observeRequests, type RequestObserver } from "../rest/observe.ts";
 import type { ResourceClient } from "../rest/resource-client.ts";
 import { bytesOf, errorOf } from "../rest/responses.ts";
-import { sender } from "../rest/send.ts";
+import { type Send, type SenderOptions, sender } from "../rest/send.ts";
 import type { Transport } from "../transport/exchange.ts";
 import type { Client } from "./client.ts";
 
@@ -26,18 +27,20 @@ export interface ClientOptions {
   readonly burst?: number;
   readonly clock?: Clock;
   readonly log?: Log;
+  /** Observes requests, for metrics: that of `ClientMetrics`. */
+  readonly observer?: RequestObserver;
   /** Returns a number between 0 and 1, which spreads reconnections. */
   readonly random?: () => number;
 }
 
 /** Makes a client of the server of `transport`. */
 export function createClient(options: ClientOptions): Client {
-  const { transport, userAgent, qps } = options;
+  const { transport, userAgent, qps, observer } = options;
   const clock = options.clock ?? systemClock;
   const log = options.log ?? silentLog;
   const random = options.random ?? Math.random;
   const limiter = qps === undefined ? undefined : tokenBucket(clock, qps, options.burst ?? Math.ceil(qps));
-  const send = sender({ transport, userAgent, clock, log, limiter });
+  const send = createSend({ transport, userAgent, clock, log, limiter }, observer);
 
   const resource = <T extends KubeObject>(
     kind: Kind<T>,
@@ -57,11 +60,17 @@ export function createClient(options: ClientOptions): Client {
       return (await bytesOf(response)).toString("utf8");
     },
     async *stream(url, { signal } = {}) {
-      const response = await send("GET", url, { headers: { accept: "*/*" }, signal });
+      const response = await send("GET", url, { headers: { accept: "*/*" }, signal, isStream: true });
       if (response.status >= 400) throw await errorOf(response);
       if (response.type === "bytes") yield* response.chunks;
       else yield await bytesOf(response);
     },
     close: () => transport.close(),
   };
+}
+
+function createSend(options: SenderOptions, observer: RequestObserver | undefined): Send {
+  if (observer === undefined) return sender(options);
+  const transport = observeAttempts(options.transport, observer);
+  return observeRequests(sender({ ...options, transport }), observer);
 }

@@ -10,6 +10,8 @@ export interface SendOptions {
   readonly signal?: AbortSignal | undefined;
   /** Does not log warnings of the server. */
   readonly ignoreWarnings?: boolean | undefined;
+  /** The response is a stream without an end, such as a log that is followed. */
+  readonly isStream?: boolean | undefined;
 }
 
 /** Sends a request and returns the response, whatever its status. Rejects with `ConnectionError`. */
@@ -40,7 +42,7 @@ export function sender({ transport, userAgent, clock, log, limiter }: SenderOpti
 
   return async (method, url, request = {}) => {
     const signal = request.signal ?? never;
-    const watch = method === "GET" && /[?&]watch=(true|1)(&|$)/.test(url);
+    const watch = isWatch(method, url);
     const pause = async (milliseconds: number): Promise<void> => {
       if (milliseconds > 0) await sleep(clock, milliseconds, signal);
       if (signal.aborted) throw new ConnectionError(`${method} ${url} was given up by its caller`);
@@ -73,6 +75,10 @@ export function sender({ transport, userAgent, clock, log, limiter }: SenderOpti
       await pause(delay);
     }
   };
+}
+
+export function isWatch(method: string, url: string): boolean {
+  return method === "GET" && /[?&]watch=(true|1)(&|$)/.test(url);
 }
 
 /** Returns the milliseconds after which the server asks for a retry; undefined if it does not. */

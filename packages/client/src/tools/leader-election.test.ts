@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Lease } from "@dray/api/coordination/v1";
-import { type Client, type LeaderElectionOptions, leadWithLease, silentLog } from "@dray/client";
+import {
+  type Client,
+  ClientMetrics,
+  type LeaderElectionOptions,
+  leadWithLease,
+  silentLog,
+} from "@dray/client";
 import { withApiServer } from "@dray/testing/api-server";
 import { eventLoopTurns, fakeClock } from "@dray/testing/clock";
 
@@ -137,15 +143,20 @@ test("a leader whose server hangs stops leading after the renew deadline", async
         };
       },
     };
-    const a = candidate(clock, hanging);
+    const metrics = new ClientMetrics(() => clock.now());
+    const status = (): string | undefined => /^leader_election_master_status.*/m.exec(metrics.text())?.[0];
+    const a = candidate(clock, hanging, { metrics });
+    assert.equal(status(), 'leader_election_master_status{name="the-lease"} 0');
     await eventLoopTurns();
     await passSeconds(clock, 20);
     assert.ok(a.leads());
+    assert.equal(status(), 'leader_election_master_status{name="the-lease"} 1');
     hangs = true;
     await passSeconds(clock, 9);
     assert.ok(a.leads());
     await passSeconds(clock, 3);
     assert.ok(!a.leads());
+    assert.equal(status(), 'leader_election_master_status{name="the-lease"} 0');
     // The lease cannot be given back either: that is tried as long.
     await passSeconds(clock, 11);
     await a.ended;

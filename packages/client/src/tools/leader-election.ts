@@ -3,6 +3,7 @@ import { Lease } from "@dray/api/coordination/v1";
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Client } from "../client/client.ts";
+import type { ClientMetrics } from "../metrics/client-metrics.ts";
 import type { ResourceClient } from "../rest/resource-client.ts";
 import { withSignal } from "../transport/connection.ts";
 
@@ -20,6 +21,8 @@ export interface LeaderElectionOptions {
   readonly leaseDuration?: number;
   readonly renewDeadline?: number;
   readonly retryPeriod?: number;
+  /** Shows whether this candidate leads. */
+  readonly metrics?: Pick<ClientMetrics, "setLeader">;
   /** Ends the candidacy. A Lease that is held is released. */
   readonly signal: AbortSignal;
   /** Runs while this candidate leads. Its signal aborts when the lead is lost or the candidacy ends. */
@@ -76,12 +79,15 @@ class LeaderElector {
 
   async run(): Promise<void> {
     this.#checkOptions();
-    const { clock, log, random, signal } = this.#options;
+    const { clock, log, random, signal, metrics, name } = this.#options;
+    metrics?.setLeader(name, false);
     while (!signal.aborted && !(await this.#attempt(signal)))
       await sleep(clock, this.#retryPeriod * (1 + jitter * random()), signal);
     if (signal.aborted) return;
     log.info(this.#fields, "leading");
+    metrics?.setLeader(name, true);
     const leading = new AbortController();
+    leading.signal.addEventListener("abort", () => metrics?.setLeader(name, false), { once: true });
     const stop = (): void => leading.abort();
     signal.addEventListener("abort", stop, { once: true });
     const work = Promise.resolve(this.#options.lead(leading.signal)).finally(stop);

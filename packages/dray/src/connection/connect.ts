@@ -1,4 +1,11 @@
-import { type Client, createClient, httpsTransport, type Log, loadKubeconfig } from "@dray/client";
+import {
+  type Client,
+  type ClientMetrics,
+  createClient,
+  httpsTransport,
+  type Log,
+  loadKubeconfig,
+} from "@dray/client";
 
 export interface Connection {
   readonly client: Client;
@@ -10,16 +17,25 @@ export interface Connection {
   readonly namespace: string;
 }
 
-/** Connects by the kubeconfig, with kubectl's precedence of flags, environment and files. */
+/**
+ * Connects by the kubeconfig, with kubectl's precedence of flags, environment and files. `metrics` counts the
+ * requests.
+ */
 export async function connect(
   flags: { readonly kubeconfig?: string; readonly context?: string },
   userAgent: string,
   log?: Log,
+  metrics?: ClientMetrics,
 ): Promise<Connection> {
   const { connection, context, namespace } = await loadKubeconfig({
     ...(flags.kubeconfig === undefined ? {} : { file: flags.kubeconfig }),
     ...(flags.context === undefined ? {} : { context: flags.context }),
   });
-  const client = createClient({ transport: httpsTransport(connection), userAgent, ...(log && { log }) });
+  const client = createClient({
+    transport: httpsTransport(connection),
+    userAgent,
+    ...(log && { log }),
+    ...(metrics && { observer: metrics.requestsTo(connection.server) }),
+  });
   return { client, context, server: connection.server, ca: connection.ca, namespace };
 }

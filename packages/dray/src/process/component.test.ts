@@ -6,6 +6,39 @@ import { createClient, httpsTransport, loadKubeconfig } from "@dray/client";
 import { eventually } from "@dray/testing/eventually";
 import { inFolder, output, start } from "../testing/program.ts";
 
+test("/metrics of scheduler and controller-manager have those of requests and of the lease", () =>
+  inFolder(async (folder) => {
+    const server = start(["apiserver", "--data-dir", folder, "--port", "0"]);
+    const kubeconfig = join(folder, "kubeconfig");
+    const components = [];
+    try {
+      await new Promise((resolve) => server.stdout?.once("data", resolve));
+      const { connection } = await loadKubeconfig({ file: kubeconfig });
+      const { host } = new URL(connection.server);
+      for (const name of ["scheduler", "controller-manager"]) {
+        const component = start([name, "--kubeconfig", kubeconfig, "--leader-elect", "--port", "0"]);
+        components.push(component);
+        let text = "";
+        component.stdout?.on("data", (chunk: Buffer) => (text += chunk.toString()));
+        const url = await eventually(`${name} says its port`, () => /http:\S+/.exec(text)?.[0]);
+        const scrape = async (): Promise<string> => (await fetch(`${url}/metrics`)).text();
+        const leads = `leader_election_master_status{name="kube-${name}"} 1`;
+        await eventually(`${name} leads`, async () => (await scrape()).includes(leads));
+        const metrics = await scrape();
+        assert.match(
+          metrics,
+          new RegExp(`^rest_client_requests_total{code="201",method="POST",host="${host}"} `, "m"),
+        );
+        assert.match(
+          metrics,
+          new RegExp(`^rest_client_request_duration_seconds_count{verb="GET",host="${host}"} `, "m"),
+        );
+      }
+    } finally {
+      for (const process of [...components, server]) process.kill("SIGKILL");
+    }
+  }));
+
 test("a scheduler that cannot renew its lease ends with an error, to be started again", () =>
   inFolder(async (folder) => {
     const server = start(["apiserver", "--data-dir", folder, "--port", "0"]);

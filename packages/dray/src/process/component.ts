@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import { type Client, type LeaderElectionOptions, type Log, leadWithLease, systemClock } from "@dray/client";
+import {
+  type Client,
+  type ClientMetrics,
+  type LeaderElectionOptions,
+  type Log,
+  leadWithLease,
+  systemClock,
+} from "@dray/client";
 import { connect } from "../connection/connect.ts";
 import { createLog } from "../log/create.ts";
 import { endRequested } from "./end-requested.ts";
@@ -11,6 +18,14 @@ export interface ComponentOptions {
   readonly kubernetesVersion?: string;
   readonly featureGates?: string;
   readonly leaderElect?: boolean;
+}
+
+/** Parts of a component that its command adds. */
+export interface ComponentParts {
+  /** The lease of the component; the one of its name in kube-system if absent. */
+  readonly election?: Election | undefined;
+  /** Metrics of its requests and its lease; absent where they are not served. */
+  readonly metrics?: ClientMetrics | undefined;
 }
 
 /** Milliseconds in which a failed component may end by itself. */
@@ -30,10 +45,10 @@ export async function component(
     signal: AbortSignal;
     ca: string | undefined;
   }) => Promise<{ readonly stopped: Promise<void> }>,
-  election: Election = { name, namespace: "kube-system" },
+  { election = { name, namespace: "kube-system" }, metrics }: ComponentParts = {},
 ): Promise<void> {
   const log = createLog(name.replace(/^kube-/, ""));
-  const { client, ca } = await connect(options, `${name}/dray`, log);
+  const { client, ca } = await connect(options, `${name}/dray`, log, metrics);
   const stop = new AbortController();
   const failed = new AbortController();
   const ended = endRequested(failed.signal).then(() => stop.abort());
@@ -43,7 +58,8 @@ export async function component(
     await running.stopped;
   };
   try {
-    if (options.leaderElect) await underLease(run, { client, log, signal: stop.signal, ...election });
+    if (options.leaderElect)
+      await underLease(run, { client, log, signal: stop.signal, ...(metrics && { metrics }), ...election });
     else await run(stop.signal);
   } catch (error) {
     failed.abort();
@@ -62,7 +78,7 @@ export async function component(
  */
 async function underLease(
   run: (signal: AbortSignal) => Promise<void>,
-  options: Election & Pick<LeaderElectionOptions, "client" | "log" | "signal">,
+  options: Election & Pick<LeaderElectionOptions, "client" | "log" | "signal" | "metrics">,
 ): Promise<void> {
   const { namespace, name, signal: stop } = options;
   const loss = Promise.withResolvers<never>();

@@ -1,4 +1,4 @@
-import { type Client, type Clock, type Log, leadWithLease } from "@dray/client";
+import { type Client, type ClientMetrics, type Clock, type Log, leadWithLease } from "@dray/client";
 
 /** The Lease that several instances of a controller compete for. */
 export interface Election {
@@ -11,6 +11,8 @@ export interface Election {
   readonly leaseDuration?: number;
   readonly renewDeadline?: number;
   readonly retryPeriod?: number;
+  /** Shows whether this instance leads. */
+  readonly metrics?: Pick<ClientMetrics, "setLeader">;
 }
 
 export interface CandidateOptions {

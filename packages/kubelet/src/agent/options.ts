@@ -1,6 +1,6 @@
 import type { Features } from "@dray/api";
 import type { Taint } from "@dray/api/core/v1";
-import type { Client, Clock, Log } from "@dray/client";
+import type { Client, ClientMetrics, Clock, Log } from "@dray/client";
 import type { ClusterDns } from "../containers/dns.ts";
 import type { ApiServerAddress } from "../containers/service-environment.ts";
 import type { TopologyPolicy } from "../device-plugins/choice.ts";
@@ -15,6 +15,8 @@ import type { Serving } from "../server/server.ts";
 export interface KubeletOptions {
   /** Client of the user `system:node:NAME`. */
   readonly client: Client;
+  /** Metrics of the requests of `client`, for `/metrics`. */
+  readonly clientMetrics?: Pick<ClientMetrics, "text">;
   readonly nodeName: string;
   /**
    * Directory that pods and drivers see as `/` in paths of the node. Short, since paths of sockets lie below

@@ -48,7 +48,8 @@ export function createServers(context: AgentContext, parts: ServedParts): NodeSe
       containerLogMaxFiles: logLimits.maxFiles,
     },
     pod: (uid) => pods.get(uid),
-    metrics: () => metricsText(runtime, parts.metrics, log),
+    metrics: async () =>
+      (await metricsText(runtime, parts.metrics, log)) + (options.clientMetrics?.text() ?? ""),
   });
   const health = { contentType: "text/plain; charset=utf-8", read: async () => "ok" };
   return {

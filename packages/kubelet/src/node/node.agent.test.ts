@@ -69,7 +69,11 @@ test("an agent that comes back leaves the taints of its Node to those who have c
 
 test("health and metrics are served over HTTP where the node is told to", async () => {
   const [healthzPort = 0, readOnlyPort = 0] = await freePorts(2);
-  const kubelet = await cluster.node("n7", { healthzPort, readOnlyPort });
+  const kubelet = await cluster.node("n7", {
+    healthzPort,
+    readOnlyPort,
+    clientMetrics: { text: () => "rest_client_requests_total 3\n" },
+  });
   const get = async (port: number, path: string, method = "GET"): Promise<[number, string]> => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, { method });
     return [response.status, await response.text()];
@@ -77,6 +81,7 @@ test("health and metrics are served over HTTP where the node is told to", async 
   assert.deepEqual(await get(healthzPort, "/healthz"), [200, "ok"]);
   assert.deepEqual(await get(healthzPort, "/metrics"), [404, "404 page not found\n"]);
   assert.match((await get(readOnlyPort, "/metrics"))[1], /^kubelet_running_pods 0$/m);
+  assert.match((await get(readOnlyPort, "/metrics"))[1], /^rest_client_requests_total 3$/m);
   assert.equal((await get(readOnlyPort, "/metrics", "POST"))[0], 405);
   await kubelet.stop({ leavePods: false });
   await assert.rejects(get(healthzPort, "/healthz"));

@@ -1,4 +1,4 @@
-import { systemClock } from "@dray/client";
+import { ClientMetrics, systemClock } from "@dray/client";
 import type { Controllers } from "@dray/controllers";
 import { bindAddressOption, featuresOption, wholeNumber } from "../../options/values.ts";
 import { type ComponentOptions, component } from "../../process/component.ts";
@@ -17,6 +17,7 @@ export async function controllerManager(options: ControllerManagerOptions): Prom
   const port = options.port === undefined ? undefined : wholeNumber("--port", options.port, 0, 65535);
   const { rootCA, ...given } = await controllerOptions(options);
   const { startControllers } = await import("@dray/controllers");
+  const metrics = port === undefined ? undefined : new ClientMetrics(() => performance.now());
   let running: Controllers | undefined;
   // As upstream, it is ready while it waits for the lease.
   const health =
@@ -26,23 +27,28 @@ export async function controllerManager(options: ControllerManagerOptions): Prom
           host,
           port,
           notReady: () => undefined,
-          metrics: () => running?.metrics() ?? "",
+          metrics: () => `${metrics?.text() ?? ""}${running?.metrics() ?? ""}`,
         });
   if (health !== undefined) say(`metrics and health are at ${health.url}\n`);
   try {
-    await component("kube-controller-manager", options, async ({ client, log, signal, ca }) => {
-      running = await startControllers({
-        client,
-        log,
-        signal,
-        clock: systemClock,
-        random: Math.random,
-        features,
-        ...given,
-        rootCA: rootCA ?? ca ?? "",
-      });
-      return running;
-    });
+    await component(
+      "kube-controller-manager",
+      options,
+      async ({ client, log, signal, ca }) => {
+        running = await startControllers({
+          client,
+          log,
+          signal,
+          clock: systemClock,
+          random: Math.random,
+          features,
+          ...given,
+          rootCA: rootCA ?? ca ?? "",
+        });
+        return running;
+      },
+      { metrics },
+    );
   } finally {
     await health?.close();
   }

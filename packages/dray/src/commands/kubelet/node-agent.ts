@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Features } from "@dray/api";
-import { type Client, type Log, systemClock } from "@dray/client";
+import { type Client, ClientMetrics, type Log, systemClock } from "@dray/client";
 import type { KubeletOptions, Serving } from "@dray/kubelet";
 import { connect } from "../../connection/connect.ts";
 import type { OpenRuntime } from "../../options/runtime.ts";
@@ -53,7 +53,8 @@ export interface SharedOptions {
 /** Returns the options of a node's agent, with its own connection. */
 export async function agentOptions(node: AgentOptions, shared: SharedOptions): Promise<KubeletOptions> {
   const { log } = shared;
-  const { client, server, ca } = await connect({ kubeconfig: node.kubeconfig }, "kubelet/dray", log);
+  const metrics = new ClientMetrics(() => performance.now());
+  const { client, server, ca } = await connect({ kubeconfig: node.kubeconfig }, "kubelet/dray", log, metrics);
   let servicesClient: Client | undefined;
   try {
     const url = new URL(server);
@@ -62,6 +63,7 @@ export async function agentOptions(node: AgentOptions, shared: SharedOptions): P
       servicesClient = (await connect({ kubeconfig: proxyKubeconfig }, "kube-proxy/dray", log)).client;
     return {
       client,
+      clientMetrics: metrics,
       ...(servicesClient && { servicesClient }),
       nodeName: node.name,
       rootDir: node.rootDir,

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { systemClock } from "@dray/client";
+import { ClientMetrics, systemClock } from "@dray/client";
 import type { Scheduler, SchedulerConfiguration } from "@dray/scheduler";
 import { readSchedulerConfig } from "../../options/scheduler-config.ts";
 import {
@@ -40,6 +40,7 @@ export async function scheduler(flags: SchedulerFlags): Promise<void> {
   if (flags.schedulerName === "") throw new UsageError("--scheduler-name: must not be empty");
   const election = electionOf(flags, configuration);
   const kubeconfig = flags.kubeconfig ?? configuration?.kubeconfig;
+  const metrics = port === undefined ? undefined : new ClientMetrics(() => performance.now());
   let running: Scheduler | undefined;
   const health =
     port === undefined
@@ -49,7 +50,7 @@ export async function scheduler(flags: SchedulerFlags): Promise<void> {
           port,
           notReady: () =>
             running === undefined ? "[-]sched-handler-sync failed: reason withheld" : undefined,
-          metrics: () => running?.metrics() ?? "",
+          metrics: () => `${metrics?.text() ?? ""}${running?.metrics() ?? ""}`,
         });
   if (health !== undefined) say(`metrics and health are at ${health.url}\n`);
   try {
@@ -70,7 +71,7 @@ export async function scheduler(flags: SchedulerFlags): Promise<void> {
         });
         return running;
       },
-      election,
+      { election, metrics },
     );
   } finally {
     await health?.close();
