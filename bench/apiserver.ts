@@ -5,10 +5,10 @@
 import { join } from "node:path";
 import { buildClients } from "../interop/go-clients.ts";
 import { controlPlanePeers, missingPeers, peerVersion } from "../interop/peers.ts";
+import { cpuTime, resident } from "../interop/processes.ts";
 import type { Side } from "../interop/server.ts";
 import { machine, markdown, median } from "./allocator/clock.ts";
 import { playLoad, withServer } from "./api-servers.ts";
-import { cpuTime, resident } from "./processes.ts";
 
 /** One stage of the load program; stages run one after the other. */
 interface Stage {

@@ -13,9 +13,9 @@ import type { Draft } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
 import { ResourceClaimTemplate } from "@dray/api/resource/v1";
 import { type Client, createClient, httpsTransport, loadKubeconfig } from "@dray/client";
+import { cpuTime, resident } from "../interop/processes.ts";
 import { program as drayProgram, environment } from "../scripts/clone.js";
 import { machine, markdown } from "./allocator/clock.ts";
-import { cpuTime, resident } from "./processes.ts";
 
 /** Seconds until all leases are there and code is compiled, and seconds that are measured. */
 const settleSeconds = 60;

@@ -12,12 +12,11 @@ import { eventually } from "@dray/testing/eventually";
 import { featureFlags, startControlPlane } from "../interop/control-plane.ts";
 import { buildClients } from "../interop/go-clients.ts";
 import { controlPlanePeers, missingPeers, peerVersion } from "../interop/peers.ts";
-import { assertRuns, type Program, start } from "../interop/processes.ts";
+import { assertRuns, cpuTime, type Program, resident, start } from "../interop/processes.ts";
 import { releaseFlag } from "../interop/release.ts";
 import type { Side } from "../interop/server.ts";
 import { program as drayProgram, environment } from "../scripts/clone.js";
 import { machine, markdown, median } from "./allocator/clock.ts";
-import { cpuTime, resident } from "./processes.ts";
 import { type Scenario, scenarios } from "./scheduling/workloads.ts";
 
 interface Round {

@@ -1,11 +1,12 @@
 // The house has floors: a package imports only packages on lower floors. Tests may import every package. A
-// private package is for tests only. That package.json names what is imported is a rule of its own
-// (rules/dependencies.ts).
+// private package is for tests only. Above the packages are the folders of sources.js, foldersAbove: each may
+// import all packages and the folders before it. That package.json names what is imported is a rule of its
+// own (rules/dependencies.ts).
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { repository } from "./node24.js";
 import { entryPoints } from "./packages.js";
-import { importsOf, isTest, packageFolders, sourceFiles } from "./sources.js";
+import { foldersAbove, importsOf, isTest, packageFolders, sourceFiles } from "./sources.js";
 
 const floors = [
   ["@dray/files"],
@@ -42,6 +43,13 @@ const dependenciesOf = (file) =>
     .filter((specifier) => !specifier.startsWith(".") && !specifier.startsWith("node:"))
     .map(nameOf);
 
+/** Folders above the packages whose files a file imports. */
+const aboveOf = (file) =>
+  importsOf(file)
+    .filter((specifier) => specifier.startsWith("."))
+    .map((specifier) => relative(repository, join(dirname(file), specifier)).split("/")[0])
+    .filter((folder) => foldersAbove.includes(folder));
+
 /** The files that npm gets of a package: its entry points, and what they import of the package. */
 function publishedFiles(folder, manifest) {
   const files = new Set(entryPoints({ folder, manifest }));
@@ -69,6 +77,8 @@ for (const path of packageFolders()) {
     const where = relative(repository, file);
     if (!test && endlessFolders.test(readFileSync(file, "utf8")))
       problems.push(`${where} calls mkdir with recursive: use makeFolder of @dray/files`);
+    for (const above of aboveOf(file))
+      problems.push(`${where} imports a file of ${above}, which is above the packages`);
     if (test) continue;
     for (const dependency of dependenciesOf(file)) {
       if (dependency === manifest.name) continue;
@@ -83,6 +93,14 @@ for (const path of packageFolders()) {
       if (privatePackages.includes(dependency))
         problems.push(`${relative(repository, file)} is published and imports ${dependency}, which is not`);
 }
+
+for (const [floor, folder] of foldersAbove.entries())
+  for (const file of sourceFiles(join(repository, folder)))
+    for (const other of aboveOf(file))
+      if (foldersAbove.indexOf(other) > floor)
+        problems.push(
+          `${relative(repository, file)} imports a file of ${other}, which is not on a lower floor`,
+        );
 
 for (const problem of problems) console.error(problem);
 process.exit(problems.length === 0 ? 0 : 1);

@@ -1,13 +1,12 @@
-// Inside a package, files do not import each other in a circle, types included; and where scripts/rooms.json
-// lists the rooms (folders of src/) of a package from the lowest to the highest, a room imports only lower
-// ones. Files of src/ itself are the doors of the package: they may import every room, and no room imports
-// them.
+// Files do not import each other in a circle, types included; and where scripts/rooms.json lists the rooms
+// (folders of src/) of a package from the lowest to the highest, a room imports only lower ones. Files of
+// src/ itself are the doors of the package: they may import every room, and no room imports them.
 import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { repository } from "./node24.js";
-import { importsOf, isTest, packageFolders, sourceFiles } from "./sources.js";
+import { foldersAbove, importsOf, isTest, packageFolders, sourceFiles } from "./sources.js";
 
-const { rooms, cyclicFiles } = JSON.parse(readFileSync(join(repository, "scripts", "rooms.json"), "utf8"));
+const { rooms } = JSON.parse(readFileSync(join(repository, "scripts", "rooms.json"), "utf8"));
 const problems = [];
 
 /** Each group of files that reach one another by imports (strongly connected components, Tarjan 1972). */
@@ -55,41 +54,32 @@ function circle(graph, group) {
   }
 }
 
-for (const path of packageFolders()) {
-  const source = join(repository, path, "src");
-  const files = new Set(sourceFiles(source));
-  const graph = new Map();
-  for (const file of files) {
-    const targets = importsOf(file)
+/** The files that each file of some folders imports, as far as they are in these folders. */
+function importGraph(folders) {
+  const files = new Set(folders.flatMap(sourceFiles));
+  const importedBy = (file) =>
+    importsOf(file)
       .filter((specifier) => specifier.startsWith("."))
-      .map((specifier) => join(dirname(file), specifier));
-    graph.set(file, new Set(targets.filter((target) => files.has(target))));
-  }
+      .map((specifier) => join(dirname(file), specifier))
+      .filter((target) => files.has(target));
+  return new Map([...files].map((file) => [file, new Set(importedBy(file))]));
+}
 
-  const groups = cycles(graph);
-  const count = groups.flat().length;
-  const known = cyclicFiles[path] ?? 0;
-  if (count > known) {
-    problems.push(
-      `${path}: ${count} files import each other in a circle, scripts/rooms.json allows ${known}`,
-    );
-    for (const group of groups)
-      problems.push(
-        `  ${circle(graph, group)
-          .map((file) => relative(source, file))
-          .join(" -> ")}`,
-      );
-  } else if (count < known) {
-    console.log(`${path}: lower cyclicFiles in scripts/rooms.json from ${known} to ${count}`);
-  }
+const graph = importGraph([...packageFolders(), ...foldersAbove].map((path) => join(repository, path)));
 
-  const listed = rooms[path];
-  if (listed === undefined) continue;
+for (const group of cycles(graph)) {
+  const way = circle(graph, group).map((file) => relative(repository, file));
+  problems.push(`${group.length} files import each other in a circle: ${way.join(" -> ")}`);
+}
+
+for (const [path, listed] of Object.entries(rooms)) {
+  const source = join(repository, path, "src");
   const roomOf = (file) => {
     const [room, ...rest] = relative(source, file).split("/");
     return rest.length === 0 ? undefined : room;
   };
   for (const [file, targets] of graph) {
+    if (!file.startsWith(`${source}/`)) continue;
     const room = roomOf(file);
     if (room === undefined || isTest(file)) continue;
     const floor = listed.indexOf(room);

@@ -1,4 +1,4 @@
-// Reads the TypeScript sources of a package and what they import.
+// Reads the sources of the repository and what they import.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { repository } from "./node24.js";
@@ -13,14 +13,18 @@ export function packageFolders() {
   );
 }
 
-/** Paths of the hand-written TypeScript files below a folder; empty if it does not exist. */
+/** Folders above the packages, relative to the repository, from the lowest floor to the highest. */
+export const foldersAbove = ["scripts", "conformance", "interop", "bench", "test"];
+
+const skippedFolders = ["node_modules", "dist", "generated", "testdata"];
+
+/** Paths of the hand-written .ts and .js files below a folder; empty if the folder does not exist. */
 export function sourceFiles(folder) {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
-    if (entry.isDirectory())
-      return entry.name === "generated" || entry.name === "testdata" ? [] : sourceFiles(path);
-    return /(?<!\.d)\.ts$/.test(entry.name) ? [path] : [];
+    if (entry.isDirectory()) return skippedFolders.includes(entry.name) ? [] : sourceFiles(path);
+    return /(?<!\.d)\.[jt]s$/.test(entry.name) ? [path] : [];
   });
 }
 

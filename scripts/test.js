@@ -20,7 +20,9 @@ const named = process.argv.slice(2);
 const files =
   named.length > 0
     ? named
-    : ["packages", "drivers", "interop", "scripts", "test"].flatMap((f) => testFiles(join(repository, f)));
+    : ["packages", "drivers", "bench", "interop", "scripts", "test"].flatMap((f) =>
+        testFiles(join(repository, f)),
+      );
 const reporters = ["spec", join(repository, "scripts", "reporter.js")].flatMap((reporter) => [
   `--test-reporter=${reporter}`,
   "--test-reporter-destination=stdout",

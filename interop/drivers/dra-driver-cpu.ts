@@ -11,8 +11,8 @@ import { eventually } from "@dray/testing/eventually";
 import { freePort } from "@dray/testing/ports";
 import { parse } from "yaml";
 import { peer, peersFolder } from "../peers.ts";
-import type { DriverTrial } from "./index.ts";
 import { deletePod, logOf, namespace, runOnce } from "./pods.ts";
+import type { DriverTrial } from "./trial.ts";
 
 const driver = "dra.cpu";
 const image = "registry.k8s.io/dra-driver-cpu/dra-driver-cpu:*";

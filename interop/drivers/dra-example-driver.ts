@@ -6,7 +6,7 @@ import { peer, peersFolder } from "../peers.ts";
 import { start } from "../processes.ts";
 import { readReport, type SpecResult } from "../suites/report.ts";
 import { startCertManager } from "./cert-manager.ts";
-import type { DriverTrial, TrialContext } from "./index.ts";
+import type { DriverTrial, TrialContext } from "./trial.ts";
 
 /**
  * Gates that upstream's cluster for the suite turns on, beyond the defaults of the release.

@@ -13,8 +13,8 @@ import { draParts, startCluster } from "../suites/clusters.ts";
 import { missingPrograms, output } from "../suites/commands.ts";
 import { imageNames, imagePrograms, makeImages } from "../suites/images.ts";
 import { networkPlugins, nodePrograms, type RealNode } from "../suites/nodes.ts";
-import type { IndependentTrial } from "./index.ts";
 import { deletePod, logOf, namespace } from "./pods.ts";
+import type { IndependentTrial } from "./trial.ts";
 
 const repository = join(import.meta.dirname, "../..");
 const driver = "gpu.example.com";

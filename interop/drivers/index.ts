@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startCluster, type TestCluster, type TestClusterOptions } from "@dray/cluster/testing";
+import { startCluster, type TestCluster } from "@dray/cluster/testing";
 import { eventually } from "@dray/testing/eventually";
-import { missingPeers, type Peer } from "../peers.ts";
+import { missingPeers } from "../peers.ts";
 import type { Outcome } from "../play.ts";
 import { draDriverCpu } from "./dra-driver-cpu.ts";
 import { draExampleDriver } from "./dra-example-driver.ts";
@@ -12,32 +12,7 @@ import { metricsServer } from "./metrics-server.ts";
 import { nvidiaDevicePlugin } from "./nvidia-device-plugin.ts";
 import { nvidiaDraDriver } from "./nvidia-dra-driver.ts";
 import { sampleDevicePlugin } from "./sample-device-plugin.ts";
-
-/** A program of others, mostly a driver or device plugin, and what it must do on Dray. */
-export interface DriverTrial {
-  readonly name: string;
-  /** Its programs; they are not changed for Dray. */
-  readonly programs: readonly Peer[];
-  /** Options of its cluster, in addition to one node; `folder` is that of the trial. */
-  readonly cluster?: (folder: string) => TestClusterOptions;
-  /** Why it cannot run on this machine although its programs are built; undefined if it can. */
-  obstacle?(): string | undefined;
-  /** Rejects if something differs from what is expected. */
-  run(cluster: TestCluster, context: TrialContext): Promise<void>;
-}
-
-/** A trial that needs more than a cluster of Dray in this process. */
-export interface IndependentTrial extends Pick<DriverTrial, "name" | "programs" | "obstacle"> {
-  /** Starts all that it needs, and ends it. Rejects if something differs from what is expected. */
-  runAlone(context: TrialContext): Promise<void>;
-}
-
-/** The means of a trial in addition to its cluster. */
-export interface TrialContext {
-  /** For files; removed afterwards. */
-  readonly folder: string;
-  print(text: string): void;
-}
+import type { DriverTrial, IndependentTrial, TrialContext } from "./trial.ts";
 
 const trials: readonly (DriverTrial | IndependentTrial)[] = [
   sampleDevicePlugin,

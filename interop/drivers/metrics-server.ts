@@ -12,8 +12,8 @@ import { freePort } from "@dray/testing/ports";
 import { parseAllDocuments, stringify } from "yaml";
 import { peer } from "../peers.ts";
 import { missingPrograms } from "../suites/commands.ts";
-import type { DriverTrial } from "./index.ts";
 import { namespace, runOnce } from "./pods.ts";
+import type { DriverTrial } from "./trial.ts";
 
 const group = "metrics.k8s.io";
 const groupVersion = `${group}/v1beta1`;

@@ -4,9 +4,9 @@ import { DaemonSet } from "@dray/api/apps/v1";
 import type { Container } from "@dray/api/core/v1";
 import { parse } from "yaml";
 import { peer } from "../peers.ts";
-import type { DriverTrial } from "./index.ts";
 import { driverRoot, nvidiaMachine } from "./nvidia-machine.ts";
 import { nodeOffers, outputOf, runOnce, unschedulable } from "./pods.ts";
+import type { DriverTrial } from "./trial.ts";
 
 const resource = "nvidia.com/gpu";
 const count = 4;

@@ -12,9 +12,9 @@ import {
 import type { Client } from "@dray/client";
 import { eventually } from "@dray/testing/eventually";
 import { peer } from "../peers.ts";
-import type { DriverTrial } from "./index.ts";
 import { driverVersion, nvidiaMachine } from "./nvidia-machine.ts";
 import { deletePod, logOf, namespace, outputOf, runOnce, unschedulable } from "./pods.ts";
+import type { DriverTrial } from "./trial.ts";
 
 const driver = "gpu.nvidia.com";
 const count = 8;

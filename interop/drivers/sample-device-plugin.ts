@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import type { Container } from "@dray/api/core/v1";
 import { peersFolder } from "../peers.ts";
-import type { DriverTrial } from "./index.ts";
 import { deletePod, nodeOffers, outputOf, runOnce, unschedulable } from "./pods.ts";
+import type { DriverTrial } from "./trial.ts";
 
 const image = "registry.k8s.io/e2e-test-images/sample-device-plugin:1.7";
 const resource = "example.com/resource";

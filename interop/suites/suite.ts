@@ -5,7 +5,6 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { resident } from "../../bench/processes.ts";
 import {
   conformancePeers,
   controlPlanePeers,
@@ -15,7 +14,7 @@ import {
   peer,
   suitePeers,
 } from "../peers.ts";
-import { start } from "../processes.ts";
+import { resident, start } from "../processes.ts";
 import { gatesFlag, versionsFlag } from "../release.ts";
 import type { Side } from "../server.ts";
 import { draParts, type SuiteCluster, type SuiteClusterOptions, startCluster } from "./clusters.ts";

@@ -8,21 +8,13 @@ import { DeviceTaintRule, ResourceClaim, ResourceSlice } from "@dray/api/resourc
 import { type Client, createClient, createRestMapper, httpsTransport, loadKubeconfig } from "@dray/client";
 import { layoutOf, runningProcess } from "@dray/cluster";
 import { eventually } from "@dray/testing/eventually";
-import type { Random } from "@dray/testing/random";
 import { parseAllDocuments } from "yaml";
 import { dray, drayArguments, manifests, processesOf } from "../harness.ts";
 import { crowdFleet, driverLabel } from "./crowd-fleet.ts";
-import { killQuietly } from "./part.ts";
+import { type ChaosPart, killQuietly } from "./part.ts";
 
 /** Nodes with the example driver. */
 export const realNodes = 3;
-
-/** A part of a cluster that is started again by itself when it is killed. */
-export interface ChaosPart {
-  readonly name: string;
-  /** Kills it, or stops it for a while; returns which. */
-  disturb(random: Random): "kills" | "freezes";
-}
 
 /** A cluster as a person starts it, whose processes may be killed at any time. */
 export class ChaosCluster {

@@ -3,8 +3,6 @@ import { Namespace, Pod } from "@dray/api/core/v1";
 import { ResourceClaim, ResourceClaimTemplate } from "@dray/api/resource/v1";
 import { PriorityClass } from "@dray/api/scheduling/v1";
 import { PodGroup } from "@dray/api/scheduling/v1beta1";
-import type { Random } from "@dray/testing/random";
-import type { ChaosCluster } from "./cluster.ts";
 import {
   crowdPod,
   crowdTemplates,
@@ -15,20 +13,10 @@ import {
   workload,
   workloadKinds,
 } from "./crowd.ts";
+import type { Act, CrowdOptions } from "./crowd-options.ts";
 import { Spaces } from "./crowd-spaces.ts";
 import { Trouble } from "./crowd-trouble.ts";
 import { namespace } from "./pods.ts";
-
-/** The parts of the run that a crowd needs. */
-export interface CrowdOptions {
-  readonly cluster: ChaosCluster;
-  readonly random: Random;
-  readonly nodes: readonly string[];
-  count(what: string): void;
-  attempt<T>(act: () => Promise<T>): Promise<T | undefined>;
-}
-
-export type Act = readonly [weight: number, act: () => Promise<void>];
 
 /** Maximum number of pods of a crowd that its acts make; workloads make more. */
 const maxPods = 250;

@@ -2,8 +2,8 @@ import { StatusError } from "@dray/api";
 import { Namespace, Pod, ResourceQuota } from "@dray/api/core/v1";
 import { ResourceClaimTemplate } from "@dray/api/resource/v1";
 import { crowdPod, crowdTemplates } from "./crowd.ts";
-import type { Act, CrowdOptions } from "./crowd-acts.ts";
 import { nodeDriver } from "./crowd-fleet.ts";
+import type { Act, CrowdOptions } from "./crowd-options.ts";
 
 const maxSpaces = 3;
 /** Prefix of the names of namespaces that come and go. */

@@ -5,8 +5,8 @@ import { DeviceTaintRule } from "@dray/api/resource/v1";
 import { ResourcePoolStatusRequest } from "@dray/api/resource/v1alpha3";
 import { dray } from "../harness.ts";
 import { secondScheduler, taintEffects, taintRule } from "./crowd.ts";
-import type { Act, CrowdOptions } from "./crowd-acts.ts";
 import { nodeDriver, randomDevice } from "./crowd-fleet.ts";
+import type { Act, CrowdOptions } from "./crowd-options.ts";
 import { ProcessPart } from "./part.ts";
 
 const maxRules = 4;

@@ -3,7 +3,13 @@ import { closeSync, openSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Random } from "@dray/testing/random";
 import { drayArguments } from "../harness.ts";
-import type { ChaosPart } from "./cluster.ts";
+
+/** A part of a cluster that is started again by itself when it is killed. */
+export interface ChaosPart {
+  readonly name: string;
+  /** Kills it, or stops it for a while; returns which. */
+  disturb(random: Random): "kills" | "freezes";
+}
 
 /** Sends a signal to a process that may be gone. */
 export function killQuietly(pid: number | undefined, signal: NodeJS.Signals): void {

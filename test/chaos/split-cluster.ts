@@ -25,8 +25,8 @@ import {
 import { eventually } from "@dray/testing/eventually";
 import { readFleetFile } from "../../packages/dray/src/fleet/file.ts";
 import { installFleet, labelNodes } from "../../packages/dray/src/fleet/install.ts";
-import { ChaosCluster, type ChaosPart, realNodes } from "./cluster.ts";
-import { ProcessPart, type ProcessPartOptions } from "./part.ts";
+import { ChaosCluster, realNodes } from "./cluster.ts";
+import { type ChaosPart, ProcessPart, type ProcessPartOptions } from "./part.ts";
 
 const clusterName = "chaos";
 /** Milliseconds in which another takes the lease of a scheduler or a controller manager that was killed. */

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { rows } from "../../../../bench/allocator/table.ts";
-import { comparable } from "./compare.ts";
-import { allocatorOf, answerOf } from "./engine.ts";
-import { referenceAllocate } from "./reference.ts";
+import { comparable } from "../../packages/allocator/src/testing/compare.ts";
+import { allocatorOf, answerOf } from "../../packages/allocator/src/testing/engine.ts";
+import { referenceAllocate } from "../../packages/allocator/src/testing/reference.ts";
+import { rows } from "./table.ts";
 
 for (const { name, small } of rows) {
   test(`the benchmark ${name} gets the result of a plain search`, () => {
