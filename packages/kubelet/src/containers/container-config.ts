@@ -9,6 +9,7 @@ import { type BoundsOptions, containerResources } from "../resources/resource-co
 import type { ContainerConfig } from "../runtime/config.ts";
 import type { Image } from "../runtime/images.ts";
 import type { StartableContainer } from "../types/containers.ts";
+import type { MountedVolume } from "../types/mounted-volume.ts";
 import { containerHash } from "./container-hash.ts";
 import type { ClusterDns } from "./dns.ts";
 import { containerEnvironment, expand } from "./environment.ts";
@@ -49,8 +50,8 @@ export interface ContainerConfigInput {
   readonly image: Image;
   /** Addresses of the pod. */
   readonly podIPs: readonly string[];
-  /** Paths of the pod's volumes on the machine, by name. */
-  readonly places: ReadonlyMap<string, string>;
+  /** The pod's volumes by name, without those that are images. */
+  readonly volumes: ReadonlyMap<string, MountedVolume>;
   /** Images that the container mounts, by name of the volume. */
   readonly volumeImages: ReadonlyMap<string, VolumeImage>;
 }
@@ -62,7 +63,7 @@ export interface ContainerConfigInput {
  * Upstream: pkg/kubelet/kuberuntime/kuberuntime_container.go, generateContainerConfig.
  */
 export async function containerConfig(
-  { pod, container, attempt, image, podIPs, places, volumeImages }: ContainerConfigInput,
+  { pod, container, attempt, image, podIPs, volumes, volumeImages }: ContainerConfigInput,
   context: ConfigContext,
 ): Promise<ContainerConfig> {
   const { client, paths, nodeAddress, dns } = context;
@@ -79,7 +80,7 @@ export async function containerConfig(
     hostIPs: [nodeAddress],
     hostname: kernelHostname(pod, dns.domain) || node.metadata.name,
     services: serviceEnvironment({ services: context.services(), namespace, links, apiServer }),
-    places,
+    volumes,
   });
   // Variables of the pod override those of devices, and its commands may name both.
   const values = new Map([...devices.env, ...own]);
@@ -87,9 +88,8 @@ export async function containerConfig(
   const mounts = containerMounts({
     recursiveReadOnly: context.recursiveReadOnly,
     writesMachine: context.writesMachine,
-    pod,
     container,
-    places,
+    volumes,
     images: volumeImages,
     env: new Map(own),
     paths,

@@ -13,6 +13,7 @@ import { hasPodLevelResources } from "@dray/api/pod";
 import type { Client } from "@dray/client";
 import { openFile } from "../base/open-file.ts";
 import { RuntimeError } from "../runtime/error.ts";
+import type { MountedVolume } from "../types/mounted-volume.ts";
 import { envFileValue, maxEnvFileBytes } from "./env-file.ts";
 import { resolveSubPath } from "./sub-path.ts";
 
@@ -25,8 +26,8 @@ export interface EnvironmentContext {
   readonly hostname: string;
   /** Variables of Services, which all others override. */
   readonly services: ReadonlyMap<string, string>;
-  /** Paths of the pod's volumes on the machine, by name. */
-  readonly places: ReadonlyMap<string, string>;
+  /** The pod's volumes by name. */
+  readonly volumes: ReadonlyMap<string, MountedVolume>;
 }
 
 const configError = (message: string): RuntimeError =>
@@ -98,22 +99,22 @@ async function fromSource(
     if (optional) return undefined;
     throw configError(`couldn't find key ${key} in Secret ${pod.metadata.namespace}/${name}`);
   }
-  if (fileKeyRef !== undefined) return fromFile(fileKeyRef, context.places);
+  if (fileKeyRef !== undefined) return fromFile(fileKeyRef, context.volumes);
   throw configError("env valueFrom names no source that this node knows");
 }
 
 /** Reads a variable from a file in a volume (KEP-3721), which the pod may have replaced by anything. */
 function fromFile(
   { volumeName, path, key, optional }: FileKeySelector,
-  places: ReadonlyMap<string, string>,
+  volumes: ReadonlyMap<string, MountedVolume>,
 ): string | undefined {
-  const place = places.get(volumeName);
-  if (place === undefined)
+  const volume = volumes.get(volumeName);
+  if (volume === undefined)
     throw configError(`cannot find the volume ${JSON.stringify(volumeName)} referenced by FileKeyRef`);
   const where = `file ${JSON.stringify(path)} of volume ${JSON.stringify(volumeName)}`;
   let value: string;
   try {
-    value = envFileValue(readText(resolveSubPath(place, path, false)), key);
+    value = envFileValue(readText(resolveSubPath(volume.path, path, false)), key);
   } catch (error) {
     throw configError(`couldn't parse env file: ${where}: ${(error as Error).message}`);
   }

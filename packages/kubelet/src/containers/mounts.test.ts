@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Pod, VolumeMount } from "@dray/api/core/v1";
+import type { VolumeMount } from "@dray/api/core/v1";
 import type { StartableContainer } from "../types/containers.ts";
 import { containerMounts, isRecursivelyReadOnly } from "./mounts.ts";
 
@@ -16,9 +16,8 @@ const mountOf = (recursiveReadOnly: string | undefined, readOnly = true): Volume
 
 function mounts(mount: VolumeMount, recursiveReadOnly: boolean) {
   return containerMounts({
-    pod: { spec: { volumes: [{ name: "data", emptyDir: {} }] } } as unknown as Pod,
     container: { name: "main", volumeMounts: [mount] } as StartableContainer,
-    places: new Map([["data", "/place"]]),
+    volumes: new Map([["data", { path: "/place", readOnly: false }]]),
     images: new Map(),
     env: new Map(),
     paths: { contains: () => true },
@@ -57,12 +56,11 @@ test("a folder that a subPath lacks is made on the machine only where the contai
   context.after(() => rmSync(place, { recursive: true }));
   const mount = (subPath: string, { readOnly = false, writesMachine = true, contains = false }) =>
     containerMounts({
-      pod: { spec: { volumes: [{ name: "data", hostPath: { path: place } }] } } as unknown as Pod,
       container: {
         name: "main",
         volumeMounts: [{ name: "data", mountPath: "/data", subPath, readOnly }],
       } as StartableContainer,
-      places: new Map([["data", place]]),
+      volumes: new Map([["data", { path: place, readOnly: false }]]),
       images: new Map(),
       env: new Map(),
       paths: { contains: () => contains },

@@ -1,17 +1,17 @@
-import type { Pod, Volume, VolumeMount } from "@dray/api/core/v1";
+import type { VolumeMount } from "@dray/api/core/v1";
 import type { NodePaths } from "../base/paths.ts";
 import type { ImageMount, MountConfig } from "../runtime/config.ts";
 import { RuntimeError } from "../runtime/error.ts";
 import type { StartableContainer } from "../types/containers.ts";
+import type { MountedVolume } from "../types/mounted-volume.ts";
 import { expand } from "./environment.ts";
 import { resolveSubPath } from "./sub-path.ts";
 
 /** Input of the mounts of a container. */
 export interface MountsInput {
-  readonly pod: Pod;
   readonly container: StartableContainer;
-  /** Paths of the pod's volumes on the machine, by name. */
-  readonly places: ReadonlyMap<string, string>;
+  /** The pod's volumes by name, without those that are images. */
+  readonly volumes: ReadonlyMap<string, MountedVolume>;
   /** Images that are volumes of the pod, by name of the volume. */
   readonly images: ReadonlyMap<string, VolumeImage>;
   /** The container's environment, for `subPathExpr`. */
@@ -35,24 +35,24 @@ const propagations: Readonly<Record<string, NonNullable<MountConfig["propagation
 
 /** Returns the mounts of a container. Throws CreateContainerConfigError. */
 export function containerMounts(input: MountsInput): MountConfig[] {
-  const { pod, container, places, images, env, paths } = input;
+  const { container, volumes, images, env, paths } = input;
   return (container.volumeMounts ?? []).map((mount) => {
     const image = images.get(mount.name);
-    const place = places.get(mount.name);
-    if (place === undefined && image === undefined)
+    const volume = volumes.get(mount.name);
+    if (volume === undefined && image === undefined)
       throw new RuntimeError("CreateContainerConfigError", `volume ${mount.name} is not set up`);
     const subPath = mount.subPathExpr
       ? expand(mount.subPathExpr, (name) => env.get(name))
       : (mount.subPath ?? "");
-    let hostPath = place ?? "";
+    let hostPath = volume?.path ?? "";
     if (subPath !== "")
       try {
         if (subPath.split("/").includes("..") || subPath.startsWith("/"))
           throw new Error(`${JSON.stringify(subPath)} must be relative and must not contain ".."`);
         // The runtime looks up `subPath` in an image.
-        if (place !== undefined) {
-          const create = paths.contains(place) || (input.writesMachine && mount.readOnly !== true);
-          hostPath = resolveSubPath(place, subPath, create);
+        if (volume !== undefined) {
+          const create = paths.contains(volume.path) || (input.writesMachine && mount.readOnly !== true);
+          hostPath = resolveSubPath(volume.path, subPath, create);
         }
       } catch (error) {
         throw new RuntimeError(
@@ -62,7 +62,6 @@ export function containerMounts(input: MountsInput): MountConfig[] {
         );
       }
     checkRecursiveReadOnly(mount, input.recursiveReadOnly);
-    const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
     const containerPath = mount.mountPath.replace(/(.)\/+$/, "$1");
     if (image !== undefined)
       return { hostPath: "", image: { ...image, subPath }, containerPath, readOnly: true };
@@ -70,17 +69,11 @@ export function containerMounts(input: MountsInput): MountConfig[] {
     return {
       hostPath,
       containerPath,
-      readOnly: (mount.readOnly ?? false) || (volume !== undefined && isReadOnly(volume)),
+      readOnly: (mount.readOnly ?? false) || (volume?.readOnly ?? false),
       ...(isRecursivelyReadOnly(mount, input.recursiveReadOnly) ? { recursiveReadOnly: true } : {}),
       ...(propagation === undefined ? {} : { propagation }),
     };
   });
-}
-
-/** Volumes that the agent fills are read-only for the pod, and so are claims that it mounts read-only. */
-function isReadOnly({ emptyDir, hostPath, persistentVolumeClaim, ephemeral }: Volume): boolean {
-  if (persistentVolumeClaim !== undefined) return persistentVolumeClaim.readOnly ?? false;
-  return emptyDir === undefined && hostPath === undefined && ephemeral === undefined;
 }
 
 /**

@@ -5,6 +5,7 @@ import { isSidecar, podLimits } from "@dray/api/pod";
 import type { NodePaths } from "../base/paths.ts";
 import { podLogDirectory } from "../containers/container-config.ts";
 import { diskUsage } from "../volumes/disk-usage.ts";
+import { emptyDir as emptyDirPlugin } from "../volumes/kinds/empty-dir.ts";
 import type { Volumes } from "../volumes/volumes.ts";
 
 export interface LocalStorageOptions {
@@ -37,7 +38,7 @@ export class LocalStorage {
     for (const { name, emptyDir } of onDisk) {
       const size = Quantity.parse(emptyDir?.sizeLimit ?? "0");
       if (size.sign <= 0 && !limited) continue;
-      const used = await diskUsage(volumes.folder(pod, "empty-dir", name));
+      const used = await diskUsage(volumes.folder(pod, emptyDirPlugin, name));
       total += used;
       if (size.sign > 0 && used > size.value())
         return `Usage of EmptyDir volume ${JSON.stringify(name)} exceeds the limit "${emptyDir?.sizeLimit}". `;

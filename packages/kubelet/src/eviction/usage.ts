@@ -4,6 +4,7 @@ import type { NodePaths } from "../base/paths.ts";
 import { podLogDirectory } from "../containers/container-config.ts";
 import type { RuntimeService } from "../runtime/service.ts";
 import { diskUsage, treeUsage } from "../volumes/disk-usage.ts";
+import { emptyDir as emptyDirPlugin } from "../volumes/kinds/empty-dir.ts";
 import type { Volumes } from "../volumes/volumes.ts";
 import type { PodUsage } from "./ranking.ts";
 
@@ -37,7 +38,7 @@ export async function podUsages(
     if (containers.length === 0) continue;
     const folders = (pod.spec.volumes ?? [])
       .filter(({ emptyDir }) => emptyDir !== undefined && (emptyDir.medium ?? "") === "")
-      .map(({ name }) => volumes.folder(pod, "empty-dir", name));
+      .map(({ name }) => volumes.folder(pod, emptyDirPlugin, name));
     const trees = await Promise.all([logs, ...folders].map(treeUsage));
     usages.set(pod.metadata.uid, {
       memory: containers.reduce((sum, { memory }) => sum + memory, 0n),

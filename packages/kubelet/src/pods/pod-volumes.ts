@@ -1,5 +1,6 @@
 import type { Pod } from "@dray/api/core/v1";
 import type { Clock } from "@dray/client";
+import type { MountedVolume } from "../types/mounted-volume.ts";
 import { NotIssuedError } from "../volumes/pod-certificates.ts";
 import type { SetUpVolumes, Volumes } from "../volumes/volumes.ts";
 import type { PodEvents } from "./pod-events.ts";
@@ -17,7 +18,7 @@ export class PodVolumes {
   readonly #volumes: Volumes;
   readonly #clock: Clock;
   readonly #events: PodEvents;
-  #places: ReadonlyMap<string, string> | undefined;
+  #mounted: ReadonlyMap<string, MountedVolume> | undefined;
   #notBefore = 0;
   /** Since when a volume lacks its certificate. */
   #waitsForSignerSince: number | undefined;
@@ -29,15 +30,15 @@ export class PodVolumes {
     this.#events = events;
   }
 
-  /** Paths on the machine by name of the volume; undefined before the first set-up. */
-  get places(): ReadonlyMap<string, string> | undefined {
-    return this.#places;
+  /** By name; undefined before the first set-up. */
+  get mounted(): ReadonlyMap<string, MountedVolume> | undefined {
+    return this.#mounted;
   }
 
   /** Milliseconds until a refresh is due; 0 if now, undefined if never. */
   refreshIn(pod: Pod): number | undefined {
     const dueIn = this.#volumes.refreshIn(pod);
-    if (this.#places !== undefined && dueIn === undefined) return undefined;
+    if (this.#mounted !== undefined && dueIn === undefined) return undefined;
     return Math.max(dueIn ?? 0, this.#notBefore - this.#clock.now(), 0);
   }
 
@@ -52,8 +53,8 @@ export class PodVolumes {
   }
 
   /** Takes over the result of `setUp`. */
-  use(pod: Pod, { places, warnings }: SetUpVolumes): void {
-    this.#places = places;
+  use(pod: Pod, { mounted, warnings }: SetUpVolumes): void {
+    this.#mounted = mounted;
     this.#waitsForSignerSince = undefined;
     for (const { reason, message } of warnings) this.#events.warnOnce(pod, reason, message);
     this.#notBefore = this.#clock.now() + minInterval;

@@ -17,6 +17,7 @@ import {
   seenAnnotation,
   sourceAnnotation,
 } from "../types/static-pod.ts";
+import { apiReferenceOf } from "../volumes/plugins.ts";
 
 /** Interval in milliseconds at which the folder is read without a change. Upstream: fileCheckFrequency. */
 const checkInterval = 20_000;
@@ -287,17 +288,9 @@ function apiReference({ spec }: Pod): string | undefined {
   if (spec.serviceAccountName) return "serviceaccounts";
   if (spec.imagePullSecrets?.length) return "secrets";
   if (spec.resourceClaims?.length) return "resourceclaims";
-  for (const { configMap, secret, persistentVolumeClaim, ephemeral, projected } of spec.volumes ?? []) {
-    if (configMap !== undefined) return "configmaps";
-    if (secret !== undefined) return "secrets";
-    if (persistentVolumeClaim !== undefined || ephemeral !== undefined) return "persistentvolumeclaims";
-    for (const source of projected?.sources ?? []) {
-      if (source.configMap !== undefined) return "configmaps";
-      if (source.secret !== undefined) return "secrets";
-      if (source.serviceAccountToken !== undefined) return "serviceaccounts";
-      if (source.clusterTrustBundle !== undefined) return "clustertrustbundles";
-      if (source.podCertificate !== undefined) return "podcertificates";
-    }
+  for (const volume of spec.volumes ?? []) {
+    const reference = apiReferenceOf(volume);
+    if (reference !== undefined) return reference;
   }
   const all = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
   for (const { env = [], envFrom = [] } of all) {

@@ -7,6 +7,7 @@ import { podLogDirectory } from "../containers/container-config.ts";
 import { metricText, type Sample } from "../metrics/prometheus.ts";
 import type { RuntimeService } from "../runtime/service.ts";
 import { diskUsage } from "../volumes/disk-usage.ts";
+import { emptyDir as emptyDirPlugin } from "../volumes/kinds/empty-dir.ts";
 import type { Volumes } from "../volumes/volumes.ts";
 
 export interface StatsOptions {
@@ -218,7 +219,7 @@ export class NodeStatistics {
     const volume: (Disk & { name: string })[] = [];
     for (const { name, emptyDir } of pod.spec.volumes ?? []) {
       if (emptyDir === undefined) continue;
-      const usedBytes = Number(await diskUsage(volumes.folder(pod, "empty-dir", name)));
+      const usedBytes = Number(await diskUsage(volumes.folder(pod, emptyDirPlugin, name)));
       if (!emptyDir.medium) total += usedBytes;
       volume.push({ ...disk, name, usedBytes });
     }

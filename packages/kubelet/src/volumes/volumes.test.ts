@@ -1,24 +1,33 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
+import { mkdirSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import type { Node, Pod, Volume } from "@dray/api/core/v1";
-import { createClient, systemClock } from "@dray/client";
+import { createClient } from "@dray/client";
+import { fakeClock } from "@dray/testing/clock";
+import { temporaryFolder } from "@dray/testing/folder";
+import { partial } from "@dray/testing/partial";
 import { NodePaths } from "../base/paths.ts";
-import { type SetUpVolumes, Volumes } from "./volumes.ts";
+import { apiReferenceOf } from "./plugins.ts";
+import { Volumes } from "./volumes.ts";
 
 const client = createClient({
-  transport: { request: () => Promise.reject(new Error("nothing is asked")), close: () => {} },
+  transport: { request: () => Promise.reject(new Error("no API server")), close: () => {} },
   userAgent: "test",
 });
 
-test("a host path where the system makes no folder is an error of its volume", async (t) => {
-  if (process.platform !== "linux") return t.skip("no /proc");
-  const root = mkdtempSync("/tmp/dk-");
-  t.after(() => rmSync(root, { recursive: true }));
+const podOf = (...volumes: Volume[]) =>
+  partial<Pod>({
+    metadata: { name: "p", namespace: "default", uid: "uid" },
+    spec: { containers: [], volumes },
+  });
+
+function testVolumes(t: TestContext) {
+  const root = temporaryFolder(t);
   const paths = new NodePaths(root);
   paths.create();
-  const node = { metadata: { name: "n1" } } as Node;
+  const clock = fakeClock();
+  const node = partial<Node>({ metadata: { name: "n1" } });
   const volumes = new Volumes({
     userOfPod: () => undefined,
     trustBundles: { read: () => Promise.reject(new Error("no bundles")) },
@@ -30,15 +39,77 @@ test("a host path where the system makes no folder is an error of its volume", a
       },
     },
     client,
-    clock: systemClock,
+    clock,
     paths,
     nodeAddress: "127.0.0.1",
     node: () => node,
   });
-  const setUp = (type: string, path: string): Promise<SetUpVolumes> => {
-    const volume: Volume = { name: "data", hostPath: { path, type } };
-    return volumes.setUp({ metadata: { uid: "uid" }, spec: { volumes: [volume] } } as Pod);
+  return { root, clock, volumes };
+}
+
+test("a volume of a kind that the node lacks is an error that lists the kinds", async (t) => {
+  const { volumes } = testVolumes(t);
+  await assert.rejects(volumes.setUp(podOf({ name: "data", nfs: { server: "s", path: "/" } })), {
+    name: "VolumeError",
+    message:
+      'MountVolume.SetUp failed for volume "data" : volumes of type nfs are not supported on this node; supported are emptyDir, hostPath, configMap, secret, downwardAPI, projected, persistentVolumeClaim, ephemeral and image',
+  });
+});
+
+test("the agent mounts the volumes that it fills read-only, and leaves images to the runtime", async (t) => {
+  const { volumes } = testVolumes(t);
+  const { mounted } = await volumes.setUp(
+    podOf(
+      { name: "empty", emptyDir: {} },
+      { name: "labels", downwardAPI: { items: [] } },
+      { name: "image", image: { reference: "busybox" } },
+    ),
+  );
+  assert.deepEqual(
+    [...mounted].map(([name, { readOnly }]) => [name, readOnly]),
+    [
+      ["empty", false],
+      ["labels", true],
+    ],
+  );
+});
+
+test("a downwardAPI volume is due when labels change, and no volume before a first set-up", async (t) => {
+  const { volumes } = testVolumes(t);
+  const labels: Volume = {
+    name: "labels",
+    projected: {
+      sources: [{ downwardAPI: { items: [{ path: "l", fieldRef: { fieldPath: "metadata.labels" } }] } }],
+    },
   };
+  const pod = podOf(labels);
+  await assert.rejects(volumes.setUp(podOf(labels, { name: "data", configMap: { name: "c" } })));
+  assert.equal(volumes.refreshIn(pod), undefined);
+  await volumes.setUp(pod);
+  assert.equal(volumes.refreshIn(pod), undefined);
+  assert.equal(volumes.refreshIn({ ...pod, metadata: { ...pod.metadata, labels: { a: "b" } } }), 0);
+  volumes.markOutdated("uid");
+  assert.equal(volumes.refreshIn(pod), 0);
+});
+
+test("volumes that refer to objects of the API name their resource", () => {
+  const references: [volume: Omit<Volume, "name">, resource: string | undefined][] = [
+    [{ configMap: { name: "c" } }, "configmaps"],
+    [{ ephemeral: {} }, "persistentvolumeclaims"],
+    [{ projected: { sources: [{ downwardAPI: {} }, { secret: { name: "s" } }] } }, "secrets"],
+    [{ projected: { sources: [{ podCertificate: {} }] } }, "podcertificates"],
+    [{ hostPath: { path: "/" } }, undefined],
+    [{ nfs: { server: "s", path: "/" } }, undefined],
+  ];
+  for (const [volume, resource] of references)
+    assert.equal(apiReferenceOf({ name: "v", ...volume }), resource);
+});
+
+test("a host path where the system makes no folder is an error of its volume", async (t) => {
+  if (process.platform !== "linux") return t.skip("no /proc");
+  const { root, volumes } = testVolumes(t);
+  const setUp = (type: string, path: string) =>
+    volumes.setUp(podOf({ name: "data", hostPath: { path, type } }));
   mkdirSync(join(root, "var/lib"), { recursive: true });
   symlinkSync("/proc", join(root, "var/lib/link"));
   for (const type of ["", "DirectoryOrCreate", "FileOrCreate"])
@@ -47,6 +118,6 @@ test("a host path where the system makes no folder is an error of its volume", a
       /^VolumeError: MountVolume\.SetUp failed for volume "data" : ENOENT: /,
       type,
     );
-  const { places } = await setUp("DirectoryOrCreate", "/var/lib/made/below");
-  assert.ok(statSync(places.get("data") ?? "").isDirectory());
+  const { mounted } = await setUp("DirectoryOrCreate", "/var/lib/made/below");
+  assert.ok(statSync(mounted.get("data")?.path ?? "").isDirectory());
 });

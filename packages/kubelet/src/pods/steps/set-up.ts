@@ -70,7 +70,7 @@ export async function refreshVolumes(state: PodState, pod: Pod): Promise<boolean
     volumes.reportFailure(pod, error as Error);
     context.requeueAfter(state.uid, volumes.postpone());
     // Running containers keep what they have.
-    return volumes.places !== undefined;
+    return volumes.mounted !== undefined;
   }
   return true;
 }

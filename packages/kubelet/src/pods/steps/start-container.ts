@@ -98,8 +98,15 @@ class StartAttempt {
       events.recordOnce(pod, { type: "Normal", reason: "Pulled", message }, spec.name);
     }
     const volumeImages = await volumeImagesOf(this.#state, pod, spec);
-    const places = volumes.places ?? new Map();
-    const input = { pod, container: spec, attempt, image, podIPs: sandbox.ips, places, volumeImages };
+    const input = {
+      pod,
+      container: spec,
+      attempt,
+      image,
+      podIPs: sandbox.ips,
+      volumes: volumes.mounted ?? new Map(),
+      volumeImages,
+    };
     return containerConfig(input, {
       ...context,
       recursiveReadOnly: runtime.service.recursiveReadOnly ?? false,

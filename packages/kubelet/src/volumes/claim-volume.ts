@@ -1,15 +1,17 @@
 import { statSync } from "node:fs";
 import { matchesNode, StatusError } from "@dray/api";
-import { type Node, PersistentVolume, PersistentVolumeClaim, type Pod, type Volume } from "@dray/api/core/v1";
-import type { Client } from "@dray/client";
-import type { NodePaths } from "../base/paths.ts";
-import { hostPathPlace } from "./host-path.ts";
+import { PersistentVolume, PersistentVolumeClaim, type Pod } from "@dray/api/core/v1";
+import { hostPathOnMachine } from "./kinds/host-path.ts";
+import type { SetUpVolume, VolumeHost } from "./plugin.ts";
 
-/** Location of a claim's volume. */
-export interface ClaimPlace {
-  readonly place: string;
-  /** The node owns it, so that `fsGroup` applies (not to host paths). */
-  readonly managed: boolean;
+interface ClaimVolume {
+  readonly pod: Pod;
+  readonly claimName: string;
+  /** The claim was made for the pod. */
+  readonly isOwned: boolean;
+  readonly readOnly: boolean;
+  /** The volumes of the pod were not set up since the agent started. */
+  readonly isFirst: boolean;
 }
 
 /**
@@ -20,42 +22,25 @@ export interface ClaimPlace {
 const localPathProvisioner = "rancher.io/local-path";
 const provisionedBy = "pv.kubernetes.io/provisioned-by";
 
-export interface ClaimVolumesContext {
-  readonly client: Client;
-  readonly paths: NodePaths;
-  node(): Node;
-}
-
-/** A pod names a claim, or has an ephemeral one, named after the pod and the volume. */
-export function claimNameOf(
-  pod: Pod,
-  { name, persistentVolumeClaim, ephemeral }: Volume,
-): string | undefined {
-  if (ephemeral !== undefined) return `${pod.metadata.name}-${name}`;
-  return persistentVolumeClaim?.claimName;
-}
-
 /**
- * Returns the path on the machine of the volume of a pod's claim, of type hostPath or local. Rejects with an
- * Error that says what is wrong with the claim or its volume.
+ * Returns the volume to which a claim of a pod is bound, of type hostPath or local. Rejects with an Error
+ * that says what is wrong with the claim or its volume.
  *
  * Upstream: pkg/kubelet/volumemanager/populator/desired_state_of_world_populator.go, createVolumeSpec,
  * getPVCExtractPV, getPVSpec; pkg/volume/util/operationexecutor/operation_generator.go, checkNodeAffinity.
  */
-export async function claimPlace(
-  pod: Pod,
-  volume: Volume,
-  { client, paths, node }: ClaimVolumesContext,
-): Promise<ClaimPlace> {
+export async function claimVolume(
+  { pod, claimName, isOwned, readOnly, isFirst }: ClaimVolume,
+  { client, paths, node }: VolumeHost,
+): Promise<SetUpVolume> {
   const { namespace } = pod.metadata;
-  const claimName = claimNameOf(pod, volume) ?? "";
   const fault = (problem: string): Error =>
     new Error(`error processing PVC ${namespace}/${claimName}: ${problem}`);
   const claim = await fetched(
     client.resource(PersistentVolumeClaim).get({ namespace, name: claimName }),
     (text) => fault(`failed to fetch PVC from API server: ${text}`),
   );
-  if (volume.ephemeral !== undefined && !isOwnedBy(claim, pod))
+  if (isOwned && !isOwnedBy(claim, pod))
     throw fault(
       `PVC ${namespace}/${claimName} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`,
     );
@@ -82,13 +67,20 @@ export async function claimPlace(
     throw new Error(`volumes of mode ${volumeMode} are not supported on this node; supported is Filesystem`);
   if (hostPath !== undefined) {
     const provisioned = bound.metadata.annotations?.[provisionedBy] === localPathProvisioner;
-    return { place: hostPathPlace(hostPath, paths, provisioned ? 0o777 : 0o755), managed: false };
+    return { path: hostPathOnMachine(hostPath, paths, provisioned ? 0o777 : 0o755), readOnly };
   }
   if (local !== undefined) {
-    const place = paths.onMachine(local.path);
-    if (!statSync(place, { throwIfNoEntry: false })?.isDirectory())
+    const path = paths.onMachine(local.path);
+    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
       throw new Error(`path "${local.path}" does not exist, or is not a directory`);
-    return { place, managed: true };
+    // Once, before the containers start: files that they write later are theirs.
+    if (readOnly || !isFirst) return { path, readOnly };
+    const { fsGroupChangePolicy } = pod.spec.securityContext ?? {};
+    return {
+      path,
+      readOnly,
+      fsGroupPolicy: fsGroupChangePolicy === "OnRootMismatch" ? "OnRootMismatch" : "Always",
+    };
   }
   throw new Error(
     `volume ${volumeName} is of a type that is not supported on this node; supported are hostPath and local`,

@@ -2,7 +2,14 @@ import { chmodSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import type { HostPathVolumeSource } from "@dray/api/core/v1";
 import { makeFolderSync } from "@dray/files";
-import type { NodePaths } from "../base/paths.ts";
+import type { NodePaths } from "../../base/paths.ts";
+import type { VolumePlugin } from "../plugin.ts";
+
+export const hostPath: VolumePlugin<"hostPath"> = {
+  field: "hostPath",
+  name: "host-path",
+  setUp: async ({ source }, { paths }) => ({ path: hostPathOnMachine(source, paths), readOnly: false }),
+};
 
 const typeNames: Readonly<Record<string, string>> = {
   Directory: "a directory",
@@ -15,12 +22,12 @@ const typeNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * Path of a host path on the machine, created if its type requires it and it is the node's own; a folder gets
- * `mode` then. Throws an Error if it has another type.
+ * Returns the path of a host path on the machine, created if its type requires it and it is the node's own; a
+ * folder gets `mode` then. Throws an Error if it has another type.
  *
  * Upstream: pkg/volume/hostpath/host_path.go, checkTypeInternal.
  */
-export function hostPathPlace(
+export function hostPathOnMachine(
   { path, type = "" }: HostPathVolumeSource,
   paths: NodePaths,
   mode = 0o755,

@@ -1,10 +1,28 @@
 import { chmodSync, existsSync } from "node:fs";
 import { Quantity } from "@dray/api";
-import type { EmptyDirVolumeSource } from "@dray/api/core/v1";
+import type { EmptyDirVolumeSource, Pod } from "@dray/api/core/v1";
+import { podLimits } from "@dray/api/pod";
 import { makeFolderSync } from "@dray/files";
-import { isMountPoint, mountTmpfs } from "../base/unmount.ts";
+import { isMountPoint, mountTmpfs } from "../../base/unmount.ts";
+import type { VolumeHost, VolumePlugin } from "../plugin.ts";
 
-export interface MadeEmptyDir {
+export const emptyDir: VolumePlugin<"emptyDir"> = {
+  field: "emptyDir",
+  name: "empty-dir",
+  async setUp({ pod, name, source, folder }, host) {
+    const { made, warning } = makeEmptyDir(folder, source, maxMemory(pod, host));
+    return {
+      path: folder,
+      readOnly: false,
+      ...(made && { fsGroupPolicy: "Always" }),
+      ...(warning !== undefined && {
+        warnings: [{ reason: "EmptyDirOnDisk", message: `volume "${name}": ${warning}` }],
+      }),
+    };
+  },
+};
+
+interface MadeEmptyDir {
   /** It did not exist before. */
   readonly made: boolean;
   /** Names a request of the pod that is not met. */
@@ -17,7 +35,7 @@ export interface MadeEmptyDir {
  *
  * Upstream: pkg/volume/emptydir/empty_dir.go, SetUpAt, calculateEmptyDirMemorySize.
  */
-export function makeEmptyDir(
+function makeEmptyDir(
   path: string,
   { medium = "", sizeLimit, mode }: EmptyDirVolumeSource,
   maxMemory: bigint,
@@ -42,4 +60,11 @@ export function makeEmptyDir(
   // The default mode is that of tmpfs, with the sticky bit, as upstream leaves it.
   if (mode !== undefined) chmodSync(path, mode);
   return { made: true };
+}
+
+/** Maximum size of an empty directory in memory: the limit of the pod, or the node's allocatable. */
+function maxMemory(pod: Pod, { node }: Pick<VolumeHost, "node">): bigint {
+  const allocatable = Quantity.parse(node().status?.allocatable?.["memory"] ?? "0").value();
+  const limit = podLimits(pod).get("memory")?.value() ?? 0n;
+  return limit > 0n && limit < allocatable ? limit : allocatable;
 }
