@@ -1,6 +1,5 @@
 import type { CallContext } from "../library/call-context.ts";
 import type { FunctionDeclaration } from "../library/declarations.ts";
-import { literalChecks } from "../library/index.ts";
 import type { Call, Expr, ListLiteral, MapLiteral } from "../syntax/ast.ts";
 import type { Problem } from "../syntax/source.ts";
 import { type CelType, dynType, errorType, isOptional, sameType } from "../values/types.ts";
@@ -76,7 +75,7 @@ function invalidArgument(
 ): Problem[] {
   const { name, overloads } = checked.referenceOf(call);
   const arg = call.args[0];
-  const isValid = literalChecks.get(name);
+  const isValid = functions.get(name)?.checkLiteral;
   if (arg?.kind !== "literal" || isValid === undefined) return [];
   const { value, offset } = arg;
   const message = `invalid ${name} argument`;

@@ -1,5 +1,4 @@
 import { callCost } from "../cost/tracker.ts";
-import { quadratic } from "../cost/tracker-rules.ts";
 import type { CallContext } from "../library/call-context.ts";
 import type { FunctionDeclaration, Overload } from "../library/declarations.ts";
 import type { Value } from "../values/value.ts";
@@ -12,17 +11,6 @@ import type { Node } from "./ir.ts";
 export class ProgramError extends Error {
   override readonly name = "ProgramError";
 }
-
-const conversions = new Set(["bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"]);
-/** A conversion of a constant is evaluated at compile time, and its error is one of the expression. */
-export const isConversion = (name: string): boolean => conversions.has(name);
-
-const parsers = new Set("quantity isQuantity semver isSemver ip isIP cidr isCIDR url isURL".split(" "));
-/** A call that parses a constant is evaluated at compile time, and charged at each evaluation. */
-export const isParser = (name: string): boolean => parsers.has(name);
-
-/** If their pattern is a constant, cel-go makes calls with any number of arguments of these. */
-const patterned = new Set(["matches", "find", "findAll"]);
 
 /** `x in [constants]`, if the checker knows that it is a list: a set, which costs nothing. */
 export function constantSet(overloads: readonly Overload[], needle: Node, container: Node): Node | undefined {
@@ -46,17 +34,17 @@ export function invocation(
   const arity = args.length;
   // If several overloads match, cel-go makes a call with any number of arguments of them.
   const dispatched = single === undefined && declaration.singleton === undefined;
-  const pattern = patterned.has(name) ? constantText(args[1]) : undefined;
+  const pattern = declaration.hasPattern ? constantText(args[1]) : undefined;
   const compiled = pattern === undefined ? undefined : patterns.compile(pattern);
   if (typeof compiled === "string") throw new ProgramError(compiled);
-  // Upstream compiles such a pattern once. Its calls do not check the types of their arguments.
+  // Upstream compiles a constant pattern once, into a call that does not check the types of its arguments.
   const unchecked = pattern === undefined ? undefined : single?.invoke;
   return {
     name,
     invoke: unchecked ?? implementation(declaration, single, arity),
-    cost: callCost(name, single?.id ?? "", arity),
+    cost: callCost((single ?? declaration).cost?.charge, arity),
     stopsEarly: arity > 2 || name === "format" || pattern !== undefined || dispatched,
-    prepaid: quadratic.has(name),
+    prepaid: declaration.prepaid === true,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { CallCost } from "../cost/tracker-rules.ts";
+import type { ValueCharge } from "../library/costs/charges.ts";
 import type { FunctionDeclaration, Implementation, Overload } from "../library/declarations.ts";
 import type { CelType } from "../values/types.ts";
 import {
@@ -16,7 +16,7 @@ export interface Invocation {
   readonly name: string;
   /** Called without CelErrors as arguments. */
   readonly invoke: Implementation;
-  readonly cost: number | CallCost;
+  readonly cost: number | ValueCharge;
   /**
    * Except for that of the last argument, the first error ends the call, and the call costs nothing: cel-go
    * evaluates no further argument, and its cost tracker then misses them. In other calls all arguments are

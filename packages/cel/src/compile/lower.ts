@@ -15,7 +15,7 @@ import { isHashable, LiteralMap } from "../values/maps.ts";
 import type { FindMessage } from "../values/message.ts";
 import { type CelType, isOptional } from "../values/types.ts";
 import { CelError, TypeValue, typeName, type Value } from "../values/value.ts";
-import { constantSet, invocation, isConversion, isParser, ProgramError } from "./call-lowering.ts";
+import { constantSet, invocation, ProgramError } from "./call-lowering.ts";
 import { chain, chainOf, collecting, constant, qualified, raw } from "./chains.ts";
 import type { Lowered, Node } from "./ir.ts";
 import { keyError, pushOptional, setOptional } from "./runtime.ts";
@@ -170,12 +170,12 @@ class Lowering {
     const values = args.map((arg) => (arg.kind === "constant" ? arg.value : undefined));
     if (args.length === 0 || values.includes(undefined)) return { kind: "invoke", call, args };
     const [a = null, b = null, c = null, d = null] = values as Value[];
-    if (isConversion(name) && args.length === 1) {
+    if (declaration.isConversion && args.length === 1) {
       const value = call.invoke(a, b, c, d, context);
       if (value instanceof CelError) throw new ProgramError(value.message);
       return constant(value);
     }
-    if (!isParser(name)) return { kind: "invoke", call, args };
+    if (!declaration.parsesConstants) return { kind: "invoke", call, args };
     const value = call.invoke(a, b, c, d, context);
     const cost = typeof call.cost === "number" ? call.cost : call.cost(a, b, c, d, value, context);
     return { kind: "folded", value, cost };

@@ -1,4 +1,16 @@
 import type { CheckedExpression } from "../check/checked-expression.ts";
+import type { Operand } from "../library/costs/estimates.ts";
+import {
+  anySize,
+  exactly,
+  larger,
+  noSize,
+  plus,
+  type SizeEstimate,
+  times,
+  unionSize,
+  upTo,
+} from "../library/costs/size-estimate.ts";
 import type {
   Call,
   Comprehension,
@@ -10,18 +22,6 @@ import type {
 } from "../syntax/ast.ts";
 import { textLength } from "../values/text.ts";
 import { type CelType, errorType, isOptional } from "../values/types.ts";
-import { estimateCall, type Operand } from "./estimator-rules.ts";
-import {
-  anySize,
-  exactly,
-  larger,
-  noSize,
-  plus,
-  type SizeEstimate,
-  times,
-  unionSize,
-  upTo,
-} from "./size-estimate.ts";
 
 /** The maximum size of a variable and of its parts, as the environment declares it. */
 export interface DeclaredSize {
@@ -212,8 +212,8 @@ class CostEstimator {
     const declared = overloads.some(({ id }) => isIndex(id)) ? first?.declared?.element : undefined;
     let max = 0n;
     let size: SizeEstimate | undefined;
-    for (const { id } of overloads) {
-      const call = estimateCall(name, id, known);
+    for (const { id, cost } of overloads) {
+      const call = cost?.estimate?.(known) ?? { cost: 1n, size: undefined };
       max = larger(max, call.cost);
       if (call.size !== undefined) size = size === undefined ? call.size : unionSize(size, call.size);
       if (isIndex(id)) size = first?.entries?.element;

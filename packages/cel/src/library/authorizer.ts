@@ -1,7 +1,11 @@
 import { dnsLabel, dnsSubdomain } from "@dray/api";
 import { boolType, type CelType, stringType, structType } from "../values/types.ts";
 import { CelError, LibraryValue, type Value } from "../values/value.ts";
-import { declare, type FunctionDeclaration, type Implementation, method } from "./declarations.ts";
+import * as charges from "./costs/charges.ts";
+import type { Cost } from "./costs/cost.ts";
+import * as estimates from "./costs/estimates.ts";
+import { plus, scaled } from "./costs/size-estimate.ts";
+import { declare, type FunctionDeclaration, type Implementation, method, priced } from "./declarations.ts";
 
 /** An authorization check that an expression makes. */
 export interface AuthorizationCheck {
@@ -124,6 +128,23 @@ const narrowed = (name: keyof ResourceFields, id: string): FunctionDeclaration =
     return new ResourceCheckValue(authorizer, { ...fields, [name]: value as string });
   });
 
+const checkCost: Cost = {
+  estimate: () => ({ cost: 350_000n }),
+  charge: charges.bySizes(() => 350_000),
+};
+
+/** A field or label selector is parsed; any two characters of it can become a requirement. */
+const selectorCost: Cost = {
+  estimate: (operands) => {
+    const length = estimates.maxAt(operands, 1);
+    return { cost: plus(10n, estimates.stringCost(length), scaled(scaled(length, 0.5), 50)) };
+  },
+  charge: charges.bySizes((sizes) => {
+    const length = charges.sizeAt(sizes, 1);
+    return 10 + charges.stringCost(length) + Math.ceil(Math.ceil(length * 0.5) * 50);
+  }),
+};
+
 /** Makes a value of a text; returns an error for a blank one. */
 function named(text: Value, what: string, make: (text: string) => Value): Value {
   return (text as string).trim() === "" ? new CelError(`${what} must not be empty`) : make(text as string);
@@ -177,16 +198,19 @@ export const authorizerLibrary: readonly FunctionDeclaration[] = [
   narrowed("subresource", "resourcecheck_subresource"),
   narrowed("namespace", "resourcecheck_namespace"),
   narrowed("name", "resourcecheck_name"),
-  declare("check", [
-    method("pathcheck_check", [path, stringType], decision, (check, verb) => {
-      const { authorizer, path: text } = check as PathCheckValue;
-      return decide(authorizer, { ...noResource, path: text, verb: verb as string });
-    }),
-    method("resourcecheck_check", [resourceCheckType, stringType], decision, (check, verb) => {
-      const { authorizer, fields } = check as ResourceCheckValue;
-      return decide(authorizer, { ...fields, verb: verb as string });
-    }),
-  ]),
+  priced(
+    checkCost,
+    declare("check", [
+      method("pathcheck_check", [path, stringType], decision, (check, verb) => {
+        const { authorizer, path: text } = check as PathCheckValue;
+        return decide(authorizer, { ...noResource, path: text, verb: verb as string });
+      }),
+      method("resourcecheck_check", [resourceCheckType, stringType], decision, (check, verb) => {
+        const { authorizer, fields } = check as ResourceCheckValue;
+        return decide(authorizer, { ...fields, verb: verb as string });
+      }),
+    ]),
+  ),
   one(
     "errored",
     "decision_errored",
@@ -215,6 +239,6 @@ export const authorizerLibrary: readonly FunctionDeclaration[] = [
     stringType,
     (value) => (value as DecisionValue).decision.reason,
   ),
-  narrowed("fieldSelector", "authorizer_fieldselector"),
-  narrowed("labelSelector", "authorizer_labelselector"),
+  priced(selectorCost, narrowed("fieldSelector", "authorizer_fieldselector")),
+  priced(selectorCost, narrowed("labelSelector", "authorizer_labelselector")),
 ];

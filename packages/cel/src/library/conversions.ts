@@ -30,7 +30,11 @@ import {
   type Value,
 } from "../values/value.ts";
 import { bytesText } from "../values/value-text.ts";
-import { declare, type FunctionDeclaration, overload } from "./declarations.ts";
+import * as charges from "./costs/charges.ts";
+import type { Cost } from "./costs/cost.ts";
+import { conversion } from "./costs/estimates.ts";
+import { wrapped } from "./costs/size-estimate.ts";
+import { declare, type FunctionDeclaration, overload, priced } from "./declarations.ts";
 
 const failed = (to: string): CelError => new CelError(`type conversion error from 'string' to '${to}'`);
 const badDuration = failed("google.protobuf.Duration");
@@ -96,15 +100,26 @@ function parseBool(text: string): Value {
   return failed("bool");
 }
 
-/** The functions that convert scalars. */
-export const conversions: readonly FunctionDeclaration[] = [
+const encodingCost: Cost = {
+  estimate: conversion(({ min, max }) => ({ min, max: wrapped(max * 4n) })),
+  charge: charges.first,
+};
+const decodingCost: Cost = {
+  estimate: conversion(({ min, max }) => ({ min: min / 4n, max })),
+  charge: charges.first,
+};
+
+const declarations: readonly FunctionDeclaration[] = [
   declare("bool", [
     overload("bool_to_bool", [boolType], boolType, (a) => a),
     overload("string_to_bool", [stringType], boolType, (a) => parseBool(a as string)),
   ]),
   declare("bytes", [
     overload("bytes_to_bytes", [bytesType], bytesType, (a) => a),
-    overload("string_to_bytes", [stringType], bytesType, (a) => utf8(a as string)),
+    priced(
+      encodingCost,
+      overload("string_to_bytes", [stringType], bytesType, (a) => utf8(a as string)),
+    ),
   ]),
   declare("double", [
     overload("double_to_double", [doubleType], doubleType, (a) => a),
@@ -112,15 +127,18 @@ export const conversions: readonly FunctionDeclaration[] = [
     overload("string_to_double", [stringType], doubleType, (a) => parseDouble(a as string)),
     overload("uint64_to_double", [uintType], doubleType, (a) => Number((a as Uint).value)),
   ]),
-  declare("duration", [
-    overload("duration_to_duration", [durationType], durationType, (a) => a),
-    overload(
-      "string_to_duration",
-      [stringType],
-      durationType,
-      (a) => parseDuration(a as string) ?? badDuration,
-    ),
-  ]),
+  {
+    ...declare("duration", [
+      overload("duration_to_duration", [durationType], durationType, (a) => a),
+      overload(
+        "string_to_duration",
+        [stringType],
+        durationType,
+        (a) => parseDuration(a as string) ?? badDuration,
+      ),
+    ]),
+    checkLiteral: (text) => parseDuration(text) !== undefined,
+  },
   declare("int", [
     overload("int64_to_int64", [intType], intType, (a) => a),
     overload("double_to_int64", [doubleType], intType, (a) =>
@@ -136,18 +154,24 @@ export const conversions: readonly FunctionDeclaration[] = [
   declare("string", [
     overload("string_to_string", [stringType], stringType, (a) => a),
     overload("bool_to_string", [boolType], stringType, (a) => String(a)),
-    overload("bytes_to_string", [bytesType], stringType, (a) => bytesText(a as Uint8Array)),
+    priced(
+      decodingCost,
+      overload("bytes_to_string", [bytesType], stringType, (a) => bytesText(a as Uint8Array)),
+    ),
     overload("double_to_string", [doubleType], stringType, (a) => floatText(a as number)),
     overload("duration_to_string", [durationType], stringType, (a) => durationText(a as Duration)),
     overload("int64_to_string", [intType], stringType, (a) => String(a)),
     overload("timestamp_to_string", [timestampType], stringType, (a) => timestampText(a as Timestamp)),
     overload("uint64_to_string", [uintType], stringType, (a) => String((a as Uint).value)),
   ]),
-  declare("timestamp", [
-    overload("timestamp_to_timestamp", [timestampType], timestampType, (a) => a),
-    overload("int64_to_timestamp", [intType], timestampType, (a) => timestamp((a as bigint) * second)),
-    overload("string_to_timestamp", [stringType], timestampType, (a) => parseTimestamp(a as string)),
-  ]),
+  {
+    ...declare("timestamp", [
+      overload("timestamp_to_timestamp", [timestampType], timestampType, (a) => a),
+      overload("int64_to_timestamp", [intType], timestampType, (a) => timestamp((a as bigint) * second)),
+      overload("string_to_timestamp", [stringType], timestampType, (a) => parseTimestamp(a as string)),
+    ]),
+    checkLiteral: (text) => !(parseTimestamp(text) instanceof CelError),
+  },
   declare("uint", [
     overload("uint64_to_uint64", [uintType], uintType, (a) => a),
     overload("double_to_uint64", [doubleType], uintType, (a) =>
@@ -157,3 +181,9 @@ export const conversions: readonly FunctionDeclaration[] = [
     overload("string_to_uint64", [stringType], uintType, (a) => parseUint64(a as string)),
   ]),
 ];
+
+/** The functions that convert scalars. */
+export const conversions: readonly FunctionDeclaration[] = declarations.map((declaration) => ({
+  ...declaration,
+  isConversion: true,
+}));

@@ -1,13 +1,14 @@
 import { type CelType, typeParam } from "../values/types.ts";
 import type { Value } from "../values/value.ts";
 import type { CallContext } from "./call-context.ts";
+import type { Cost } from "./costs/cost.ts";
 
 /** Called without CelErrors as arguments; a receiver comes first, missing arguments are null. */
 export type Implementation = (a: Value, b: Value, c: Value, d: Value, context: CallContext) => Value;
 
 /** One signature of a function. */
 export interface Overload {
-  /** The overload ID of cel-go, which selects cost rules. */
+  /** The overload ID of cel-go. */
   readonly id: string;
   /** Called as `receiver.name(args)`: the receiver is the first of `args`. */
   readonly member: boolean;
@@ -19,13 +20,30 @@ export interface Overload {
   readonly invoke?: Implementation;
   /** `invoke` checks the types of its arguments itself. */
   readonly unguarded?: true;
+  /** Applies where the types of the arguments are known; it has precedence over the function's cost. */
+  readonly cost?: Cost;
 }
+
+/** Validates the text of a constant argument. */
+export type LiteralCheck = (text: string, context: CallContext) => boolean;
 
 export interface FunctionDeclaration {
   readonly name: string;
   readonly overloads: readonly Overload[];
   /** The implementation of all overloads (cel-go's singleton binding). It checks the types itself. */
   readonly singleton?: Implementation;
+  /** The cost of all overloads without a cost of their own. */
+  readonly cost?: Cost;
+  /** The work is quadratic: it is charged before it starts. */
+  readonly prepaid?: true;
+  /** With a constant argument it is evaluated at compile time, where its error is a compile error. */
+  readonly isConversion?: true;
+  /** With constant arguments it is evaluated at compile time, and charged at each evaluation. */
+  readonly parsesConstants?: true;
+  /** The second argument is a pattern, which is compiled once if it is constant. */
+  readonly hasPattern?: true;
+  /** Validates a constant argument at compile time. */
+  readonly checkLiteral?: LiteralCheck;
 }
 
 /** Type parameters of declarations. */
@@ -61,6 +79,12 @@ export function method(
   return { ...overload(id, args, result, invoke), member: true };
 }
 
+/** Adds a cost to an overload or to all overloads of a function. */
+export const priced = <D extends Overload | FunctionDeclaration>(cost: Cost, declaration: D): D => ({
+  ...declaration,
+  cost,
+});
+
 /** Maps names to the functions of an environment. Overloads of one name from several libraries are joined. */
 export function functionTable(
   ...libraries: readonly (readonly FunctionDeclaration[])[]
@@ -68,9 +92,19 @@ export function functionTable(
   const table = new Map<string, FunctionDeclaration>();
   for (const declaration of libraries.flat()) {
     const known = table.get(declaration.name);
-    const singleton = known?.singleton ?? declaration.singleton;
     const overloads = [...(known?.overloads ?? []), ...declaration.overloads];
-    table.set(declaration.name, declare(declaration.name, overloads, singleton));
+    table.set(declaration.name, { ...declaration, ...known, overloads });
   }
+  for (const [name, declaration] of table) table.set(name, withCosts(declaration));
   return table;
+}
+
+/** Gives the cost of the function to its overloads. */
+function withCosts(declaration: FunctionDeclaration): FunctionDeclaration {
+  const { cost, overloads } = declaration;
+  if (cost === undefined) return declaration;
+  return {
+    ...declaration,
+    overloads: overloads.map((overload) => ({ ...overload, cost: { ...cost, ...overload.cost } })),
+  };
 }

@@ -1,6 +1,9 @@
 import { equalWithin } from "../values/equality.ts";
 import { boolType, dynType } from "../values/types.ts";
-import { declare, type FunctionDeclaration, type Implementation, method } from "./declarations.ts";
+import * as charges from "./costs/charges.ts";
+import type { Cost } from "./costs/cost.ts";
+import * as estimates from "./costs/estimates.ts";
+import { declare, type FunctionDeclaration, type Implementation, method, priced } from "./declarations.ts";
 
 /**
  * Reports whether a scalar equals the value, or a list contains it (KEP-5491). A failed comparison counts as
@@ -11,7 +14,12 @@ const includes: Implementation = (container, value, _c, _d, { budget }) => {
   return container.some((element) => equalWithin(element, value, budget) === true);
 };
 
+const cost: Cost = { estimate: estimates.elementwise((count) => count), charge: charges.elementwise };
+
 /** `includes()` of device selectors (feature gate DRAListTypeAttributes). */
 export const includesLibrary: readonly FunctionDeclaration[] = [
-  declare("includes", [method("list_includes_dyn_dyn", [dynType, dynType], boolType, includes)]),
+  priced(
+    cost,
+    declare("includes", [method("list_includes_dyn_dyn", [dynType, dynType], boolType, includes)]),
+  ),
 ];

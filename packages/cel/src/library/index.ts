@@ -1,8 +1,5 @@
-import { parseDuration, parseTimestamp } from "../values/time.ts";
 import { type CelType, dynType, optionalType } from "../values/types.ts";
-import { CelError } from "../values/value.ts";
 import { authorizerLibrary } from "./authorizer.ts";
-import type { CallContext } from "./call-context.ts";
 import type { FunctionDeclaration } from "./declarations.ts";
 import { formatLibrary } from "./format/format.ts";
 import { listsLibrary, mapInsertLibrary } from "./lists.ts";
@@ -45,13 +42,3 @@ export const libraries: readonly (readonly FunctionDeclaration[])[] = [
  * name.
  */
 export const libraryTypes: readonly CelType[] = [ipType, cidrType, optionalType(dynType)];
-
-/** Checks the text of a constant argument. */
-export type LiteralCheck = (text: string, context: CallContext) => boolean;
-
-/** The functions whose constant argument is checked at compile time. */
-export const literalChecks: ReadonlyMap<string, LiteralCheck> = new Map<string, LiteralCheck>([
-  ["duration", (text) => parseDuration(text) !== undefined],
-  ["timestamp", (text) => !(parseTimestamp(text) instanceof CelError)],
-  ["matches", (text, { patterns }) => typeof patterns.compile(text) !== "string"],
-]);

@@ -1,5 +1,6 @@
 import type { ElementBudget } from "../values/element-budget.ts";
 import { equalWithin } from "../values/equality.ts";
+import { goValueType } from "../values/go-types.ts";
 import { compare, missingOperator } from "../values/ordering.ts";
 import {
   boolType,
@@ -18,14 +19,21 @@ import {
 } from "../values/types.ts";
 import {
   CelError,
+  costSize,
   Duration,
   MapValue,
   noSuchOverload,
   Optional,
+  Panic,
   typeName,
   Uint,
   type Value,
 } from "../values/value.ts";
+import * as charges from "./costs/charges.ts";
+import { type Cost, elementwise } from "./costs/cost.ts";
+import * as estimates from "./costs/estimates.ts";
+import { maxAt, sizeAt } from "./costs/estimates.ts";
+import { exactly, unlimited, wrapped } from "./costs/size-estimate.ts";
 import {
   declare,
   type FunctionDeclaration,
@@ -33,6 +41,7 @@ import {
   K,
   method,
   overload,
+  priced,
   T,
   V,
 } from "./declarations.ts";
@@ -162,52 +171,160 @@ const find =
     return BigInt(last ? of(value).findLastIndex(same) : of(value).findIndex(same));
   };
 
+/** A list function costs as much as its result, and 1. */
+const listCharge = (elements: number): number => 11 + Math.trunc(elements);
+
+/** Each element is compared with each other one; strings and bytes are traversed. */
+function comparisonsOf(list: Value): number {
+  const [first] = asList(list);
+  const isText = typeof first === "string" || first instanceof Uint8Array;
+  return listCharge(costSize(list) ** 2 * (isText ? 2.1 : 2));
+}
+
+/** Upstream asserts that the argument is a list, and panics for other values. */
+function asList(value: Value): List {
+  if (Array.isArray(value)) return of(value);
+  const missing = adders.has(typeName(value)) ? "Contains" : "Add";
+  const type = value instanceof CelError ? "*types.Err" : goValueType(value);
+  throw new Panic(
+    new CelError(
+      `internal error: interface conversion: ${type} is not traits.Lister: missing method ${missing}`,
+    ),
+  );
+}
+
+/**
+ * Types that implement Go's traits.Adder, so that another method of traits.Lister is the first that they
+ * lack.
+ */
+const adders: ReadonlySet<string> = new Set([
+  "bytes",
+  "double",
+  "google.protobuf.Duration",
+  "google.protobuf.Timestamp",
+  "int",
+  "string",
+  "uint",
+]);
+
+function flattened(list: Value, depth: Value): number {
+  if (typeof depth === "bigint") return listCharge(costSize(list) * (depth < 0n ? 1 : Number(depth)));
+  throw new Panic(
+    new CelError(`internal error: interface conversion: ref.Val is ${goValueType(depth)}, not types.Int`),
+  );
+}
+
+const isText = (type: CelType): boolean => type === stringType || type === bytesType;
+const sortCost = (type: CelType): Cost => ({
+  estimate: estimates.comparesEach(0, isText(type)),
+  charge: charges.byValues(comparisonsOf),
+});
+const sortByCost = (type: CelType): Cost => ({
+  estimate: estimates.comparesEach(1, isText(type)),
+  charge: charges.byValues((_list, keys) => comparisonsOf(keys)),
+});
+const distinctCost: Cost = { estimate: estimates.comparesEach(0), charge: charges.byValues(comparisonsOf) };
+const reverseCost: Cost = {
+  estimate: (operands) => estimates.makesList(sizeAt(operands, 0)),
+  charge: charges.makesList,
+};
+const rangeCost: Cost = {
+  estimate: (operands) => estimates.makesList(exactly(estimates.literalInt(operands[0], unlimited))),
+  charge: charges.makesList,
+};
+const sliceCost: Cost = {
+  estimate: (operands) => {
+    const end = estimates.literalInt(operands[2], maxAt(operands, 0));
+    return estimates.makesList(exactly(wrapped(end - estimates.literalInt(operands[1], 0n))));
+  },
+  charge: charges.makesList,
+};
+const flattenCost: Cost = {
+  estimate: (operands) => estimates.makesList(sizeAt(operands, 0)),
+  charge: charges.bySizes((sizes) => 11 + charges.sizeAt(sizes, 0)),
+};
+const flattenToDepthCost: Cost = {
+  estimate: (operands) =>
+    estimates.makesList(sizeAt(operands, 0), Number(estimates.literalInt(operands[1], unlimited))),
+  charge: charges.byValues(flattened),
+};
+
 const each = (
   name: string,
   id: (type: string) => string,
   result: (type: CelType) => CelType,
   invoke: Implementation,
 ): FunctionDeclaration =>
-  declare(
-    name,
-    ordered.map(([type, element]) => method(id(type), [listType(element)], result(element), invoke)),
+  priced(
+    elementwise,
+    declare(
+      name,
+      ordered.map(([type, element]) => method(id(type), [listType(element)], result(element), invoke)),
+    ),
   );
 
 /** Lists (the lists library of Kubernetes 1.0, and cel-go ext.Lists, version 3). */
 export const listsLibrary: readonly FunctionDeclaration[] = [
-  declare("lists.range", [overload("lists_range", [intType], listType(intType), range)]),
-  declare("slice", [method("list_slice", [list, intType, intType], list, slice)]),
+  declare("lists.range", [priced(rangeCost, overload("lists_range", [intType], listType(intType), range))]),
+  declare("slice", [priced(sliceCost, method("list_slice", [list, intType, intType], list, slice))]),
   declare("flatten", [
     {
-      ...method("list_flatten", [listType(list)], list, (a, _b, _c, _d, { budget }) =>
-        flatten(a, Array.isArray(a) ? 1n : null, budget),
+      ...priced(
+        flattenCost,
+        method("list_flatten", [listType(list)], list, (a, _b, _c, _d, { budget }) =>
+          flatten(a, Array.isArray(a) ? 1n : null, budget),
+        ),
       ),
       unguarded: true,
     },
     {
-      ...method(
-        "list_flatten_int",
-        [listType(dynType), intType],
-        listType(dynType),
-        (a, b, _c, _d, { budget }) => flatten(a, b, budget),
+      ...priced(
+        flattenToDepthCost,
+        method(
+          "list_flatten_int",
+          [listType(dynType), intType],
+          listType(dynType),
+          (a, b, _c, _d, { budget }) => flatten(a, b, budget),
+        ),
       ),
       unguarded: true,
     },
   ]),
-  declare("distinct", [method("list_distinct", [list], list, distinct)]),
-  declare("reverse", [method("list_reverse", [list], list, (a) => of(a).toReversed())]),
+  {
+    ...declare("distinct", [priced(distinctCost, method("list_distinct", [list], list, distinct))]),
+    prepaid: true,
+  },
+  declare("reverse", [
+    priced(
+      reverseCost,
+      method("list_reverse", [list], list, (a) => of(a).toReversed()),
+    ),
+  ]),
   declare("first", [method("list_first", [list], optionalType(T), (a) => new Optional(of(a)[0]))]),
   declare("last", [method("list_last", [list], optionalType(T), (a) => new Optional(of(a).at(-1)))]),
-  declare(
-    "sort",
-    ordered.map(([, type]) => method(`list_${type.name}_sort`, [listType(type)], listType(type))),
-    (a) => (Array.isArray(a) ? sorted(of(a), of(a)) : missingOperator("sort", a)),
-  ),
-  declare(
-    "@sortByAssociatedKeys",
-    ordered.map(([, type]) => method(`list_${type.name}_sortByAssociatedKeys`, [list, listType(type)], list)),
-    (a, b) => (Array.isArray(a) ? sorted(of(a), of(b)) : missingOperator("@sortByAssociatedKeys", a)),
-  ),
+  {
+    ...declare(
+      "sort",
+      ordered.map(([, type]) =>
+        priced(sortCost(type), method(`list_${type.name}_sort`, [listType(type)], listType(type))),
+      ),
+      (a) => (Array.isArray(a) ? sorted(of(a), of(a)) : missingOperator("sort", a)),
+    ),
+    prepaid: true,
+  },
+  {
+    ...declare(
+      "@sortByAssociatedKeys",
+      ordered.map(([, type]) =>
+        priced(
+          sortByCost(type),
+          method(`list_${type.name}_sortByAssociatedKeys`, [list, listType(type)], list),
+        ),
+      ),
+      (a, b) => (Array.isArray(a) ? sorted(of(a), of(b)) : missingOperator("@sortByAssociatedKeys", a)),
+    ),
+    prepaid: true,
+  },
   each(
     "isSorted",
     (type) => `list_${type}_is_sorted_bool`,
@@ -226,14 +343,20 @@ export const listsLibrary: readonly FunctionDeclaration[] = [
     (type) => type,
     extreme("max", 1),
   ),
-  declare("sum", [
-    method("list_int_sum_int", [listType(intType)], intType, sum(0n)),
-    method("list_uint_sum_uint", [listType(uintType)], uintType, sum(new Uint(0n))),
-    method("list_double_sum_double", [listType(doubleType)], doubleType, sum(0)),
-    method("list_duration_sum_duration", [listType(durationType)], durationType, sum(new Duration(0n))),
-  ]),
-  declare("indexOf", [method("list_a_index_of_int", [list, T], intType, find(false))]),
-  declare("lastIndexOf", [method("list_a_last_index_of_int", [list, T], intType, find(true))]),
+  priced(
+    elementwise,
+    declare("sum", [
+      method("list_int_sum_int", [listType(intType)], intType, sum(0n)),
+      method("list_uint_sum_uint", [listType(uintType)], uintType, sum(new Uint(0n))),
+      method("list_double_sum_double", [listType(doubleType)], doubleType, sum(0)),
+      method("list_duration_sum_duration", [listType(durationType)], durationType, sum(new Duration(0n))),
+    ]),
+  ),
+  priced(elementwise, declare("indexOf", [method("list_a_index_of_int", [list, T], intType, find(false))])),
+  priced(
+    elementwise,
+    declare("lastIndexOf", [method("list_a_last_index_of_int", [list, T], intType, find(true))]),
+  ),
 ];
 
 /**

@@ -1,15 +1,19 @@
 import { dns1035Label, dnsLabel, dnsSubdomain, isLabelValue, type NameRule, qualifiedName } from "@dray/api";
 import { calendarDay } from "../values/time.ts";
 import { listType, optionalType, stringType, structType } from "../values/types.ts";
-import { LibraryValue, Optional, type Value } from "../values/value.ts";
+import { costSize, LibraryValue, Optional, type Value } from "../values/value.ts";
 import { fromBytes, toBytes } from "./byte-text.ts";
-import { declare, type FunctionDeclaration, method, overload } from "./declarations.ts";
+import * as charges from "./costs/charges.ts";
+import type { Cost } from "./costs/cost.ts";
+import { maxAt, stringCost } from "./costs/estimates.ts";
+import { scaled } from "./costs/size-estimate.ts";
+import { declare, type FunctionDeclaration, method, overload, priced } from "./declarations.ts";
 import { urlProblem } from "./url/parser.ts";
 
 const formatType = structType("kubernetes.NamedFormat");
 
 /** A rule that strings are validated with. */
-export class FormatValue extends LibraryValue {
+class FormatValue extends LibraryValue {
   override readonly typeName = "kubernetes.NamedFormat";
   readonly name: string;
   readonly rule: NameRule;
@@ -86,10 +90,21 @@ function validate(format: Value, text: Value): Value {
   return problems.length === 0 ? Optional.none : new Optional(problems);
 }
 
+const validateCost: Cost = {
+  estimate: (operands) => ({ cost: scaled(stringCost(maxAt(operands, 1)), 32) }),
+  charge: charges.byValues((format, text) => {
+    if (!(format instanceof FormatValue)) return 1;
+    return charges.stringCost(1 + costSize(text)) * charges.patternCost(format.patternSize);
+  }),
+};
+
 /** Named formats (Kubernetes CEL library of 1.31). */
 export const formatsLibrary: readonly FunctionDeclaration[] = [
   declare("validate", [
-    method("format-validate", [formatType, stringType], optionalType(listType(stringType)), validate),
+    priced(
+      validateCost,
+      method("format-validate", [formatType, stringType], optionalType(listType(stringType)), validate),
+    ),
   ]),
   declare("format.named", [
     overload("format-named", [stringType], optionalType(formatType), (a) => {

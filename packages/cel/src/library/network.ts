@@ -17,7 +17,11 @@ import {
 } from "@dray/api/ip";
 import { boolType, type CelType, intType, stringType } from "../values/types.ts";
 import { CelError, LibraryValue, noSuchOverload, type Value } from "../values/value.ts";
-import { declare, type FunctionDeclaration, method, overload } from "./declarations.ts";
+import * as charges from "./costs/charges.ts";
+import { type Cost, traversal } from "./costs/cost.ts";
+import * as estimates from "./costs/estimates.ts";
+import { plus } from "./costs/size-estimate.ts";
+import { declare, type FunctionDeclaration, method, overload, priced } from "./declarations.ts";
 
 const opaque = (name: string): CelType => ({ kind: "opaque", name, params: [] });
 export const ipType = opaque("net.IP");
@@ -102,18 +106,49 @@ function containsCidr(cidr: Value, other: Value): Value {
 const test = (name: string, id: string, holds: (ip: Address) => boolean): FunctionDeclaration =>
   declare(name, [method(id, [ipType], boolType, (a) => holds(address(a)))]);
 
+const canonicalCost: Cost = { estimate: estimates.traversesFirst(0.2), charge: charges.firstTwice };
+
+/** The cost of comparing addresses, which have 4 to 16 bytes; `parses`: the second argument is a string. */
+const containsCost = (estimate: bigint, charge: (size: number) => number, parses: boolean): Cost => ({
+  estimate: (operands) => ({
+    cost: parses ? plus(estimate, estimates.stringCost(estimates.maxAt(operands, 1))) : estimate,
+  }),
+  charge: charges.bySizes((sizes) => {
+    const parsing = parses ? charges.stringCost(charges.sizeAt(sizes, 1)) : 0;
+    return charge(charges.sizeAt(sizes, 0)) + parsing;
+  }),
+});
+const containsIpCost = (parses: boolean): Cost =>
+  containsCost(4n, (size) => charges.stringCost(2 * size), parses);
+const containsCidrCost = (parses: boolean): Cost =>
+  containsCost(7n, (size) => charges.stringCost(2 * size) + charges.stringCost(size) + 1, parses);
+
 /** Addresses (Kubernetes CEL library of 1.30). */
 const ipLibrary: readonly FunctionDeclaration[] = [
-  declare("ip", [overload("string_to_ip", [stringType], ipType, (a) => parseIp(a as string))]),
-  declare("isIP", [
-    overload("is_ip", [stringType], boolType, (a) => !(parseIp(a as string) instanceof CelError)),
-  ]),
-  declare("ip.isCanonical", [
-    overload("ip_is_canonical", [stringType], boolType, (a) => {
-      const ip = parseIp(a as string);
-      return ip instanceof CelError ? ip : addressText(ip.address) === a;
-    }),
-  ]),
+  {
+    ...declare("ip", [
+      priced(
+        traversal,
+        overload("string_to_ip", [stringType], ipType, (a) => parseIp(a as string)),
+      ),
+    ]),
+    parsesConstants: true,
+  },
+  priced(traversal, {
+    ...declare("isIP", [
+      overload("is_ip", [stringType], boolType, (a) => !(parseIp(a as string) instanceof CelError)),
+    ]),
+    parsesConstants: true,
+  }),
+  priced(
+    canonicalCost,
+    declare("ip.isCanonical", [
+      overload("ip_is_canonical", [stringType], boolType, (a) => {
+        const ip = parseIp(a as string);
+        return ip instanceof CelError ? ip : addressText(ip.address) === a;
+      }),
+    ]),
+  ),
   declare("family", [method("ip_family", [ipType], intType, (a) => (address(a).bits === 32 ? 4n : 6n))]),
   test("isUnspecified", "ip_is_unspecified", isUnspecified),
   test("isLoopback", "ip_is_loopback", isLoopback),
@@ -125,18 +160,36 @@ const ipLibrary: readonly FunctionDeclaration[] = [
 
 /** Networks (Kubernetes CEL library of 1.30). */
 const cidrLibrary: readonly FunctionDeclaration[] = [
-  declare("cidr", [overload("string_to_cidr", [stringType], cidrType, (a) => parseCidr(a as string))]),
-  declare("isCIDR", [
-    overload("is_cidr", [stringType], boolType, (a) => !(parseCidr(a as string) instanceof CelError)),
-  ]),
-  declare("containsIP", [
-    method("cidr_contains_ip_string", [cidrType, stringType], boolType, containsIp),
-    method("cidr_contains_ip_ip", [cidrType, ipType], boolType, containsIp),
-  ]),
-  declare("containsCIDR", [
-    method("cidr_contains_cidr_string", [cidrType, stringType], boolType, containsCidr),
-    method("cidr_contains_cidr", [cidrType, cidrType], boolType, containsCidr),
-  ]),
+  priced(traversal, {
+    ...declare("cidr", [overload("string_to_cidr", [stringType], cidrType, (a) => parseCidr(a as string))]),
+    parsesConstants: true,
+  }),
+  priced(traversal, {
+    ...declare("isCIDR", [
+      overload("is_cidr", [stringType], boolType, (a) => !(parseCidr(a as string) instanceof CelError)),
+    ]),
+    parsesConstants: true,
+  }),
+  priced(
+    containsIpCost(false),
+    declare("containsIP", [
+      priced(
+        containsIpCost(true),
+        method("cidr_contains_ip_string", [cidrType, stringType], boolType, containsIp),
+      ),
+      method("cidr_contains_ip_ip", [cidrType, ipType], boolType, containsIp),
+    ]),
+  ),
+  priced(
+    containsCidrCost(false),
+    declare("containsCIDR", [
+      priced(
+        containsCidrCost(true),
+        method("cidr_contains_cidr_string", [cidrType, stringType], boolType, containsCidr),
+      ),
+      method("cidr_contains_cidr", [cidrType, cidrType], boolType, containsCidr),
+    ]),
+  ),
   declare("ip", [method("cidr_ip", [cidrType], ipType, (a) => new IpValue(network(a).address))]),
   declare("prefixLength", [
     method("cidr_prefix_length", [cidrType], intType, (a) => BigInt(network(a).prefix)),

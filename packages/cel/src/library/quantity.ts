@@ -10,7 +10,15 @@ import {
 } from "../values/amount.ts";
 import { boolType, doubleType, intType, quantityType, stringType } from "../values/types.ts";
 import { CelError, QuantityValue, type Value } from "../values/value.ts";
-import { declare, type FunctionDeclaration, type Implementation, method, overload } from "./declarations.ts";
+import { traversal } from "./costs/cost.ts";
+import {
+  declare,
+  type FunctionDeclaration,
+  type Implementation,
+  method,
+  overload,
+  priced,
+} from "./declarations.ts";
 
 const noInteger = new CelError("cannot convert value to integer");
 const quantity = (value: Value): Quantity => (value as QuantityValue).quantity;
@@ -46,17 +54,23 @@ const arithmetic = (name: string, compute: (a: Amount, b: Amount) => Amount): Fu
 
 /** Quantities (Kubernetes CEL library of 1.28). */
 export const quantityLibrary: readonly FunctionDeclaration[] = [
-  declare("quantity", [
-    overload("string_to_quantity", [stringType], quantityType, (a) => parseQuantity(a as string)),
-  ]),
-  declare("isQuantity", [
-    overload(
-      "is_quantity_string",
-      [stringType],
-      boolType,
-      (a) => !(parseQuantity(a as string) instanceof CelError),
-    ),
-  ]),
+  priced(traversal, {
+    ...declare("quantity", [
+      overload("string_to_quantity", [stringType], quantityType, (a) => parseQuantity(a as string)),
+    ]),
+    parsesConstants: true,
+  }),
+  priced(traversal, {
+    ...declare("isQuantity", [
+      overload(
+        "is_quantity_string",
+        [stringType],
+        boolType,
+        (a) => !(parseQuantity(a as string) instanceof CelError),
+      ),
+    ]),
+    parsesConstants: true,
+  }),
   declare("sign", [overload("quantity_sign", [quantityType], intType, (a) => BigInt(quantity(a).sign))]),
   declare("isInteger", [
     method("quantity_is_integer", [quantityType], boolType, (a) => integerOf(amount(a)) !== undefined),

@@ -1,7 +1,15 @@
 import { compareSemanticVersions, parseSemanticVersion } from "@dray/api";
 import { boolType, intType, semverType, stringType } from "../values/types.ts";
 import { CelError, SemverValue, type Value } from "../values/value.ts";
-import { declare, type FunctionDeclaration, type Implementation, method, overload } from "./declarations.ts";
+import { traversal } from "./costs/cost.ts";
+import {
+  declare,
+  type FunctionDeclaration,
+  type Implementation,
+  method,
+  overload,
+  priced,
+} from "./declarations.ts";
 
 function parse(text: string): Value {
   const version = parseSemanticVersion(text);
@@ -37,21 +45,27 @@ const part = (name: "major" | "minor" | "patch"): FunctionDeclaration =>
 
 /** Semantic versions (Kubernetes CEL library of 1.33). */
 export const semverLibrary: readonly FunctionDeclaration[] = [
-  declare("semver", [
-    overload("string_to_semver", [stringType], semverType, (a) => parse(a as string)),
-    overload("string_bool_to_semver", [stringType, boolType], semverType, (a, b) =>
-      b === true ? normalized(a as string) : parse(a as string),
-    ),
-  ]),
-  declare("isSemver", [
-    overload("is_semver_string", [stringType], boolType, (a) => !(parse(a as string) instanceof CelError)),
-    overload(
-      "is_semver_string_bool",
-      [stringType, boolType],
-      boolType,
-      (a, b) => !((b === true ? normalized(a as string) : parse(a as string)) instanceof CelError),
-    ),
-  ]),
+  priced(traversal, {
+    ...declare("semver", [
+      overload("string_to_semver", [stringType], semverType, (a) => parse(a as string)),
+      overload("string_bool_to_semver", [stringType, boolType], semverType, (a, b) =>
+        b === true ? normalized(a as string) : parse(a as string),
+      ),
+    ]),
+    parsesConstants: true,
+  }),
+  priced(traversal, {
+    ...declare("isSemver", [
+      overload("is_semver_string", [stringType], boolType, (a) => !(parse(a as string) instanceof CelError)),
+      overload(
+        "is_semver_string_bool",
+        [stringType, boolType],
+        boolType,
+        (a, b) => !((b === true ? normalized(a as string) : parse(a as string)) instanceof CelError),
+      ),
+    ]),
+    parsesConstants: true,
+  }),
   two("isGreaterThan", boolType, (a, b) => compareSemanticVersions(version(a), version(b)) > 0),
   two("isLessThan", boolType, (a, b) => compareSemanticVersions(version(a), version(b)) < 0),
   two("compareTo", intType, (a, b) => BigInt(compareSemanticVersions(version(a), version(b)))),

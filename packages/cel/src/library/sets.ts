@@ -2,7 +2,8 @@ import type { ElementBudget } from "../values/element-budget.ts";
 import { equalWithin } from "../values/equality.ts";
 import { boolType, listType } from "../values/types.ts";
 import type { Value } from "../values/value.ts";
-import { declare, type FunctionDeclaration, overload, T } from "./declarations.ts";
+import { pairs } from "./costs/cost.ts";
+import { declare, type FunctionDeclaration, overload, priced, T } from "./declarations.ts";
 
 const list = listType(T);
 
@@ -15,22 +16,40 @@ const intersects = (a: Value, b: Value, budget: ElementBudget): boolean =>
 
 /** Lists as sets (Kubernetes CEL library of 1.29). */
 export const setsLibrary: readonly FunctionDeclaration[] = [
-  declare("sets.contains", [
-    overload("list_sets_contains_list", [list, list], boolType, (a, b, _c, _d, { budget }) =>
-      contains(a, b, budget),
-    ),
-  ]),
-  declare("sets.intersects", [
-    overload("list_sets_intersects_list", [list, list], boolType, (a, b, _c, _d, { budget }) =>
-      intersects(a, b, budget),
-    ),
-  ]),
-  declare("sets.equivalent", [
-    overload(
-      "list_sets_equivalent_list",
-      [list, list],
-      boolType,
-      (a, b, _c, _d, { budget }) => contains(a, b, budget) && contains(b, a, budget),
-    ),
-  ]),
+  {
+    ...declare("sets.contains", [
+      priced(
+        pairs(1),
+        overload("list_sets_contains_list", [list, list], boolType, (a, b, _c, _d, { budget }) =>
+          contains(a, b, budget),
+        ),
+      ),
+    ]),
+    prepaid: true,
+  },
+  {
+    ...declare("sets.intersects", [
+      priced(
+        pairs(1),
+        overload("list_sets_intersects_list", [list, list], boolType, (a, b, _c, _d, { budget }) =>
+          intersects(a, b, budget),
+        ),
+      ),
+    ]),
+    prepaid: true,
+  },
+  {
+    ...declare("sets.equivalent", [
+      priced(
+        pairs(2),
+        overload(
+          "list_sets_equivalent_list",
+          [list, list],
+          boolType,
+          (a, b, _c, _d, { budget }) => contains(a, b, budget) && contains(b, a, budget),
+        ),
+      ),
+    ]),
+    prepaid: true,
+  },
 ];

@@ -14,6 +14,7 @@ import {
   intType,
   listType,
   mapType,
+  sameType,
   stringType,
   timestampType,
   typeOf,
@@ -21,6 +22,7 @@ import {
 } from "../values/types.ts";
 import {
   CelError,
+  costSize,
   Duration,
   integerOverflow,
   MapValue,
@@ -33,6 +35,10 @@ import {
   type Value,
 } from "../values/value.ts";
 import { conversions } from "./conversions.ts";
+import * as charges from "./costs/charges.ts";
+import { affix, type Cost, comparison as comparisonCost, concatenation } from "./costs/cost.ts";
+import * as estimates from "./costs/estimates.ts";
+import { times } from "./costs/size-estimate.ts";
 import {
   declare,
   type FunctionDeclaration,
@@ -40,6 +46,7 @@ import {
   K,
   method,
   overload,
+  priced,
   T,
   V,
 } from "./declarations.ts";
@@ -180,8 +187,8 @@ function comparisonOverloads(prefix: string): ReturnType<typeof overload>[] {
   return [
     same("bool", boolType),
     ...numbers,
-    same("string", stringType),
-    same("bytes", bytesType),
+    priced(comparisonCost, same("string", stringType)),
+    priced(comparisonCost, same("bytes", bytesType)),
     same("timestamp", timestampType),
     same("duration", durationType),
   ];
@@ -203,37 +210,91 @@ const strings = (name: string, id: string, test: (a: string, b: string) => boole
     typeof a === "string" && typeof b === "string" ? test(a, b) : noSuchOverload,
   );
 
+/** Types of Kubernetes whose comparison has a constant estimate. Upstream: pkg/cel/library/cost.go */
+const constantEstimate: ReadonlySet<string> = new Set([
+  "kubernetes.Quantity",
+  "kubernetes.Semver",
+  "net.IP",
+  "net.CIDR",
+  "kubernetes.authorization.Authorizer",
+  "kubernetes.authorization.PathCheck",
+  "kubernetes.authorization.GroupCheck",
+  "kubernetes.authorization.ResourceCheck",
+  "kubernetes.authorization.Decision",
+]);
+/** Types of Kubernetes that are compared at a constant cost. */
+const constantCharge: ReadonlySet<string> = new Set([
+  "kubernetes.Quantity",
+  "kubernetes.Semver",
+  "net.IP",
+  "net.CIDR",
+  "kubernetes.URL",
+  "kubernetes.NamedFormat",
+]);
+
+const equalsCost: Cost = {
+  estimate: (operands) => {
+    const [a, b] = operands;
+    if (a === undefined || b === undefined || !sameType(a.type, b.type)) return estimates.shorter(operands);
+    const { name } = a.type;
+    if (constantEstimate.has(name)) return { cost: 1n };
+    if (name === "kubernetes.NamedFormat") return { cost: estimates.stringCost(64n) };
+    if (name !== "kubernetes.URL") return estimates.shorter(operands);
+    return { cost: estimates.stringCost(b.size === undefined ? 1n : b.size.max) };
+  },
+  charge: charges.byValues((a, b) => {
+    if (constantCharge.has(typeName(a))) return 1;
+    return charges.stringCost(Math.min(costSize(a), costSize(b)));
+  }),
+};
+
+const logicalCost: Cost = { estimate: () => ({ cost: 0n }) };
+const addListCost: Cost = { estimate: estimates.concatenation(() => 1n) };
+const inListCost: Cost = {
+  estimate: (operands) => ({ cost: estimates.maxAt(operands, 1) }),
+  charge: charges.bySizes((sizes) => charges.sizeAt(sizes, 1)),
+};
+const containsCost: Cost = {
+  estimate: (operands) => {
+    const [text, part] = [estimates.maxAt(operands, 0), estimates.maxAt(operands, 1)];
+    return { cost: times(estimates.stringCost(text), estimates.stringCost(part)) };
+  },
+  charge: charges.bySizes(
+    (sizes) => charges.stringCost(charges.sizeAt(sizes, 0)) * charges.stringCost(charges.sizeAt(sizes, 1)),
+  ),
+};
+
 /**
  * The standard functions and operators. `&&`, `||`, `?:` and indexes have nodes of their own in the program.
  */
 export const standardLibrary: readonly FunctionDeclaration[] = [
   declare("_?_:_", [overload("conditional", [boolType, T, T], T)]),
-  declare("_&&_", [overload("logical_and", [boolType, boolType], boolType)]),
-  declare("_||_", [overload("logical_or", [boolType, boolType], boolType)]),
+  declare("_&&_", [priced(logicalCost, overload("logical_and", [boolType, boolType], boolType))]),
+  declare("_||_", [priced(logicalCost, overload("logical_or", [boolType, boolType], boolType))]),
   declare("!_", [overload("logical_not", [boolType], boolType)], (a) =>
     typeof a === "boolean" ? !a : noSuchOverload,
   ),
   declare("@not_strictly_false", [overload("not_strictly_false", [boolType], boolType)]),
-  declare("_==_", [overload("equals", [T, T], boolType)], (a, b, _c, _d, { budget }) =>
+  declare("_==_", [priced(equalsCost, overload("equals", [T, T], boolType))], (a, b, _c, _d, { budget }) =>
     equalWithin(a, b, budget),
   ),
   // Values that cannot be compared are not equal.
   declare(
     "_!=_",
-    [overload("not_equals", [T, T], boolType)],
+    [priced(comparisonCost, overload("not_equals", [T, T], boolType))],
     (a, b, _c, _d, { budget }) => equalWithin(a, b, budget) !== true,
   ),
   declare(
     "_+_",
     [
-      overload("add_bytes", [bytesType, bytesType], bytesType),
+      priced(concatenation, overload("add_bytes", [bytesType, bytesType], bytesType)),
       overload("add_double", [doubleType, doubleType], doubleType),
       overload("add_duration_duration", [durationType, durationType], durationType),
       overload("add_duration_timestamp", [durationType, timestampType], timestampType),
       overload("add_timestamp_duration", [timestampType, durationType], timestampType),
       overload("add_int64", [intType, intType], intType),
-      overload("add_list", [list, list], list),
-      overload("add_string", [stringType, stringType], stringType),
+      priced(addListCost, overload("add_list", [list, list], list)),
+      priced(concatenation, overload("add_string", [stringType, stringType], stringType)),
       overload("add_uint64", [uintType, uintType], uintType),
     ],
     add,
@@ -284,7 +345,7 @@ export const standardLibrary: readonly FunctionDeclaration[] = [
   ),
   declare(
     "@in",
-    [overload("in_list", [T, list], boolType), overload("in_map", [K, map], boolType)],
+    [priced(inListCost, overload("in_list", [T, list], boolType)), overload("in_map", [K, map], boolType)],
     contains,
   ),
   declare("_[_]", [overload("index_list", [list, intType], T), overload("index_map", [map, K], V)]),
@@ -304,8 +365,17 @@ export const standardLibrary: readonly FunctionDeclaration[] = [
   ),
   declare("type", [overload("type", [T], typeOf(T))], (a) => new TypeValue(typeName(a))),
   declare("dyn", [overload("to_dyn", [T], dynType)], (a) => a),
-  strings("contains", "contains_string", (a, b) => a.includes(b)),
-  strings("startsWith", "starts_with_string", (a, b) => a.startsWith(b)),
-  strings("endsWith", "ends_with_string", (a, b) => a.endsWith(b)),
+  priced(
+    containsCost,
+    strings("contains", "contains_string", (a, b) => a.includes(b)),
+  ),
+  priced(
+    affix,
+    strings("startsWith", "starts_with_string", (a, b) => a.startsWith(b)),
+  ),
+  priced(
+    affix,
+    strings("endsWith", "ends_with_string", (a, b) => a.endsWith(b)),
+  ),
   ...conversions,
 ];

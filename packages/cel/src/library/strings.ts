@@ -1,8 +1,14 @@
 import { goEscapes } from "@dray/api";
 import { intType, listType, stringType } from "../values/types.ts";
-import { CelError, type Value } from "../values/value.ts";
+import { CelError, costSize, type Value } from "../values/value.ts";
 import { scalarText } from "../values/value-text.ts";
-import { declare, type FunctionDeclaration, method, overload } from "./declarations.ts";
+import * as charges from "./costs/charges.ts";
+import { type Cost, elementwise, mapping } from "./costs/cost.ts";
+import * as estimates from "./costs/estimates.ts";
+import { maxAt, sizeAt } from "./costs/estimates.ts";
+import * as sizes from "./costs/size-estimate.ts";
+import { anySize, plus, scaled, times, upTo, wrapped } from "./costs/size-estimate.ts";
+import { declare, type FunctionDeclaration, method, overload, priced } from "./declarations.ts";
 
 const outOfRange = (index: bigint): CelError => new CelError(`index out of range: ${index}`);
 const points = (text: Value): string[] => Array.from(text as string);
@@ -97,42 +103,127 @@ function join(list: Value, separator: Value): Value {
 const lower = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 const upper = (text: string): string => text.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
 
+/**
+ * Each occurrence of the shortest possible substring becomes the longest possible one, or the string is
+ * unchanged.
+ */
+const replaceCost: Cost = {
+  estimate: (operands) => {
+    const [text, from, to] = [sizeAt(operands, 0), sizeAt(operands, 1), sizeAt(operands, 2)];
+    const bound = (all: bigint, part: bigint, removed: boolean): [count: bigint, kept: bigint] => {
+      if (part === 0n) return [plus(all, 1n), all];
+      if (removed) return [0n, all];
+      return [BigInt(Math.ceil(Number(all) / Number(part))), 0n];
+    };
+    const [maxCount, maxKept] = bound(text.max, from.min, to.max <= from.min);
+    const [minCount, minKept] = bound(text.min, from.max, from.max <= to.min);
+    return {
+      cost: scaled(text.max, 0.2),
+      size: {
+        min: plus(times(minCount, to.min), minKept),
+        max: plus(times(maxCount, to.max), maxKept),
+      },
+    };
+  },
+  charge: charges.firstTwice,
+};
+
+const splitCost: Cost = {
+  estimate: (operands) => {
+    const limit = operands[2]?.expr;
+    const isKnown = limit?.kind === "literal" && typeof limit.value === "bigint";
+    const parts = isKnown ? wrapped(limit.value as bigint) : maxAt(operands, 0);
+    return { cost: scaled(maxAt(operands, 0), 0.2), size: upTo(parts) };
+  },
+  charge: charges.firstTwice,
+};
+
+const joinCost: Cost = {
+  estimate: ([list, separator]) => {
+    const count = list?.size ?? anySize;
+    const isKnown = list !== undefined && list.type.params.length > 0;
+    let size = isKnown ? sizes.productSize(count, list.elementSize ?? anySize) : sizes.exactly(0n);
+    if (separator !== undefined) {
+      const before = (n: bigint): bigint => (n > 0n ? n - 1n : 0n);
+      const gaps = { min: before(count.min), max: before(count.max) };
+      size = sizes.sumSize(size, sizes.productSize(separator.size ?? anySize, gaps));
+    }
+    return { cost: estimates.stringCost(size.max), size };
+  },
+  charge: charges.byValues((_a, _b, _c, _d, result) => Math.ceil(costSize(result) * 2 * 0.1)),
+};
+
+const quoteCost: Cost = {
+  estimate: estimates.conversion(({ min, max }) => ({ min: wrapped(min + 2n), max: wrapped(max * 2n + 2n) })),
+  charge: charges.first,
+};
+
 const text = stringType;
 
 /** Strings (cel-go ext.Strings, version 2). */
 export const stringsLibrary: readonly FunctionDeclaration[] = [
   declare("charAt", [method("string_char_at_int", [text, intType], text, charAt)]),
-  declare("indexOf", [
-    method("string_index_of_string", [text, text], intType, (a, b) => indexOf(a, b, 0n)),
-    method("string_index_of_string_int", [text, text, intType], intType, indexOf),
-  ]),
-  declare("lastIndexOf", [
-    method("string_last_index_of_string", [text, text], intType, (a, b) => lastIndexOf(a, b, null)),
-    method("string_last_index_of_string_int", [text, text, intType], intType, lastIndexOf),
-  ]),
-  declare("lowerAscii", [method("string_lower_ascii", [text], text, (a) => lower(a as string))]),
-  declare("upperAscii", [method("string_upper_ascii", [text], text, (a) => upper(a as string))]),
-  declare("replace", [
-    method("string_replace_string_string", [text, text, text], text, (a, b, c) => replace(a, b, c, null)),
-    method("string_replace_string_string_int", [text, text, text, intType], text, replace),
-  ]),
-  declare("split", [
-    method("string_split_string", [text, text], listType(text), (a, b) => split(a, b, null)),
-    method("string_split_string_int", [text, text, intType], listType(text), split),
-  ]),
-  declare("substring", [
-    method("string_substring_int", [text, intType], text, (a, b) => substring(a, b, null)),
-    method("string_substring_int_int", [text, intType, intType], text, substring),
-  ]),
-  declare("trim", [method("string_trim", [text], text, (a) => (a as string).replace(edges, ""))]),
-  declare("join", [
-    method("list_join", [listType(text)], text, (a) => join(a, "")),
-    method("list_join_string", [listType(text), text], text, join),
-  ]),
+  priced(
+    elementwise,
+    declare("indexOf", [
+      method("string_index_of_string", [text, text], intType, (a, b) => indexOf(a, b, 0n)),
+      method("string_index_of_string_int", [text, text, intType], intType, indexOf),
+    ]),
+  ),
+  priced(
+    elementwise,
+    declare("lastIndexOf", [
+      method("string_last_index_of_string", [text, text], intType, (a, b) => lastIndexOf(a, b, null)),
+      method("string_last_index_of_string_int", [text, text, intType], intType, lastIndexOf),
+    ]),
+  ),
+  priced(
+    mapping,
+    declare("lowerAscii", [method("string_lower_ascii", [text], text, (a) => lower(a as string))]),
+  ),
+  priced(
+    mapping,
+    declare("upperAscii", [method("string_upper_ascii", [text], text, (a) => upper(a as string))]),
+  ),
+  priced(
+    replaceCost,
+    declare("replace", [
+      method("string_replace_string_string", [text, text, text], text, (a, b, c) => replace(a, b, c, null)),
+      method("string_replace_string_string_int", [text, text, text, intType], text, replace),
+    ]),
+  ),
+  priced(
+    splitCost,
+    declare("split", [
+      method("string_split_string", [text, text], listType(text), (a, b) => split(a, b, null)),
+      method("string_split_string_int", [text, text, intType], listType(text), split),
+    ]),
+  ),
+  priced(
+    mapping,
+    declare("substring", [
+      method("string_substring_int", [text, intType], text, (a, b) => substring(a, b, null)),
+      method("string_substring_int_int", [text, intType, intType], text, substring),
+    ]),
+  ),
+  priced(
+    mapping,
+    declare("trim", [method("string_trim", [text], text, (a) => (a as string).replace(edges, ""))]),
+  ),
+  priced(
+    joinCost,
+    declare("join", [
+      method("list_join", [listType(text)], text, (a) => join(a, "")),
+      method("list_join_string", [listType(text), text], text, join),
+    ]),
+  ),
   declare("strings.quote", [
-    overload("strings_quote", [text], text, (a) => {
-      const quoted = Array.from(a as string, (c) => goEscapes[c] ?? c).join("");
-      return `"${quoted}"`;
-    }),
+    priced(
+      quoteCost,
+      overload("strings_quote", [text], text, (a) => {
+        const quoted = Array.from(a as string, (c) => goEscapes[c] ?? c).join("");
+        return `"${quoted}"`;
+      }),
+    ),
   ]),
 ];

@@ -14,7 +14,8 @@ import {
   type Value,
 } from "../../values/value.ts";
 import { bytesText } from "../../values/value-text.ts";
-import { declare, type FunctionDeclaration, type Implementation, method } from "../declarations.ts";
+import { traversal } from "../costs/cost.ts";
+import { declare, type FunctionDeclaration, type Implementation, method, priced } from "../declarations.ts";
 import { accepted, type Clause, FormatError, formatClauses, wrongType } from "./clauses.ts";
 import { fixedText, scientificText } from "./numbers.ts";
 
@@ -150,5 +151,7 @@ const format: Implementation = (text, args, _c, _d, { budget }) => {
 
 /** `format` of strings (cel-go ext.Strings, version 2, in the locale en_US). */
 export const formatLibrary: readonly FunctionDeclaration[] = [
-  declare("format", [method("string_format", [stringType, listType(dynType)], stringType, format)]),
+  declare("format", [
+    priced(traversal, method("string_format", [stringType, listType(dynType)], stringType, format)),
+  ]),
 ];

@@ -5,7 +5,8 @@ import { LiteralMap, StringMap } from "../../values/maps.ts";
 import { type MessageType, MessageValue } from "../../values/message.ts";
 import { dynType, stringType } from "../../values/types.ts";
 import { CelError, MapValue, typeName, type Value } from "../../values/value.ts";
-import { declare, type FunctionDeclaration, overload } from "../declarations.ts";
+import { mapping } from "../costs/cost.ts";
+import { declare, type FunctionDeclaration, overload, priced } from "../declarations.ts";
 
 /**
  * A value of type `Object`, `Object.spec` and so on, with any fields: expressions are compiled without a
@@ -135,7 +136,10 @@ const escapeKey = (key: Value): Value => (key as string).replaceAll("~", "~0").r
 
 /** Functions for patches. Upstream: pkg/cel/library/jsonpatch.go */
 export const patchLibrary: readonly FunctionDeclaration[] = [
-  declare("jsonpatch.escapeKey", [
-    overload("string_jsonpatch_escapeKey_string", [stringType], stringType, escapeKey),
-  ]),
+  priced(
+    mapping,
+    declare("jsonpatch.escapeKey", [
+      overload("string_jsonpatch_escapeKey_string", [stringType], stringType, escapeKey),
+    ]),
+  ),
 ];

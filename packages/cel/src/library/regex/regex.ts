@@ -1,7 +1,18 @@
 import { missingOperator } from "../../values/ordering.ts";
 import { boolType, intType, listType, stringType } from "../../values/types.ts";
 import { CelError, noSuchOverload, Optional, TypeValue, type Value } from "../../values/value.ts";
-import { declare, type FunctionDeclaration, type Implementation, method, overload } from "../declarations.ts";
+import * as charges from "../costs/charges.ts";
+import type { Cost } from "../costs/cost.ts";
+import * as estimates from "../costs/estimates.ts";
+import { upTo } from "../costs/size-estimate.ts";
+import {
+  declare,
+  type FunctionDeclaration,
+  type Implementation,
+  method,
+  overload,
+  priced,
+} from "../declarations.ts";
 import { search } from "./search.ts";
 
 /** Go converts to a native string where it does not check the type first: types become their names. */
@@ -63,17 +74,44 @@ const findAll: Implementation = (input, pattern, count, _d, { patterns }) => {
 const pair = [stringType, stringType];
 const strings = listType(stringType);
 
+const matchCost: Cost = {
+  estimate: (operands) => ({ cost: estimates.search(operands) }),
+  charge: charges.search,
+};
+const findCost: Cost = {
+  estimate: (operands) => ({
+    cost: estimates.search(operands),
+    size: upTo(estimates.maxAt(operands, 0)),
+  }),
+  charge: charges.search,
+};
+
 /** `matches` of the language, and the regex library of Kubernetes 1.0, in RE2's syntax. */
 export const regexLibrary: readonly FunctionDeclaration[] = [
-  declare(
-    "matches",
-    [overload("matches", pair, boolType, matches), method("matches_string", pair, boolType, matches)],
-    (a, b, c, d, context) =>
-      typeof a === "string" ? matches(a, b, c, d, context) : missingOperator("matches", a),
-  ),
-  declare("find", [method("string_find_string", pair, stringType, find)]),
-  declare("findAll", [
-    method("string_find_all_string", pair, strings, (a, b, _c, d, context) => findAll(a, b, -1n, d, context)),
-    method("string_find_all_string_int", [...pair, intType], strings, findAll),
-  ]),
+  {
+    ...declare(
+      "matches",
+      [
+        priced(matchCost, overload("matches", pair, boolType, matches)),
+        priced(matchCost, method("matches_string", pair, boolType, matches)),
+      ],
+      (a, b, c, d, context) =>
+        typeof a === "string" ? matches(a, b, c, d, context) : missingOperator("matches", a),
+    ),
+    hasPattern: true,
+    checkLiteral: (text, { patterns }) => typeof patterns.compile(text) !== "string",
+  },
+  priced(findCost, {
+    ...declare("find", [method("string_find_string", pair, stringType, find)]),
+    hasPattern: true,
+  }),
+  priced(findCost, {
+    ...declare("findAll", [
+      method("string_find_all_string", pair, strings, (a, b, _c, d, context) =>
+        findAll(a, b, -1n, d, context),
+      ),
+      method("string_find_all_string_int", [...pair, intType], strings, findAll),
+    ]),
+    hasPattern: true,
+  }),
 ];

@@ -2,7 +2,8 @@ import { StringMap } from "../../values/maps.ts";
 import { boolType, listType, mapType, stringType, structType } from "../../values/types.ts";
 import { CelError, LibraryValue, type Value } from "../../values/value.ts";
 import { fromBytes } from "../byte-text.ts";
-import { declare, type FunctionDeclaration, method, overload } from "../declarations.ts";
+import { mapping } from "../costs/cost.ts";
+import { declare, type FunctionDeclaration, method, overload, priced } from "../declarations.ts";
 import { escapedPath, parseUrl, queryValues, splitHost, type Url, urlProblem, urlText } from "./parser.ts";
 
 const urlType = structType("kubernetes.URL");
@@ -31,10 +32,16 @@ const part = (name: string, id: string, get: (url: Url) => string): FunctionDecl
 
 /** URLs (Kubernetes CEL library of 1.0). */
 export const urlsLibrary: readonly FunctionDeclaration[] = [
-  declare("url", [overload("string_to_url", [stringType], urlType, (a) => parse(a as string))]),
-  declare("isURL", [
-    overload("is_url_string", [stringType], boolType, (a) => urlProblem(a as string) === undefined),
-  ]),
+  priced(mapping, {
+    ...declare("url", [overload("string_to_url", [stringType], urlType, (a) => parse(a as string))]),
+    parsesConstants: true,
+  }),
+  {
+    ...declare("isURL", [
+      overload("is_url_string", [stringType], boolType, (a) => urlProblem(a as string) === undefined),
+    ]),
+    parsesConstants: true,
+  },
   part("getScheme", "url_get_scheme", (url) => url.scheme),
   part("getHost", "url_get_host", (url) => url.host),
   part("getHostname", "url_get_hostname", (url) => splitHost(url.host).name),
