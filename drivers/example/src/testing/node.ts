@@ -65,24 +65,7 @@ export async function testNode(): Promise<TestNode> {
   writeFileSync(join(account, "ca.crt"), authority.certificate);
   writeFileSync(join(account, "token"), await tutorialAccount(admin));
 
-  const kubeconfig = join(account, "kubeconfig");
-  writeFileSync(
-    kubeconfig,
-    JSON.stringify({
-      apiVersion: "v1",
-      kind: "Config",
-      clusters: [
-        {
-          name: "pod",
-          cluster: { server: `https://127.0.0.1:${port}`, "certificate-authority": join(account, "ca.crt") },
-        },
-      ],
-      users: [{ name: "pod", user: { tokenFile: join(account, "token") } }],
-      contexts: [{ name: "pod", context: { cluster: "pod", user: "pod" } }],
-      "current-context": "pod",
-    }),
-  );
-
+  const kubeconfig = writeKubeconfig(account, port);
   const registrar = join(root, "plugins_registry");
   const plugins = join(root, "plugins");
   const cdi = join(root, "cdi");
@@ -128,19 +111,7 @@ export async function testNode(): Promise<TestNode> {
       return program;
     },
     async claim(name, device) {
-      const claim = await admin.resource(ResourceClaim).create({
-        metadata: { namespace: "default", name },
-        spec: {
-          devices: {
-            requests: [
-              {
-                name: "some-gpu",
-                exactly: { deviceClassName: driverName, allocationMode: "ExactCount", count: 1 },
-              },
-            ],
-          },
-        },
-      });
+      const claim = await admin.resource(ResourceClaim).create(claimFor(name));
       const result = { request: "some-gpu", driver: driverName, pool: nodeName, device };
       const status = { allocation: { devices: { results: [result] } } };
       return admin.resource(ResourceClaim).update({ ...claim, status }, { subresource: "status" });
@@ -162,6 +133,33 @@ export async function testNode(): Promise<TestNode> {
       await store.close();
       rmSync(root, { recursive: true });
     },
+  };
+}
+
+/** Writes a kubeconfig like that of a pod, and returns its path. */
+function writeKubeconfig(account: string, port: number): string {
+  const path = join(account, "kubeconfig");
+  const cluster = {
+    server: `https://127.0.0.1:${port}`,
+    "certificate-authority": join(account, "ca.crt"),
+  };
+  const config = {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "pod", cluster }],
+    users: [{ name: "pod", user: { tokenFile: join(account, "token") } }],
+    contexts: [{ name: "pod", context: { cluster: "pod", user: "pod" } }],
+    "current-context": "pod",
+  };
+  writeFileSync(path, JSON.stringify(config));
+  return path;
+}
+
+function claimFor(name: string): Draft<ResourceClaim> {
+  const exactly = { deviceClassName: driverName, allocationMode: "ExactCount", count: 1 } as const;
+  return {
+    metadata: { namespace: "default", name },
+    spec: { devices: { requests: [{ name: "some-gpu", exactly }] } },
   };
 }
 

@@ -5,7 +5,7 @@ import { ConfigMap, Namespace, Node } from "@dray/api/core/v1";
 import { type DeviceRequestAllocationResult, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { type CdiRegistry, cdiRegistry } from "@dray/cdi";
 import type { Client, Log } from "@dray/client";
-import { unixChannel } from "@dray/rpc";
+import { type Channel, unixChannel } from "@dray/rpc";
 import { DRAPluginDefinition, type NodePrepareResourceResponse } from "@dray/rpc/dra/v1";
 import { DRAResourceHealthDefinition, type NodeWatchResourcesResponse } from "@dray/rpc/drahealth/v1";
 import { startApiServer } from "@dray/testing/api-server";
@@ -95,60 +95,33 @@ export async function createSimulation(): Promise<Simulation> {
       }
       return one;
     },
-    async claim(results, parameters) {
-      const driver = results[0]!.driver;
-      const config =
-        parameters === undefined
-          ? []
-          : [{ source: "FromClaim", requests: [], opaque: { driver, parameters } }];
-      const draft: Draft<ResourceClaim> = {
-        metadata: { namespace: "default", generateName: "claim-" },
-        spec: {
-          devices: { requests: [{ name: "r", exactly: { deviceClassName: "c", count: results.length } }] },
-        },
-      };
-      const created = await client.resource(ResourceClaim).create(draft);
-      const full = results.map((result) => ({ request: "r", pool: nodeName, ...result }));
-      const status = { allocation: { devices: { results: full, config } } };
-      return client
-        .resource(ResourceClaim)
-        .update({ ...created, status } as ResourceClaim, { subresource: "status" });
-    },
-    async prepare(driver, claim) {
-      const channel = unixChannel(socket(driver));
-      try {
+    claim: (results, parameters) => allocatedClaim(client, results, parameters),
+    prepare: (driver, claim) =>
+      onSocket(socket(driver), async (channel) => {
         const dra = channel.caller(DRAPluginDefinition);
         const { claims } = await dra.nodePrepareResources({ claims: [ref(claim)] }, { timeout: 20_000 });
         return claims[claim.metadata.uid]!;
-      } finally {
-        channel.close();
-      }
-    },
-    async unprepare(driver, claim) {
-      const channel = unixChannel(socket(driver));
-      try {
+      }),
+    unprepare: (driver, claim) =>
+      onSocket(socket(driver), async (channel) => {
         const dra = channel.caller(DRAPluginDefinition);
         const { claims } = await dra.nodeUnprepareResources({ claims: [ref(claim)] }, { timeout: 20_000 });
         return claims[claim.metadata.uid]!.error;
-      } finally {
-        channel.close();
-      }
-    },
+      }),
     edits: (answer) =>
       cdiRegistry([node.cdiDirectory]).resolve(answer.devices.flatMap(({ cdiDeviceIds }) => cdiDeviceIds)),
-    async watchHealth(driver, see) {
-      const channel = unixChannel(socket(driver));
-      const stop = new AbortController();
-      try {
+    watchHealth: (driver, see) =>
+      onSocket(socket(driver), async (channel) => {
+        const stop = new AbortController();
         const health = channel.caller(DRAResourceHealthDefinition);
-        for await (const message of health.nodeWatchResources({}, { signal: stop.signal }))
-          if (see(message)) return;
+        try {
+          for await (const message of health.nodeWatchResources({}, { signal: stop.signal }))
+            if (see(message)) return;
+        } finally {
+          stop.abort();
+        }
         throw new Error("the stream has ended");
-      } finally {
-        stop.abort();
-        channel.close();
-      }
-    },
+      }),
     slices: async (driver) =>
       (await client.resource(ResourceSlice).list({ fieldSelector: `spec.driver=${driver}` })).items,
     async close() {
@@ -163,4 +136,35 @@ export async function createSimulation(): Promise<Simulation> {
 /** Says how a device is, as `dray device` does. */
 export async function setHealth(client: Client, record: HealthRecord): Promise<void> {
   await client.resource(ConfigMap).apply(healthConfigMap(record), { fieldManager: "test", force: true });
+}
+
+/** Calls a driver over a channel of its own. */
+async function onSocket<R>(path: string, call: (channel: Channel) => Promise<R>): Promise<R> {
+  const channel = unixChannel(path);
+  try {
+    return await call(channel);
+  } finally {
+    channel.close();
+  }
+}
+
+async function allocatedClaim(
+  client: Client,
+  ...[results, parameters]: Parameters<Simulation["claim"]>
+): Promise<ResourceClaim> {
+  const driver = results[0]!.driver;
+  const config =
+    parameters === undefined ? [] : [{ source: "FromClaim", requests: [], opaque: { driver, parameters } }];
+  const draft: Draft<ResourceClaim> = {
+    metadata: { namespace: "default", generateName: "claim-" },
+    spec: {
+      devices: { requests: [{ name: "r", exactly: { deviceClassName: "c", count: results.length } }] },
+    },
+  };
+  const created = await client.resource(ResourceClaim).create(draft);
+  const full = results.map((result) => ({ request: "r", pool: nodeName, ...result }));
+  const status = { allocation: { devices: { results: full, config } } };
+  return client
+    .resource(ResourceClaim)
+    .update({ ...created, status } as ResourceClaim, { subresource: "status" });
 }

@@ -39,8 +39,8 @@ test("an empty configuration has the defaults of kube-scheduler", () => {
   assert.deepEqual(profiles[0]!.args, defaultPluginArgs);
 });
 
-test("what upstream's documentation configures is read", () => {
-  const configuration = read(`
+/** From upstream's documentation. */
+const documented = `
 parallelism: 8
 percentageOfNodesToScore: 50
 podInitialBackoffSeconds: 2
@@ -91,7 +91,10 @@ extenders:
   nodeCacheCapable: true
   ignorable: true
   managedResources: [{name: example.com/fpga, ignoredByScheduler: true}]
-`);
+`;
+
+test("profiles and arguments of upstream's documentation are read", () => {
+  const configuration = read(documented);
   const [packing, spreading] = configuration.profiles;
   assert.equal(configuration.kubeconfig, "/etc/scheduler.conf");
   assert.equal(configuration.leaderElection.leaseDuration, 90_000);
@@ -135,7 +138,10 @@ extenders:
     minCandidateNodesAbsolute: 5,
   });
   assert.deepEqual(spreading!.args, defaultPluginArgs);
-  assert.deepEqual(configuration.extenders, [
+});
+
+test("extenders of upstream's documentation are read", () => {
+  assert.deepEqual(read(documented).extenders, [
     {
       urlPrefix: "http://127.0.0.1:8080/scheduler",
       filterVerb: "filter",

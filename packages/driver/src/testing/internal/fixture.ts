@@ -46,16 +46,7 @@ export function fixture(): Fixture {
   const root = mkdtempSync("/tmp/dray-driver-");
   const api = createFakeApi();
   api.put(Node, { metadata: { name: nodeName, uid: "node-uid" }, spec: {} });
-  const registrar = join(root, "plugins_registry");
-  const plugins = join(root, "plugins");
-  const paths = {
-    registrar,
-    plugins,
-    cdi: join(root, "cdi"),
-    dra: join(plugins, driverName, "dra.sock"),
-    registration: join(registrar, `${driverName}-reg.sock`),
-    claims: join(plugins, driverName, "claims"),
-  };
+  const paths = pathsIn(root);
   const lines: string[] = [];
   const write = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`);
   const log: Log = { debug: write, info: write, warn: write, error: write };
@@ -83,8 +74,8 @@ export function fixture(): Fixture {
       const done = runDriver(driver, {
         client: api.client,
         nodeName,
-        registrarDirectory: registrar,
-        pluginsDirectory: plugins,
+        registrarDirectory: paths.registrar,
+        pluginsDirectory: paths.plugins,
         cdiDirectory: paths.cdi,
         clock,
         log,
@@ -143,6 +134,19 @@ export function fixture(): Fixture {
       for (const one of channels.values()) one.close();
       rmSync(root, { recursive: true });
     },
+  };
+}
+
+function pathsIn(root: string): Fixture["paths"] {
+  const registrar = join(root, "plugins_registry");
+  const plugins = join(root, "plugins");
+  return {
+    registrar,
+    plugins,
+    cdi: join(root, "cdi"),
+    dra: join(plugins, driverName, "dra.sock"),
+    registration: join(registrar, `${driverName}-reg.sock`),
+    claims: join(plugins, driverName, "claims"),
   };
 }
 
