@@ -31,7 +31,7 @@ export function checkSpec(
     if (rest === "") return value.path;
     return rest.startsWith("[") ? `${value.path}${rest}` : `${value.path}.${rest}`;
   };
-  const { object, problems } = decoded(() =>
+  const { object, problems }: { object: object; problems: readonly string[] } = decoded(() =>
     decodeBody({ tree, duplicates: [], typed: false }, row, features.version),
   );
   if (problems.length > 0)
@@ -41,9 +41,9 @@ export function checkSpec(
         return value.problem(problem, at(path));
       }),
     );
-  const { spec: stored } = object as unknown as ResourceSlice;
+  const { spec: stored } = object as ResourceSlice;
   // The server sets defaults when it is published, such as the time of a taint.
-  const slice = structuredClone(object) as unknown as ResourceSlice;
+  const slice = structuredClone(object) as ResourceSlice;
   setDefaults(row.group, row.version, row.kind, slice, "2000-01-01T00:00:00Z", features.version);
   const context = { features, compileSelector: () => ({ ok: true, maxCost: 0 }) as const };
   const errors = validateCreate(row, slice as KubeObject, context);

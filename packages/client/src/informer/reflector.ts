@@ -1,10 +1,10 @@
 import { type Kind, type KubeObject, StatusError } from "@dray/api";
-import type { Status } from "@dray/api/meta/v1";
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { isGone, listAll } from "../rest/list-all.ts";
 import { keyOf, type ObjectRef } from "../rest/object-ref.ts";
 import type { ResourceClient } from "../rest/resource-client.ts";
+import { eventError } from "../rest/responses.ts";
 import type { WatchEvent } from "../transport/exchange.ts";
 import { Indexer } from "./indexer.ts";
 import type { Informer, InformerHandler, InformerOptions } from "./informer.ts";
@@ -192,7 +192,7 @@ class ReflectingInformer<T extends KubeObject> implements Informer<T> {
           progressed();
           continue;
         }
-        if (event.type === "ERROR") throw new StatusError(event.object as unknown as Status);
+        if (event.type === "ERROR") throw eventError(event);
         if (event.type === "BOOKMARK") {
           if (event.object.metadata.annotations?.[initialEventsEnd] !== "true") continue;
           complete = true;
@@ -244,7 +244,7 @@ class ReflectingInformer<T extends KubeObject> implements Informer<T> {
     if (type === "ERROR") {
       // After any error, events may be missing.
       this.#watchFrom = undefined;
-      throw new StatusError(object as unknown as Status);
+      throw eventError(event);
     }
     if (type === "DELETED") this.#indexer.remove(object);
     else if (type !== "BOOKMARK") this.#indexer.put(object);

@@ -1,6 +1,6 @@
 import { decodeJSON, StatusError, statusCodes } from "@dray/api";
 import type { Status } from "@dray/api/meta/v1";
-import type { ApiResponse } from "../transport/exchange.ts";
+import type { ApiResponse, WatchEvent } from "../transport/exchange.ts";
 
 /** Releases a response whose body is not read. */
 export async function discard(response: ApiResponse): Promise<void> {
@@ -46,6 +46,11 @@ export async function errorOf(response: ApiResponse): Promise<Error> {
     ...(reason === undefined || response.status === 409 ? {} : { reason }),
     message: text === "" ? `the server answered ${response.status}` : text,
   });
+}
+
+/** Returns the error of an ERROR event, whose object is a Status. */
+export function eventError({ object }: WatchEvent<unknown>): StatusError {
+  return new StatusError(object as Status);
 }
 
 function isStatus(value: unknown): value is Status {

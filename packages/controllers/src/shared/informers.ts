@@ -151,13 +151,14 @@ function key(kind: Kind): string {
 
 /** Makes informers when they are first asked for; they begin to follow when they are started. */
 export function createInformers(client: Client): Informers {
-  const made = new Map<string, Informer<KubeObject>>();
+  /** By kind, the informer of that kind. */
+  const made = new Map<string, unknown>();
   return {
     of<T extends KubeObject>(kind: Kind<T>): Informer<T> {
       const found = made.get(key(kind));
       if (found !== undefined) return found as Informer<T>;
       const informer = client.informer<T>(kind, (options[key(kind)] ?? followed) as InformerOptions<T>);
-      made.set(key(kind), informer as unknown as Informer<KubeObject>);
+      made.set(key(kind), informer);
       return informer;
     },
     forget(kind) {

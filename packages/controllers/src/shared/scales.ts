@@ -44,12 +44,12 @@ export function scalesOf(client: Client): Scales {
   return {
     async get(reference) {
       const { found, ref } = await find(reference);
-      const scale = await client.resource(found).get(ref, { subresource: "scale" });
-      return { kind: found, scale: scale as unknown as Scale };
+      const scale = await client.resource<KubeObject>(found).get(ref, { subresource: "scale" });
+      return { kind: found, scale: scale as Scale };
     },
     async set({ kind, scale }, replicas) {
-      const changed: KubeObject = { ...scale, spec: { ...scale.spec, replicas } } as KubeObject;
-      await client.resource(kind).update(changed as never, { subresource: "scale" });
+      const changed = { ...scale, spec: { ...scale.spec, replicas } };
+      await client.resource<KubeObject>(kind).update(changed, { subresource: "scale" });
     },
     async unscalable(reference) {
       const { found, ref } = await find(reference);

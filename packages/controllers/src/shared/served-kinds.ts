@@ -13,8 +13,8 @@ const taintRules = [
   DeviceTaintRule,
   BetaDeviceTaintRule,
   AlphaDeviceTaintRule,
-] as unknown as readonly Kind<DeviceTaintRule>[];
-const podGroups = [PodGroup, Alpha3PodGroup, Alpha2PodGroup] as unknown as readonly Kind<PodGroup>[];
+] as readonly Kind<DeviceTaintRule>[];
+const podGroups = [PodGroup, Alpha3PodGroup, Alpha2PodGroup] as readonly Kind<PodGroup>[];
 
 /** The rules as the server has them; undefined if it has none, or the gate is off. */
 export function servedTaintRules(

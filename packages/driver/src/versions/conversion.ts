@@ -1,15 +1,14 @@
-import type { KubeObject } from "@dray/api";
 import { group, type Version } from "./served.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
 
-export function toV1<T extends KubeObject>(object: T, from: Version): T {
+export function toV1<T extends object>(object: T, from: Version): T {
   if (from === "v1") return object;
   const v1 = { ...object, apiVersion: `${group}/v1` };
   return from === "v1beta2" ? v1 : changed(v1, nest, ({ name, basic }) => ({ name, ...(basic as Plain) }));
 }
 
-export function fromV1<T extends KubeObject>(object: T, to: Version): T {
+export function fromV1<T extends object>(object: T, to: Version): T {
   if (to === "v1") return object;
   const old = { ...object, apiVersion: `${group}/${to}` };
   return to === "v1beta2" ? old : changed(old, flatten, ({ name, ...basic }) => ({ name, basic }));
@@ -24,12 +23,12 @@ function flatten({ exactly, ...rest }: Plain): Plain {
 }
 
 /** `object` with its requests or devices changed, whichever it has. */
-function changed<T extends KubeObject>(
+function changed<T extends object>(
   object: T,
   request: (request: Plain) => Plain,
   device: (device: Plain) => Plain,
 ): T {
-  const { spec } = object as unknown as { spec?: Plain & { devices?: unknown } };
+  const { spec } = object as { readonly spec?: Plain & { devices?: unknown } };
   const devices = spec?.devices;
   if (Array.isArray(devices)) return { ...object, spec: { ...spec, devices: devices.map(device) } };
   const requests = (devices as { requests?: Plain[] } | undefined)?.requests;

@@ -26,8 +26,7 @@ export function convertingResource<T extends KubeObject>(
     call(async (inner, version) => toV1(await run(inner, version), version));
   return {
     get: (ref, get) => object((inner) => inner.get(ref, get)),
-    create: (draft, write) =>
-      object((inner, version) => inner.create(fromV1(draft as unknown as T, version) as never, write)),
+    create: (draft, write) => object((inner, version) => inner.create(fromV1(draft, version), write)),
     update: (changed, write) => object((inner, version) => inner.update(fromV1(changed, version), write)),
     delete: (ref, remove) =>
       call(async (inner, version) => {

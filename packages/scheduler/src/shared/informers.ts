@@ -65,8 +65,8 @@ const ruleKinds = [
   DeviceTaintRule,
   DeviceTaintRuleV1beta2,
   DeviceTaintRuleV1alpha3,
-] as unknown as readonly Kind<DeviceTaintRule>[];
-const groupKinds = [PodGroup, PodGroupV1alpha3, PodGroupV1alpha2] as unknown as readonly Kind<PodGroup>[];
+] as readonly Kind<DeviceTaintRule>[];
+const groupKinds = [PodGroup, PodGroupV1alpha3, PodGroupV1alpha2] as readonly Kind<PodGroup>[];
 
 /**
  * Before a kind is stable its version has to be switched on (`--runtime-config`); where it is not, a warning

@@ -5,10 +5,10 @@ import { idOf, openDatabase, revisionOf } from "./file.ts";
 import { entryOf, eventOf, type Row, reads } from "./rows.ts";
 
 /** A key whose time is over, and the id of the change that is due. */
-export interface Due {
+export type Due = {
   readonly key: string;
   readonly id: number;
-}
+};
 
 /**
  * Reads the file on a connection of its own, which sees only what is committed while the writer has a
@@ -37,7 +37,7 @@ export class Reader {
     const rows = this.#read(({ list }) =>
       list.all({ ...range, limit: limit === undefined ? -1 : limit + 1 }),
     );
-    const entries = (rows as unknown as Row[]).map((row) => entryOf(row)!);
+    const entries = (rows as Row[]).map((row) => entryOf(row)!);
     const more = limit !== undefined && entries.length > limit;
     return { entries: more ? entries.slice(0, limit) : entries, revision, more };
   }
@@ -53,8 +53,8 @@ export class Reader {
       // The change at which a page is full; all of its revision belongs to the page.
       const full = span.get(idOf(from + 1, 0), prefix, endOf(prefix), limit - 1);
       const last = full === undefined ? newest : revisionOf(Number(full["id"]));
-      const rows = events.all(idOf(from + 1, 0), idOf(last + 1, 0)) as unknown[];
-      return (rows as Row[])
+      const rows = events.all(idOf(from + 1, 0), idOf(last + 1, 0)) as Row[];
+      return rows
         .filter((row) => row.key.startsWith(prefix))
         .map((row) => {
           const previous = row.previous === 0 ? undefined : at.get(row.previous);
@@ -65,7 +65,7 @@ export class Reader {
 
   /** Keys that expire at `now` or earlier. */
   due(now: number): readonly Due[] {
-    return this.#read(({ due }) => due.all(now) as unknown as Due[]);
+    return this.#read(({ due }) => due.all(now) as Due[]);
   }
 
   /** When the next entry expires that does so later than `after`. */

@@ -2,13 +2,13 @@ import type { Entry, StoreEvent } from "../base/store.ts";
 import { revisionOf } from "./file.ts";
 
 /** A change as it lies in the file. */
-export interface Row {
+export type Row = {
   readonly id: number;
   readonly key: string;
   readonly value: string | null;
   readonly created: number;
   readonly previous: number;
-}
+};
 
 /**
  * The keys of a range, each once: from one key to the next by the index, however long their histories are.

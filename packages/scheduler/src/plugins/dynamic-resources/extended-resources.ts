@@ -2,7 +2,7 @@
  * Extended resources that devices serve (KEP-5004): a container asks for `example.com/gpu: 2`, and a
  * DeviceClass says that its devices are that resource. The scheduler makes one claim for all of a pod.
  */
-import { controllerOf } from "@dray/api";
+import { controllerOf, type Draft } from "@dray/api";
 import type { Container, ContainerExtendedResourceRequest, Pod } from "@dray/api/core/v1";
 import { isSidecar } from "@dray/api/pod";
 import type { DeviceClass, DeviceRequest, ResourceClaim } from "@dray/api/resource/v1";
@@ -88,7 +88,7 @@ export function extendedClaimOwner(claim: ResourceClaim): readonly string[] {
  * node.
  */
 export function extendedClaim({ metadata: { namespace, name, uid } }: Pod, id: string): ResourceClaim {
-  return {
+  const claim: Draft<ResourceClaim> = {
     apiVersion: "resource.k8s.io/v1",
     kind: "ResourceClaim",
     metadata: {
@@ -100,7 +100,8 @@ export function extendedClaim({ metadata: { namespace, name, uid } }: Pod, id: s
       ownerReferences: [{ apiVersion: "v1", kind: "Pod", name, uid, controller: true }],
     },
     spec: {},
-  } as unknown as ResourceClaim;
+  };
+  return claim as ResourceClaim;
 }
 
 /**
