@@ -98,7 +98,6 @@ export interface LegacyOptions {
 /** Upstream: IsValidIPForLegacyField. Returns whether the value may stand. */
 export function checkLegacyAddress(
   errors: FieldErrors,
-  path: string,
   text: string,
   { version, before = [] }: LegacyOptions,
 ): boolean {
@@ -109,14 +108,13 @@ export function checkLegacyAddress(
       : version >= "1.36"
         ? strictAddressProblem(text)
         : undefined;
-  if (problem !== undefined) errors.invalid(path, text, problem);
+  if (problem !== undefined) errors.invalid(text, problem);
   return problem === undefined;
 }
 
 /** Upstream: IsValidCIDRForLegacyField. Returns whether the value may stand. */
 export function checkLegacyNetwork(
   errors: FieldErrors,
-  path: string,
   text: string,
   { version, before = [] }: LegacyOptions,
 ): boolean {
@@ -127,7 +125,7 @@ export function checkLegacyNetwork(
       : version >= "1.36"
         ? strictNetworkProblem(text)
         : undefined;
-  if (problem !== undefined) errors.invalid(path, text, problem);
+  if (problem !== undefined) errors.invalid(text, problem);
   return problem === undefined;
 }
 

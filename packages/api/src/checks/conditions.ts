@@ -13,32 +13,28 @@ const reasonLimit = 1024;
 const messageLimit = 32 * 1024;
 
 /** A list of conditions (meta/v1 Condition). */
-export function checkConditions(
-  errors: FieldErrors,
-  path: string,
-  conditions: readonly Condition[] | undefined,
-): void {
+export function checkConditions(errors: FieldErrors, conditions: readonly Condition[] | undefined): void {
   const seen = new Set<string>();
   (conditions ?? []).forEach((condition, index) => {
-    const at = `${path}[${index}]`;
+    const here = errors.index(index);
     const type = condition.type ?? "";
-    if (seen.has(type)) errors.duplicate(`${at}.type`, type);
+    if (seen.has(type)) here.at("type").duplicate(type);
     seen.add(type);
-    errors.check(qualifiedName, `${at}.type`, type);
+    here.at("type").check(qualifiedName, type);
     const states = ["False", "True", "Unknown"];
     const status = condition.status ?? "";
-    if (!states.includes(status)) errors.notSupported(`${at}.status`, status, states);
+    if (!states.includes(status)) here.at("status").notSupported(status, states);
     if (condition.observedGeneration !== undefined && condition.observedGeneration < 0) {
       const detail = "must be greater than or equal to zero";
-      errors.invalid(`${at}.observedGeneration`, condition.observedGeneration, detail);
+      here.at("observedGeneration").invalid(condition.observedGeneration, detail);
     }
-    if (!condition.lastTransitionTime) errors.required(`${at}.lastTransitionTime`);
+    if (!condition.lastTransitionTime) here.at("lastTransitionTime").required();
     const reason = condition.reason ?? "";
-    if (reason === "") errors.required(`${at}.reason`);
+    if (reason === "") here.at("reason").required();
     else {
-      if (!reasonPattern.test(reason)) errors.invalid(`${at}.reason`, reason, reasonRule);
-      if (byteLength(reason) > reasonLimit) errors.tooLong(`${at}.reason`, reasonLimit);
+      if (!reasonPattern.test(reason)) here.at("reason").invalid(reason, reasonRule);
+      if (byteLength(reason) > reasonLimit) here.at("reason").tooLong(reasonLimit);
     }
-    if (byteLength(condition.message ?? "") > messageLimit) errors.tooLong(`${at}.message`, messageLimit);
+    if (byteLength(condition.message ?? "") > messageLimit) here.at("message").tooLong(messageLimit);
   });
 }

@@ -12,14 +12,20 @@ export function checkCounts(
 ): void {
   const counts = (status ?? {}) as Counts;
   const count = (name: string): number => Number(counts[name] ?? 0);
-  for (const name of names) errors.notNegative(`status.${name}`, counts[name] as number | undefined);
+  for (const name of names)
+    errors
+      .at("status")
+      .at(name)
+      .notNegative(counts[name] as number | undefined);
   for (const name of parts) {
     if (count(name) > count("replicas")) {
-      errors.invalid(`status.${name}`, count(name), "cannot be greater than status.replicas");
+      errors.at("status").at(name).invalid(count(name), "cannot be greater than status.replicas");
     }
   }
   if (parts.includes("availableReplicas") && count("availableReplicas") > count("readyReplicas")) {
-    errors.invalid("status.availableReplicas", count("availableReplicas"), `cannot be greater than ${ready}`);
+    errors
+      .at("status.availableReplicas")
+      .invalid(count("availableReplicas"), `cannot be greater than ${ready}`);
   }
 }
 
@@ -34,6 +40,6 @@ export function checkCollisions(
 ): void {
   const [now, before] = [status?.collisionCount, old?.collisionCount];
   if (before !== undefined && (now === undefined || now < before)) {
-    errors.invalid("status.collisionCount", now ?? 0, "cannot be decremented");
+    errors.at("status.collisionCount").invalid(now ?? 0, "cannot be decremented");
   }
 }

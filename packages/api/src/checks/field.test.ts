@@ -8,7 +8,8 @@ const kind = { group: "example.com", kind: "Thing" };
 test("errors beyond the limit are dropped, and those before it are as they were", () => {
   const supported = Array.from({ length: 1000 }, (_, index) => `e${index}`);
   const errors = new FieldErrors();
-  for (let index = 0; index < 20_000; index++) errors.notSupported(`spec.list[${index}]`, "x", supported);
+  for (let index = 0; index < 20_000; index++)
+    errors.at("spec.list").index(index).notSupported("x", supported);
   const text = errors.list.reduce((sum, { detail }) => sum + detail.length, 0);
   assert.ok(text < maxErrorText + 20_000, `${text} characters`);
   assert.ok(errors.list.length > 50, `${errors.list.length} errors`);

@@ -63,19 +63,84 @@ function shown(value: unknown): string {
   return goJson(value);
 }
 
+/** Shared by all scopes of one validation. */
+interface Findings {
+  readonly list: FieldError[];
+  readonly release: KubernetesVersion;
+  /** Length of the texts in the list. */
+  text: number;
+}
+
 /**
- * Field errors in the order they are found. Paths are texts, `spec.devices.requests[0].name`; a method adds
- * one error of the type it is named after. Errors beyond `maxErrorText` are dropped without computing their
- * text.
+ * Field errors in the order they are found, and the place in the object at which the methods add them:
+ * `errors.at("spec").at("requests").index(0)` adds to the same list, at `spec.requests[0]`. A method adds one
+ * error of the type it is named after. The text of a path is only made for an error that is kept; errors
+ * beyond `maxErrorText` are dropped.
  */
 export class FieldErrors {
-  readonly list: FieldError[] = [];
-  /** The release whose error texts are used where releases differ. */
-  readonly release: KubernetesVersion;
-  #text = 0;
+  #findings: Findings;
+  /** Undefined for the whole object. */
+  readonly #parent: FieldErrors | undefined;
+  readonly #segment: string | number;
+  /** Whether the path shows the segment in brackets. */
+  readonly #isItem: boolean;
 
-  constructor(release: KubernetesVersion = "1.36") {
-    this.release = release;
+  /** `release` is the one whose error texts are used where releases differ. The rest is for scopes. */
+  constructor(
+    release: KubernetesVersion = "1.36",
+    parent?: FieldErrors,
+    segment: string | number = "",
+    isItem = false,
+  ) {
+    this.#findings = parent === undefined ? { list: [], release, text: 0 } : parent.#findings;
+    this.#parent = parent;
+    this.#segment = segment;
+    this.#isItem = isItem;
+  }
+
+  /** The scope of a field: its name, or a path from here such as `pool.name`. */
+  at(name: string): FieldErrors {
+    return new FieldErrors(this.release, this, name);
+  }
+
+  /** The scope of an item of this list. */
+  index(index: number): FieldErrors {
+    return new FieldErrors(this.release, this, index, true);
+  }
+
+  /** The scope of a value of this map. */
+  key(key: string): FieldErrors {
+    return new FieldErrors(this.release, this, key, true);
+  }
+
+  /** The same place, whose errors go to the list of another validation. */
+  into(other: FieldErrors): FieldErrors {
+    const scope = new FieldErrors(other.release, this.#parent, this.#segment, this.#isItem);
+    scope.#findings = other.#findings;
+    return scope;
+  }
+
+  /** `spec.devices.requests[0].name`; empty for the whole object. */
+  get path(): string {
+    const scopes: FieldErrors[] = [];
+    for (let scope: FieldErrors = this; scope.#parent !== undefined; scope = scope.#parent)
+      scopes.push(scope);
+    let path = "";
+    for (const scope of scopes.reverse()) {
+      if (scope.#isItem) path += `[${scope.#segment}]`;
+      else path = path === "" ? String(scope.#segment) : `${path}.${scope.#segment}`;
+    }
+    return path;
+  }
+
+  /** All errors, whatever the scope. */
+  get list(): FieldError[] {
+    return this.#findings.list;
+  }
+
+  /** The release whose error texts are used where releases differ. */
+  get release(): KubernetesVersion {
+    return this.#findings.release;
   }
 
   /**
@@ -94,159 +159,142 @@ export class FieldErrors {
 
   /** True if all further errors are dropped, so that checks of long lists can stop. */
   get full(): boolean {
-    return this.#text > maxErrorText;
+    return this.#findings.text > maxErrorText;
   }
 
   /** Adds an error. `value` and `detail` are called only if the error is kept. */
-  #add(
-    type: FieldError["type"],
-    path: string,
-    value: (() => string) | undefined,
-    detail: () => string,
-  ): void {
+  #add(type: FieldError["type"], value: (() => string) | undefined, detail: () => string): void {
     if (this.full) return;
+    const path = this.path;
     const error = { type, path, ...(value === undefined ? {} : { value: value() }), detail: detail() };
-    this.#text += path.length + (error.value?.length ?? 0) + error.detail.length;
+    this.#findings.text += path.length + (error.value?.length ?? 0) + error.detail.length;
     this.list.push(error);
   }
 
-  required(path: string, detail = ""): void {
-    this.#add("Required", path, undefined, () => detail);
+  required(detail = ""): void {
+    this.#add("Required", undefined, () => detail);
   }
 
-  invalid(path: string, value: unknown, detail: string): void {
+  invalid(value: unknown, detail: string): void {
     this.#add(
       "Invalid",
-      path,
       () => shown(value),
       () => detail,
     );
   }
 
   /** A value of another type than the schema of a custom resource says. */
-  typeInvalid(path: string, value: unknown, detail: string): void {
+  typeInvalid(value: unknown, detail: string): void {
     this.#add(
       "TypeInvalid",
-      path,
       () => shown(value),
       () => detail,
     );
   }
 
   /** Invalid without the value in the message. */
-  wrong(path: string, detail: string): void {
-    this.#add("Invalid", path, undefined, () => detail);
+  wrong(detail: string): void {
+    this.#add("Invalid", undefined, () => detail);
   }
 
   /** Invalid unless absent or at least 0. */
-  notNegative(path: string, value: number | bigint | undefined): void {
+  notNegative(value: number | bigint | undefined): void {
     if (value === undefined || value === null || value >= 0) return;
-    this.invalid(path, value, "must be greater than or equal to 0");
+    this.invalid(value, "must be greater than or equal to 0");
   }
 
-  duplicate(path: string, value: unknown): void {
+  duplicate(value: unknown): void {
     this.#add(
       "Duplicate",
-      path,
       () => shown(value),
       () => "",
     );
   }
 
-  notFound(path: string, value: unknown, detail = ""): void {
+  notFound(value: unknown, detail = ""): void {
     this.#add(
       "NotFound",
-      path,
       () => shown(value),
       () => detail,
     );
   }
 
-  notSupported(path: string, value: unknown, supported: readonly string[]): void {
+  notSupported(value: unknown, supported: readonly string[]): void {
     // Go has types of their own for such values, and prints those as JSON.
     this.#add(
       "NotSupported",
-      path,
       () => goJson(value === undefined ? "" : value),
       () => `supported values: ${supported.map(quoted).join(", ")}`,
     );
   }
 
-  forbidden(path: string, detail: string): void {
-    this.#add("Forbidden", path, undefined, () => detail);
+  forbidden(detail: string): void {
+    this.#add("Forbidden", undefined, () => detail);
   }
 
-  tooLong(path: string, limit: number): void {
-    this.#add(
-      "TooLong",
-      path,
-      undefined,
-      () => `may not be more than ${limit} byte${limit === 1 ? "" : "s"}`,
-    );
+  tooLong(limit: number): void {
+    this.#add("TooLong", undefined, () => `may not be more than ${limit} byte${limit === 1 ? "" : "s"}`);
   }
 
-  tooMany(path: string, count: number, limit: number): void {
+  tooMany(count: number, limit: number): void {
     this.#add(
       "TooMany",
-      path,
       () => String(count),
       () => `must have at most ${limit} item${limit === 1 ? "" : "s"}`,
     );
   }
 
-  internal(path: string, detail: string): void {
-    this.#add("InternalError", path, undefined, () => detail);
+  internal(detail: string): void {
+    this.#add("InternalError", undefined, () => detail);
   }
 
   /** One Invalid for each thing that the rule finds wrong. */
-  check(rule: NameRule, path: string, value: string): void {
-    for (const problem of rule(value)) this.invalid(path, value, problem);
+  check(rule: NameRule, value: string): void {
+    for (const problem of rule(value)) this.invalid(value, problem);
   }
 
   /** Required where empty, else as `check`. */
-  checkRequired(rule: NameRule, path: string, value: string | undefined): void {
-    if (value) this.check(rule, path, value);
-    else this.required(path);
+  checkRequired(rule: NameRule, value: string | undefined): void {
+    if (value) this.check(rule, value);
+    else this.required();
   }
 
   /** Not supported unless it is one of the values; Required where it is empty. */
-  oneOf(path: string, value: string | undefined, supported: readonly string[]): void {
-    if (!value) this.required(path);
-    else if (!supported.includes(value)) this.notSupported(path, value, supported);
+  oneOf(value: string | undefined, supported: readonly string[]): void {
+    if (!value) this.required();
+    else if (!supported.includes(value)) this.notSupported(value, supported);
   }
 
   /** Each item of a list, unless the list is too long: then that is the only error. */
   items<T>(
-    path: string,
     list: readonly T[] | undefined,
     limit: number,
-    check: (item: T, path: string) => void,
+    check: (errors: FieldErrors, item: T) => void,
   ): boolean {
     const items = list ?? [];
     if (items.length > limit) {
-      this.tooMany(path, items.length, limit);
+      this.tooMany(items.length, limit);
       return false;
     }
     items.forEach((item, index) => {
-      check(item, `${path}[${index}]`);
+      check(this.index(index), item);
     });
     return true;
   }
 
   /** As `items`, for a list whose items have keys that no two share. */
   set<T>(
-    path: string,
     list: readonly T[] | undefined,
     limit: number,
-    check: (item: T, path: string) => void,
+    check: (errors: FieldErrors, item: T) => void,
     keyOf: (item: T) => unknown,
   ): void {
-    if (!this.items(path, list, limit, check)) return;
+    if (!this.items(list, limit, check)) return;
     const seen = new Set<string>();
     (list ?? []).forEach((item, index) => {
       const key = keyOf(item);
       const text = goJson(key);
-      if (seen.has(text)) this.duplicate(`${path}[${index}]`, key);
+      if (seen.has(text)) this.index(index).duplicate(key);
       seen.add(text);
     });
   }
@@ -295,12 +343,11 @@ function isEmpty(value: unknown): boolean {
  */
 export function checkImmutable(
   errors: FieldErrors,
-  path: string,
   value: unknown,
   old: unknown,
   shownAs: () => unknown = () => value,
 ): void {
-  if (!sameValue(value, old)) errors.invalid(path, shownAs(), "field is immutable");
+  if (!sameValue(value, old)) errors.invalid(shownAs(), "field is immutable");
 }
 
 /** Items by name; of those of one name the first. */

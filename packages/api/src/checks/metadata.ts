@@ -22,64 +22,57 @@ function asPrefix(rule: NameRule): NameRule {
     rule(value.length > 1 ? value.replace(/-+$/, (dashes) => "a".repeat(dashes.length)) : value);
 }
 
-export function checkLabels(
-  errors: FieldErrors,
-  path: string,
-  labels: Readonly<Record<string, string>> | undefined,
-): void {
+export function checkLabels(errors: FieldErrors, labels: Readonly<Record<string, string>> | undefined): void {
   for (const key in labels) {
     if (errors.full) return;
-    errors.check(qualifiedName, path, key);
-    errors.check(isLabelValue, path, labels[key]!);
+    errors.check(qualifiedName, key);
+    errors.check(isLabelValue, labels[key]!);
   }
 }
 
 export function checkAnnotations(
   errors: FieldErrors,
-  path: string,
   annotations: Readonly<Record<string, string>> | undefined,
 ): void {
   let size = 0;
   for (const key in annotations) {
-    for (const problem of qualifiedName(key.toLowerCase())) errors.invalid(path, key, problem);
+    for (const problem of qualifiedName(key.toLowerCase())) errors.invalid(key, problem);
     size += byteLength(key) + byteLength(annotations[key]!);
   }
-  if (size > annotationsLimit) errors.tooLong(path, annotationsLimit);
+  if (size > annotationsLimit) errors.tooLong(annotationsLimit);
 }
 
 /** Upstream: staging/src/k8s.io/apimachinery/pkg/api/validation/objectmeta.go, ValidateOwnerReferences */
-function checkOwner(errors: FieldErrors, owners: string, index: number, owner: OwnerReference): void {
+function checkOwner(owners: FieldErrors, index: number, owner: OwnerReference): void {
   const { apiVersion = "", kind = "" } = owner;
   const parts = apiVersion.split("/");
   const version = parts.length === 1 ? parts[0] : parts[1];
   const wrong = parts.length > 2 || !version;
   const fields = ["kind", "name", "uid"] as const;
-  const byIndex = errors.release >= "1.37";
-  const path = byIndex ? `${owners}[${index}]` : owners;
+  const byIndex = owners.release >= "1.37";
+  const here = byIndex ? owners.index(index) : owners;
   if (byIndex) {
-    const required = (name: string): void => errors.required(`${path}.${name}`, "must not be empty");
+    const required = (name: string): void => here.at(name).required("must not be empty");
     if (apiVersion === "") required("apiVersion");
-    else if (wrong)
-      errors.invalid(`${path}.apiVersion`, apiVersion, "must be <group>/<version> or <version>");
+    else if (wrong) here.at("apiVersion").invalid(apiVersion, "must be <group>/<version> or <version>");
     for (const name of fields) if (!owner[name]) required(name);
   } else {
-    if (wrong) errors.invalid(`${path}.apiVersion`, apiVersion, "version must not be empty");
-    for (const name of fields) if (!owner[name]) errors.invalid(`${path}.${name}`, "", "must not be empty");
+    if (wrong) here.at("apiVersion").invalid(apiVersion, "version must not be empty");
+    for (const name of fields) if (!owner[name]) here.at(name).invalid("", "must not be empty");
   }
   if (kind === "Event" && apiVersion === "v1")
-    errors.invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner");
+    here.invalid(owner, "/v1, Kind=Event is disallowed from being an owner");
 }
 
-function checkOwners(errors: FieldErrors, path: string, owners: readonly OwnerReference[] | undefined): void {
+function checkOwners(errors: FieldErrors, owners: readonly OwnerReference[] | undefined): void {
   let controller: string | undefined;
   for (const [index, owner] of (owners ?? []).entries()) {
-    checkOwner(errors, path, index, owner);
+    checkOwner(errors, index, owner);
     if (!owner.controller) continue;
     const name = `${owner.kind}/${owner.name}`;
     if (controller === undefined) controller = name;
     else {
       errors.invalid(
-        path,
         owners,
         `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`,
       );
@@ -90,40 +83,35 @@ function checkOwners(errors: FieldErrors, path: string, owners: readonly OwnerRe
 /** Every object's metadata: what the server checks of all kinds. */
 export function checkMetadata(
   errors: FieldErrors,
-  path: string,
   metadata: ObjectMeta,
   rule: NameRule,
   namespaced: boolean,
 ): void {
   const { name, generateName, namespace } = metadata;
-  if (generateName) errors.check(asPrefix(rule), `${path}.generateName`, generateName);
-  if (!name) errors.required(`${path}.name`, "name or generateName is required");
-  else errors.check(rule, `${path}.name`, name);
-  if (namespaced) errors.checkRequired(dnsLabel, `${path}.namespace`, namespace);
-  else if (namespace) errors.forbidden(`${path}.namespace`, "not allowed on this type");
+  if (generateName) errors.at("generateName").check(asPrefix(rule), generateName);
+  if (!name) errors.at("name").required("name or generateName is required");
+  else errors.at("name").check(rule, name);
+  if (namespaced) errors.at("namespace").checkRequired(dnsLabel, namespace);
+  else if (namespace) errors.at("namespace").forbidden("not allowed on this type");
   if (metadata.generation !== undefined && metadata.generation < 0) {
-    errors.invalid(`${path}.generation`, metadata.generation, "must be greater than or equal to 0");
+    errors.at("generation").invalid(metadata.generation, "must be greater than or equal to 0");
   }
-  checkLabels(errors, `${path}.labels`, metadata.labels);
-  checkAnnotations(errors, `${path}.annotations`, metadata.annotations);
-  checkOwners(errors, `${path}.ownerReferences`, metadata.ownerReferences);
+  checkLabels(errors.at("labels"), metadata.labels);
+  checkAnnotations(errors.at("annotations"), metadata.annotations);
+  checkOwners(errors.at("ownerReferences"), metadata.ownerReferences);
   const finalizers = metadata.finalizers ?? [];
-  for (const finalizer of finalizers) errors.check(qualifiedName, `${path}.finalizers`, finalizer);
+  for (const finalizer of finalizers) errors.at("finalizers").check(qualifiedName, finalizer);
   if (finalizers.includes("orphan") && finalizers.includes("foregroundDeletion")) {
-    errors.invalid(
-      `${path}.finalizers`,
-      finalizers,
-      "finalizer orphan and foregroundDeletion cannot be both set",
-    );
+    errors.at("finalizers").invalid(finalizers, "finalizer orphan and foregroundDeletion cannot be both set");
   }
 }
 
 /** Names of finalizers, which the kinds with rules of their own check once more. */
-export function checkFinalizerNames(errors: FieldErrors, path: string, metadata: ObjectMeta): void {
+export function checkFinalizerNames(errors: FieldErrors, metadata: ObjectMeta): void {
   (metadata.finalizers ?? []).forEach((finalizer, index) => {
     const detail = "name is neither a standard finalizer name nor is it fully qualified";
     if (!finalizer.includes("/") && !standardFinalizers.includes(finalizer)) {
-      errors.invalid(`${path}.finalizers[${index}]`, finalizer, detail);
+      errors.at("finalizers").index(index).invalid(finalizer, detail);
     }
   });
 }
@@ -145,13 +133,9 @@ const templateForbids = [
   "managedFields",
 ] as const;
 
-export function checkTemplateMetadata(
-  errors: FieldErrors,
-  path: string,
-  metadata: ObjectMeta | undefined,
-): void {
-  checkLabels(errors, `${path}.labels`, metadata?.labels);
-  checkAnnotations(errors, `${path}.annotations`, metadata?.annotations);
+export function checkTemplateMetadata(errors: FieldErrors, metadata: ObjectMeta | undefined): void {
+  checkLabels(errors.at("labels"), metadata?.labels);
+  checkAnnotations(errors.at("annotations"), metadata?.annotations);
   for (const name of templateForbids) {
     const value: unknown = metadata?.[name];
     // An int64 that is 0 is not set; the grace period is a pointer.
@@ -159,41 +143,37 @@ export function checkTemplateMetadata(
     const unset = value === undefined || value === null || zero;
     if (unset && !cameEmpty(metadata, name)) continue;
     // Upstream writes this one name so.
-    errors.forbidden(`${path}.${name === "uid" ? "uID" : name}`, "cannot be set");
+    errors.at(name === "uid" ? "uID" : name).forbidden("cannot be set");
   }
 }
 
 /** Checks new metadata against the old: immutable fields, finalizers and generation. */
-export function checkMetadataUpdate(
-  errors: FieldErrors,
-  path: string,
-  metadata: ObjectMeta,
-  old: ObjectMeta,
-): void {
+export function checkMetadataUpdate(errors: FieldErrors, metadata: ObjectMeta, old: ObjectMeta): void {
   if (old.deletionTimestamp) {
     const known = new Set(old.finalizers);
     const added = [...new Set(metadata.finalizers ?? [])].filter((finalizer) => !known.has(finalizer)).sort();
     if (added.length > 0) {
-      errors.forbidden(
-        `${path}.finalizers`,
-        "no new finalizers can be added if the object is being deleted, " +
-          `found new finalizers []string{${added.map(quoted).join(", ")}}`,
-      );
+      errors
+        .at("finalizers")
+        .forbidden(
+          "no new finalizers can be added if the object is being deleted, " +
+            `found new finalizers []string{${added.map(quoted).join(", ")}}`,
+        );
     }
   }
   if ((metadata.generation ?? 0) < (old.generation ?? 0)) {
-    errors.invalid(`${path}.generation`, metadata.generation ?? 0, "must not be decremented");
+    errors.at("generation").invalid(metadata.generation ?? 0, "must not be decremented");
   }
-  checkImmutable(errors, `${path}.name`, metadata.name, old.name);
-  checkImmutable(errors, `${path}.namespace`, metadata.namespace ?? "", old.namespace ?? "");
+  checkImmutable(errors.at("name"), metadata.name, old.name);
+  checkImmutable(errors.at("namespace"), metadata.namespace ?? "", old.namespace ?? "");
   // The server fills it in from the stored object where the client left it out; another creation time is
   // ignored.
-  if (metadata.uid) checkImmutable(errors, `${path}.uid`, metadata.uid, old.uid);
+  if (metadata.uid) checkImmutable(errors.at("uid"), metadata.uid, old.uid);
   const keeps = ["deletionTimestamp", "deletionGracePeriodSeconds"] as const;
-  for (const name of keeps) checkImmutable(errors, `${path}.${name}`, metadata[name], old[name]);
-  checkLabels(errors, `${path}.labels`, metadata.labels);
-  checkAnnotations(errors, `${path}.annotations`, metadata.annotations);
-  checkOwners(errors, `${path}.ownerReferences`, metadata.ownerReferences);
+  for (const name of keeps) checkImmutable(errors.at(name), metadata[name], old[name]);
+  checkLabels(errors.at("labels"), metadata.labels);
+  checkAnnotations(errors.at("annotations"), metadata.annotations);
+  checkOwners(errors.at("ownerReferences"), metadata.ownerReferences);
 }
 
 /** Checks that apply to an update of any kind, before the rules of the kind. */
@@ -203,6 +183,6 @@ export function checkCommonUpdate(
   old: ObjectMeta,
   namespaced: boolean,
 ): void {
-  checkMetadata(errors, "metadata", metadata, pathSegment, namespaced);
-  checkMetadataUpdate(errors, "metadata", metadata, old);
+  checkMetadata(errors.at("metadata"), metadata, pathSegment, namespaced);
+  checkMetadataUpdate(errors.at("metadata"), metadata, old);
 }

@@ -5,7 +5,6 @@ import type { FieldErrors } from "./field.ts";
 
 function checkExpression(
   errors: FieldErrors,
-  path: string,
   { key, operator, values }: NodeSelectorRequirement,
   anyValues: boolean,
 ): void {
@@ -13,107 +12,90 @@ function checkExpression(
   switch (operator) {
     case "In":
     case "NotIn":
-      if (count === 0)
-        errors.required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'");
+      if (count === 0) errors.at("values").required("must be specified when `operator` is 'In' or 'NotIn'");
       break;
     case "Exists":
     case "DoesNotExist":
       if (count > 0) {
-        errors.forbidden(
-          `${path}.values`,
-          "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-        );
+        errors.at("values").forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
       }
       break;
     case "Gt":
     case "Lt":
       if (count !== 1) {
-        errors.required(`${path}.values`, "must be specified single value when `operator` is 'Lt' or 'Gt'");
+        errors.at("values").required("must be specified single value when `operator` is 'Lt' or 'Gt'");
       }
       break;
     default:
-      errors.invalid(`${path}.operator`, operator ?? "", "not a valid selector operator");
+      errors.at("operator").invalid(operator ?? "", "not a valid selector operator");
   }
-  errors.check(qualifiedName, `${path}.key`, key ?? "");
+  errors.at("key").check(qualifiedName, key ?? "");
   if (anyValues) return;
   (values ?? []).forEach((value, index) => {
-    errors.check(isLabelValue, `${path}.values[${index}]`, value);
+    errors.at("values").index(index).check(isLabelValue, value);
   });
 }
 
 /** Only the node's name can be compared, with one value. */
-function checkField(
-  errors: FieldErrors,
-  path: string,
-  { key, operator, values = [] }: NodeSelectorRequirement,
-): void {
+function checkField(errors: FieldErrors, { key, operator, values = [] }: NodeSelectorRequirement): void {
   if (operator === "In" || operator === "NotIn") {
     if (values.length !== 1) {
       const detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
-      errors.required(`${path}.values`, detail);
+      errors.at("values").required(detail);
     }
-  } else errors.invalid(`${path}.operator`, operator ?? "", "not a valid selector operator");
-  if (key !== "metadata.name") errors.invalid(`${path}.key`, key ?? "", "not a valid field selector key");
+  } else errors.at("operator").invalid(operator ?? "", "not a valid selector operator");
+  if (key !== "metadata.name") errors.at("key").invalid(key ?? "", "not a valid field selector key");
   else {
     values.forEach((value, index) => {
-      errors.check(dnsSubdomain, `${path}.values[${index}]`, value);
+      errors.at("values").index(index).check(dnsSubdomain, value);
     });
   }
 }
 
 /** `anyValues`: values of expressions need not be those of labels. */
-export function checkNodeSelectorTerm(
-  errors: FieldErrors,
-  path: string,
-  term: NodeSelectorTerm,
-  anyValues = false,
-): void {
+export function checkNodeSelectorTerm(errors: FieldErrors, term: NodeSelectorTerm, anyValues = false): void {
   (term.matchExpressions ?? []).forEach((requirement, index) => {
-    checkExpression(errors, `${path}.matchExpressions[${index}]`, requirement, anyValues);
+    checkExpression(errors.at("matchExpressions").index(index), requirement, anyValues);
   });
   (term.matchFields ?? []).forEach((requirement, index) => {
-    checkField(errors, `${path}.matchFields[${index}]`, requirement);
+    checkField(errors.at("matchFields").index(index), requirement);
   });
 }
 
-export function checkNodeSelector(errors: FieldErrors, path: string, selector: NodeSelector): void {
+export function checkNodeSelector(errors: FieldErrors, selector: NodeSelector): void {
   const terms = selector.nodeSelectorTerms ?? [];
   if (terms.length === 0)
-    errors.required(`${path}.nodeSelectorTerms`, "must have at least one node selector term");
+    errors.at("nodeSelectorTerms").required("must have at least one node selector term");
   terms.forEach((term, index) => {
-    checkNodeSelectorTerm(errors, `${path}.nodeSelectorTerms[${index}]`, term);
+    checkNodeSelectorTerm(errors.at("nodeSelectorTerms").index(index), term);
   });
 }
 
 /** A LabelSelector object (meta/v1); `anyValues`: values of expressions need not be those of labels. */
 export function checkLabelSelector(
   errors: FieldErrors,
-  path: string,
   selector: LabelSelector | undefined,
   anyValues = false,
 ): void {
   for (const [key, value] of Object.entries(selector?.matchLabels ?? {})) {
-    errors.check(qualifiedName, `${path}.matchLabels`, key);
-    errors.check(isLabelValue, `${path}.matchLabels`, value);
+    errors.at("matchLabels").check(qualifiedName, key);
+    errors.at("matchLabels").check(isLabelValue, value);
   }
   (selector?.matchExpressions ?? []).forEach(({ key, operator, values = [] }, index) => {
-    const at = `${path}.matchExpressions[${index}]`;
+    const here = errors.at("matchExpressions").index(index);
     if (operator === "In" || operator === "NotIn") {
       if (values.length === 0) {
-        errors.required(`${at}.values`, "must be specified when `operator` is 'In' or 'NotIn'");
+        here.at("values").required("must be specified when `operator` is 'In' or 'NotIn'");
       }
     } else if (operator === "Exists" || operator === "DoesNotExist") {
       if (values.length > 0) {
-        errors.forbidden(
-          `${at}.values`,
-          "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-        );
+        here.at("values").forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'");
       }
-    } else errors.invalid(`${at}.operator`, operator ?? "", "not a valid selector operator");
-    errors.check(qualifiedName, `${at}.key`, key ?? "");
+    } else here.at("operator").invalid(operator ?? "", "not a valid selector operator");
+    here.at("key").check(qualifiedName, key ?? "");
     if (anyValues) return;
     values.forEach((value, place) => {
-      errors.check(isLabelValue, `${at}.values[${place}]`, value);
+      here.at("values").index(place).check(isLabelValue, value);
     });
   });
 }

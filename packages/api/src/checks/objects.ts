@@ -10,11 +10,11 @@ export function checkObject(
   rule: NameRule = dnsSubdomain,
   namespaced = true,
 ): void {
-  checkMetadata(errors, "metadata", object.metadata, rule, namespaced);
-  checkFinalizerNames(errors, "metadata", object.metadata);
+  checkMetadata(errors.at("metadata"), object.metadata, rule, namespaced);
+  checkFinalizerNames(errors.at("metadata"), object.metadata);
 }
 
 export function checkObjectUpdate(errors: FieldErrors, object: KubeObject, old: KubeObject): void {
-  checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
-  checkFinalizerNames(errors, "metadata", object.metadata);
+  checkMetadataUpdate(errors.at("metadata"), object.metadata, old.metadata);
+  checkFinalizerNames(errors.at("metadata"), object.metadata);
 }

@@ -61,8 +61,8 @@ function checkAny(
   object: KubeObject,
   name: NameRule = dnsSubdomain,
 ): void {
-  checkMetadata(errors, "metadata", object.metadata, name, isNamespaced(kind, object));
-  checkFinalizerNames(errors, "metadata", object.metadata);
+  checkMetadata(errors.at("metadata"), object.metadata, name, isNamespaced(kind, object));
+  checkFinalizerNames(errors.at("metadata"), object.metadata);
 }
 
 /** Errors of a new object; an empty list means that it is valid. Defaults must have been set. */
@@ -78,7 +78,7 @@ export function validateCreate(
   // Upstream: staging/src/k8s.io/apiserver/pkg/registry/rest/create.go, BeforeCreate
   const stored = own === undefined || own.update !== undefined;
   if (stored && errors.list.length === 0)
-    checkMetadata(errors, "metadata", object.metadata, pathSegment, isNamespaced(kind, object));
+    checkMetadata(errors.at("metadata"), object.metadata, pathSegment, isNamespaced(kind, object));
   return errors.reported;
 }
 
@@ -94,8 +94,8 @@ export function validateUpdate(
   const own = kindDefinition(kind)?.validation;
   if (own?.update) own.update(errors, object, old, context);
   else {
-    checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
-    checkFinalizerNames(errors, "metadata", object.metadata);
+    checkMetadataUpdate(errors.at("metadata"), object.metadata, old.metadata);
+    checkFinalizerNames(errors.at("metadata"), object.metadata);
   }
   return errors.reported;
 }
@@ -129,8 +129,8 @@ export function validateStatusUpdate(
   const own = kindDefinition(kind)?.validation;
   if (own?.status) own.status(errors, object, old, context);
   else {
-    checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
-    checkFinalizerNames(errors, "metadata", object.metadata);
+    checkMetadataUpdate(errors.at("metadata"), object.metadata, old.metadata);
+    checkFinalizerNames(errors.at("metadata"), object.metadata);
   }
   return errors.reported;
 }

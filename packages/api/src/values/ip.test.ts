@@ -59,7 +59,7 @@ const recorded = readFileSync(new URL("testdata/addresses.jsonl", import.meta.ur
 
 const details = (check: typeof checkLegacyAddress, text: string, version: "1.35" | "1.36") => {
   const errors = new FieldErrors();
-  check(errors, "p", text, { version });
+  check(errors.at("p"), text, { version });
   return errors.list.map(({ detail }) => detail);
 };
 

@@ -136,7 +136,7 @@ function textsProblem(field: "labels" | "annotations", texts: Plain): string | u
     return `metadata.${field}[${odd[0]}] must be a string, but is ${typeof odd[1]} in converted object`;
   const errors = new FieldErrors();
   const check = field === "labels" ? checkLabels : checkAnnotations;
-  check(errors, `metadata.${field}`, texts as Record<string, string>);
+  check(errors.at("metadata").at(field), texts as Record<string, string>);
   const [first]: (FieldError | undefined)[] = errors.list;
   return first === undefined ? undefined : `${first.path}: ${first.value ?? ""}: ${first.detail}`;
 }

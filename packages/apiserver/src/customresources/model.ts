@@ -164,8 +164,8 @@ export class CustomModel implements ResourceModel {
     const [kind, apiVersion] = [textOf(tree["kind"]), textOf(tree["apiVersion"])];
     const own = apiVersionOf(this.#version);
     const errors = new FieldErrors();
-    if (kind !== this.#version.kind) errors.invalid("kind", kind, `must be ${this.#version.kind}`);
-    if (apiVersion !== own) errors.invalid("apiVersion", apiVersion, `must be ${own}`);
+    if (kind !== this.#version.kind) errors.at("kind").invalid(kind, `must be ${this.#version.kind}`);
+    if (apiVersion !== own) errors.at("apiVersion").invalid(apiVersion, `must be ${own}`);
     const group = apiVersion.split("/").slice(0, -1).join("/");
     const name = isPlain(tree["metadata"]) ? textOf(tree["metadata"]["name"]) : "";
     return invalid({ group, kind }, name, errors.list);
@@ -305,11 +305,11 @@ export class CustomModel implements ResourceModel {
     const errors = new FieldErrors();
     const shown = this.#own(object);
     const schema = this.#schema;
-    checkMetadata(errors, "metadata", object.metadata, dnsSubdomain, this.#version.namespaced);
-    checkValue(errors, "", schema, shown);
+    checkMetadata(errors.at("metadata"), object.metadata, dnsSubdomain, this.#version.namespaced);
+    checkValue(errors, schema, shown);
     this.#checkScale(errors, shown, true);
-    checkEmbedded(errors, "", schema, shown);
-    checkListTypes(errors, "", schema, shown);
+    checkEmbedded(errors, schema, shown);
+    checkListTypes(errors, schema, shown);
     this.#checkRules(errors, object, shown);
     return errors.list;
   }
@@ -320,14 +320,14 @@ export class CustomModel implements ResourceModel {
     const [shown, before] = [this.#own(object), this.#own(old)];
     const correlation = new Correlation(shown, before, schema);
     checkCommonUpdate(errors, object.metadata, old.metadata, this.#version.namespaced);
-    checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
+    checkMetadataUpdate(errors.at("metadata"), object.metadata, old.metadata);
     const status = subresource === "status";
     if (!status) {
-      checkValue(errors, "", schema, shown, correlation);
-      checkEmbedded(errors, "", schema, shown);
+      checkValue(errors, schema, shown, correlation);
+      checkEmbedded(errors, schema, shown);
     } else if (Object.hasOwn(shown, "status")) {
       const own = propertyOf(schema, "status");
-      checkValue(errors, "status", own, shown["status"], correlation.key("status"));
+      checkValue(errors.at("status"), own, shown["status"], correlation.key("status"));
     }
     this.#checkScale(errors, shown, !status);
     this.#checkLists(errors, shown, before);
@@ -351,8 +351,8 @@ export class CustomModel implements ResourceModel {
   /** List violations of the old object are tolerated. */
   #checkLists(errors: FieldErrors, object: Plain, old: Plain): void {
     const before = new FieldErrors();
-    checkListTypes(before, "", this.#schema, old);
-    if (before.list.length === 0) checkListTypes(errors, "", this.#schema, object);
+    checkListTypes(before, this.#schema, old);
+    if (before.list.length === 0) checkListTypes(errors, this.#schema, object);
   }
 
   #checkScale(errors: FieldErrors, object: Plain, withSpec: boolean): void {
@@ -367,11 +367,11 @@ export class CustomModel implements ResourceModel {
   ): void {
     if (this.#ruleSet.empty) return;
     if (errors.list.some(({ type }) => blocking.has(type))) {
-      errors.invalid("<nil>", null, unchecked);
+      errors.at("<nil>").invalid(null, unchecked);
       return;
     }
     const warnings: string[] = [];
-    this.#ruleSet.check(errors, "", value, { ...before, warnings });
+    this.#ruleSet.check(errors, value, { ...before, warnings });
     this.#tolerated.set(object, warnings);
   }
 }

@@ -44,18 +44,19 @@ export function checkScaled(errors: FieldErrors, paths: ScalePaths, object: Plai
     (value === undefined || typeof value === "string"
       ? undefined
       : wrongType(paths.selector, value, "string"));
-  if (wrong !== undefined) errors.invalid(paths.selector, "", wrong);
+  if (wrong !== undefined) errors.at(paths.selector).invalid("", wrong);
 }
 
 function checkReplicas(errors: FieldErrors, path: string, object: Plain): void {
   const { value, error } = valueAt(object, path);
-  if (error !== undefined) errors.invalid(path, 0, error);
+  const here = errors.at(path);
+  if (error !== undefined) here.invalid(0, error);
   else if (value === undefined) return;
   else if (typeof value !== "bigint" && !Number.isInteger(value)) {
-    errors.invalid(path, 0, wrongType(path, value, "int64"));
-  } else if ((value as number) < 0) errors.invalid(path, value, "should be a non-negative integer");
+    here.invalid(0, wrongType(path, value, "int64"));
+  } else if ((value as number) < 0) here.invalid(value, "should be a non-negative integer");
   else if ((value as number) > 2 ** 31 - 1) {
-    errors.invalid(path, value, `should be less than or equal to ${2 ** 31 - 1}`);
+    here.invalid(value, `should be less than or equal to ${2 ** 31 - 1}`);
   }
 }
 

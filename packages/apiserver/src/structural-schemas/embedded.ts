@@ -96,58 +96,49 @@ export function coerceEmbedded(
 }
 
 /** Validates an embedded resource: it has a kind, a version, and valid metadata. */
-export function checkEmbedded(
-  errors: FieldErrors,
-  path: string,
-  schema: Schema | undefined,
-  value: unknown,
-): void {
+export function checkEmbedded(errors: FieldErrors, schema: Schema | undefined, value: unknown): void {
   if (schema === undefined) return;
   if (Array.isArray(value)) {
     const items = itemsOf(schema);
     if (items === undefined) return;
     value.forEach((item, index) => {
-      if (isContainer(item)) checkEmbedded(errors, `${path}[${index}]`, items, item);
+      if (isContainer(item)) checkEmbedded(errors.index(index), items, item);
     });
     return;
   }
   if (!isPlain(value)) return;
-  if (isEmbedded(schema)) checkResource(errors, path, value);
+  if (isEmbedded(schema)) checkResource(errors, value);
   if (!namesFields(schema)) return;
   for (const key in value) {
     if (!isContainer(value[key])) continue;
-    const where = propertyOf(schema, key) === undefined ? keyed(path, key) : child(path, key);
-    checkEmbedded(errors, where, fieldOf(schema, key), value[key]);
+    const here = propertyOf(schema, key) === undefined ? errors.key(key) : errors.at(key);
+    checkEmbedded(here, fieldOf(schema, key), value[key]);
   }
 }
 
-function checkResource(errors: FieldErrors, path: string, object: Plain): void {
+function checkResource(errors: FieldErrors, object: Plain): void {
   for (const key of ["apiVersion", "kind"] as const) {
-    const where = child(path, key);
+    const here = errors.at(key);
     if (!Object.hasOwn(object, key)) {
-      errors.required(where);
+      here.required();
       continue;
     }
     const value = object[key];
-    if (typeof value !== "string") errors.invalid(where, value, "must be a string");
-    else if (value === "") errors.invalid(where, value, "must not be empty");
+    if (typeof value !== "string") here.invalid(value, "must be a string");
+    else if (value === "") here.invalid(value, "must not be empty");
     else if (key === "apiVersion") {
       if (value.split("/").length > 2) {
-        errors.invalid(where, value, `unexpected GroupVersion string: ${value}`);
+        here.invalid(value, `unexpected GroupVersion string: ${value}`);
       }
     } else {
       const problems = dns1035Label(value.toLowerCase());
       if (problems.length > 0) {
-        errors.invalid(
-          where,
-          value,
-          `may have mixed case, but should otherwise match: ${problems.join(",")}`,
-        );
+        here.invalid(value, `may have mixed case, but should otherwise match: ${problems.join(",")}`);
       }
     }
   }
   if (!Object.hasOwn(object, "metadata") || !isPlain(object["metadata"])) return;
   const metadata = object["metadata"] as ObjectMeta;
   const named = metadata.name ? metadata : { ...metadata, name: "fakename" };
-  checkMetadata(errors, child(path, "metadata"), named, pathSegment, Boolean(metadata.namespace));
+  checkMetadata(errors.at("metadata"), named, pathSegment, Boolean(metadata.namespace));
 }

@@ -1,6 +1,5 @@
 import type { FieldErrors } from "@dray/api/validation";
 import { enumTexts } from "./enumeration.ts";
-import { child } from "./schema.ts";
 
 /** The kind of field error that a problem becomes. */
 type ProblemKind = "required" | "enum" | "long" | "many" | "type" | "other" | "general";
@@ -46,32 +45,32 @@ export class Outcome {
   }
 }
 
-/** Adds a problem to field errors; `base` is the path of the root value. */
-export function report(errors: FieldErrors, base: string, problem: Problem): void {
+/** Adds a problem to field errors; `errors` is the scope of the root value. */
+export function report(errors: FieldErrors, problem: Problem): void {
   const own = problem.path.replace(/^\./, "");
-  const path = own === "" ? base : child(base, own);
+  const here = own === "" ? errors : errors.at(own);
   const { kind, value, message, limit = -1 } = problem;
   switch (kind) {
     case "required":
-      errors.required(path);
+      here.required();
       break;
     case "enum":
-      errors.notSupported(path, value, enumTexts(problem.allowed ?? []));
+      here.notSupported(value, enumTexts(problem.allowed ?? []));
       break;
     case "long":
-      errors.tooLong(path, limit);
+      here.tooLong(limit);
       break;
     case "many":
-      errors.tooMany(path, Number(value), limit);
+      here.tooMany(Number(value), limit);
       break;
     case "type":
-      errors.typeInvalid(path, value ?? "", message);
+      here.typeInvalid(value ?? "", message);
       break;
     case "other":
-      errors.invalid(path, value ?? "", message);
+      here.invalid(value ?? "", message);
       break;
     case "general":
       // Upstream has no path here.
-      errors.invalid(base === "" ? "<nil>" : base, "", message);
+      (errors.path === "" ? errors.at("<nil>") : errors).invalid("", message);
   }
 }

@@ -67,7 +67,7 @@ test("lists of type set and map have no duplicates", () => {
   };
   const schema: Schema = { type: "object", properties: { set, map } };
   const errors = new FieldErrors();
-  checkListTypes(errors, "", schema, { set: [1, 2, 1], map: [{ k: "a" }, { k: "a", v: 1 }, { k: "b" }] });
+  checkListTypes(errors, schema, { set: [1, 2, 1], map: [{ k: "a" }, { k: "a", v: 1 }, { k: "b" }] });
   assert.deepEqual(texts(errors), ["set[2]: Duplicate value: 1", 'map[1]: Duplicate value: {"k":"a"}']);
 });
 
@@ -83,7 +83,7 @@ test("values are validated with upstream's messages", () => {
     },
   };
   const errors = new FieldErrors();
-  checkValue(errors, "", schema, { n: 0.5, e: "z", l: ["a", "b"], f: "today" });
+  checkValue(errors, schema, { n: 0.5, e: "z", l: ["a", "b"], f: "today" });
   assert.deepEqual(texts(errors).sort(), [
     '<nil>: Invalid value: "": Checked value must be of type integer (default format) in n',
     "a: Required value",
@@ -106,7 +106,7 @@ test("unchanged values of an update are not rejected", () => {
     { a: "long", b: "x" },
   ];
   const errors = new FieldErrors();
-  checkValue(errors, "", schema, object, new Correlation(object, old, schema));
+  checkValue(errors, schema, object, new Correlation(object, old, schema));
   assert.deepEqual(texts(errors), ["b: Too long: may not be more than 2 bytes"]);
 });
 

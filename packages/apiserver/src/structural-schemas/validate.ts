@@ -25,13 +25,12 @@ import {
  */
 export function checkValue(
   errors: FieldErrors,
-  path: string,
   schema: Schema | undefined,
   value: unknown,
   correlation?: Correlation,
 ): void {
   if (schema === undefined) return;
-  for (const problem of validate(schema, "", value, correlation).problems) report(errors, path, problem);
+  for (const problem of validate(schema, "", value, correlation).problems) report(errors, problem);
 }
 
 /** `correlation` is undefined without an old value, or where descendants are checked as new. */

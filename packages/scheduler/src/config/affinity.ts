@@ -4,7 +4,6 @@ import type { Fields } from "./fields.ts";
 
 /** The affinity that NodeAffinityArgs add to that of every pod. */
 export function readNodeAffinity(fields: Fields): NodeAffinity {
-  const { errors } = fields;
   const required = fields.object("requiredDuringSchedulingIgnoredDuringExecution");
   const preferred = fields.objects("preferredDuringSchedulingIgnoredDuringExecution");
   fields.end();
@@ -12,14 +11,13 @@ export function readNodeAffinity(fields: Fields): NodeAffinity {
     nodeSelectorTerms: (required.objects("nodeSelectorTerms") ?? []).map(readTerm),
   };
   required?.end();
-  if (required && selector) checkNodeSelector(errors, required.path, selector);
+  if (required && selector) checkNodeSelector(required.errors, selector);
   const preferences = preferred?.map((each) => {
     const weight = each.integer("weight") ?? 0;
     const preference = readTerm(each.object("preference"));
     each.end();
-    if (weight < 1 || weight > 100)
-      errors.invalid(each.pathOf("weight"), weight, "must be in the range 1-100");
-    checkNodeSelectorTerm(errors, each.pathOf("preference"), preference);
+    if (weight < 1 || weight > 100) each.errors.at("weight").invalid(weight, "must be in the range 1-100");
+    checkNodeSelectorTerm(each.errors.at("preference"), preference);
     return { weight, preference };
   });
   return {
@@ -57,14 +55,13 @@ export function readConstraint(fields: Fields): TopologySpreadConstraint {
   const nodeAffinityPolicy = fields.choice("nodeAffinityPolicy", policies);
   const nodeTaintsPolicy = fields.choice("nodeTaintsPolicy", policies);
   const matchLabelKeys = fields.strings("matchLabelKeys");
-  if (maxSkew <= 0) errors.invalid(fields.pathOf("maxSkew"), maxSkew, "not in valid range (0, inf)");
-  if (topologyKey === "") errors.required(fields.pathOf("topologyKey"), "can not be empty");
-  if (!given) errors.required(fields.pathOf("whenUnsatisfiable"), "can not be empty");
+  if (maxSkew <= 0) errors.at("maxSkew").invalid(maxSkew, "not in valid range (0, inf)");
+  if (topologyKey === "") errors.at("topologyKey").required("can not be empty");
+  if (!given) errors.at("whenUnsatisfiable").required("can not be empty");
   if (fields.object("labelSelector") !== undefined)
-    errors.forbidden(
-      fields.pathOf("labelSelector"),
-      "constraint must not define a selector, as they deduced for each pod",
-    );
+    fields.errors
+      .at("labelSelector")
+      .forbidden("constraint must not define a selector, as they deduced for each pod");
   fields.end();
   return {
     maxSkew,

@@ -16,17 +16,14 @@ const readers: Readers = {
     const defaults = defaultPluginArgs.DefaultPreemption;
     const percentage = fields.integer("minCandidateNodesPercentage") ?? defaults.minCandidateNodesPercentage;
     const absolute = fields.integer("minCandidateNodesAbsolute") ?? defaults.minCandidateNodesAbsolute;
-    const [percentagePath, absolutePath] = [
-      fields.pathOf("minCandidateNodesPercentage"),
-      fields.pathOf("minCandidateNodesAbsolute"),
-    ];
-    const { errors } = fields;
-    checkRange(errors, percentagePath, percentage, 0, 100);
-    if (absolute < 0) errors.invalid(absolutePath, absolute, "not in valid range [0, inf)");
+    const ofPercentage = fields.errors.at("minCandidateNodesPercentage");
+    const ofAbsolute = fields.errors.at("minCandidateNodesAbsolute");
+    checkRange(ofPercentage, percentage, 0, 100);
+    if (absolute < 0) ofAbsolute.invalid(absolute, "not in valid range [0, inf)");
     if (percentage === 0 && absolute === 0) {
       const both = "cannot be zero at the same time as";
-      errors.invalid(percentagePath, percentage, `${both} minCandidateNodesAbsolute`);
-      errors.invalid(absolutePath, absolute, `${both} minCandidateNodesPercentage`);
+      ofPercentage.invalid(percentage, `${both} minCandidateNodesAbsolute`);
+      ofAbsolute.invalid(absolute, `${both} minCandidateNodesPercentage`);
     }
     return { minCandidateNodesPercentage: percentage, minCandidateNodesAbsolute: absolute };
   },
@@ -37,22 +34,17 @@ const readers: Readers = {
     const filterTimeout = fields.duration("filterTimeout");
     const bindingTimeout = fields.duration("bindingTimeout");
     if (filterTimeout !== undefined && !features.enabled("DRASchedulerFilterTimeout"))
-      errors.forbidden(fields.pathOf("filterTimeout"), "DRASchedulingFilterTimeout feature gate is disabled");
+      errors.at("filterTimeout").forbidden("DRASchedulingFilterTimeout feature gate is disabled");
     else if (filterTimeout !== undefined && filterTimeout < 0)
-      errors.invalid(fields.pathOf("filterTimeout"), `${filterTimeout / 1000}s`, "must be zero or positive");
+      errors.at("filterTimeout").invalid(`${filterTimeout / 1000}s`, "must be zero or positive");
     const binds =
       features.enabled("DRADeviceBindingConditions") && features.enabled("DRAResourceClaimDeviceStatus");
     if (bindingTimeout !== undefined && !binds)
-      errors.forbidden(
-        fields.pathOf("bindingTimeout"),
-        "DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled",
-      );
+      fields.errors
+        .at("bindingTimeout")
+        .forbidden("DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled");
     else if (bindingTimeout !== undefined && bindingTimeout < 1000)
-      errors.invalid(
-        fields.pathOf("bindingTimeout"),
-        `${bindingTimeout / 1000}s`,
-        "must be at least 1 second",
-      );
+      errors.at("bindingTimeout").invalid(`${bindingTimeout / 1000}s`, "must be at least 1 second");
     return {
       filterTimeout: filterTimeout ?? defaults.filterTimeout,
       bindingTimeout: bindingTimeout ?? defaults.bindingTimeout,
@@ -62,7 +54,7 @@ const readers: Readers = {
   InterPodAffinity(fields) {
     const defaults = defaultPluginArgs.InterPodAffinity;
     const hardPodAffinityWeight = fields.integer("hardPodAffinityWeight") ?? defaults.hardPodAffinityWeight;
-    checkRange(fields.errors, fields.pathOf("hardPodAffinityWeight"), hardPodAffinityWeight, 0, 100);
+    checkRange(fields.errors.at("hardPodAffinityWeight"), hardPodAffinityWeight, 0, 100);
     const ignore = fields.boolean("ignorePreferredTermsOfExistingPods");
     return { hardPodAffinityWeight, ignorePreferredTermsOfExistingPods: ignore ?? false };
   },
@@ -74,25 +66,23 @@ const readers: Readers = {
 
   NodeResourcesBalancedAllocation(fields) {
     const seen = new Set<string>();
-    const resources = readResources(fields, ({ name, weight }, path) => {
-      if (seen.has(name)) fields.errors.duplicate(`${path}.name`, name);
+    const resources = readResources(fields, (errors, { name, weight }) => {
+      if (seen.has(name)) errors.at("name").duplicate(name);
       seen.add(name);
-      if (weight !== 1) fields.errors.invalid(`${path}.weight`, weight, "must be 1");
+      if (weight !== 1) errors.at("weight").invalid(weight, "must be 1");
     });
     return { resources: resources ?? defaultPluginArgs.NodeResourcesBalancedAllocation.resources };
   },
 
   NodeResourcesFit(fields) {
-    const { errors } = fields;
     const ignoredResources = fields.strings("ignoredResources") ?? [];
     const ignoredResourceGroups = fields.strings("ignoredResourceGroups") ?? [];
     ignoredResourceGroups.forEach((group, i) => {
       if (group.includes("/"))
-        errors.invalid(
-          `${fields.pathOf("ignoredResourceGroups")}[${i}]`,
-          group,
-          "resource group name can't contain '/'",
-        );
+        fields.errors
+          .at("ignoredResourceGroups")
+          .index(i)
+          .invalid(group, "resource group name can't contain '/'");
     });
     const strategy = fields.object("scoringStrategy");
     return {
@@ -105,17 +95,12 @@ const readers: Readers = {
   PodTopologySpread(fields) {
     const constraints = fields.objects("defaultConstraints")?.map(readConstraint) ?? [];
     const defaultingType = fields.choice("defaultingType", ["System", "List"]) ?? "System";
-    const path = fields.pathOf("defaultConstraints");
     if (defaultingType === "System" && constraints.length > 0)
-      fields.errors.invalid(
-        fields.pathOf("defaultingType"),
-        defaultingType,
-        "when .defaultConstraints are not empty",
-      );
+      fields.errors.at("defaultingType").invalid(defaultingType, "when .defaultConstraints are not empty");
     const seen = new Set<string>();
     constraints.forEach(({ topologyKey, whenUnsatisfiable }, i) => {
       const key = `{${topologyKey}, ${whenUnsatisfiable}}`;
-      if (seen.has(key)) fields.errors.duplicate(`${path}[${i}]`, key);
+      if (seen.has(key)) fields.errors.at("defaultConstraints").index(i).duplicate(key);
       seen.add(key);
     });
     return { defaultingType, defaultConstraints: constraints };
@@ -125,16 +110,13 @@ const readers: Readers = {
     const seconds =
       fields.integer("bindTimeoutSeconds") ?? defaultPluginArgs.VolumeBinding.bindTimeout / 1000;
     if (seconds < 0)
-      fields.errors.invalid(
-        fields.pathOf("bindTimeoutSeconds"),
-        seconds,
-        "invalid BindTimeoutSeconds, should not be a negative value",
-      );
+      fields.errors
+        .at("bindTimeoutSeconds")
+        .invalid(seconds, "invalid BindTimeoutSeconds, should not be a negative value");
     if (fields.objects("shape") !== undefined)
-      fields.errors.forbidden(
-        fields.pathOf("shape"),
-        "unexpected field `shape`, remove it: the feature gate StorageCapacityScoring is off",
-      );
+      fields.errors
+        .at("shape")
+        .forbidden("unexpected field `shape`, remove it: the feature gate StorageCapacityScoring is off");
     return { ...defaultPluginArgs.VolumeBinding, bindTimeout: seconds * 1000 };
   },
 };
@@ -159,22 +141,22 @@ export function hasArgs(plugin: string): plugin is keyof PluginArgs {
 function readStrategy(fields: Fields): PluginArgs["NodeResourcesFit"]["scoringStrategy"] {
   const { errors } = fields;
   const types = ["LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"] as const;
-  if (!fields.has("type")) errors.notSupported(fields.pathOf("type"), "", types);
+  if (!fields.has("type")) errors.at("type").notSupported("", types);
   const type = fields.choice("type", types) ?? "LeastAllocated";
-  const resources = readResources(fields, ({ name, weight }, path) => {
+  const resources = readResources(fields, (errors, { name, weight }) => {
     if (weight <= 0 || weight > 100)
-      errors.invalid(`${path}.weight`, weight, `resource weight of ${name} not in valid range (0, 100]`);
+      errors.at("weight").invalid(weight, `resource weight of ${name} not in valid range (0, 100]`);
   });
   const ratio = fields.object("requestedToCapacityRatio");
   const shape = ratio && readShape(ratio);
   ratio?.end();
   fields.end();
-  const ratioPath = fields.pathOf("requestedToCapacityRatio");
+  const ratioErrors = errors.at("requestedToCapacityRatio");
   const wanted = type === "RequestedToCapacityRatio";
   if (wanted && ratio === undefined)
-    errors.required(ratioPath, "must be specified when type is RequestedToCapacityRatio");
+    ratioErrors.required("must be specified when type is RequestedToCapacityRatio");
   if (!wanted && ratio !== undefined)
-    errors.forbidden(ratioPath, "must be nil when type is not RequestedToCapacityRatio");
+    ratioErrors.forbidden("must be nil when type is not RequestedToCapacityRatio");
   return {
     type,
     resources: resources ?? defaultPluginArgs.NodeResourcesFit.scoringStrategy.resources,
@@ -185,12 +167,12 @@ function readStrategy(fields: Fields): PluginArgs["NodeResourcesFit"]["scoringSt
 /** Undefined for none: then the default ones count. A weight of 0 is one of 1. */
 function readResources(
   fields: Fields,
-  check: (resource: ResourceWeight, path: string) => void,
+  check: (errors: FieldErrors, resource: ResourceWeight) => void,
 ): readonly ResourceWeight[] | undefined {
   const resources = fields.objects("resources")?.map((each) => {
     const resource = { name: each.string("name") ?? "", weight: each.integer("weight") || 1 };
     each.end();
-    check(resource, each.path);
+    check(each.errors, resource);
     return resource;
   });
   return resources?.length === 0 ? undefined : resources;
@@ -199,7 +181,7 @@ function readResources(
 function readShape(fields: Fields): readonly ShapePoint[] {
   const { errors } = fields;
   const points = fields.objects("shape") ?? [];
-  if (points.length === 0) errors.required(fields.pathOf("shape"), "at least one point must be specified");
+  if (points.length === 0) errors.at("shape").required("at least one point must be specified");
   const shape: ShapePoint[] = [];
   for (const point of points) {
     const utilization = point.integer("utilization") ?? 0;
@@ -207,14 +189,14 @@ function readShape(fields: Fields): readonly ShapePoint[] {
     point.end();
     const before = shape.at(-1);
     if (before !== undefined && before.utilization >= utilization)
-      errors.invalid(point.pathOf("utilization"), utilization, "values must be sorted in increasing order");
-    checkRange(errors, point.pathOf("utilization"), utilization, 0, 100);
-    checkRange(errors, point.pathOf("score"), score, 0, 10);
+      point.errors.at("utilization").invalid(utilization, "values must be sorted in increasing order");
+    checkRange(point.errors.at("utilization"), utilization, 0, 100);
+    checkRange(point.errors.at("score"), score, 0, 10);
     shape.push({ utilization, score });
   }
   return shape;
 }
 
-function checkRange(errors: FieldErrors, path: string, value: number, low: number, high: number): void {
-  if (value < low || value > high) errors.invalid(path, value, `not in valid range [${low}, ${high}]`);
+function checkRange(errors: FieldErrors, value: number, low: number, high: number): void {
+  if (value < low || value > high) errors.invalid(value, `not in valid range [${low}, ${high}]`);
 }

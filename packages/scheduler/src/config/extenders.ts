@@ -9,11 +9,9 @@ export function readExtenders(fields: Fields): readonly ExtenderConfiguration[] 
   const extenders = (fields.objects("extenders") ?? []).map((each) => readExtender(each, managed));
   const binders = extenders.filter(({ bindVerb }) => bindVerb).length;
   if (binders > 1)
-    errors.invalid(
-      "extenders",
-      `found ${binders} extenders implementing bind`,
-      "only one extender can implement bind",
-    );
+    errors
+      .at("extenders")
+      .invalid(`found ${binders} extenders implementing bind`, "only one extender can implement bind");
   return extenders;
 }
 
@@ -28,23 +26,19 @@ function readExtender(fields: Fields, managed: Set<string>): ExtenderConfigurati
   );
   const weight = fields.integer("weight") ?? 0;
   if ("prioritizeVerb" in verbs && weight <= 0)
-    errors.invalid(fields.pathOf("weight"), weight, "must have a positive weight applied to it");
+    errors.at("weight").invalid(weight, "must have a positive weight applied to it");
   if (!URL.canParse(urlPrefix))
-    errors.invalid(
-      fields.pathOf("urlPrefix"),
-      urlPrefix,
-      "must be a URL such as http://127.0.0.1:8080/scheduler",
-    );
+    errors.at("urlPrefix").invalid(urlPrefix, "must be a URL such as http://127.0.0.1:8080/scheduler");
   const managedResources = (fields.objects("managedResources") ?? []).map((each) => {
     const name = each.string("name") ?? "";
     const ignoredByScheduler = each.boolean("ignoredByScheduler") ?? false;
     each.end();
-    const path = each.pathOf("name");
+    const errors = each.errors.at("name");
     const problems = qualifiedName(name);
-    for (const problem of problems) errors.invalid(path, name, problem);
+    for (const problem of problems) errors.invalid(name, problem);
     if (problems.length === 0 && !isExtendedResourceName(name))
-      errors.invalid(path, name, "is an invalid extended resource name");
-    if (managed.has(name)) errors.invalid(path, name, "duplicate extender managed resource name");
+      errors.invalid(name, "is an invalid extended resource name");
+    if (managed.has(name)) errors.invalid(name, "duplicate extender managed resource name");
     managed.add(name);
     return { name, ignoredByScheduler };
   });

@@ -10,19 +10,14 @@ const maxInt32 = 2 ** 31 - 1;
  * A field of a wrong type is reported and read as absent.
  */
 export class Fields {
-  readonly path: string;
+  /** Reports at the place of the object. */
   readonly errors: FieldErrors;
   readonly #values: Readonly<Record<string, unknown>>;
   readonly #known = new Set<string>();
 
-  constructor(values: Readonly<Record<string, unknown>>, path: string, errors: FieldErrors) {
-    this.path = path;
+  constructor(values: Readonly<Record<string, unknown>>, errors: FieldErrors) {
     this.errors = errors;
     this.#values = values;
-  }
-
-  pathOf(name: string): string {
-    return this.path === "" ? name : `${this.path}.${name}`;
   }
 
   has(name: string): boolean {
@@ -32,7 +27,7 @@ export class Fields {
   string(name: string): string | undefined {
     const value = this.#value(name);
     if (value === undefined || typeof value === "string") return value;
-    this.errors.invalid(this.pathOf(name), value, "must be a string");
+    this.errors.at(name).invalid(value, "must be a string");
     return undefined;
   }
 
@@ -40,14 +35,14 @@ export class Fields {
   choice<T extends string>(name: string, choices: readonly T[]): T | undefined {
     const value = this.string(name);
     if (value === undefined || choices.includes(value as T)) return value as T | undefined;
-    this.errors.notSupported(this.pathOf(name), value, choices);
+    this.errors.at(name).notSupported(value, choices);
     return undefined;
   }
 
   boolean(name: string): boolean | undefined {
     const value = this.#value(name);
     if (value === undefined || typeof value === "boolean") return value;
-    this.errors.invalid(this.pathOf(name), value, "must be true or false");
+    this.errors.at(name).invalid(value, "must be true or false");
     return undefined;
   }
 
@@ -56,14 +51,14 @@ export class Fields {
     if (value === undefined) return undefined;
     if (typeof value === "number" && Number.isInteger(value) && value >= minInt32 && value <= maxInt32)
       return value;
-    this.errors.invalid(this.pathOf(name), value, "must be a whole number of 32 bits");
+    this.errors.at(name).invalid(value, "must be a whole number of 32 bits");
     return undefined;
   }
 
   number(name: string): number | undefined {
     const value = this.#value(name);
     if (value === undefined || typeof value === "number") return value;
-    this.errors.invalid(this.pathOf(name), value, "must be a number");
+    this.errors.at(name).invalid(value, "must be a number");
     return undefined;
   }
 
@@ -72,27 +67,27 @@ export class Fields {
     const value = this.#value(name);
     if (value === undefined) return undefined;
     if (typeof value !== "string") {
-      this.errors.invalid(this.pathOf(name), value, 'must be a duration such as "10s" or "1m30s"');
+      this.errors.at(name).invalid(value, 'must be a duration such as "10s" or "1m30s"');
       return undefined;
     }
     try {
       return Number(parseDuration(value)) / nanosecondsPerMillisecond;
     } catch (error) {
       if (!(error instanceof DurationError)) throw error;
-      this.errors.invalid(this.pathOf(name), value, `must be a duration such as "10s": ${error.message}`);
+      this.errors.at(name).invalid(value, `must be a duration such as "10s": ${error.message}`);
       return undefined;
     }
   }
 
   object(name: string): Fields | undefined {
     const value = this.#value(name);
-    return value === undefined ? undefined : asFields(value, this.pathOf(name), this.errors);
+    return value === undefined ? undefined : asFields(value, this.errors.at(name));
   }
 
   /** The objects of a list; undefined if it is absent. */
   objects(name: string): readonly Fields[] | undefined {
     return this.#list(name)?.flatMap((item, i) => {
-      const fields = asFields(item, `${this.pathOf(name)}[${i}]`, this.errors);
+      const fields = asFields(item, this.errors.at(name).index(i));
       return fields === undefined ? [] : [fields];
     });
   }
@@ -100,7 +95,7 @@ export class Fields {
   strings(name: string): readonly string[] | undefined {
     return this.#list(name)?.flatMap((item, i) => {
       if (typeof item === "string") return [item];
-      this.errors.invalid(`${this.pathOf(name)}[${i}]`, item, "must be a string");
+      this.errors.at(name).index(i).invalid(item, "must be a string");
       return [];
     });
   }
@@ -119,7 +114,7 @@ export class Fields {
     for (const name of Object.keys(this.#values)) {
       if (this.#known.has(name)) continue;
       const known = [...this.#known].sort().join(", ");
-      this.errors.forbidden(this.pathOf(name), `unknown field; fields are ${known}`);
+      this.errors.at(name).forbidden(`unknown field; fields are ${known}`);
     }
   }
 
@@ -131,14 +126,14 @@ export class Fields {
   #list(name: string): readonly unknown[] | undefined {
     const value = this.#value(name);
     if (value === undefined || Array.isArray(value)) return value as unknown[] | undefined;
-    this.errors.invalid(this.pathOf(name), value, "must be a list");
+    this.errors.at(name).invalid(value, "must be a list");
     return undefined;
   }
 }
 
-export function asFields(value: unknown, path: string, errors: FieldErrors): Fields | undefined {
+export function asFields(value: unknown, errors: FieldErrors): Fields | undefined {
   if (typeof value === "object" && value !== null && !Array.isArray(value))
-    return new Fields(value as Record<string, unknown>, path, errors);
-  errors.invalid(path, value, "must be an object");
+    return new Fields(value as Record<string, unknown>, errors);
+  errors.invalid(value, "must be an object");
   return undefined;
 }

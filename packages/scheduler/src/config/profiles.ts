@@ -16,42 +16,42 @@ import {
 
 const defaultSchedulerName = "default-scheduler";
 
-export function checkPercentage(errors: FieldErrors, path: string, percentage: number): void {
-  if (percentage < 0 || percentage > 100) errors.invalid(path, percentage, "not in valid range [0-100]");
+export function checkPercentage(errors: FieldErrors, percentage: number): void {
+  if (percentage < 0 || percentage > 100) errors.invalid(percentage, "not in valid range [0-100]");
 }
 
 export function readProfiles(fields: Fields, features: Features): readonly ProfileConfiguration[] {
   const { errors } = fields;
   const given = fields.objects("profiles") ?? [];
-  const list = given.length === 0 ? [new Fields({}, "profiles[0]", errors)] : given;
+  const list = given.length === 0 ? [new Fields({}, errors.at("profiles").index(0))] : given;
   const profiles = list.map((profile) => readProfile(profile, list.length === 1, features));
   profiles.forEach(({ schedulerName, plugins }, i) => {
     const first = profiles.findIndex((other) => other.schedulerName === schedulerName);
-    if (first < i && schedulerName !== "") errors.duplicate(`profiles[${i}].schedulerName`, schedulerName);
+    if (first < i && schedulerName !== "")
+      errors.at("profiles").index(i).at("schedulerName").duplicate(schedulerName);
     // One queue holds the pods of all profiles.
     if (JSON.stringify(plugins.queueSort) !== JSON.stringify(profiles[0]!.plugins.queueSort))
-      errors.invalid(
-        `profiles[${i}].plugins.queueSort`,
-        plugins.queueSort,
-        "must be the same for all profiles",
-      );
+      errors
+        .at("profiles")
+        .index(i)
+        .at("plugins.queueSort")
+        .invalid(plugins.queueSort, "must be the same for all profiles");
   });
   if ((profiles[0]?.plugins.queueSort.enabled.length ?? 0) > 1)
-    errors.invalid(
-      "profiles[0].plugins.queueSort.enabled",
-      profiles[0]!.plugins.queueSort.enabled.length,
-      "only one queue sort plugin can be enabled",
-    );
+    errors
+      .at("profiles")
+      .index(0)
+      .at("plugins.queueSort.enabled")
+      .invalid(profiles[0]!.plugins.queueSort.enabled.length, "only one queue sort plugin can be enabled");
   return profiles;
 }
 
 function readProfile(fields: Fields, only: boolean, features: Features): ProfileConfiguration {
   const { errors } = fields;
   const schedulerName = fields.string("schedulerName") ?? (only ? defaultSchedulerName : "");
-  if (schedulerName === "") errors.required(fields.pathOf("schedulerName"));
+  if (schedulerName === "") errors.at("schedulerName").required();
   const percentage = fields.integer("percentageOfNodesToScore");
-  if (percentage !== undefined)
-    checkPercentage(errors, fields.pathOf("percentageOfNodesToScore"), percentage);
+  if (percentage !== undefined) checkPercentage(errors.at("percentageOfNodesToScore"), percentage);
   const plugins = readPlugins(fields.object("plugins"));
   const args = readPluginConfig(fields, features);
   fields.end();
@@ -79,10 +79,9 @@ function readSet(fields: Fields | undefined): PluginSet {
       const weight = each.integer("weight");
       const plugin = { name: each.string("name") ?? "", ...(weight !== undefined && { weight }) };
       each.end();
-      if (plugin.name === "") each.errors.required(each.pathOf("name"));
+      if (plugin.name === "") each.errors.at("name").required();
       if (name === "enabled" && removedPlugins.has(plugin.name))
         each.errors.invalid(
-          each.path,
           plugin.name,
           `was invalid in version "${apiVersion}" (${kind} is version "${apiVersion}")`,
         );
@@ -94,18 +93,17 @@ function readSet(fields: Fields | undefined): PluginSet {
 }
 
 function readPluginConfig(fields: Fields, features: Features): PluginArgs {
-  const { errors } = fields;
   const args: { -readonly [Name in keyof PluginArgs]: PluginArgs[Name] } = { ...defaultPluginArgs };
   const seen = new Set<string>();
   for (const entry of fields.objects("pluginConfig") ?? []) {
     const name = entry.string("name") ?? "";
-    if (name === "") errors.required(entry.pathOf("name"));
-    else if (seen.has(name)) errors.duplicate(entry.path, name);
+    if (name === "") entry.errors.at("name").required();
+    else if (seen.has(name)) entry.errors.duplicate(name);
     seen.add(name);
     const given = entry.object("args");
     if (given !== undefined) {
       if (hasArgs(name)) Object.assign(args, { [name]: readArgs(name, given, features) });
-      else if (name !== "") errors.forbidden(entry.pathOf("args"), `plugin ${name} has no arguments`);
+      else if (name !== "") entry.errors.at("args").forbidden(`plugin ${name} has no arguments`);
     }
     entry.end();
   }

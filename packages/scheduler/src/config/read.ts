@@ -38,23 +38,25 @@ export function parseSchedulerConfiguration(text: string, features: Features): S
  */
 export function readSchedulerConfiguration(document: unknown, features: Features): SchedulerConfiguration {
   const errors = new FieldErrors(features.version);
-  const fields = asFields(document, "", errors);
+  const fields = asFields(document, errors);
   if (fields === undefined)
     throw new ConfigurationError([`must be an object of kind ${kind}, ${apiVersion}`]);
   checkKind(fields);
   const profiles = readProfiles(fields, features);
   const percentageOfNodesToScore = fields.integer("percentageOfNodesToScore") ?? 0;
-  checkPercentage(errors, "percentageOfNodesToScore", percentageOfNodesToScore);
+  checkPercentage(errors.at("percentageOfNodesToScore"), percentageOfNodesToScore);
   const parallelism = fields.integer("parallelism") ?? 16;
   if (parallelism <= 0)
-    errors.invalid("parallelism", parallelism, "should be an integer value greater than zero");
+    errors.at("parallelism").invalid(parallelism, "should be an integer value greater than zero");
   const initial = fields.integer("podInitialBackoffSeconds") ?? 1;
   const max = fields.integer("podMaxBackoffSeconds") ?? 10;
-  if (initial <= 0) errors.invalid("podInitialBackoffSeconds", initial, "must be greater than 0");
+  if (initial <= 0) errors.at("podInitialBackoffSeconds").invalid(initial, "must be greater than 0");
   if (max < initial)
-    errors.invalid("podMaxBackoffSeconds", max, "must be greater than or equal to PodInitialBackoffSeconds");
+    errors
+      .at("podMaxBackoffSeconds")
+      .invalid(max, "must be greater than or equal to PodInitialBackoffSeconds");
   const extenders = readExtenders(fields);
-  const leaderElection = readLeaderElection(fields.object("leaderElection") ?? new Fields({}, "", errors));
+  const leaderElection = readLeaderElection(fields.object("leaderElection") ?? new Fields({}, errors));
   const connection = fields.object("clientConnection");
   const kubeconfig = connection && readConnection(connection);
   for (const name of ["enableProfiling", "enableContentionProfiling", "delayCacheUntilActive"])
@@ -77,7 +79,7 @@ function checkKind(fields: Fields): void {
     ["apiVersion", apiVersion],
     ["kind", kind],
   ] as const) {
-    if (fields.string(name) === undefined) fields.errors.required(name, `must be ${wanted}`);
+    if (fields.string(name) === undefined) fields.errors.at(name).required(`must be ${wanted}`);
     else fields.choice(name, [wanted]);
   }
 }
@@ -102,23 +104,18 @@ function readLeaderElection(fields: Fields): LeaderElectionConfiguration {
   const resourceNamespace = fields.string("resourceNamespace") ?? "kube-system";
   const { errors } = fields;
   for (const [name, value] of Object.entries({ leaseDuration, renewDeadline, retryPeriod }))
-    if (leaderElect && value <= 0) errors.invalid(fields.pathOf(name), value, "must be greater than zero");
+    if (leaderElect && value <= 0) errors.at(name).invalid(value, "must be greater than zero");
   if (leaderElect && leaseDuration < renewDeadline)
-    errors.invalid(
-      fields.pathOf("leaseDuration"),
-      `${renewDeadline / 1000}s`,
-      "LeaseDuration must be greater than RenewDeadline",
-    );
+    fields.errors
+      .at("leaseDuration")
+      .invalid(`${renewDeadline / 1000}s`, "LeaseDuration must be greater than RenewDeadline");
   if (leaderElect && renewDeadline < retryPeriod)
-    errors.invalid(
-      fields.pathOf("renewDeadline"),
-      `${retryPeriod / 1000}s`,
-      "RenewDeadline must be greater than RetryPeriod",
-    );
-  if (leaderElect && resourceName === "")
-    errors.required(fields.pathOf("resourceName"), "resourceName is required");
+    fields.errors
+      .at("renewDeadline")
+      .invalid(`${retryPeriod / 1000}s`, "RenewDeadline must be greater than RetryPeriod");
+  if (leaderElect && resourceName === "") errors.at("resourceName").required("resourceName is required");
   if (leaderElect && resourceNamespace === "")
-    errors.required(fields.pathOf("resourceNamespace"), "resourceNamespace is required");
+    errors.at("resourceNamespace").required("resourceNamespace is required");
   fields.end();
   return { leaderElect, leaseDuration, renewDeadline, retryPeriod, resourceName, resourceNamespace };
 }

@@ -15,78 +15,68 @@ const scopes = ["*", "Cluster", "Namespaced"];
 const maxConditions = 64;
 
 /** Which requests a policy or one of its bindings is about. */
-export function checkMatchResources(
-  errors: FieldErrors,
-  path: string,
-  match: MatchResources | undefined,
-): void {
+export function checkMatchResources(errors: FieldErrors, match: MatchResources | undefined): void {
   if (match === undefined) return;
-  if (match.matchPolicy === undefined) errors.required(`${path}.matchPolicy`);
+  if (match.matchPolicy === undefined) errors.at("matchPolicy").required();
   else if (!matchPolicies.includes(match.matchPolicy))
-    errors.notSupported(`${path}.matchPolicy`, match.matchPolicy, matchPolicies);
+    errors.at("matchPolicy").notSupported(match.matchPolicy, matchPolicies);
   for (const name of ["namespaceSelector", "objectSelector"] as const) {
     const selector = match[name];
-    if (selector === undefined) errors.required(`${path}.${name}`);
-    else checkLabelSelector(errors, `${path}.${name}`, selector);
+    if (selector === undefined) errors.at(name).required();
+    else checkLabelSelector(errors.at(name), selector);
   }
   for (const name of ["resourceRules", "excludeResourceRules"] as const) {
     (match[name] ?? []).forEach((rule, i) => {
-      checkNamedRule(errors, `${path}.${name}[${i}]`, rule);
+      checkNamedRule(errors.at(name).index(i), rule);
     });
   }
 }
 
-function checkNamedRule(errors: FieldErrors, path: string, rule: NamedRuleWithOperations): void {
+function checkNamedRule(errors: FieldErrors, rule: NamedRuleWithOperations): void {
   const seen = new Set<string>();
   (rule.resourceNames ?? []).forEach((name, i) => {
-    errors.check(pathSegment, `${path}.resourceNames[${i}]`, name);
-    if (seen.has(name)) errors.duplicate(`${path}.resourceNames[${i}]`, name);
+    errors.at("resourceNames").index(i).check(pathSegment, name);
+    if (seen.has(name)) errors.at("resourceNames").index(i).duplicate(name);
     seen.add(name);
   });
-  checkRule(errors, path, rule);
+  checkRule(errors, rule);
 }
 
 /** A rule of a webhook, or what a rule of a policy has in common with it. */
-export function checkRule(errors: FieldErrors, path: string, rule: RuleWithOperations): void {
-  checkWildcard(errors, `${path}.operations`, rule.operations, "operations");
+export function checkRule(errors: FieldErrors, rule: RuleWithOperations): void {
+  checkWildcard(errors.at("operations"), rule.operations, "operations");
   (rule.operations ?? []).forEach((operation, i) => {
-    if (!operations.includes(operation))
-      errors.notSupported(`${path}.operations[${i}]`, operation, operations);
+    if (!operations.includes(operation)) errors.at("operations").index(i).notSupported(operation, operations);
   });
-  checkWildcard(errors, `${path}.apiGroups`, rule.apiGroups, "API groups");
-  checkWildcard(errors, `${path}.apiVersions`, rule.apiVersions, "API versions");
+  checkWildcard(errors.at("apiGroups"), rule.apiGroups, "API groups");
+  checkWildcard(errors.at("apiVersions"), rule.apiVersions, "API versions");
   (rule.apiVersions ?? []).forEach((version, i) => {
-    if (version === "") errors.required(`${path}.apiVersions[${i}]`);
+    if (version === "") errors.at("apiVersions").index(i).required();
   });
-  checkResources(errors, `${path}.resources`, rule.resources ?? []);
+  checkResources(errors.at("resources"), rule.resources ?? []);
   if (rule.scope !== undefined && !scopes.includes(rule.scope))
-    errors.notSupported(`${path}.scope`, rule.scope, scopes);
+    errors.at("scope").notSupported(rule.scope, scopes);
 }
 
-function checkWildcard(
-  errors: FieldErrors,
-  path: string,
-  items: readonly string[] | undefined,
-  what: string,
-): void {
-  if (!items?.length) errors.required(path);
+function checkWildcard(errors: FieldErrors, items: readonly string[] | undefined, what: string): void {
+  if (!items?.length) errors.required();
   else if (items.length > 1 && items.includes("*"))
-    errors.invalid(path, items, `if '*' is present, must not specify other ${what}`);
+    errors.invalid(items, `if '*' is present, must not specify other ${what}`);
 }
 
 /**
  * `pods`, `pods/status`, `pods/*`, `*`, `*` with a subresource: what a wildcard holds must not be named
  * beside it.
  */
-function checkResources(errors: FieldErrors, path: string, resources: readonly string[]): void {
-  if (resources.length === 0) errors.required(path);
+function checkResources(errors: FieldErrors, resources: readonly string[]): void {
+  if (resources.length === 0) errors.required();
   const allSubresources = new Set<string>();
   const ofAllResources = new Set<string>();
   // As upstream it is the last one without a subresource that counts.
   let plain = false;
   resources.forEach((pattern, i) => {
     if (pattern === "") {
-      errors.required(`${path}[${i}]`);
+      errors.index(i).required();
       return;
     }
     const slash = pattern.indexOf("/");
@@ -96,43 +86,42 @@ function checkResources(errors: FieldErrors, path: string, resources: readonly s
     }
     const [resource, subresource] = [pattern.slice(0, slash), pattern.slice(slash + 1)];
     const clash = (wildcard: string): void =>
-      errors.invalid(`${path}[${i}]`, pattern, `if '${wildcard}' is present, must not specify ${pattern}`);
+      errors.index(i).invalid(pattern, `if '${wildcard}' is present, must not specify ${pattern}`);
     if (allSubresources.has(resource)) clash(`${resource}/*`);
     if (ofAllResources.has(subresource)) clash(`*/${subresource}`);
     if (subresource === "*") allSubresources.add(resource);
     if (resource === "*") ofAllResources.add(subresource);
   });
   if (resources.length > 1 && resources.includes("*/*"))
-    errors.invalid(path, resources, "if '*/*' is present, must not specify other resources");
+    errors.invalid(resources, "if '*/*' is present, must not specify other resources");
   if (resources.includes("*") && plain) {
     const detail = "if '*' is present, must not specify other resources without subresources";
-    errors.invalid(path, resources, detail);
+    errors.invalid(resources, detail);
   }
 }
 
 /** Match conditions of a policy or a webhook; `expressions` is absent where they cannot be compiled. */
 export function checkMatchConditions(
   errors: FieldErrors,
-  path: string,
   conditions: readonly MatchCondition[] | undefined,
   expressions: AdmissionExpressions | undefined,
   params: boolean,
 ): void {
   const list = conditions ?? [];
   const names = new Set<string>();
-  if (list.length > maxConditions) errors.tooMany(path, list.length, maxConditions);
+  if (list.length > maxConditions) errors.tooMany(list.length, maxConditions);
   list.forEach(({ name, expression }, i) => {
-    const at = `${path}[${i}]`;
+    const here = errors.index(i);
     const text = (expression ?? "").trim();
-    if (text === "") errors.required(`${at}.expression`);
+    if (text === "") here.at("expression").required();
     else {
       const compiled = expressions?.compile(text, { result: "bool", params, authorizer: true });
-      checkCompiled(errors, `${at}.expression`, text, compiled);
+      checkCompiled(here.at("expression"), text, compiled);
     }
-    if (!name) errors.required(`${at}.name`);
+    if (!name) here.at("name").required();
     else {
-      errors.check(qualifiedName, `${at}.name`, name);
-      if (names.has(name)) errors.duplicate(`${at}.name`, name);
+      here.at("name").check(qualifiedName, name);
+      if (names.has(name)) here.at("name").duplicate(name);
       names.add(name);
     }
   });
@@ -141,11 +130,10 @@ export function checkMatchConditions(
 /** Adds what is wrong with an expression. */
 export function checkCompiled(
   errors: FieldErrors,
-  path: string,
   expression: string,
   compiled: ReturnType<AdmissionExpressions["compile"]> | undefined,
 ): void {
   if (compiled === undefined || compiled.ok) return;
-  if (compiled.type === "InternalError") errors.internal(path, compiled.error);
-  else errors.invalid(path, expression, compiled.error);
+  if (compiled.type === "InternalError") errors.internal(compiled.error);
+  else errors.invalid(expression, compiled.error);
 }

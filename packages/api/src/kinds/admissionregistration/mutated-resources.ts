@@ -4,9 +4,9 @@ import type { MatchResources } from "../../generated/admissionregistration/v1.ts
 /** A policy that mutates is not asked about deletions. */
 const mutatedOperations = ["*", "CONNECT", "CREATE", "UPDATE"];
 
-export function checkMutated(errors: FieldErrors, path: string, match: MatchResources | undefined): void {
+export function checkMutated(errors: FieldErrors, match: MatchResources | undefined): void {
   for (const operation of (match?.resourceRules ?? []).flatMap((rule) => rule.operations ?? [])) {
     if (!mutatedOperations.includes(operation))
-      errors.notSupported(`${path}.resourceRules.operations`, operation, mutatedOperations);
+      errors.at("resourceRules.operations").notSupported(operation, mutatedOperations);
   }
 }

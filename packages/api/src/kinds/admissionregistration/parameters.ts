@@ -4,49 +4,49 @@ import type { ParamKind, ParamRef } from "../../generated/admissionregistration/
 import { dns1035Label, dnsSubdomain, type NameRule, pathSegment } from "../../values/names.ts";
 
 /** Of what kind the parameters of a policy are. */
-export function checkParamKind(errors: FieldErrors, path: string, kind: ParamKind | undefined): void {
+export function checkParamKind(errors: FieldErrors, kind: ParamKind | undefined): void {
   if (kind === undefined) return;
-  checkApiVersion(errors, `${path}.apiVersion`, kind.apiVersion ?? "");
-  if (!kind.kind) errors.required(`${path}.kind`);
+  checkApiVersion(errors.at("apiVersion"), kind.apiVersion ?? "");
+  if (!kind.kind) errors.at("kind").required();
   else {
     const problems = dns1035Label(kind.kind.toLowerCase()).join(",");
     const detail = `may have mixed case, but should otherwise match: ${problems}`;
-    if (problems !== "") errors.invalid(`${path}.kind`, kind.kind, detail);
+    if (problems !== "") errors.at("kind").invalid(kind.kind, detail);
   }
 }
 
-function checkApiVersion(errors: FieldErrors, path: string, apiVersion: string): void {
+function checkApiVersion(errors: FieldErrors, apiVersion: string): void {
   if (apiVersion === "") {
-    errors.required(path);
+    errors.required();
     return;
   }
   const parts = apiVersion === "/" ? [""] : apiVersion.split("/");
   if (parts.length > 2) {
-    errors.invalid(path, apiVersion, `unexpected GroupVersion string: ${apiVersion}`);
+    errors.invalid(apiVersion, `unexpected GroupVersion string: ${apiVersion}`);
     return;
   }
   const [group, version] = parts.length === 1 ? ["", parts[0]!] : (parts as [string, string]);
   const joined = (rule: NameRule, value: string): void => {
     const problems = rule(value);
-    if (problems.length > 0) errors.invalid(path, value, problems.join(","));
+    if (problems.length > 0) errors.invalid(value, problems.join(","));
   };
   if (group !== "") joined(dnsSubdomain, group);
-  if (version === "") errors.invalid(path, apiVersion, "version must be specified");
+  if (version === "") errors.invalid(apiVersion, "version must be specified");
   else joined(dns1035Label, version);
 }
 
 /** Which parameters a binding brings. */
-export function checkParamRef(errors: FieldErrors, path: string, ref: ParamRef | undefined): void {
+export function checkParamRef(errors: FieldErrors, ref: ParamRef | undefined): void {
   if (ref === undefined) return;
   const exclusive = "name and selector are mutually exclusive";
   if (ref.name) {
-    errors.check(pathSegment, `${path}.name`, ref.name);
-    if (ref.selector) errors.forbidden(`${path}.name`, exclusive);
+    errors.at("name").check(pathSegment, ref.name);
+    if (ref.selector) errors.at("name").forbidden(exclusive);
   }
   if (ref.selector) {
-    checkLabelSelector(errors, `${path}.selector`, ref.selector);
-    if (ref.name) errors.forbidden(`${path}.selector`, exclusive);
+    checkLabelSelector(errors.at("selector"), ref.selector);
+    if (ref.name) errors.at("selector").forbidden(exclusive);
   }
-  if (!ref.name && !ref.selector) errors.required(path, "one of name or selector must be specified");
-  errors.oneOf(`${path}.parameterNotFoundAction`, ref.parameterNotFoundAction, ["Deny", "Allow"]);
+  if (!ref.name && !ref.selector) errors.required("one of name or selector must be specified");
+  errors.at("parameterNotFoundAction").oneOf(ref.parameterNotFoundAction, ["Deny", "Allow"]);
 }

@@ -19,18 +19,18 @@ export const reinvocationPolicies = ["IfNeeded", "Never"];
 type Policy = ValidatingAdmissionPolicy | MutatingAdmissionPolicy;
 
 export function checkName(errors: FieldErrors, object: KubeObject): void {
-  checkMetadata(errors, "metadata", object.metadata, dnsSubdomain, false);
+  checkMetadata(errors.at("metadata"), object.metadata, dnsSubdomain, false);
 }
 
 /** Checks the fields that both kinds of policies share, up to match conditions. */
 export function checkCommon(errors: FieldErrors, { spec = {} }: Policy): void {
-  errors.oneOf("spec.failurePolicy", spec.failurePolicy, failurePolicies);
-  checkParamKind(errors, "spec.paramKind", spec.paramKind);
+  errors.at("spec.failurePolicy").oneOf(spec.failurePolicy, failurePolicies);
+  checkParamKind(errors.at("spec.paramKind"), spec.paramKind);
   const { matchConstraints: match } = spec;
-  if (match === undefined) errors.required("spec.matchConstraints");
+  if (match === undefined) errors.at("spec.matchConstraints").required();
   else {
-    checkMatchResources(errors, "spec.matchConstraints", match);
-    if (!match.resourceRules?.length) errors.required("spec.matchConstraints.resourceRules");
+    checkMatchResources(errors.at("spec.matchConstraints"), match);
+    if (!match.resourceRules?.length) errors.at("spec.matchConstraints.resourceRules").required();
   }
 }
 
@@ -49,7 +49,12 @@ export function checkPolicyConditions(
   // Match conditions are compiled before any variable is composed.
   const expressions = context.admissionExpressions?.({ composes: false });
   const { matchConditions: conditions } = spec;
-  checkMatchConditions(errors, "spec.matchConditions", conditions, expressions, spec.paramKind !== undefined);
+  checkMatchConditions(
+    errors.at("spec.matchConditions"),
+    conditions,
+    expressions,
+    spec.paramKind !== undefined,
+  );
 }
 
 export function checkVariables(
@@ -59,13 +64,13 @@ export function checkVariables(
   params: boolean,
 ): void {
   (variables ?? []).forEach(({ name, expression }, i) => {
-    const path = `spec.variables[${i}]`;
-    if (!name?.trim()) errors.required(`${path}.name`, "name is not specified");
-    else if (!isIdentifier(name)) errors.invalid(`${path}.name`, name, "must be a valid CEL identifier");
-    if (!expression?.trim()) errors.required(`${path}.expression`, "expression is not specified");
+    const here = errors.at("spec.variables").index(i);
+    if (!name?.trim()) here.at("name").required("name is not specified");
+    else if (!isIdentifier(name)) here.at("name").invalid(name, "must be a valid CEL identifier");
+    if (!expression?.trim()) here.at("expression").required("expression is not specified");
     else {
       const compiled = expressions?.variable(name ?? "", expression, { params });
-      checkCompiled(errors, `${path}.expression`, expression, compiled);
+      checkCompiled(here.at("expression"), expression, compiled);
     }
   });
 }
@@ -85,7 +90,7 @@ export function checkBindingOf(
 ): void {
   checkName(errors, binding);
   const { policyName, paramRef, matchResources } = binding.spec ?? {};
-  errors.checkRequired(dnsSubdomain, "spec.policyName", policyName);
-  checkParamRef(errors, "spec.paramRef", paramRef);
-  checkMatchResources(errors, "spec.matchResources", matchResources);
+  errors.at("spec.policyName").checkRequired(dnsSubdomain, policyName);
+  checkParamRef(errors.at("spec.paramRef"), paramRef);
+  checkMatchResources(errors.at("spec.matchResources"), matchResources);
 }

@@ -7,22 +7,22 @@ const urlForm =
   /^(?:(?<scheme>[a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/(?<authority>[^/?#]*))?[^?#]*(?:\?(?<query>[^#]*))?(?:#(?<fragment>.*))?$/s;
 
 /** Where a webhook is: `https://host[/path]` and nothing else. */
-export function checkUrl(errors: FieldErrors, path: string, url: string): void {
+export function checkUrl(errors: FieldErrors, url: string): void {
   const form = "; desired format: https://host[/path]";
   const unreadable = urlProblem(url);
   if (unreadable !== undefined) {
-    errors.required(path, `url must be a valid URL: parse ${quoted(url)}: ${unreadable}${form}`);
+    errors.required(`url must be a valid URL: parse ${quoted(url)}: ${unreadable}${form}`);
     return;
   }
   const { scheme = "", authority = "", query, fragment } = urlForm.exec(url)?.groups ?? {};
   const at = authority.lastIndexOf("@");
   const host = authority.slice(at + 1);
   if (scheme.toLowerCase() !== "https")
-    errors.invalid(path, scheme.toLowerCase(), `'https' is the only allowed URL scheme${form}`);
-  if (host === "") errors.invalid(path, host, `host must be specified${form}`);
-  if (at >= 0) errors.invalid(path, authority.slice(0, at), "user information is not permitted in the URL");
-  if (fragment) errors.invalid(path, fragment, "fragments are not permitted in the URL");
-  if (query) errors.invalid(path, query, "query parameters are not permitted in the URL");
+    errors.invalid(scheme.toLowerCase(), `'https' is the only allowed URL scheme${form}`);
+  if (host === "") errors.invalid(host, `host must be specified${form}`);
+  if (at >= 0) errors.invalid(authority.slice(0, at), "user information is not permitted in the URL");
+  if (fragment) errors.invalid(fragment, "fragments are not permitted in the URL");
+  if (query) errors.invalid(query, "query parameters are not permitted in the URL");
 }
 
 /** Why Go cannot read it as a URL. */
@@ -43,17 +43,13 @@ function urlProblem(url: string): string | undefined {
 }
 
 /** Which service leads to a webhook. */
-export function checkService(
-  errors: FieldErrors,
-  at: string,
-  { name, namespace, path, port }: ServiceReference,
-): void {
-  if (!name) errors.required(`${at}.name`);
-  if (!namespace) errors.required(`${at}.namespace`);
+export function checkService(errors: FieldErrors, { name, namespace, path, port }: ServiceReference): void {
+  if (!name) errors.at("name").required();
+  if (!namespace) errors.at("namespace").required();
   const wrong = rangeProblem(port ?? 0, 1, 65535);
-  if (wrong.length > 0) errors.invalid(`${at}.port`, port ?? 0, `port is not valid: ${wrong.join(", ")}`);
+  if (wrong.length > 0) errors.at("port").invalid(port ?? 0, `port is not valid: ${wrong.join(", ")}`);
   if (path === undefined || path === "" || path === "/") return;
-  const invalid = (detail: string): void => errors.invalid(`${at}.path`, path, detail);
+  const invalid = (detail: string): void => errors.at("path").invalid(path, detail);
   if (path === "//") {
     invalid("segment[0] may not be empty");
     return;

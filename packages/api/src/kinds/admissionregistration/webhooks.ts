@@ -52,7 +52,7 @@ function allowedBy(webhooks: readonly Webhook[], old: readonly Webhook[] | undef
 function hasWrongSelector({ namespaceSelector, objectSelector }: Webhook): boolean {
   const errors = new FieldErrors();
   for (const selector of [namespaceSelector, objectSelector]) {
-    if (selector) checkLabelSelector(errors, "", selector);
+    if (selector) checkLabelSelector(errors, selector);
   }
   return errors.list.length > 0;
 }
@@ -63,92 +63,84 @@ function checkConfiguration(
   old: Configuration | undefined,
   context: ValidationContext,
 ): void {
-  checkMetadata(errors, "metadata", configuration.metadata, dnsSubdomain, false);
+  checkMetadata(errors.at("metadata"), configuration.metadata, dnsSubdomain, false);
   const webhooks: readonly Webhook[] = configuration.webhooks ?? [];
   const allowed = allowedBy(webhooks, old && (old.webhooks ?? []));
   const names = new Set<string>();
   webhooks.forEach((webhook, i) => {
-    const path = `webhooks[${i}]`;
-    checkWebhook(errors, path, webhook, allowed, context);
-    checkReviews(errors, `${path}.admissionReviewVersions`, webhook.admissionReviewVersions ?? [], allowed);
+    const here = errors.at("webhooks").index(i);
+    checkWebhook(here, webhook, allowed, context);
+    checkReviews(here.at("admissionReviewVersions"), webhook.admissionReviewVersions ?? [], allowed);
     if (allowed.sameNames || !webhook.name) return;
-    if (names.has(webhook.name)) errors.duplicate(`${path}.name`, webhook.name);
+    if (names.has(webhook.name)) here.at("name").duplicate(webhook.name);
     names.add(webhook.name);
   });
 }
 
 function checkWebhook(
   errors: FieldErrors,
-  path: string,
   webhook: Webhook,
   allowed: Allowed,
   context: ValidationContext,
 ): void {
-  checkQualifiedName(errors, `${path}.name`, webhook.name ?? "");
+  checkQualifiedName(errors.at("name"), webhook.name ?? "");
   (webhook.rules ?? []).forEach((rule, i) => {
-    checkRule(errors, `${path}.rules[${i}]`, rule);
+    checkRule(errors.at("rules").index(i), rule);
   });
   const known = (field: string, value: string | undefined, values: readonly string[]): void => {
-    if (value !== undefined && !values.includes(value))
-      errors.notSupported(`${path}.${field}`, value, values);
+    if (value !== undefined && !values.includes(value)) errors.at(field).notSupported(value, values);
   };
   known("failurePolicy", webhook.failurePolicy, failurePolicies);
   known("matchPolicy", webhook.matchPolicy, matchPolicies);
   const effects = allowed.sideEffects ? sideEffects : noSideEffects;
-  if (!webhook.sideEffects)
-    errors.required(`${path}.sideEffects`, `must specify one of ${effects.join(", ")}`);
+  if (!webhook.sideEffects) errors.at("sideEffects").required(`must specify one of ${effects.join(", ")}`);
   else known("sideEffects", webhook.sideEffects, effects);
   const { timeoutSeconds: timeout } = webhook;
   if (timeout !== undefined && (timeout > 30 || timeout < 1)) {
     const detail = "the timeout value must be between 1 and 30 seconds";
-    errors.invalid(`${path}.timeoutSeconds`, timeout, detail);
+    errors.at("timeoutSeconds").invalid(timeout, detail);
   }
   for (const name of ["namespaceSelector", "objectSelector"] as const) {
     const selector = webhook[name];
-    if (selector) checkLabelSelector(errors, `${path}.${name}`, selector, allowed.labelValues);
+    if (selector) checkLabelSelector(errors.at(name), selector, allowed.labelValues);
   }
   if ("reinvocationPolicy" in webhook)
     known("reinvocationPolicy", webhook.reinvocationPolicy, reinvocationPolicies);
   const { url, service } = webhook.clientConfig ?? {};
   if ((url === undefined) === (service === undefined))
-    errors.required(`${path}.clientConfig`, "exactly one of url or service is required");
-  else if (url !== undefined) checkUrl(errors, `${path}.clientConfig.url`, url);
-  else if (service !== undefined) checkService(errors, `${path}.clientConfig.service`, service);
+    errors.at("clientConfig").required("exactly one of url or service is required");
+  else if (url !== undefined) checkUrl(errors.at("clientConfig.url"), url);
+  else if (service !== undefined) checkService(errors.at("clientConfig.service"), service);
   if (allowed.conditions) return;
   const expressions = context.admissionExpressions?.({ composes: false });
-  checkMatchConditions(errors, `${path}.matchConditions`, webhook.matchConditions, expressions, false);
+  checkMatchConditions(errors.at("matchConditions"), webhook.matchConditions, expressions, false);
 }
 
 /** At least three segments: `gate.webhooks.example.com`. */
-function checkQualifiedName(errors: FieldErrors, path: string, name: string): void {
+function checkQualifiedName(errors: FieldErrors, name: string): void {
   if (name === "") {
-    errors.required(path);
+    errors.required();
     return;
   }
   const problems = dnsSubdomain(name);
-  if (problems.length > 0) errors.invalid(path, name, problems.join(","));
+  if (problems.length > 0) errors.invalid(name, problems.join(","));
   else if (name.split(".").length < 3)
-    errors.invalid(path, name, "should be a domain with at least three segments separated by dots");
+    errors.invalid(name, "should be a domain with at least three segments separated by dots");
 }
 
-function checkReviews(
-  errors: FieldErrors,
-  path: string,
-  versions: readonly string[],
-  allowed: Allowed,
-): void {
+function checkReviews(errors: FieldErrors, versions: readonly string[], allowed: Allowed): void {
   if (versions.length === 0) {
-    errors.required(path, `must specify one of ${reviewVersions.join(", ")}`);
+    errors.required(`must specify one of ${reviewVersions.join(", ")}`);
     return;
   }
   const seen = new Set<string>();
   versions.forEach((version, i) => {
-    if (seen.has(version)) errors.invalid(`${path}[${i}]`, version, "duplicate version");
-    else errors.check(dns1035Label, `${path}[${i}]`, version);
+    if (seen.has(version)) errors.index(i).invalid(version, "duplicate version");
+    else errors.index(i).check(dns1035Label, version);
     seen.add(version);
   });
   if (allowed.unknownReviews || versions.some((version) => reviewVersions.includes(version))) return;
-  errors.invalid(path, versions, `must include at least one of ${reviewVersions.join(", ")}`);
+  errors.invalid(versions, `must include at least one of ${reviewVersions.join(", ")}`);
 }
 
 /** ValidatingWebhookConfiguration and MutatingWebhookConfiguration. */

@@ -11,7 +11,7 @@ export function checkSelectorKept(
   selector: LabelSelector | undefined,
   old: LabelSelector | undefined,
 ): void {
-  checkImmutable(errors, "spec.selector", selector, old, () => shownSelector(selector));
+  checkImmutable(errors.at("spec.selector"), selector, old, () => shownSelector(selector));
 }
 
 export function checkReplicaSpec(
@@ -20,18 +20,18 @@ export function checkReplicaSpec(
   context: ValidationContext,
 ): void {
   const { selector, template } = spec ?? {};
-  if (!selector) errors.required("spec.selector");
+  if (!selector) errors.at("spec.selector").required();
   else {
-    checkLabelSelector(errors, "spec.selector", selector);
+    checkLabelSelector(errors.at("spec.selector"), selector);
     if (isEmptySelector(selector))
-      errors.invalid("spec.selector", selector, "empty selector is invalid for deployment");
+      errors.at("spec.selector").invalid(selector, "empty selector is invalid for deployment");
   }
   if (selects(selector, {}) === undefined) {
-    errors.invalid("spec.selector", shownSelector(selector), "invalid label selector");
+    errors.at("spec.selector").invalid(shownSelector(selector), "invalid label selector");
     return;
   }
   // No selector at all selects nothing; an empty one is not compared.
-  if (!selector || !isEmptySelector(selector)) checkMatch(errors, "spec.template", selector, template);
-  checkTemplate(errors, "spec.template", template, context);
-  checkEndless(errors, "spec.template", template, "ReplicaSet");
+  if (!selector || !isEmptySelector(selector)) checkMatch(errors.at("spec.template"), selector, template);
+  checkTemplate(errors.at("spec.template"), template, context);
+  checkEndless(errors.at("spec.template"), template, "ReplicaSet");
 }

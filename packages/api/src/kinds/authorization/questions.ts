@@ -21,15 +21,13 @@ export const printed = ({ path = "", verb = "" }: NonResourceAttributes): object
 export function checkQuestion(errors: FieldErrors, spec: Questions | undefined): void {
   const { resourceAttributes, nonResourceAttributes } = spec ?? {};
   if (resourceAttributes && nonResourceAttributes) {
-    errors.invalid(
-      "spec.nonResourceAttributes",
-      printed(nonResourceAttributes),
-      "cannot be specified in combination with resourceAttributes",
-    );
+    errors
+      .at("spec.nonResourceAttributes")
+      .invalid(printed(nonResourceAttributes), "cannot be specified in combination with resourceAttributes");
   }
   if (!resourceAttributes && !nonResourceAttributes) {
     const detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-    errors.invalid("spec.resourceAttributes", null, detail);
+    errors.at("spec.resourceAttributes").invalid(null, detail);
   }
 }
 
@@ -44,7 +42,7 @@ export function checkEmptyMetadata(
   );
   if (entries.every(([name]) => name === "managedFields" || allowed.includes(name))) return;
   const detail = ["must be empty", ...allowed.map((name) => `except for ${name}`)].join(" ");
-  errors.invalid("metadata", Object.fromEntries(entries), detail);
+  errors.at("metadata").invalid(Object.fromEntries(entries), detail);
 }
 
 interface Selector {
@@ -53,38 +51,36 @@ interface Selector {
 }
 
 /** A selector is given as text or in parts; operators that are not known yet are let through (KEP-4601). */
-function checkSelector(errors: FieldErrors, path: string, selector: Selector | undefined): void {
+function checkSelector(errors: FieldErrors, selector: Selector | undefined, ofLabels: boolean): void {
   if (!selector) return;
   const { rawSelector = "", requirements = [] } = selector;
   if (rawSelector !== "" && requirements.length > 0) {
-    errors.invalid(`${path}.rawSelector`, rawSelector, "may not specified at the same time as requirements");
+    errors.at("rawSelector").invalid(rawSelector, "may not specified at the same time as requirements");
   }
   if (rawSelector === "" && requirements.length === 0) {
-    const detail = `when ${path} is specified, requirements or rawSelector is required`;
-    errors.required(`${path}.requirements`, detail);
+    const detail = `when ${errors.path} is specified, requirements or rawSelector is required`;
+    errors.at("requirements").required(detail);
   }
   requirements.forEach(({ key, operator, values = [] }, index) => {
-    const at = `${path}.requirements[${index}]`;
-    const ofLabels = path.endsWith("labelSelector");
-    if (!ofLabels && key === "") errors.required(`${at}.key`, "must be specified");
+    const here = errors.at("requirements").index(index);
+    if (!ofLabels && key === "") here.at("key").required("must be specified");
     const fixed = operator === "In" || operator === "NotIn";
     if (fixed && values.length === 0)
-      errors.required(`${at}.values`, "must be specified when `operator` is 'In' or 'NotIn'");
+      here.at("values").required("must be specified when `operator` is 'In' or 'NotIn'");
     if ((operator === "Exists" || operator === "DoesNotExist") && values.length > 0) {
       const detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-      errors.forbidden(`${at}.values`, detail);
+      here.at("values").forbidden(detail);
     }
     if (!ofLabels) return;
-    errors.check(qualifiedName, `${at}.key`, key);
-    for (const [which, value] of values.entries())
-      errors.check(isLabelValue, `${at}.values[${which}]`, value);
+    here.at("key").check(qualifiedName, key);
+    for (const [which, value] of values.entries()) here.at("values").index(which).check(isLabelValue, value);
   });
 }
 
 export function checkSelectors(errors: FieldErrors, spec: Questions | undefined): void {
   const { fieldSelector, labelSelector } = spec?.resourceAttributes ?? {};
-  checkSelector(errors, "spec.resourceAttributes.fieldSelector", fieldSelector);
-  checkSelector(errors, "spec.resourceAttributes.labelSelector", labelSelector);
+  checkSelector(errors.at("spec.resourceAttributes.fieldSelector"), fieldSelector, false);
+  checkSelector(errors.at("spec.resourceAttributes.labelSelector"), labelSelector, true);
 }
 
 export function checkSubject(
@@ -93,7 +89,7 @@ export function checkSubject(
 ): void {
   checkQuestion(errors, spec);
   if (!spec?.user && (spec?.groups ?? []).length === 0) {
-    errors.invalid("spec.user", "", "at least one of user or group must be specified");
+    errors.at("spec.user").invalid("", "at least one of user or group must be specified");
   }
   checkSelectors(errors, spec);
 }

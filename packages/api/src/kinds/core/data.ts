@@ -21,10 +21,10 @@ interface Frozen {
 export function checkFrozen(errors: FieldErrors, object: Frozen, old: Frozen): void {
   if (!old.immutable) return;
   const detail = "field is immutable when `immutable` is set";
-  if (!object.immutable) errors.forbidden("immutable", detail);
+  if (!object.immutable) errors.at("immutable").forbidden(detail);
   for (const name of ["data", "binaryData"] as const) {
     // An empty map is another than none.
     const emptied = cameEmpty(object, name) && old[name] === undefined;
-    if (emptied || !sameValue(object[name], old[name])) errors.forbidden(name, detail);
+    if (emptied || !sameValue(object[name], old[name])) errors.at(name).forbidden(detail);
   }
 }

@@ -25,9 +25,9 @@ export const isOfQuotas = (name: string): boolean => ofQuotas.has(name) || isHug
 export const sorted = (list: List | undefined): [string, string][] =>
   Object.entries(list ?? {}).sort(([left], [right]) => (left < right ? -1 : 1));
 
-export function checkResourceName(errors: FieldErrors, path: string, name: string): void {
+export function checkResourceName(errors: FieldErrors, name: string): void {
   const problems = qualifiedName(name);
-  for (const problem of problems) errors.invalid(path, name, problem);
+  for (const problem of problems) errors.invalid(name, problem);
   if (problems.length === 0 && !name.includes("/") && !isOfQuotas(name) && name !== "storage")
-    errors.invalid(path, name, "must be a standard resource type or fully qualified");
+    errors.invalid(name, "must be a standard resource type or fully qualified");
 }

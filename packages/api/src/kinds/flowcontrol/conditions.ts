@@ -7,9 +7,9 @@ export function checkConditions(
 ): void {
   const seen = new Set<string>();
   (conditions ?? []).forEach(({ type = "" }, index) => {
-    const path = `status.conditions[${index}].type`;
-    if (seen.has(type)) errors.duplicate(path, asTyped(type));
+    const here = errors.at("status.conditions").index(index).at("type");
+    if (seen.has(type)) here.duplicate(asTyped(type));
     seen.add(type);
-    if (type === "") errors.required(path);
+    if (type === "") here.required();
   });
 }

@@ -18,40 +18,40 @@ interface Reference {
 }
 
 /** A reference to an object of any kind. */
-export function checkReference(errors: FieldErrors, path: string, reference: Reference): void {
+export function checkReference(errors: FieldErrors, reference: Reference): void {
   const { apiGroup } = reference;
-  if (apiGroup !== undefined && apiGroup !== null) errors.check(dnsSubdomain, `${path}.apiGroup`, apiGroup);
-  errors.checkRequired(pathSegment, `${path}.kind`, reference.kind);
-  errors.checkRequired(pathSegment, `${path}.name`, reference.name);
+  if (apiGroup !== undefined && apiGroup !== null) errors.at("apiGroup").check(dnsSubdomain, apiGroup);
+  errors.at("kind").checkRequired(pathSegment, reference.kind);
+  errors.at("name").checkRequired(pathSegment, reference.name);
 }
 
 /** A host name of DNS, which no address is. */
-export function checkHost(errors: FieldErrors, path: string, host: string | undefined): void {
+export function checkHost(errors: FieldErrors, host: string | undefined): void {
   if (!host) return;
-  errors.check(dnsSubdomain, path, host);
-  if (addressFamily(host) !== undefined) errors.invalid(path, host, "must be a DNS name, not an IP address");
+  errors.check(dnsSubdomain, host);
+  if (addressFamily(host) !== undefined) errors.invalid(host, "must be a DNS name, not an IP address");
 }
 
 /**
  * Rejects addresses that cannot be endpoints: unspecified, loopback and link-local ones.
  * Upstream: pkg/apis/core/validation/validation.go, ValidateEndpointIP.
  */
-export function checkEndpointAddress(errors: FieldErrors, path: string, text: string): void {
+export function checkEndpointAddress(errors: FieldErrors, text: string): void {
   const read = parseSloppyAddress(text);
   if (read === undefined) {
-    errors.invalid(path, text, "must be a valid IP address");
+    errors.invalid(text, "must be a valid IP address");
     return;
   }
   const address = unmapped(read);
-  if (isUnspecified(address)) errors.invalid(path, text, `may not be unspecified (${text})`);
+  if (isUnspecified(address)) errors.invalid(text, `may not be unspecified (${text})`);
   if (isLoopback(address)) {
-    errors.invalid(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)");
+    errors.invalid(text, "may not be in the loopback range (127.0.0.0/8, ::1/128)");
   }
   if (isLinkLocalUnicast(address)) {
-    errors.invalid(path, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)");
+    errors.invalid(text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)");
   }
   if (isLinkLocalMulticast(address)) {
-    errors.invalid(path, text, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
+    errors.invalid(text, "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)");
   }
 }
 

@@ -13,9 +13,9 @@ type Binding = RoleBinding | ClusterRoleBinding;
 function checkDeclared(errors: FieldErrors, { subjects, roleRef }: Binding, old: Binding | undefined): void {
   if (old !== undefined) checkRoleKept(errors, roleRef, old, "field is immutable");
   for (const [index, { name }] of (subjects ?? []).entries()) {
-    if (!name) errors.required(`subjects[${index}].name`);
+    if (!name) errors.at("subjects").index(index).at("name").required();
   }
-  if (old === undefined && !roleRef?.name) errors.required("roleRef.name");
+  if (old === undefined && !roleRef?.name) errors.at("roleRef.name").required();
 }
 
 function checkRoleKept(
@@ -26,21 +26,21 @@ function checkRoleKept(
 ): void {
   if (sameValue(roleRef, old.roleRef)) return;
   const { apiGroup = "", kind = "", name = "" } = roleRef ?? {};
-  errors.invalid("roleRef", { APIGroup: apiGroup, Kind: kind, Name: name }, detail);
+  errors.at("roleRef").invalid({ APIGroup: apiGroup, Kind: kind, Name: name }, detail);
 }
 
 function checkSubjects(errors: FieldErrors, { subjects }: Binding, namespaced: boolean): void {
   (subjects ?? []).forEach((subject, index) => {
-    const path = `subjects[${index}]`;
+    const here = errors.at("subjects").index(index);
     const { kind = "", name, namespace, apiGroup = "" } = subject;
-    if (!name && !isDeclared(errors)) errors.required(`${path}.name`);
+    if (!name && !isDeclared(errors)) here.at("name").required();
     if (kind === "ServiceAccount") {
-      if (name) errors.check(dnsSubdomain, `${path}.name`, name);
-      if (apiGroup !== "") errors.notSupported(`${path}.apiGroup`, apiGroup, [""]);
-      if (!namespace && !namespaced) errors.required(`${path}.namespace`);
+      if (name) here.at("name").check(dnsSubdomain, name);
+      if (apiGroup !== "") here.at("apiGroup").notSupported(apiGroup, [""]);
+      if (!namespace && !namespaced) here.at("namespace").required();
     } else if (kind === "User" || kind === "Group") {
-      if (apiGroup !== group) errors.notSupported(`${path}.apiGroup`, apiGroup, [group]);
-    } else errors.notSupported(`${path}.kind`, kind, ["ServiceAccount", "User", "Group"]);
+      if (apiGroup !== group) here.at("apiGroup").notSupported(apiGroup, [group]);
+    } else here.at("kind").notSupported(kind, ["ServiceAccount", "User", "Group"]);
   });
 }
 
@@ -51,23 +51,23 @@ function checkRoleRef(
   old: Binding | undefined,
 ): void {
   const { apiGroup = "", kind = "", name = "" } = roleRef ?? {};
-  if (apiGroup !== group) errors.notSupported("roleRef.apiGroup", apiGroup, [group]);
+  if (apiGroup !== group) errors.at("roleRef.apiGroup").notSupported(apiGroup, [group]);
   const kinds = namespaced ? ["Role", "ClusterRole"] : ["ClusterRole"];
-  if (!kinds.includes(kind)) errors.notSupported("roleRef.kind", kind, kinds);
-  if (name !== "") errors.check(pathSegment, "roleRef.name", name);
+  if (!kinds.includes(kind)) errors.at("roleRef.kind").notSupported(kind, kinds);
+  if (name !== "") errors.at("roleRef.name").check(pathSegment, name);
   // Declarative validation checks fields that are declared immutable no further.
-  else if (old !== undefined || !isDeclared(errors)) errors.required("roleRef.name");
+  else if (old !== undefined || !isDeclared(errors)) errors.at("roleRef.name").required();
 }
 
 export function checkBinding(namespaced: boolean) {
   const checkAll = (errors: FieldErrors, binding: Binding, old?: Binding): void => {
-    checkMetadata(errors, "metadata", binding.metadata, pathSegment, namespaced);
-    checkFinalizerNames(errors, "metadata", binding.metadata);
+    checkMetadata(errors.at("metadata"), binding.metadata, pathSegment, namespaced);
+    checkFinalizerNames(errors.at("metadata"), binding.metadata);
     checkRoleRef(errors, binding, namespaced, old);
     checkSubjects(errors, binding, namespaced);
     if (old !== undefined) {
-      checkMetadataUpdate(errors, "metadata", binding.metadata, old.metadata);
-      checkFinalizerNames(errors, "metadata", binding.metadata);
+      checkMetadataUpdate(errors.at("metadata"), binding.metadata, old.metadata);
+      checkFinalizerNames(errors.at("metadata"), binding.metadata);
     }
     if (isDeclared(errors)) checkDeclared(errors, binding, old);
     else if (old !== undefined) checkRoleKept(errors, binding.roleRef, old, "cannot change roleRef");

@@ -5,43 +5,43 @@ import type { ClusterRole, PolicyRule, Role } from "../../generated/rbac/v1.ts";
 import { pathSegment } from "../../values/names.ts";
 
 /** One rule; only a ClusterRole's may be about URLs that are no resources. */
-function checkRule(errors: FieldErrors, path: string, rule: PolicyRule, namespaced: boolean): void {
+function checkRule(errors: FieldErrors, rule: PolicyRule, namespaced: boolean): void {
   const { apiGroups = [], resources = [], nonResourceURLs = [] } = rule;
   // A list without which a rule cannot be is read as null where it is missing.
   const verbs: readonly string[] = rule.verbs ?? [];
-  if (verbs.length === 0) errors.required(`${path}.verbs`, "verbs must contain at least one value");
+  if (verbs.length === 0) errors.at("verbs").required("verbs must contain at least one value");
   if (nonResourceURLs.length > 0) {
     if (namespaced) {
       const detail = "namespaced rules cannot apply to non-resource URLs";
-      errors.invalid(`${path}.nonResourceURLs`, nonResourceURLs, detail);
+      errors.at("nonResourceURLs").invalid(nonResourceURLs, detail);
     }
     if (apiGroups.length + resources.length + (rule.resourceNames ?? []).length > 0) {
       const detail = "rules cannot apply to both regular resources and non-resource URLs";
-      errors.invalid(`${path}.nonResourceURLs`, nonResourceURLs, detail);
+      errors.at("nonResourceURLs").invalid(nonResourceURLs, detail);
     }
     return;
   }
   if (apiGroups.length === 0) {
-    errors.required(`${path}.apiGroups`, "resource rules must supply at least one api group");
+    errors.at("apiGroups").required("resource rules must supply at least one api group");
   }
   if (resources.length === 0) {
-    errors.required(`${path}.resources`, "resource rules must supply at least one resource");
+    errors.at("resources").required("resource rules must supply at least one resource");
   }
 }
 
 function checkRules(errors: FieldErrors, role: Role | ClusterRole, namespaced: boolean): void {
   (role.rules ?? []).forEach((rule, index) => {
-    checkRule(errors, `rules[${index}]`, rule, namespaced);
+    checkRule(errors.at("rules").index(index), rule, namespaced);
   });
   if (namespaced || !("aggregationRule" in role) || !role.aggregationRule) return;
   const selectors = role.aggregationRule.clusterRoleSelectors ?? [];
-  const path = "aggregationRule.clusterRoleSelectors";
+  const here = errors.at("aggregationRule.clusterRoleSelectors");
   if (selectors.length === 0)
-    errors.required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil");
+    here.required("at least one clusterRoleSelector required if aggregationRule is non-nil");
   selectors.forEach((selector, index) => {
     const count = errors.list.length;
-    checkLabelSelector(errors, `${path}[${index}]`, selector);
-    if (errors.list.length > count) errors.invalid(`${path}[${index}]`, null, "invalid label selector.");
+    checkLabelSelector(here.index(index), selector);
+    if (errors.list.length > count) here.index(index).invalid(null, "invalid label selector.");
   });
 }
 
@@ -49,14 +49,14 @@ function checkRules(errors: FieldErrors, role: Role | ClusterRole, namespaced: b
 export function checkRole(namespaced: boolean) {
   return {
     create(errors: FieldErrors, role: Role | ClusterRole): void {
-      checkMetadata(errors, "metadata", role.metadata, pathSegment, namespaced);
-      checkFinalizerNames(errors, "metadata", role.metadata);
+      checkMetadata(errors.at("metadata"), role.metadata, pathSegment, namespaced);
+      checkFinalizerNames(errors.at("metadata"), role.metadata);
       checkRules(errors, role, namespaced);
     },
     update(errors: FieldErrors, role: Role | ClusterRole, old: Role | ClusterRole): void {
       this.create(errors, role);
-      checkMetadataUpdate(errors, "metadata", role.metadata, old.metadata);
-      checkFinalizerNames(errors, "metadata", role.metadata);
+      checkMetadataUpdate(errors.at("metadata"), role.metadata, old.metadata);
+      checkFinalizerNames(errors.at("metadata"), role.metadata);
     },
   };
 }

@@ -37,73 +37,68 @@ export const limits = {
 } as const;
 
 /** A DNS subdomain of at most 63 bytes, in either case. */
-export function checkDriverName(errors: FieldErrors, path: string, name: string | undefined): void {
+export function checkDriverName(errors: FieldErrors, name: string | undefined): void {
   if (!name) {
-    errors.required(path);
+    errors.required();
     return;
   }
-  if (byteLength(name) > limits.driverName) errors.tooLong(path, limits.driverName);
-  for (const problem of dnsSubdomain(name.toLowerCase())) errors.invalid(path, name, problem);
+  if (byteLength(name) > limits.driverName) errors.tooLong(limits.driverName);
+  for (const problem of dnsSubdomain(name.toLowerCase())) errors.invalid(name, problem);
 }
 
 /** DNS subdomains with slashes between them. */
-export function checkPoolName(errors: FieldErrors, path: string, name: string | undefined): void {
+export function checkPoolName(errors: FieldErrors, name: string | undefined): void {
   if (!name) {
-    errors.required(path);
+    errors.required();
     return;
   }
-  if (byteLength(name) > limits.poolName) errors.tooLong(path, limits.poolName);
-  for (const part of name.split("/")) errors.check(dnsSubdomain, path, part);
+  if (byteLength(name) > limits.poolName) errors.tooLong(limits.poolName);
+  for (const part of name.split("/")) errors.check(dnsSubdomain, part);
 }
 
-export function checkDeviceName(errors: FieldErrors, path: string, name: string | undefined): void {
-  errors.check(dnsLabel, path, name ?? "");
+export function checkDeviceName(errors: FieldErrors, name: string | undefined): void {
+  errors.check(dnsLabel, name ?? "");
 }
 
-function checkIdentifier(errors: FieldErrors, path: string, name: string): void {
-  if (byteLength(name) > limits.identifier) errors.tooLong(path, limits.identifier);
-  errors.check(isCIdentifier, path, name);
+function checkIdentifier(errors: FieldErrors, name: string): void {
+  if (byteLength(name) > limits.identifier) errors.tooLong(limits.identifier);
+  errors.check(isCIdentifier, name);
 }
 
 /**
  * Name of an attribute or a capacity: a C identifier, with a domain and a slash before it or not. Names with
  * more slashes pass, as they do upstream up to 1.36.
  */
-export function checkQualifiedName(errors: FieldErrors, path: string, name: string): void {
+export function checkQualifiedName(errors: FieldErrors, name: string): void {
   const parts = name.split("/");
   const [first = "", second = ""] = parts;
-  if (parts.length === 1) checkIdentifier(errors, path, first);
+  if (parts.length === 1) checkIdentifier(errors, first);
   if (parts.length !== 2) return;
-  if (first === "") errors.invalid(path, "", "the domain must not be empty");
-  else checkDriverName(errors, path, first);
-  if (second === "") errors.invalid(path, "", "the name must not be empty");
-  else checkIdentifier(errors, path, second);
+  if (first === "") errors.invalid("", "the domain must not be empty");
+  else checkDriverName(errors, first);
+  if (second === "") errors.invalid("", "the name must not be empty");
+  else checkIdentifier(errors, second);
 }
 
 /** A qualified name that has a domain. */
-export function checkFullyQualifiedName(errors: FieldErrors, path: string, name: string): void {
-  checkQualifiedName(errors, path, name);
+export function checkFullyQualifiedName(errors: FieldErrors, name: string): void {
+  checkQualifiedName(errors, name);
   if (!name.includes("/")) {
-    errors.invalid(
-      path,
-      asTyped(name),
-      "a fully qualified name must be a domain and a name separated by a slash",
-    );
+    errors.invalid(asTyped(name), "a fully qualified name must be a domain and a name separated by a slash");
   }
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** A share ID: a UUID in lower case. */
-export function checkShareId(errors: FieldErrors, path: string, id: string): void {
+export function checkShareId(errors: FieldErrors, id: string): void {
   const lengths = [36, 36 + 9, 38, 32];
   if (!lengths.includes(id.length)) {
-    errors.invalid(path, id, `error validating uid: invalid UUID length: ${id.length}`);
+    errors.invalid(id, `error validating uid: invalid UUID length: ${id.length}`);
   } else if (id.length === 36 && !uuid.test(id)) {
-    errors.invalid(path, id, "error validating uid: invalid UUID format");
+    errors.invalid(id, "error validating uid: invalid UUID format");
   } else if (id.length !== 36 || id !== id.toLowerCase()) {
     errors.invalid(
-      path,
       id,
       "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal characters",
     );
@@ -111,17 +106,17 @@ export function checkShareId(errors: FieldErrors, path: string, id: string): voi
 }
 
 /** A JSON object of limited size: parameters of a driver, data of a device. */
-export function checkRawData(errors: FieldErrors, path: string, data: unknown, stored: boolean): void {
+export function checkRawData(errors: FieldErrors, data: unknown, stored: boolean): void {
   if (data === undefined || data === null) {
-    errors.required(path);
+    errors.required();
     return;
   }
   const text = JSON.stringify(data, (_key, item: unknown) =>
     typeof item === "bigint" ? Number(item) : item,
   );
-  if (!stored && byteLength(text) > limits.rawData) errors.tooLong(path, limits.rawData);
+  if (!stored && byteLength(text) > limits.rawData) errors.tooLong(limits.rawData);
   else if (typeof data !== "object" || Array.isArray(data)) {
-    errors.invalid(path, "<value omitted>", "must be a valid JSON object");
+    errors.invalid("<value omitted>", "must be a valid JSON object");
   }
 }
 
@@ -129,19 +124,19 @@ const pathForm = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
 const pathPattern = new RegExp(`^${pathForm}$`);
 
 /** A path below a domain, `example.com/name`: of managers, finalizers and the like. */
-export function checkDomainPath(errors: FieldErrors, path: string, value: string): void {
+export function checkDomainPath(errors: FieldErrors, value: string): void {
   if (value === "") {
-    errors.required(path);
+    errors.required();
     return;
   }
   const at = value.indexOf("/");
   if (at <= 0 || at === value.length - 1) {
-    errors.invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")');
+    errors.invalid(value, 'must be a domain-prefixed path (such as "acme.io/foo")');
     return;
   }
-  errors.check(dnsSubdomain, path, value.slice(0, at));
+  errors.check(dnsSubdomain, value.slice(0, at));
   const rest = value.slice(at + 1);
   if (!pathPattern.test(rest)) {
-    errors.invalid(path, rest, `Invalid path (regex used for validation is '${pathForm}')`);
+    errors.invalid(rest, `Invalid path (regex used for validation is '${pathForm}')`);
   }
 }

@@ -20,103 +20,82 @@ export type Struct = Readonly<Record<string, unknown>>;
 export type GroupSpec = Omit<PodGroupSpec, "schedulingPolicy"> & { readonly schedulingPolicy?: unknown };
 
 /** Exactly one of these fields is set. Upstream: k8s.io/apimachinery/pkg/api/validate/union.go */
-export function checkUnion(
-  errors: FieldErrors,
-  path: string,
-  value: unknown,
-  ...fields: readonly string[]
-): void {
+export function checkUnion(errors: FieldErrors, value: unknown, ...fields: readonly string[]): void {
   const struct = (value ?? {}) as Struct;
   const set = fields.filter((field) => struct[field] !== undefined && struct[field] !== null);
   const all = fields.map((field) => `\`${field}\``).join(", ");
-  if (set.length === 0) errors.invalid(path, "", `must specify one of: ${all}`);
-  if (set.length > 1) errors.invalid(path, `{${set.join(", ")}}`, `must specify exactly one of: ${all}`);
+  if (set.length === 0) errors.invalid("", `must specify one of: ${all}`);
+  if (set.length > 1) errors.invalid(`{${set.join(", ")}}`, `must specify exactly one of: ${all}`);
 }
 
-function checkCount(errors: FieldErrors, path: string, count: number | undefined): void {
-  if (!count) errors.required(path);
-  else if (count < 1) errors.invalid(path, count, "must be greater than or equal to 1");
+function checkCount(errors: FieldErrors, count: number | undefined): void {
+  if (!count) errors.required();
+  else if (count < 1) errors.invalid(count, "must be greater than or equal to 1");
 }
 
 /** `minimum`: the name of the gang's field. */
-export function checkPolicy(errors: FieldErrors, path: string, value: unknown, minimum: string): void {
-  checkUnion(errors, path, value, "basic", "gang");
+export function checkPolicy(errors: FieldErrors, value: unknown, minimum: string): void {
+  checkUnion(errors, value, "basic", "gang");
   const gang = (value as { gang?: Struct } | undefined)?.gang;
-  if (gang) checkCount(errors, `${path}.gang.${minimum}`, gang[minimum] as number | undefined);
+  if (gang) checkCount(errors.at("gang").at(minimum), gang[minimum] as number | undefined);
 }
 
-function checkTopology(
-  errors: FieldErrors,
-  path: string,
-  topology: readonly TopologyConstraint[] | undefined,
-): void {
-  errors.items(`${path}.topology`, topology, 1, ({ key }, at) => {
-    errors.checkRequired(qualifiedName, `${at}.key`, key);
+function checkTopology(errors: FieldErrors, topology: readonly TopologyConstraint[] | undefined): void {
+  errors.at("topology").items(topology, 1, (here, { key }) => {
+    here.at("key").checkRequired(qualifiedName, key);
   });
 }
 
-function checkClaims(
-  errors: FieldErrors,
-  path: string,
-  claims: readonly PodGroupResourceClaim[] | undefined,
-): void {
-  const check = (claim: PodGroupResourceClaim, at: string): void => {
-    checkUnion(errors, at, claim, "resourceClaimName", "resourceClaimTemplateName");
-    errors.checkRequired(dnsLabel, `${at}.name`, claim.name);
+function checkClaims(errors: FieldErrors, claims: readonly PodGroupResourceClaim[] | undefined): void {
+  const check = (here: FieldErrors, claim: PodGroupResourceClaim): void => {
+    checkUnion(here, claim, "resourceClaimName", "resourceClaimTemplateName");
+    here.at("name").checkRequired(dnsLabel, claim.name);
     for (const field of ["resourceClaimName", "resourceClaimTemplateName"] as const)
-      if (claim[field] !== undefined) errors.check(longName, `${at}.${field}`, claim[field]);
+      if (claim[field] !== undefined) here.at(field).check(longName, claim[field]);
   };
-  if (!errors.items(path, claims, maxClaims, check)) return;
-  checkNames(errors, path, claims);
+  if (!errors.items(claims, maxClaims, check)) return;
+  checkNames(errors, claims);
 }
 
 /** Items of a list with the name of one before them. */
-export function checkNames(
-  errors: FieldErrors,
-  path: string,
-  items: readonly { readonly name: string }[] = [],
-): void {
+export function checkNames(errors: FieldErrors, items: readonly { readonly name: string }[] = []): void {
   const seen = new Set<string>();
   items.forEach((item, i) => {
-    if (seen.has(item.name)) errors.duplicate(`${path}[${i}]`, item);
+    if (seen.has(item.name)) errors.index(i).duplicate(item);
     seen.add(item.name);
   });
 }
 
 /** Checks that groups and their templates share. */
-export function checkShared(errors: FieldErrors, path: string, spec: GroupSpec, minimum: string): void {
-  checkPolicy(errors, `${path}.schedulingPolicy`, spec.schedulingPolicy, minimum);
+export function checkShared(errors: FieldErrors, spec: GroupSpec, minimum: string): void {
+  checkPolicy(errors.at("schedulingPolicy"), spec.schedulingPolicy, minimum);
   const { schedulingConstraints, resourceClaims, disruptionMode, priorityClassName, priority } = spec;
   if (schedulingConstraints)
-    checkTopology(errors, `${path}.schedulingConstraints`, schedulingConstraints.topology);
-  checkClaims(errors, `${path}.resourceClaims`, resourceClaims);
-  if (disruptionMode) checkUnion(errors, `${path}.disruptionMode`, disruptionMode, "single", "all");
-  if (priorityClassName) errors.check(longName, `${path}.priorityClassName`, priorityClassName);
+    checkTopology(errors.at("schedulingConstraints"), schedulingConstraints.topology);
+  checkClaims(errors.at("resourceClaims"), resourceClaims);
+  if (disruptionMode) checkUnion(errors.at("disruptionMode"), disruptionMode, "single", "all");
+  if (priorityClassName) errors.at("priorityClassName").check(longName, priorityClassName);
   if (priority !== undefined && priority > maxPriority)
-    errors.invalid(`${path}.priority`, priority, `must be less than or equal to ${maxPriority}`);
+    errors.at("priority").invalid(priority, `must be less than or equal to ${maxPriority}`);
   const policy = spec.preemptionPolicy;
   if (policy !== undefined && policy !== "Never" && policy !== "PreemptLowerPriority")
-    errors.notSupported(`${path}.preemptionPolicy`, policy, ["Never", "PreemptLowerPriority"]);
+    errors.at("preemptionPolicy").notSupported(policy, ["Never", "PreemptLowerPriority"]);
 }
 
-export function checkReference(
-  errors: FieldErrors,
-  path: string,
-  reference: WorkloadReference | undefined,
-): void {
+export function checkReference(errors: FieldErrors, reference: WorkloadReference | undefined): void {
   if (!reference) return;
-  errors.checkRequired(longName, `${path}.workloadName`, reference.workloadName);
-  errors.checkRequired(dnsLabel, `${path}.templateName`, reference.templateName);
+  errors.at("workloadName").checkRequired(longName, reference.workloadName);
+  errors.at("templateName").checkRequired(dnsLabel, reference.templateName);
 }
 
 export function checkParent(errors: FieldErrors, { parentCompositePodGroupName: parent }: GroupSpec): void {
-  if (parent !== undefined) errors.check(longName, "spec.parentCompositePodGroupName", parent);
+  if (parent !== undefined) errors.at("spec.parentCompositePodGroupName").check(longName, parent);
 }
 
 export function checkFixed(errors: FieldErrors, spec: object, old: object, fields: readonly string[]): void {
   for (const field of fields)
     if (!sameValue((spec as Struct)[field], (old as Struct)[field]))
-      errors.invalid(`spec.${field}`, null, "field is immutable");
+      errors.at("spec").at(field).invalid(null, "field is immutable");
 }
 
 export const isOlder = ({ features }: ValidationContext): boolean => features.version < "1.37";

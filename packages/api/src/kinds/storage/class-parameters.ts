@@ -3,11 +3,9 @@ import { byteLength, qualifiedName } from "../../values/names.ts";
 
 export const limits = { parameters: 512, bytes: 256 * 1024, nodeId: 192, error: 1024 } as const;
 
-export function checkProvisioner(errors: FieldErrors, path: string, name: string | undefined): void {
-  if (!name) errors.required(path);
-  else
-    for (const problem of qualifiedName(name.toLowerCase()))
-      errors.invalid(path, name.toLowerCase(), problem);
+export function checkProvisioner(errors: FieldErrors, name: string | undefined): void {
+  if (!name) errors.required();
+  else for (const problem of qualifiedName(name.toLowerCase())) errors.invalid(name.toLowerCase(), problem);
 }
 
 export function checkParameters(
@@ -16,13 +14,13 @@ export function checkParameters(
   mayBeEmpty: boolean,
 ): void {
   const entries = Object.entries(parameters ?? {});
-  if (entries.length > limits.parameters) errors.tooLong("parameters", limits.parameters);
+  if (entries.length > limits.parameters) errors.at("parameters").tooLong(limits.parameters);
   let size = 0;
   for (const [key, value] of entries) {
-    if (key === "") errors.invalid("parameters", key, "field can not be empty.");
+    if (key === "") errors.at("parameters").invalid(key, "field can not be empty.");
     size += byteLength(key) + byteLength(value);
   }
-  if (size > limits.bytes) errors.tooLong("parameters", limits.bytes);
+  if (size > limits.bytes) errors.at("parameters").tooLong(limits.bytes);
   if (!mayBeEmpty && entries.length === 0)
-    errors.required("parameters", "must contain at least one key/value pair");
+    errors.at("parameters").required("must contain at least one key/value pair");
 }

@@ -5,11 +5,9 @@ import { Optional, type Value } from "@dray/cel";
 import { type Correlation, itemWithKeys } from "../correlation.ts";
 import {
   additionalOf,
-  child,
   isEmbedded,
   isPlain,
   itemsOf,
-  keyed,
   propertyOf,
   type Schema,
   someSchema,
@@ -62,20 +60,13 @@ export class RuleSet {
    */
   check(
     errors: FieldErrors,
-    path: string,
     value: unknown,
     { old, correlation, warnings = [], budget = objectBudget }: CheckOptions = {},
   ): number {
     if (this.#root === undefined) return budget;
-    const own = new FieldErrors();
-    const run = new Run(own, warnings, budget);
-    run.node(
-      this.#root,
-      path,
-      value,
-      old,
-      correlation ? { current: correlation, nearest: undefined } : fresh,
-    );
+    const own = errors.into(new FieldErrors());
+    const run = new Run(warnings, budget);
+    run.node(own, this.#root, value, old, correlation ? { current: correlation, nearest: undefined } : fresh);
     // Upstream has no path for the root.
     for (const error of own.list) errors.list.push(error.path === "" ? { ...error, path: "<nil>" } : error);
     return run.budget;
@@ -118,19 +109,17 @@ function nodeOf(schema: Schema, isRoot: boolean, declared: DeclaredType | undefi
 }
 
 class Run {
-  readonly #errors: FieldErrors;
   readonly #warnings: string[];
   budget: number;
 
-  constructor(errors: FieldErrors, warnings: string[], budget: number) {
-    this.#errors = errors;
+  constructor(warnings: string[], budget: number) {
     this.#warnings = warnings;
     this.budget = budget;
   }
 
-  node(node: Node, path: string, value: unknown, old: unknown, ratchet: Ratchet): void {
+  node(errors: FieldErrors, node: Node, value: unknown, old: unknown, ratchet: Ratchet): void {
     if (value === null || value === undefined) return;
-    this.#rules(node, path, value, old, ratchet);
+    this.#rules(errors, node, value, old, ratchet);
     if (this.budget < 0) return;
     if (Array.isArray(value)) {
       if (node.items === undefined) return;
@@ -138,8 +127,8 @@ class Run {
       for (const [index, item] of value.entries()) {
         const same = itemWithKeys(node.schema, before, item);
         this.node(
+          errors.index(index),
           node.items,
-          `${path}[${index}]`,
           item,
           same,
           below(ratchet, (one) => one.index(index)),
@@ -155,17 +144,17 @@ class Run {
         const hidden = ratchet.nearest === undefined && (key === "apiVersion" || key === "kind");
         const next = hidden ? fresh : below(ratchet, (one) => one.key(key));
         const oldField = Object.hasOwn(before, key) ? before[key] : undefined;
-        this.node(sub, named ? child(path, key) : keyed(path, key), field, oldField, next);
+        this.node(named ? errors.at(key) : errors.key(key), sub, field, oldField, next);
         if (this.budget < 0) return;
       }
     }
   }
 
-  #rules(node: Node, path: string, value: unknown, old: unknown, ratchet: Ratchet): void {
+  #rules(errors: FieldErrors, node: Node, value: unknown, old: unknown, ratchet: Ratchet): void {
     if (node.rules.length === 0) return;
     const type = node.schema.type ?? "";
     if (this.budget <= 0) {
-      this.#refuse(path, type, exhausted);
+      this.#refuse(errors, type, exhausted);
       return;
     }
     const schema = node.isRoot ? withMetadata(node.schema) : node.schema;
@@ -174,7 +163,7 @@ class Run {
     for (const compiled of node.rules) {
       const { rule, program } = compiled;
       if (compiled.error !== undefined) {
-        this.#errors.invalid(path, type, `rule compile error: ${compiled.error}`);
+        errors.invalid(type, `rule compile error: ${compiled.error}`);
         continue;
       }
       if (program === undefined) continue;
@@ -186,7 +175,7 @@ class Run {
       else if (oldSelf !== undefined) bindings["oldSelf"] = oldSelf;
       const result = program.evaluate(bindings, { costLimit: maxCallCost });
       if (result.cost > this.budget) {
-        this.#refuse(path, type, exhausted);
+        this.#refuse(errors, type, exhausted);
         return;
       }
       this.budget -= result.cost;
@@ -195,35 +184,35 @@ class Run {
         if (error.startsWith("no such overload")) {
           const cause =
             "call arguments did not match a supported operator, function or macro signature for rule";
-          this.#errors.invalid(path, type, `'${error}': ${cause}: ${nameOf(rule)}`);
+          errors.invalid(type, `'${error}': ${cause}: ${nameOf(rule)}`);
         } else if (error.startsWith("operation cancelled: actual cost limit exceeded")) {
           const cause = "no further validation rules will be run due to call cost exceeds limit for rule";
-          this.#refuse(path, type, `'${error}': ${cause}: ${nameOf(rule)}`);
+          this.#refuse(errors, type, `'${error}': ${cause}: ${nameOf(rule)}`);
           return;
-        } else this.#errors.invalid(path, type, `${error} evaluating rule: ${nameOf(rule)}`);
+        } else errors.invalid(type, `${error} evaluating rule: ${nameOf(rule)}`);
         continue;
       }
       if (result.value === true) continue;
-      this.#failed(path, compiled, value, type, bindings, ratchet);
+      this.#failed(errors, compiled, value, type, bindings, ratchet);
       if (this.budget < 0) return;
     }
   }
 
   #failed(
-    path: string,
+    errors: FieldErrors,
     compiled: CompiledRule,
     value: unknown,
     type: string,
     bindings: Record<string, Value>,
     ratchet: Ratchet,
   ): void {
-    const where = compiled.fieldPath === "" ? path : joined(path, compiled.fieldPath);
-    const add = (fill: (errors: FieldErrors) => void): void => {
+    const path = compiled.fieldPath === "" ? errors.path : joined(errors.path, compiled.fieldPath);
+    const add = (fill: (own: FieldErrors) => void): void => {
       const own = new FieldErrors();
       fill(own);
       const unchanged = !compiled.usesOldSelf && (ratchet.current ?? ratchet.nearest)?.unchanged === true;
       if (unchanged) for (const each of own.list.map(fieldErrorText)) this.#warnings.push(each);
-      else for (const each of own.list) this.#errors.list.push(each);
+      else for (const each of own.list) errors.list.push(each);
     };
     const { rule, message } = compiled;
     let detail = rule.message ? rule.message.trim() : `failed rule: ${nameOf(rule)}`;
@@ -234,7 +223,7 @@ class Run {
         const text = limit
           ? `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${quoted(rule.messageExpression ?? "")}`
           : "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run";
-        add((errors) => errors.invalid(where, type, text));
+        add((own) => own.at(path).invalid(type, text));
         this.budget = -1;
         return;
       }
@@ -242,14 +231,14 @@ class Run {
       const text = typeof result.value === "string" ? result.value.trim() : "";
       if (text !== "" && Buffer.byteLength(text) <= maxMessageBytes && !text.includes("\n")) detail = text;
     }
-    add((errors) => {
-      errors.list.push(errorOf({ path: where, value, type, detail, reason: rule.reason }));
+    add((own) => {
+      own.list.push(errorOf({ path, value, type, detail, reason: rule.reason }));
     });
   }
 
   /** Adds an error after which evaluation stops. */
-  #refuse(path: string, type: string, cause: string): void {
-    this.#errors.invalid(path, type, cause);
+  #refuse(errors: FieldErrors, type: string, cause: string): void {
+    errors.invalid(type, cause);
     this.budget = -1;
   }
 }
@@ -269,7 +258,7 @@ interface Violation {
 /** Values that are objects or lists are not printed. */
 function errorOf({ path, value, type, detail, reason }: Violation): FieldError {
   const shown = new FieldErrors();
-  shown.invalid(path, value, detail);
+  shown.invalid(value, detail);
   const { value: text } = shown.list[0]!;
   const withValue = type === "object" || type === "array" ? {} : { value: text! };
   switch (reason) {

@@ -12,7 +12,7 @@ const rule = (text: string, more: object = {}): object => ({ rule: text, ...more
 function refused(schema: Schema, value: Plain, old?: Plain): string[] {
   const errors = new FieldErrors();
   const correlation = old === undefined ? undefined : new Correlation(value, old, schema);
-  new RuleSet(schema, false).check(errors, "", value, { old, correlation });
+  new RuleSet(schema, false).check(errors, value, { old, correlation });
   return errors.list.map((error) => fieldErrorText(error));
 }
 
@@ -76,7 +76,7 @@ test("violations of unchanged values are only warnings", () => {
     { a: "long", b: "x" },
   ];
   const correlation = new Correlation(value, old, schema);
-  new RuleSet(schema, false).check(errors, "", value, { old, correlation, warnings });
+  new RuleSet(schema, false).check(errors, value, { old, correlation, warnings });
   assert.deepEqual(errors.list, []);
   assert.deepEqual(warnings, ['a: Invalid value: "long": failed rule: self.size() < 3']);
 });

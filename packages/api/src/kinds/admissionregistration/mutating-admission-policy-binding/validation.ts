@@ -5,7 +5,7 @@ import { checkBindingOf } from "../policy-common.ts";
 
 function checkMutatingBinding(errors: FieldErrors, binding: MutatingAdmissionPolicyBinding): void {
   checkBindingOf(errors, binding);
-  checkMutated(errors, "spec.matchResources", binding.spec?.matchResources);
+  checkMutated(errors.at("spec.matchResources"), binding.spec?.matchResources);
 }
 
 /** MutatingAdmissionPolicyBinding. */

@@ -22,30 +22,30 @@ function checkMutatingPolicyOf(
   checkName(errors, policy);
   const { spec = {} } = policy;
   checkCommon(errors, policy);
-  checkMutated(errors, "spec.matchConstraints", spec.matchConstraints);
+  checkMutated(errors.at("spec.matchConstraints"), spec.matchConstraints);
   checkPolicyConditions(errors, policy, old, context);
   const expressions = context.admissionExpressions?.({ composes: true });
   const params = spec.paramKind !== undefined;
   checkVariables(errors, spec.variables, expressions, params);
   const { mutations = [] } = spec;
-  if (mutations.length === 0) errors.required("spec.mutations", "mutations must contain at least one item");
+  if (mutations.length === 0)
+    errors.at("spec.mutations").required("mutations must contain at least one item");
   mutations.forEach((mutation, i) => {
-    checkMutation(errors, `spec.mutations[${i}]`, mutation, expressions, params);
+    checkMutation(errors.at("spec.mutations").index(i), mutation, expressions, params);
   });
-  errors.oneOf("spec.reinvocationPolicy", spec.reinvocationPolicy, reinvocationPolicies);
+  errors.at("spec.reinvocationPolicy").oneOf(spec.reinvocationPolicy, reinvocationPolicies);
 }
 
 /** Upstream: pkg/apis/admissionregistration/validation/validation.go, validateMutation */
 function checkMutation(
   errors: FieldErrors,
-  path: string,
   mutation: Mutation,
   expressions: AdmissionExpressions | undefined,
   params: boolean,
 ): void {
   const { patchType } = mutation;
   if (patchType !== "JSONPatch" && patchType !== "ApplyConfiguration") {
-    errors.oneOf(`${path}.patchType`, patchType, patchTypes);
+    errors.at("patchType").oneOf(patchType, patchTypes);
     return;
   }
   const [own, other] =
@@ -53,19 +53,18 @@ function checkMutation(
       ? (["jsonPatch", "applyConfiguration"] as const)
       : (["applyConfiguration", "jsonPatch"] as const);
   const wanted = mutation[own];
-  if (wanted === undefined)
-    errors.required(`${path}.${own}`, `must be specified when patchType is ${patchType}`);
+  if (wanted === undefined) errors.at(own).required(`must be specified when patchType is ${patchType}`);
   else {
     const text = (wanted.expression ?? "").trim();
     const result = patchType === "JSONPatch" ? "patches" : "object";
-    if (text === "") errors.required(`${path}.${own}.expression`);
+    if (text === "") errors.at(own).at("expression").required();
     else {
       const compiled = expressions?.compile(text, { result, params, authorizer: true, patchTypes: true });
-      checkCompiled(errors, `${path}.${own}.expression`, text, compiled);
+      checkCompiled(errors.at(own).at("expression"), text, compiled);
     }
   }
   if (mutation[other] !== undefined)
-    errors.invalid(`${path}.${other}`, `{${other}}`, `must not be specified when patchType is ${patchType}`);
+    errors.at(other).invalid(`{${other}}`, `must not be specified when patchType is ${patchType}`);
 }
 
 /** MutatingAdmissionPolicy (KEP-3962). */

@@ -6,20 +6,20 @@ const actions = ["Audit", "Deny", "Warn"];
 
 function checkValidatingBinding(errors: FieldErrors, binding: ValidatingAdmissionPolicyBinding): void {
   checkBindingOf(errors, binding);
-  const path = "spec.validationActions";
+  const here = errors.at("spec.validationActions");
   const given = binding.spec?.validationActions ?? [];
   const seen = new Set<string>();
   given.forEach((action, i) => {
-    if (!actions.includes(action)) errors.notSupported(`${path}[${i}]`, action, actions);
-    if (seen.has(action)) errors.duplicate(`${path}[${i}]`, action);
+    if (!actions.includes(action)) here.index(i).notSupported(action, actions);
+    if (seen.has(action)) here.index(i).duplicate(action);
     seen.add(action);
   });
   if (seen.has("Deny") && seen.has("Warn")) {
     const why =
       "repeating the same validation failure information in the API response and headers serves no purpose";
-    errors.invalid(path, given, `must not contain both Deny and Warn (${why})`);
+    here.invalid(given, `must not contain both Deny and Warn (${why})`);
   }
-  if (seen.size === 0) errors.required(path, "at least one validation action is required");
+  if (seen.size === 0) here.required("at least one validation action is required");
 }
 
 /** ValidatingAdmissionPolicyBinding. */

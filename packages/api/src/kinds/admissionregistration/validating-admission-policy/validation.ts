@@ -30,12 +30,12 @@ function checkPolicyOf(
   const { validations = [], auditAnnotations = [] } = spec;
   if (validations.length === 0 && auditAnnotations.length === 0) {
     const detail = "validations or auditAnnotations must contain at least one item";
-    errors.required("spec.validations", detail);
-    errors.required("spec.auditAnnotations", detail);
+    errors.at("spec.validations").required(detail);
+    errors.at("spec.auditAnnotations").required(detail);
     return;
   }
   validations.forEach((validation, i) => {
-    checkValidation(errors, `spec.validations[${i}]`, validation, expressions, params);
+    checkValidation(errors.at("spec.validations").index(i), validation, expressions, params);
   });
   if (auditAnnotations.length > maxAnnotations) {
     const detail = `must not have more than ${maxAnnotations} auditAnnotations`;
@@ -44,75 +44,72 @@ function checkPolicyOf(
       Key: key,
       ValueExpression: valueExpression,
     }));
-    errors.invalid("spec.auditAnnotations", shown, detail);
+    errors.at("spec.auditAnnotations").invalid(shown, detail);
   }
   const keys = new Set<string>();
   auditAnnotations.forEach((annotation, i) => {
-    const path = `spec.auditAnnotations[${i}]`;
-    checkAnnotation(errors, path, annotation, policy.metadata.name, expressions, params);
-    if (keys.has(annotation.key)) errors.duplicate(`${path}.key`, annotation.key);
+    const here = errors.at("spec.auditAnnotations").index(i);
+    checkAnnotation(here, annotation, policy.metadata.name, expressions, params);
+    if (keys.has(annotation.key)) here.at("key").duplicate(annotation.key);
     keys.add(annotation.key);
   });
 }
 
 function checkValidation(
   errors: FieldErrors,
-  path: string,
   { expression = "", message = "", messageExpression = "", reason }: Validation,
   expressions: AdmissionExpressions | undefined,
   params: boolean,
 ): void {
-  if (expression.trim() === "") errors.required(`${path}.expression`, "expression is not specified");
+  if (expression.trim() === "") errors.at("expression").required("expression is not specified");
   else {
     const compiled = expressions?.compile(expression, { result: "bool", params, authorizer: true });
-    checkCompiled(errors, `${path}.expression`, expression, compiled);
+    checkCompiled(errors.at("expression"), expression, compiled);
   }
   const blank = "must be non-empty if specified";
   if (messageExpression !== "" && messageExpression.trim() === "")
-    errors.invalid(`${path}.messageExpression`, messageExpression, blank);
+    errors.at("messageExpression").invalid(messageExpression, blank);
   else if (messageExpression !== "") {
     const compiled = expressions?.compile(messageExpression, {
       result: "string",
       params,
       authorizer: false,
     });
-    checkCompiled(errors, `${path}.messageExpression`, messageExpression, compiled);
+    checkCompiled(errors.at("messageExpression"), messageExpression, compiled);
   }
-  if (message !== "" && message.trim() === "") errors.invalid(`${path}.message`, message, blank);
+  if (message !== "" && message.trim() === "") errors.at("message").invalid(message, blank);
   else if (/[\n\r]/.test(message.trim()))
-    errors.invalid(`${path}.message`, message, "must not contain line breaks");
-  if (reason !== undefined && !reasons.includes(reason))
-    errors.notSupported(`${path}.reason`, reason, reasons);
+    errors.at("message").invalid(message, "must not contain line breaks");
+  if (reason !== undefined && !reasons.includes(reason)) errors.at("reason").notSupported(reason, reasons);
 }
 
 function checkAnnotation(
   errors: FieldErrors,
-  path: string,
   { key = "", valueExpression = "" }: AuditAnnotation,
   name: string | undefined,
   expressions: AdmissionExpressions | undefined,
   params: boolean,
 ): void {
-  if (name) errors.check(qualifiedName, `${path}.key`, `${name}/${key}`);
-  else errors.invalid(`${path}.key`, key, "requires metadata.name be non-empty");
+  if (name) errors.at("key").check(qualifiedName, `${name}/${key}`);
+  else errors.at("key").invalid(key, "requires metadata.name be non-empty");
   const text = valueExpression.trim();
-  if (text === "") errors.required(`${path}.valueExpression`, "valueExpression is not specified");
+  if (text === "") errors.at("valueExpression").required("valueExpression is not specified");
   else if (byteLength(text) > maxAnnotationLength) {
     const detail = `must not exceed ${maxAnnotationLength} bytes in length`;
-    errors.required(`${path}.valueExpression`, detail);
+    errors.at("valueExpression").required(detail);
   } else {
     const compiled = expressions?.compile(text, { result: "string or null", params, authorizer: true });
-    checkCompiled(errors, `${path}.valueExpression`, valueExpression, compiled);
+    checkCompiled(errors.at("valueExpression"), valueExpression, compiled);
   }
 }
 
 function checkPolicyStatus(errors: FieldErrors, { status }: ValidatingAdmissionPolicy): void {
-  const path = "status.typeChecking.expressionWarnings";
+  const here = errors.at("status.typeChecking.expressionWarnings");
   (status?.typeChecking?.expressionWarnings ?? []).forEach(({ warning, fieldRef }, i) => {
-    if (!warning) errors.required(`${path}[${i}].warning`);
-    if (!fieldRef?.trim()) errors.required(`${path}[${i}].fieldRef`);
+    if (!warning) here.index(i).at("warning").required();
+    if (!fieldRef?.trim()) here.index(i).at("fieldRef").required();
   });
-  checkConditions(errors, "status.conditions", status?.conditions);
+  checkConditions(errors.at("status.conditions"), status?.conditions);
 }
 
 /** ValidatingAdmissionPolicy (KEP-3488). */

@@ -17,12 +17,12 @@ export const customResourceDefinitionValidation = {
       ...dnsSubdomain(name),
       ...(name === required ? [] : [`must be spec.names.plural+"."+spec.group`]),
     ];
-    checkMetadata(errors, "metadata", metadata, rule, false);
+    checkMetadata(errors.at("metadata"), metadata, rule, false);
   },
   update(errors: FieldErrors, { metadata }: Definition, old: Definition): void {
-    checkMetadataUpdate(errors, "metadata", metadata, old.metadata);
+    checkMetadataUpdate(errors.at("metadata"), metadata, old.metadata);
   },
   status(errors: FieldErrors, { metadata }: Definition, old: Definition): void {
-    checkMetadataUpdate(errors, "metadata", metadata, old.metadata);
+    checkMetadataUpdate(errors.at("metadata"), metadata, old.metadata);
   },
 };

@@ -12,36 +12,36 @@ import { checkSelectorKept } from "../replicas.ts";
 
 function checkDaemonStrategy(errors: FieldErrors, { spec }: DaemonSet, version: string): void {
   const strategy = spec?.updateStrategy;
-  const path = "spec.updateStrategy";
+  const here = errors.at("spec.updateStrategy");
   if (strategy?.type === "OnDelete") return;
   if (strategy?.type !== "RollingUpdate") {
     const printed = internalForm("apps/v1.DaemonSetUpdateStrategy", strategy ?? {}, version);
-    errors.notSupported(path, printed, ["RollingUpdate", "OnDelete"]);
+    here.notSupported(printed, ["RollingUpdate", "OnDelete"]);
     return;
   }
   const { maxUnavailable, maxSurge } = strategy.rollingUpdate ?? {};
-  const at = `${path}.rollingUpdate`;
-  checkShare(errors, `${at}.maxUnavailable`, maxUnavailable);
-  checkShare(errors, `${at}.maxSurge`, maxSurge);
-  checkAtMostAll(errors, `${at}.maxUnavailable`, maxUnavailable);
-  checkAtMostAll(errors, `${at}.maxSurge`, maxSurge);
+  const rolling = here.at("rollingUpdate");
+  checkShare(rolling.at("maxUnavailable"), maxUnavailable);
+  checkShare(rolling.at("maxSurge"), maxSurge);
+  checkAtMostAll(rolling.at("maxUnavailable"), maxUnavailable);
+  checkAtMostAll(rolling.at("maxSurge"), maxSurge);
   const [unavailable, surge] = [amountOf(maxUnavailable) !== 0, amountOf(maxSurge) !== 0];
   if (unavailable && surge)
-    errors.invalid(`${at}.maxSurge`, maxSurge, "may not be set when maxUnavailable is non-zero");
-  else if (!unavailable && !surge) errors.required(`${at}.maxUnavailable`, "cannot be 0 when maxSurge is 0");
+    rolling.at("maxSurge").invalid(maxSurge, "may not be set when maxUnavailable is non-zero");
+  else if (!unavailable && !surge) rolling.at("maxUnavailable").required("cannot be 0 when maxSurge is 0");
 }
 
 function checkDaemonSetSpec(errors: FieldErrors, object: DaemonSet, context: ValidationContext): void {
   const { selector, template, minReadySeconds, revisionHistoryLimit } = object.spec ?? {};
-  checkLabelSelector(errors, "spec.selector", selector);
-  checkMatch(errors, "spec.template", selector, template);
+  checkLabelSelector(errors.at("spec.selector"), selector);
+  checkMatch(errors.at("spec.template"), selector, template);
   if (selector && isEmptySelector(selector))
-    errors.invalid("spec.selector", selector, "empty selector is invalid for daemonset");
-  checkTemplate(errors, "spec.template", template, context);
-  checkEndless(errors, "spec.template", template, "DaemonSet");
-  errors.notNegative("spec.minReadySeconds", minReadySeconds);
+    errors.at("spec.selector").invalid(selector, "empty selector is invalid for daemonset");
+  checkTemplate(errors.at("spec.template"), template, context);
+  checkEndless(errors.at("spec.template"), template, "DaemonSet");
+  errors.at("spec.minReadySeconds").notNegative(minReadySeconds);
   checkDaemonStrategy(errors, object, context.features.version);
-  errors.notNegative("spec.revisionHistoryLimit", revisionHistoryLimit);
+  errors.at("spec.revisionHistoryLimit").notNegative(revisionHistoryLimit);
 }
 
 export const daemonSetValidation = {

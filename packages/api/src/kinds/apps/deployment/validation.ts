@@ -8,37 +8,37 @@ import type { Deployment, DeploymentStrategy } from "../../../generated/apps/v1.
 import { checkReplicaSpec, checkSelectorKept } from "../replicas.ts";
 
 function checkStrategy(errors: FieldErrors, strategy: DeploymentStrategy | undefined, version: string): void {
-  const path = "spec.strategy";
+  const here = errors.at("spec.strategy");
   const rolling = strategy?.rollingUpdate;
   if (strategy?.type === "Recreate") {
     if (rolling) {
-      errors.forbidden(`${path}.rollingUpdate`, "may not be specified when strategy `type` is 'Recreate'");
+      here.at("rollingUpdate").forbidden("may not be specified when strategy `type` is 'Recreate'");
     }
   } else if (strategy?.type === "RollingUpdate") {
-    const at = `${path}.rollingUpdate`;
-    checkShare(errors, `${at}.maxUnavailable`, rolling?.maxUnavailable);
-    checkShare(errors, `${at}.maxSurge`, rolling?.maxSurge);
+    const update = here.at("rollingUpdate");
+    checkShare(update.at("maxUnavailable"), rolling?.maxUnavailable);
+    checkShare(update.at("maxSurge"), rolling?.maxSurge);
     if (amountOf(rolling?.maxUnavailable) === 0 && amountOf(rolling?.maxSurge) === 0) {
       const detail = "may not be 0 when `maxSurge` is 0";
-      errors.invalid(`${at}.maxUnavailable`, rolling?.maxUnavailable ?? 0, detail);
+      update.at("maxUnavailable").invalid(rolling?.maxUnavailable ?? 0, detail);
     }
-    checkAtMostAll(errors, `${at}.maxUnavailable`, rolling?.maxUnavailable);
+    checkAtMostAll(update.at("maxUnavailable"), rolling?.maxUnavailable);
   } else {
     const printed = internalForm("apps/v1.DeploymentStrategy", strategy ?? {}, version);
-    errors.notSupported(path, printed, ["Recreate", "RollingUpdate"]);
+    here.notSupported(printed, ["Recreate", "RollingUpdate"]);
   }
 }
 
 function checkDeploymentSpec(errors: FieldErrors, { spec }: Deployment, context: ValidationContext): void {
-  errors.notNegative("spec.replicas", spec?.replicas);
+  errors.at("spec.replicas").notNegative(spec?.replicas);
   checkReplicaSpec(errors, spec, context);
   checkStrategy(errors, spec?.strategy, context.features.version);
-  errors.notNegative("spec.minReadySeconds", spec?.minReadySeconds);
-  errors.notNegative("spec.revisionHistoryLimit", spec?.revisionHistoryLimit);
+  errors.at("spec.minReadySeconds").notNegative(spec?.minReadySeconds);
+  errors.at("spec.revisionHistoryLimit").notNegative(spec?.revisionHistoryLimit);
   const deadline = spec?.progressDeadlineSeconds;
-  errors.notNegative("spec.progressDeadlineSeconds", deadline);
+  errors.at("spec.progressDeadlineSeconds").notNegative(deadline);
   if (deadline !== undefined && deadline !== null && deadline <= (spec?.minReadySeconds ?? 0)) {
-    errors.invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds");
+    errors.at("spec.progressDeadlineSeconds").invalid(deadline, "must be greater than minReadySeconds");
   }
 }
 

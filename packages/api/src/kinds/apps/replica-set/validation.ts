@@ -6,8 +6,8 @@ import type { ReplicaSet } from "../../../generated/apps/v1.ts";
 import { checkReplicaSpec, checkSelectorKept } from "../replicas.ts";
 
 function checkReplicaSetSpec(errors: FieldErrors, { spec }: ReplicaSet, context: ValidationContext): void {
-  errors.notNegative("spec.replicas", spec?.replicas);
-  errors.notNegative("spec.minReadySeconds", spec?.minReadySeconds);
+  errors.at("spec.replicas").notNegative(spec?.replicas);
+  errors.at("spec.minReadySeconds").notNegative(spec?.minReadySeconds);
   checkReplicaSpec(errors, spec, context);
 }
 

@@ -19,25 +19,25 @@ import {
 
 function checkStrategy(errors: FieldErrors, spec: StatefulSetSpec | undefined, version: string): void {
   const strategy = spec?.updateStrategy;
-  const path = "spec.updateStrategy";
+  const here = errors.at("spec.updateStrategy");
   const rolling = strategy?.rollingUpdate;
-  const at = `${path}.rollingUpdate`;
-  if (!strategy?.type) errors.required(path);
+  const update = here.at("rollingUpdate");
+  if (!strategy?.type) here.required();
   else if (strategy.type === "OnDelete") {
     if (rolling) {
       const printed = internalForm("apps/v1.RollingUpdateStatefulSetStrategy", rolling, version);
-      errors.invalid(at, printed, "only allowed for updateStrategy 'RollingUpdate'");
+      update.invalid(printed, "only allowed for updateStrategy 'RollingUpdate'");
     }
   } else if (strategy.type === "RollingUpdate") {
-    errors.notNegative(`${at}.partition`, rolling?.partition);
+    update.at("partition").notNegative(rolling?.partition);
     const share = rolling?.maxUnavailable;
     if (share === undefined || share === null) return;
-    checkShare(errors, `${at}.maxUnavailable`, share);
-    if (amountOf(share) === 0) errors.invalid(`${at}.maxUnavailable`, share, "cannot be 0");
-    checkAtMostAll(errors, `${at}.maxUnavailable`, share);
+    checkShare(update.at("maxUnavailable"), share);
+    if (amountOf(share) === 0) update.at("maxUnavailable").invalid(share, "cannot be 0");
+    checkAtMostAll(update.at("maxUnavailable"), share);
   } else {
     const printed = internalForm("apps/v1.StatefulSetUpdateStrategy", strategy, version);
-    errors.invalid(path, printed, "must be 'RollingUpdate' or 'OnDelete'");
+    here.invalid(printed, "must be 'RollingUpdate' or 'OnDelete'");
   }
 }
 
@@ -66,47 +66,51 @@ function checkSpec(
 ): void {
   const spec = object.spec ?? ({} as StatefulSetSpec);
   const policies = ["OrderedReady", "Parallel"];
-  if (!spec.podManagementPolicy) errors.required("spec.podManagementPolicy");
+  if (!spec.podManagementPolicy) errors.at("spec.podManagementPolicy").required();
   else if (!policies.includes(spec.podManagementPolicy)) {
-    errors.invalid(
-      "spec.podManagementPolicy",
-      spec.podManagementPolicy,
-      "must be 'OrderedReady' or 'Parallel'",
-    );
+    errors
+      .at("spec.podManagementPolicy")
+      .invalid(spec.podManagementPolicy, "must be 'OrderedReady' or 'Parallel'");
   }
   checkStrategy(errors, spec, context.features.version);
   const retention = spec.persistentVolumeClaimRetentionPolicy;
   for (const name of ["whenDeleted", "whenScaled"] as const) {
     const policy = retention?.[name] ?? "";
     if (retention && !["Retain", "Delete"].includes(policy)) {
-      errors.notSupported(`spec.persistentVolumeClaimRetentionPolicy.${name}`, policy, ["Retain", "Delete"]);
+      errors
+        .at("spec.persistentVolumeClaimRetentionPolicy")
+        .at(name)
+        .notSupported(policy, ["Retain", "Delete"]);
     }
   }
   if (old === undefined) {
     (spec.volumeClaimTemplates ?? []).forEach((claim, index) => {
-      checkClaimSpec(errors, `spec.volumeClaimTemplates[${index}].spec`, claim.spec);
+      checkClaimSpec(errors.at("spec.volumeClaimTemplates").index(index).at("spec"), claim.spec);
     });
   }
-  errors.notNegative("spec.replicas", spec.replicas);
-  errors.notNegative("spec.minReadySeconds", spec.minReadySeconds);
-  errors.notNegative("spec.ordinals.start", spec.ordinals?.start);
-  if (old === undefined && spec.serviceName) errors.check(dnsLabel, "spec.serviceName", spec.serviceName);
+  errors.at("spec.replicas").notNegative(spec.replicas);
+  errors.at("spec.minReadySeconds").notNegative(spec.minReadySeconds);
+  errors.at("spec.ordinals.start").notNegative(spec.ordinals?.start);
+  if (old === undefined && spec.serviceName) errors.at("spec.serviceName").check(dnsLabel, spec.serviceName);
   const { selector } = spec;
-  if (!selector) errors.required("spec.selector");
+  if (!selector) errors.at("spec.selector").required();
   else {
-    checkLabelSelector(errors, "spec.selector", selector);
+    checkLabelSelector(errors.at("spec.selector"), selector);
     if (isEmptySelector(selector))
-      errors.invalid("spec.selector", shownSelector(selector), "empty selector is invalid for statefulset");
+      errors
+        .at("spec.selector")
+        .invalid(shownSelector(selector), "empty selector is invalid for statefulset");
   }
-  if (selects(selector, {}) === undefined) errors.invalid("spec.selector", shownSelector(selector), "");
+  if (selects(selector, {}) === undefined) errors.at("spec.selector").invalid(shownSelector(selector), "");
   else {
-    if (!selector || !isEmptySelector(selector)) checkMatch(errors, "spec.template", selector, spec.template);
+    if (!selector || !isEmptySelector(selector))
+      checkMatch(errors.at("spec.template"), selector, spec.template);
     if (old === undefined || isSound(old, context))
-      checkTemplate(errors, "spec.template", filledTemplate(spec), context);
+      checkTemplate(errors.at("spec.template"), filledTemplate(spec), context);
     // Upstream looks at the metadata of this template twice.
-    checkTemplateMetadata(errors, "spec.template", spec.template);
+    checkTemplateMetadata(errors.at("spec.template"), spec.template);
   }
-  checkEndless(errors, "spec.template", spec.template, "StatefulSet");
+  checkEndless(errors.at("spec.template"), spec.template, "StatefulSet");
 }
 
 function isSound(object: StatefulSet, context: ValidationContext): boolean {
@@ -142,12 +146,12 @@ function checkFixedFields(
   old: StatefulSetSpec | undefined,
 ): void {
   const { selector, volumeClaimTemplates: claims } = spec ?? {};
-  checkImmutable(errors, "spec.selector", selector, old?.selector, () => shownSelector(selector));
-  checkImmutable(errors, "spec.volumeClaimTemplates", claims, old?.volumeClaimTemplates, () =>
+  checkImmutable(errors.at("spec.selector"), selector, old?.selector, () => shownSelector(selector));
+  checkImmutable(errors.at("spec.volumeClaimTemplates"), claims, old?.volumeClaimTemplates, () =>
     internalForm("[]core/v1.PersistentVolumeClaim", claims, errors.release),
   );
-  checkImmutable(errors, "spec.serviceName", spec?.serviceName ?? "", old?.serviceName ?? "");
-  checkImmutable(errors, "spec.podManagementPolicy", spec?.podManagementPolicy, old?.podManagementPolicy);
+  checkImmutable(errors.at("spec.serviceName"), spec?.serviceName ?? "", old?.serviceName ?? "");
+  checkImmutable(errors.at("spec.podManagementPolicy"), spec?.podManagementPolicy, old?.podManagementPolicy);
 }
 
 export const statefulSetValidation = {
@@ -159,7 +163,7 @@ export const statefulSetValidation = {
     checkObjectUpdate(errors, object, old);
     checkSpec(errors, object, context, old);
     if (errors.release >= "1.37") checkFixedFields(errors, object.spec, old.spec);
-    else if (!sameValue(fixedPart(object.spec), fixedPart(old.spec))) errors.forbidden("spec", mutable);
+    else if (!sameValue(fixedPart(object.spec), fixedPart(old.spec))) errors.at("spec").forbidden(mutable);
   },
   status(errors: FieldErrors, object: StatefulSet, old: StatefulSet): void {
     checkCounts(

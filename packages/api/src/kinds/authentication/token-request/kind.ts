@@ -8,10 +8,9 @@ const maxSeconds = 2 ** 32;
 function checkTokenRequest(errors: FieldErrors, { spec }: TokenRequest): void {
   const seconds = spec?.expirationSeconds;
   if (seconds === undefined || seconds === null) return;
-  const path = "spec.expirationSeconds";
-  if (seconds < tenMinutes) errors.invalid(path, seconds, "may not specify a duration less than 10 minutes");
-  if (seconds > maxSeconds)
-    errors.invalid(path, seconds, "may not specify a duration larger than 2^32 seconds");
+  const here = errors.at("spec.expirationSeconds");
+  if (seconds < tenMinutes) here.invalid(seconds, "may not specify a duration less than 10 minutes");
+  if (seconds > maxSeconds) here.invalid(seconds, "may not specify a duration larger than 2^32 seconds");
 }
 
 /** A token lasts an hour by default. */

@@ -8,14 +8,12 @@ function checkLocalReview(errors: FieldErrors, review: LocalSubjectAccessReview)
   checkEmptyMetadata(errors, review.metadata, ["namespace"]);
   const asked = review.spec?.resourceAttributes?.namespace;
   if (review.spec?.resourceAttributes && asked !== review.metadata?.namespace) {
-    errors.invalid("spec.resourceAttributes.namespace", asked ?? "", "must match metadata.namespace");
+    errors.at("spec.resourceAttributes.namespace").invalid(asked ?? "", "must match metadata.namespace");
   }
   if (review.spec?.nonResourceAttributes) {
-    errors.invalid(
-      "spec.nonResourceAttributes",
-      printed(review.spec.nonResourceAttributes),
-      "disallowed on this kind of request",
-    );
+    errors
+      .at("spec.nonResourceAttributes")
+      .invalid(printed(review.spec.nonResourceAttributes), "disallowed on this kind of request");
   }
 }
 

@@ -39,164 +39,158 @@ function versionProblem(
 
 function checkReference(
   errors: FieldErrors,
-  path: string,
   reference: CrossVersionObjectReference,
   rule: VersionRule,
 ): void {
-  errors.checkRequired(pathSegment, `${path}.kind`, reference.kind);
-  errors.checkRequired(pathSegment, `${path}.name`, reference.name);
+  errors.at("kind").checkRequired(pathSegment, reference.kind);
+  errors.at("name").checkRequired(pathSegment, reference.name);
   const problem = versionProblem(reference, rule);
-  if (problem !== undefined) errors.invalid(`${path}.apiVersion`, reference.apiVersion ?? "", problem);
+  if (problem !== undefined) errors.at("apiVersion").invalid(reference.apiVersion ?? "", problem);
 }
 
-function checkIdentifier(errors: FieldErrors, path: string, { name }: MetricIdentifier): void {
-  if (!name) errors.required(`${path}.name`, "must specify a metric name");
-  else errors.check(pathSegment, `${path}.name`, name);
+function checkIdentifier(errors: FieldErrors, { name }: MetricIdentifier): void {
+  if (!name) errors.at("name").required("must specify a metric name");
+  else errors.at("name").check(pathSegment, name);
 }
 
-function checkPositive(errors: FieldErrors, path: string, value: string | undefined): void {
+function checkPositive(errors: FieldErrors, value: string | undefined): void {
   if (value === undefined || value === null) return;
   const quantity = Quantity.parse(value);
-  if (quantity.sign !== 1) errors.invalid(path, quantity.toString(), "must be positive");
+  if (quantity.sign !== 1) errors.invalid(quantity.toString(), "must be positive");
 }
 
-function checkTarget(errors: FieldErrors, path: string, target: MetricTarget): void {
+function checkTarget(errors: FieldErrors, target: MetricTarget): void {
   const { type = "", value, averageValue, averageUtilization } = target;
-  if (type === "") errors.required(`${path}.type`, "must specify a metric target type");
+  if (type === "") errors.at("type").required("must specify a metric target type");
   if (!["Utilization", "Value", "AverageValue"].includes(type))
-    errors.invalid(`${path}.type`, type, "must be either Utilization, Value, or AverageValue");
-  checkPositive(errors, `${path}.value`, value);
-  checkPositive(errors, `${path}.averageValue`, averageValue);
+    errors.at("type").invalid(type, "must be either Utilization, Value, or AverageValue");
+  checkPositive(errors.at("value"), value);
+  checkPositive(errors.at("averageValue"), averageValue);
   if (isSet(averageUtilization) && averageUtilization < 1)
-    errors.invalid(`${path}.averageUtilization`, averageUtilization, "must be greater than 0");
+    errors.at("averageUtilization").invalid(averageUtilization, "must be greater than 0");
 }
 
 /** Of resources a target is a quantity or a share of what is requested. */
-function checkShareOrValue(errors: FieldErrors, path: string, target: MetricTarget): void {
-  checkTarget(errors, path, target);
+function checkShareOrValue(errors: FieldErrors, target: MetricTarget): void {
+  checkTarget(errors, target);
   const { averageUtilization, averageValue } = target;
   if (!isSet(averageUtilization) && !isSet(averageValue)) {
     const detail = "must set either a target raw value or a target utilization";
-    errors.required(`${path}.averageUtilization`, detail);
+    errors.at("averageUtilization").required(detail);
   }
   if (isSet(averageUtilization) && isSet(averageValue))
-    errors.forbidden(`${path}.averageValue`, "may not set both a target raw value and a target utilization");
+    errors.at("averageValue").forbidden("may not set both a target raw value and a target utilization");
 }
 
-function checkResource(errors: FieldErrors, path: string, source: ResourceMetricSource): void {
-  if (!source.name) errors.required(`${path}.name`, "must specify a resource name");
-  checkShareOrValue(errors, `${path}.target`, source.target);
+function checkResource(errors: FieldErrors, source: ResourceMetricSource): void {
+  if (!source.name) errors.at("name").required("must specify a resource name");
+  checkShareOrValue(errors.at("target"), source.target);
 }
 
 /** Accepts a standard resource, one of Kubernetes' own domain, or an extended resource. */
-function checkResourceName(errors: FieldErrors, path: string, name: string): void {
-  errors.check(qualifiedName, path, name);
+function checkResourceName(errors: FieldErrors, name: string): void {
+  errors.check(qualifiedName, name);
   const isStandard = ["cpu", "memory", "ephemeral-storage"].includes(name) || name.startsWith("hugepages-");
   if (!name.includes("/") && !isStandard) {
-    errors.invalid(path, name, "must be a standard resource type or fully qualified");
-    errors.invalid(path, name, "must be a standard resource for containers");
+    errors.invalid(name, "must be a standard resource type or fully qualified");
+    errors.invalid(name, "must be a standard resource for containers");
   }
   if (!name.includes("/") || name.includes("kubernetes.io/")) return;
   if (name.startsWith("requests.") || qualifiedName(`requests.${name}`).length > 0)
-    errors.invalid(path, name, "doesn't follow extended resource name standard");
+    errors.invalid(name, "doesn't follow extended resource name standard");
 }
 
-function checkContainerResource(
-  errors: FieldErrors,
-  path: string,
-  source: ContainerResourceMetricSource,
-): void {
+function checkContainerResource(errors: FieldErrors, source: ContainerResourceMetricSource): void {
   const { name, container } = source;
-  if (!name) errors.required(`${path}.name`, "must specify a resource name");
-  else checkResourceName(errors, `${path}.name`, name);
-  if (!container) errors.required(`${path}.container`, "must specify a container");
-  else errors.check(dnsLabel, `${path}.container`, container);
-  checkShareOrValue(errors, `${path}.target`, source.target);
+  if (!name) errors.at("name").required("must specify a resource name");
+  else checkResourceName(errors.at("name"), name);
+  if (!container) errors.at("container").required("must specify a container");
+  else errors.at("container").check(dnsLabel, container);
+  checkShareOrValue(errors.at("target"), source.target);
 }
 
 const checkSource: {
   readonly [Name in (typeof sources)[number]]: (
     errors: FieldErrors,
-    path: string,
     source: NonNullable<MetricSpec[Name]>,
     rule: VersionRule,
   ) => void;
 } = {
-  object(errors, path, { describedObject, metric, target }, rule) {
-    checkReference(errors, `${path}.describedObject`, describedObject, rule);
-    checkIdentifier(errors, `${path}.metric`, metric);
-    checkTarget(errors, `${path}.target`, target);
+  object(errors, { describedObject, metric, target }, rule) {
+    checkReference(errors.at("describedObject"), describedObject, rule);
+    checkIdentifier(errors.at("metric"), metric);
+    checkTarget(errors.at("target"), target);
     if (!isSet(target.value) && !isSet(target.averageValue))
-      errors.required(`${path}.target.averageValue`, "must set either a target value or averageValue");
+      errors.at("target.averageValue").required("must set either a target value or averageValue");
   },
-  external(errors, path, { metric, target }) {
-    checkIdentifier(errors, `${path}.metric`, metric);
-    checkTarget(errors, `${path}.target`, target);
+  external(errors, { metric, target }) {
+    checkIdentifier(errors.at("metric"), metric);
+    checkTarget(errors.at("target"), target);
     const [whole, each] = [isSet(target.value), isSet(target.averageValue)];
     if (!whole && !each) {
       const detail = "must set either a target value for metric or a per-pod target";
-      errors.required(`${path}.target.averageValue`, detail);
+      errors.at("target.averageValue").required(detail);
     }
     if (whole && each) {
       const detail = "may not set both a target value for metric and a per-pod target";
-      errors.forbidden(`${path}.target.value`, detail);
+      errors.at("target.value").forbidden(detail);
     }
   },
-  pods(errors, path, { metric, target }) {
-    checkIdentifier(errors, `${path}.metric`, metric);
-    checkTarget(errors, `${path}.target`, target);
+  pods(errors, { metric, target }) {
+    checkIdentifier(errors.at("metric"), metric);
+    checkTarget(errors.at("target"), target);
     if (!isSet(target.averageValue))
-      errors.required(`${path}.target.averageValue`, "must specify a positive target averageValue");
+      errors.at("target.averageValue").required("must specify a positive target averageValue");
   },
   resource: checkResource,
   containerResource: checkContainerResource,
 };
 
-function checkMetric(errors: FieldErrors, path: string, metric: MetricSpec, rule: VersionRule): void {
+function checkMetric(errors: FieldErrors, metric: MetricSpec, rule: VersionRule): void {
   const type: string = metric.type ?? "";
   const isKnown = metricTypes.includes(type);
-  if (type === "") errors.required(`${path}.type`, "must specify a metric source type");
-  if (!isKnown) errors.notSupported(`${path}.type`, type, metricTypes);
+  if (type === "") errors.at("type").required("must specify a metric source type");
+  if (!isKnown) errors.at("type").notSupported(type, metricTypes);
   const present = sources.filter((name) => isSet(metric[name]));
   // The first source that is set is validated, whatever the type.
   const first = present[0];
-  if (first !== undefined) checkSource[first](errors, `${path}.${first}`, metric[first] as never, rule);
+  if (first !== undefined) checkSource[first](errors.at(first), metric[first] as never, rule);
   const expected = isKnown ? `${type.slice(0, 1).toLowerCase()}${type.slice(1)}` : undefined;
-  if (expected === undefined) errors.notSupported(`${path}.type`, type, metricTypes);
+  if (expected === undefined) errors.at("type").notSupported(type, metricTypes);
   else if (!present.some((name) => name === expected))
-    errors.required(`${path}.${expected}`, "must populate information for the given metric source");
+    errors.at(expected).required("must populate information for the given metric source");
   if (present.length === 1) return;
   for (const name of present)
-    if (name !== expected) errors.forbidden(`${path}.${name}`, "must populate the given metric source only");
+    if (name !== expected) errors.at(name).forbidden("must populate the given metric source only");
 }
 
-function checkPolicy(errors: FieldErrors, path: string, policy: HPAScalingPolicy): void {
+function checkPolicy(errors: FieldErrors, policy: HPAScalingPolicy): void {
   const { type = "", value = 0, periodSeconds = 0 } = policy;
-  if (type !== "Pods" && type !== "Percent") errors.notSupported(`${path}.type`, type, ["Percent", "Pods"]);
-  if (value <= 0) errors.invalid(`${path}.value`, value, "must be greater than zero");
-  if (periodSeconds <= 0) errors.invalid(`${path}.periodSeconds`, periodSeconds, "must be greater than zero");
+  if (type !== "Pods" && type !== "Percent") errors.at("type").notSupported(type, ["Percent", "Pods"]);
+  if (value <= 0) errors.at("value").invalid(value, "must be greater than zero");
+  if (periodSeconds <= 0) errors.at("periodSeconds").invalid(periodSeconds, "must be greater than zero");
   if (periodSeconds > maxPeriod)
-    errors.invalid(`${path}.periodSeconds`, periodSeconds, `must be less than or equal to ${maxPeriod}`);
+    errors.at("periodSeconds").invalid(periodSeconds, `must be less than or equal to ${maxPeriod}`);
 }
 
-function checkRules(errors: FieldErrors, path: string, rules: HPAScalingRules | undefined): void {
+function checkRules(errors: FieldErrors, rules: HPAScalingRules | undefined): void {
   if (!isSet(rules)) return;
   const { stabilizationWindowSeconds: window, selectPolicy, policies = [], tolerance } = rules;
   if (isSet(window) && window < 0)
-    errors.invalid(`${path}.stabilizationWindowSeconds`, window, "must be greater than or equal to zero");
+    errors.at("stabilizationWindowSeconds").invalid(window, "must be greater than or equal to zero");
   if (isSet(window) && window > maxWindow) {
     const detail = `must be less than or equal to ${maxWindow}`;
-    errors.invalid(`${path}.stabilizationWindowSeconds`, window, detail);
+    errors.at("stabilizationWindowSeconds").invalid(window, detail);
   }
   const known = ["Disabled", "Max", "Min"];
   if (isSet(selectPolicy) && !known.includes(selectPolicy))
-    errors.notSupported(`${path}.selectPolicy`, selectPolicy, known);
-  if (policies.length === 0) errors.required(`${path}.policies`, "must specify at least one Policy");
-  for (const [index, policy] of policies.entries()) checkPolicy(errors, `${path}.policies[${index}]`, policy);
+    errors.at("selectPolicy").notSupported(selectPolicy, known);
+  if (policies.length === 0) errors.at("policies").required("must specify at least one Policy");
+  for (const [index, policy] of policies.entries()) checkPolicy(errors.at("policies").index(index), policy);
   if (!isSet(tolerance)) return;
   const quantity = Quantity.parse(tolerance);
   if (quantity.sign < 0)
-    errors.invalid(`${path}.tolerance`, quantity.toString(), "must be greater than or equal to 0");
+    errors.at("tolerance").invalid(quantity.toString(), "must be greater than or equal to 0");
 }
 
 function checkSpec(
@@ -209,28 +203,28 @@ function checkSpec(
   // Without the gate, what is there already may stay.
   const least = features.enabled("HPAScaleToZero") || old?.minReplicas === 0 ? 0 : 1;
   if (isSet(minReplicas) && minReplicas < least)
-    errors.invalid("spec.minReplicas", minReplicas, `must be greater than or equal to ${least}`);
-  if (maxReplicas === 0) errors.required("spec.maxReplicas", "must be set and greater than 0");
+    errors.at("spec.minReplicas").invalid(minReplicas, `must be greater than or equal to ${least}`);
+  if (maxReplicas === 0) errors.at("spec.maxReplicas").required("must be set and greater than 0");
   else if (maxReplicas < 0)
-    errors.invalid("spec.maxReplicas", maxReplicas, "must be greater than or equal to 1");
+    errors.at("spec.maxReplicas").invalid(maxReplicas, "must be greater than or equal to 1");
   if (isSet(minReplicas) && maxReplicas < minReplicas)
-    errors.invalid("spec.maxReplicas", maxReplicas, "must be greater than or equal to `minReplicas`");
+    errors.at("spec.maxReplicas").invalid(maxReplicas, "must be greater than or equal to `minReplicas`");
   const target = spec.scaleTargetRef ?? { kind: "", name: "" };
-  checkReference(errors, "spec.scaleTargetRef", target, targetRule(target, old?.scaleTargetRef));
+  checkReference(errors.at("spec.scaleTargetRef"), target, targetRule(target, old?.scaleTargetRef));
   const objects = (old?.metrics ?? []).flatMap(({ type, object }) =>
     type === "Object" && isSet(object) ? [object.describedObject] : [],
   );
   const wasWrong = objects.some((object) => versionProblem(object, "withOrWithoutGroup") !== undefined);
   const rule = wasWrong ? "any" : "withOrWithoutGroup";
   for (const [index, metric] of metrics.entries())
-    checkMetric(errors, `spec.metrics[${index}]`, metric, rule);
+    checkMetric(errors.at("spec.metrics").index(index), metric, rule);
   if (minReplicas === 0 && !metrics.some(({ type }) => type === "Object" || type === "External")) {
     const detail = "must specify at least one Object or External metric to support scaling to zero replicas";
-    errors.forbidden("spec.metrics", detail);
+    errors.at("spec.metrics").forbidden(detail);
   }
   if (!isSet(behavior)) return;
-  checkRules(errors, "spec.behavior.scaleUp", behavior.scaleUp);
-  checkRules(errors, "spec.behavior.scaleDown", behavior.scaleDown);
+  checkRules(errors.at("spec.behavior.scaleUp"), behavior.scaleUp);
+  checkRules(errors.at("spec.behavior.scaleDown"), behavior.scaleDown);
 }
 
 /** ReplicationControllers are the one kind of the core group that scales. */
@@ -263,7 +257,7 @@ export const horizontalPodAutoscalerValidation = {
   },
   status(errors: FieldErrors, object: HorizontalPodAutoscaler, old: HorizontalPodAutoscaler): void {
     checkObjectUpdate(errors, object, old);
-    errors.notNegative("status.currentReplicas", object.status?.currentReplicas);
-    errors.notNegative("status.desiredReplicas", object.status?.desiredReplicas);
+    errors.at("status.currentReplicas").notNegative(object.status?.currentReplicas);
+    errors.at("status.desiredReplicas").notNegative(object.status?.desiredReplicas);
   },
 };

@@ -14,20 +14,20 @@ const emptySpec: JobSpec = { template: { spec: { containers: [] } } };
 function checkSchedule(errors: FieldErrors, spec: CronJobSpec, old: CronJobSpec | undefined): void {
   const { schedule, timeZone } = spec;
   if (!schedule) {
-    errors.required("spec.schedule");
+    errors.at("spec.schedule").required();
     return;
   }
   const problem = scheduleProblem(schedule);
-  if (problem !== undefined) errors.invalid("spec.schedule", schedule, problem);
+  if (problem !== undefined) errors.at("spec.schedule").invalid(schedule, problem);
   if (!schedule.includes("TZ")) return;
   if (!old?.schedule?.includes("TZ")) {
-    errors.invalid(
-      "spec.schedule",
-      schedule,
-      "cannot use TZ or CRON_TZ in schedule, use timeZone field instead",
-    );
+    errors
+      .at("spec.schedule")
+      .invalid(schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead");
   } else if (timeZone !== undefined && timeZone !== null) {
-    errors.invalid("spec.schedule", schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule");
+    errors
+      .at("spec.schedule")
+      .invalid(schedule, "cannot use both timeZone field and TZ or CRON_TZ in schedule");
   }
 }
 
@@ -42,43 +42,41 @@ function isZone(name: string): boolean {
 
 function checkTimeZone(errors: FieldErrors, zone: string | undefined): void {
   if (zone === undefined || zone === null) return;
-  const path = "spec.timeZone";
+  const here = errors.at("spec.timeZone");
   if (zone === "") {
-    errors.invalid(path, "", "timeZone must be nil or non-empty string");
+    here.invalid("", "timeZone must be nil or non-empty string");
     return;
   }
   for (const part of zone.split("/")) {
     if (/^[A-Za-z.\-_0-9+]{1,14}$/.test(part) && !part.startsWith("-") && part !== "." && part !== "..")
       continue;
-    errors.invalid(path, zone, `unknown time zone ${zone}`);
+    here.invalid(zone, `unknown time zone ${zone}`);
     return;
   }
   if (zone.toLowerCase() === "local") {
     const detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
-    errors.invalid(path, zone, detail);
-  } else if (!isZone(zone)) errors.invalid(path, zone, `unknown time zone ${zone}`);
+    here.invalid(zone, detail);
+  } else if (!isZone(zone)) here.invalid(zone, `unknown time zone ${zone}`);
 }
 
 function checkSpec(errors: FieldErrors, object: CronJob, context: ValidationContext, old?: CronJob): void {
   const spec = object.spec ?? ({} as CronJobSpec);
   checkSchedule(errors, spec, old?.spec);
-  errors.notNegative("spec.startingDeadlineSeconds", spec.startingDeadlineSeconds);
+  errors.at("spec.startingDeadlineSeconds").notNegative(spec.startingDeadlineSeconds);
   if (old === undefined || old.spec?.timeZone !== spec.timeZone) checkTimeZone(errors, spec.timeZone);
-  errors.oneOf("spec.concurrencyPolicy", spec.concurrencyPolicy, ["Allow", "Forbid", "Replace"]);
+  errors.at("spec.concurrencyPolicy").oneOf(spec.concurrencyPolicy, ["Allow", "Forbid", "Replace"]);
   const template = spec.jobTemplate?.spec ?? emptySpec;
-  checkJobTemplate(errors, "spec.jobTemplate.spec", template, context);
+  checkJobTemplate(errors.at("spec.jobTemplate.spec"), template, context);
   if (template.selector) {
-    errors.invalid(
-      "spec.jobTemplate.spec.selector",
-      shownSelector(template.selector),
-      "`selector` will be auto-generated",
-    );
+    errors
+      .at("spec.jobTemplate.spec.selector")
+      .invalid(shownSelector(template.selector), "`selector` will be auto-generated");
   }
   if (template.manualSelector) {
-    errors.notSupported("spec.jobTemplate.spec.manualSelector", true, ["nil", "false"]);
+    errors.at("spec.jobTemplate.spec.manualSelector").notSupported(true, ["nil", "false"]);
   }
-  errors.notNegative("spec.successfulJobsHistoryLimit", spec.successfulJobsHistoryLimit);
-  errors.notNegative("spec.failedJobsHistoryLimit", spec.failedJobsHistoryLimit);
+  errors.at("spec.successfulJobsHistoryLimit").notNegative(spec.successfulJobsHistoryLimit);
+  errors.at("spec.failedJobsHistoryLimit").notNegative(spec.failedJobsHistoryLimit);
 }
 
 export const cronJobValidation = {
@@ -87,7 +85,7 @@ export const cronJobValidation = {
     checkSpec(errors, object, context);
     const { name } = object.metadata;
     if ((name ?? "").length > maxNameLength) {
-      errors.invalid("metadata.name", name, `must be no more than ${maxNameLength} characters`);
+      errors.at("metadata.name").invalid(name, `must be no more than ${maxNameLength} characters`);
     }
   },
   update(errors: FieldErrors, object: CronJob, old: CronJob, context: ValidationContext): void {

@@ -15,112 +15,101 @@ const operators = ["In", "NotIn"];
 const states = ["False", "True", "Unknown"];
 
 /** Required with the legal values, or one of them. */
-function checkChoice(
-  errors: FieldErrors,
-  path: string,
-  value: string | undefined,
-  known: readonly string[],
-): void {
-  if (!value) errors.required(path, `valid values: [${known.map(quoted).join(" ")}]`);
-  else if (!known.includes(value)) errors.notSupported(path, value, known);
+function checkChoice(errors: FieldErrors, value: string | undefined, known: readonly string[]): void {
+  if (!value) errors.required(`valid values: [${known.map(quoted).join(" ")}]`);
+  else if (!known.includes(value)) errors.notSupported(value, known);
 }
 
 function checkExitCodes(
   errors: FieldErrors,
-  path: string,
   codes: PodFailurePolicyRule["onExitCodes"] & object,
   names: ReadonlySet<string>,
 ): void {
-  checkChoice(errors, `${path}.operator`, codes.operator, operators);
+  checkChoice(errors.at("operator"), codes.operator, operators);
   if (isSet(codes.containerName) && !names.has(codes.containerName)) {
     const detail = "must be one of the container or initContainer names in the pod template";
-    errors.invalid(`${path}.containerName`, codes.containerName, detail);
+    errors.at("containerName").invalid(codes.containerName, detail);
   }
   const values = codes.values ?? [];
   if (values.length === 0)
-    errors.invalid(`${path}.values`, printedList(codes, "values"), "at least one value is required");
-  else if (values.length > maxValues) errors.tooMany(`${path}.values`, values.length, maxValues);
+    errors.at("values").invalid(printedList(codes, "values"), "at least one value is required");
+  else if (values.length > maxValues) errors.at("values").tooMany(values.length, maxValues);
   const repeated = seenBefore();
   values.forEach((value, index) => {
-    const at = `${path}.values[${index}]`;
-    if (codes.operator === "In" && value === 0)
-      errors.invalid(at, value, "must not be 0 for the In operator");
-    if (repeated(value)) errors.duplicate(at, value);
+    const here = errors.at("values").index(index);
+    if (codes.operator === "In" && value === 0) here.invalid(value, "must not be 0 for the In operator");
+    if (repeated(value)) here.duplicate(value);
   });
   if (values.some((value, index) => index > 0 && values[index - 1]! > value)) {
-    errors.invalid(`${path}.values`, values, "must be ordered");
+    errors.at("values").invalid(values, "must be ordered");
   }
 }
 
 function checkFailureRule(
   errors: FieldErrors,
-  path: string,
   rule: PodFailurePolicyRule,
   spec: JobSpec,
   names: ReadonlySet<string>,
 ): void {
   if (rule.action === "FailIndex") {
     if (!isSet(spec.backoffLimitPerIndex)) {
-      errors.invalid(`${path}.action`, rule.action, "requires the backoffLimitPerIndex to be set");
+      errors.at("action").invalid(rule.action, "requires the backoffLimitPerIndex to be set");
     }
-  } else checkChoice(errors, `${path}.action`, rule.action, actions);
+  } else checkChoice(errors.at("action"), rule.action, actions);
   const conditions = rule.onPodConditions ?? [];
-  if (rule.onExitCodes) checkExitCodes(errors, `${path}.onExitCodes`, rule.onExitCodes, names);
-  if (conditions.length > maxRules) errors.tooMany(`${path}.onPodConditions`, conditions.length, maxRules);
+  if (rule.onExitCodes) checkExitCodes(errors.at("onExitCodes"), rule.onExitCodes, names);
+  if (conditions.length > maxRules) errors.at("onPodConditions").tooMany(conditions.length, maxRules);
   conditions.forEach(({ type, status }, index) => {
-    const at = `${path}.onPodConditions[${index}]`;
-    errors.check(qualifiedName, `${at}.type`, type ?? "");
-    checkChoice(errors, `${at}.status`, status, states);
+    const here = errors.at("onPodConditions").index(index);
+    here.at("type").check(qualifiedName, type ?? "");
+    checkChoice(here.at("status"), status, states);
   });
   if (rule.onExitCodes && conditions.length > 0) {
-    errors.wrong(path, "specifying both OnExitCodes and OnPodConditions is not supported");
+    errors.wrong("specifying both OnExitCodes and OnPodConditions is not supported");
   }
   if (!rule.onExitCodes && conditions.length === 0) {
-    errors.wrong(path, "specifying one of OnExitCodes and OnPodConditions is required");
+    errors.wrong("specifying one of OnExitCodes and OnPodConditions is required");
   }
 }
 
-export function checkFailurePolicy(errors: FieldErrors, path: string, spec: JobSpec): void {
+export function checkFailurePolicy(errors: FieldErrors, spec: JobSpec): void {
   const rules = spec.podFailurePolicy?.rules ?? [];
-  if (rules.length > maxRules) errors.tooMany(`${path}.rules`, rules.length, maxRules);
+  if (rules.length > maxRules) errors.at("rules").tooMany(rules.length, maxRules);
   const pod = spec.template?.spec;
   const names = new Set([...(pod?.containers ?? []), ...(pod?.initContainers ?? [])].map(({ name }) => name));
   rules.forEach((rule, index) => {
-    checkFailureRule(errors, `${path}.rules[${index}]`, rule, spec, names);
+    checkFailureRule(errors.at("rules").index(index), rule, spec, names);
   });
 }
 
-export function checkSuccessPolicy(errors: FieldErrors, path: string, spec: JobSpec): void {
+export function checkSuccessPolicy(errors: FieldErrors, spec: JobSpec): void {
   const rules = spec.successPolicy?.rules ?? [];
   const completions = spec.completions ?? 0;
   if (rules.length === 0) {
-    errors.required(
-      `${path}.rules`,
-      "at least one rules must be specified when the successPolicy is specified",
-    );
+    errors.at("rules").required("at least one rules must be specified when the successPolicy is specified");
   }
-  if (rules.length > maxRules) errors.tooMany(`${path}.rules`, rules.length, maxRules);
+  if (rules.length > maxRules) errors.at("rules").tooMany(rules.length, maxRules);
   rules.forEach(({ succeededCount: count, succeededIndexes: indexes }, index) => {
-    const at = `${path}.rules[${index}]`;
+    const here = errors.at("rules").index(index);
     if (!isSet(count) && !isSet(indexes)) {
-      errors.required(at, "at least one of succeededCount or succeededIndexes must be specified");
+      here.required("at least one of succeededCount or succeededIndexes must be specified");
     }
     let total = 0;
     if (isSet(indexes)) {
-      if (byteLength(indexes) > maxIndexesLength) errors.tooLong(`${at}.succeededIndexes`, maxIndexesLength);
+      if (byteLength(indexes) > maxIndexesLength) here.at("succeededIndexes").tooLong(maxIndexesLength);
       const problem = indexProblem(indexes, completions);
       if (problem === undefined) total = parseIndexes(indexes, completions).count;
-      else errors.invalid(`${at}.succeededIndexes`, indexes, `error parsing succeededIndexes: ${problem}`);
+      else here.at("succeededIndexes").invalid(indexes, `error parsing succeededIndexes: ${problem}`);
     }
     if (!isSet(count)) return;
-    errors.notNegative(`${at}.succeededCount`, count);
+    here.at("succeededCount").notNegative(count);
     if (count > completions) {
       const detail = `must be less than or equal to ${completions} (the number of specified completions)`;
-      errors.invalid(`${at}.succeededCount`, count, detail);
+      here.at("succeededCount").invalid(count, detail);
     }
     if (isSet(indexes) && count > total) {
       const detail = `must be less than or equal to ${total} (the number of indexes in the specified succeededIndexes field)`;
-      errors.invalid(`${at}.succeededCount`, count, detail);
+      here.at("succeededCount").invalid(count, detail);
     }
   });
 }

@@ -18,36 +18,30 @@ const manyAtOnce = 10_000;
 const maxManagerLength = 63;
 const isSet = <T>(value: T | undefined | null): value is T => value !== undefined && value !== null;
 
-function checkIndexed(errors: FieldErrors, path: string, spec: JobSpec): void {
+function checkIndexed(errors: FieldErrors, spec: JobSpec): void {
   const { completions, parallelism, maxFailedIndexes: failed, backoffLimitPerIndex } = spec;
-  if (!isSet(completions)) errors.required(`${path}.completions`, "when completion mode is Indexed");
+  if (!isSet(completions)) errors.at("completions").required("when completion mode is Indexed");
   if (isSet(parallelism) && parallelism > many) {
     const detail = `must be less than or equal to ${many} when completion mode is Indexed`;
-    errors.invalid(`${path}.parallelism`, parallelism, detail);
+    errors.at("parallelism").invalid(parallelism, detail);
   }
   if (isSet(completions) && isSet(failed) && failed > completions) {
-    errors.invalid(`${path}.maxFailedIndexes`, failed, "must be less than or equal to completions");
+    errors.at("maxFailedIndexes").invalid(failed, "must be less than or equal to completions");
   }
   if (isSet(failed) && failed > many) {
-    errors.invalid(`${path}.maxFailedIndexes`, failed, `must be less than or equal to ${many}`);
+    errors.at("maxFailedIndexes").invalid(failed, `must be less than or equal to ${many}`);
   }
   if (!isSet(completions) || completions <= many || !isSet(backoffLimitPerIndex)) return;
   if (!isSet(failed)) {
-    errors.required(`${path}.maxFailedIndexes`, `must be specified when completions is above ${many}`);
+    errors.at("maxFailedIndexes").required(`must be specified when completions is above ${many}`);
   }
   const limit = `must be less than or equal to ${manyAtOnce} when completions are above ${many} and used with backoff limit per index`;
-  if (isSet(parallelism) && parallelism > manyAtOnce)
-    errors.invalid(`${path}.parallelism`, parallelism, limit);
-  if (isSet(failed) && failed > manyAtOnce) errors.invalid(`${path}.maxFailedIndexes`, failed, limit);
+  if (isSet(parallelism) && parallelism > manyAtOnce) errors.at("parallelism").invalid(parallelism, limit);
+  if (isSet(failed) && failed > manyAtOnce) errors.at("maxFailedIndexes").invalid(failed, limit);
 }
 
 /** Checks that a job and a template of jobs share. */
-export function checkJobTemplate(
-  errors: FieldErrors,
-  path: string,
-  spec: JobSpec,
-  context: ValidationContext,
-): void {
+export function checkJobTemplate(errors: FieldErrors, spec: JobSpec, context: ValidationContext): void {
   for (const name of [
     "parallelism",
     "completions",
@@ -57,58 +51,56 @@ export function checkJobTemplate(
     "backoffLimitPerIndex",
     "maxFailedIndexes",
   ] as const) {
-    errors.notNegative(`${path}.${name}`, spec[name]);
+    errors.at(name).notNegative(spec[name]);
   }
   if (isSet(spec.maxFailedIndexes) && !isSet(spec.backoffLimitPerIndex)) {
-    errors.required(`${path}.backoffLimitPerIndex`, "when maxFailedIndexes is specified");
+    errors.at("backoffLimitPerIndex").required("when maxFailedIndexes is specified");
   }
   if (isSet(spec.managedBy)) {
-    checkDomainPath(errors, `${path}.managedBy`, spec.managedBy);
-    if (byteLength(spec.managedBy) > maxManagerLength) errors.tooLong(`${path}.managedBy`, maxManagerLength);
+    checkDomainPath(errors.at("managedBy"), spec.managedBy);
+    if (byteLength(spec.managedBy) > maxManagerLength) errors.at("managedBy").tooLong(maxManagerLength);
   }
   const mode = spec.completionMode ?? "NonIndexed";
   if (!["NonIndexed", "Indexed"].includes(mode)) {
-    errors.notSupported(`${path}.completionMode`, mode, ["NonIndexed", "Indexed"]);
+    errors.at("completionMode").notSupported(mode, ["NonIndexed", "Indexed"]);
   }
-  if (mode === "Indexed") checkIndexed(errors, path, spec);
+  if (mode === "Indexed") checkIndexed(errors, spec);
   else if (mode === "NonIndexed") {
     for (const name of ["backoffLimitPerIndex", "maxFailedIndexes"] as const) {
-      if (isSet(spec[name]))
-        errors.invalid(`${path}.${name}`, spec[name], "requires indexed completion mode");
+      if (isSet(spec[name])) errors.at(name).invalid(spec[name], "requires indexed completion mode");
     }
   }
-  if (spec.podFailurePolicy) checkFailurePolicy(errors, `${path}.podFailurePolicy`, spec);
+  if (spec.podFailurePolicy) checkFailurePolicy(errors.at("podFailurePolicy"), spec);
   if (spec.successPolicy) {
-    if (mode === "Indexed") checkSuccessPolicy(errors, `${path}.successPolicy`, spec);
+    if (mode === "Indexed") checkSuccessPolicy(errors.at("successPolicy"), spec);
     else {
       const printed = internalForm("batch/v1.SuccessPolicy", spec.successPolicy, context.features.version);
-      errors.invalid(`${path}.successPolicy`, printed, "requires indexed completion mode");
+      errors.at("successPolicy").invalid(printed, "requires indexed completion mode");
     }
   }
   const replacement = spec.podReplacementPolicy;
   const replacements = spec.podFailurePolicy ? ["Failed"] : ["Failed", "TerminatingOrFailed"];
   if (isSet(replacement) && !replacements.includes(replacement)) {
-    errors.notSupported(`${path}.podReplacementPolicy`, replacement, replacements);
+    errors.at("podReplacementPolicy").notSupported(replacement, replacements);
   }
-  checkTemplate(errors, `${path}.template`, spec.template, context);
+  checkTemplate(errors.at("template"), spec.template, context);
   const restart = spec.template?.spec?.restartPolicy ?? "";
-  const at = `${path}.template.spec.restartPolicy`;
-  if (restart === "" || restart === "Always") errors.required(at, 'valid values: "OnFailure", "Never"');
-  else if (restart !== "OnFailure" && restart !== "Never")
-    errors.notSupported(at, restart, ["OnFailure", "Never"]);
+  const here = errors.at("template.spec.restartPolicy");
+  if (restart === "" || restart === "Always") here.required('valid values: "OnFailure", "Never"');
+  else if (restart !== "OnFailure" && restart !== "Never") here.notSupported(restart, ["OnFailure", "Never"]);
   else if (spec.podFailurePolicy && restart !== "Never") {
-    errors.invalid(at, restart, 'only "Never" is supported when podFailurePolicy is specified');
+    here.invalid(restart, 'only "Never" is supported when podFailurePolicy is specified');
   }
 }
 
 function checkSpec(errors: FieldErrors, spec: JobSpec, context: ValidationContext): void {
-  checkJobTemplate(errors, "spec", spec, context);
-  if (!spec.selector) errors.required("spec.selector");
-  else checkLabelSelector(errors, "spec.selector", spec.selector);
-  if (spec.selector) checkMatch(errors, "spec.template", spec.selector, spec.template);
+  checkJobTemplate(errors.at("spec"), spec, context);
+  if (!spec.selector) errors.at("spec.selector").required();
+  else checkLabelSelector(errors.at("spec.selector"), spec.selector);
+  if (spec.selector) checkMatch(errors.at("spec.template"), spec.selector, spec.template);
   else {
     const detail = "`selector` does not match template `labels`";
-    errors.invalid("spec.template.metadata.labels", shownLabels(spec.template?.metadata?.labels), detail);
+    errors.at("spec.template.metadata.labels").invalid(shownLabels(spec.template?.metadata?.labels), detail);
   }
 }
 
@@ -124,15 +116,15 @@ function checkGenerated(errors: FieldErrors, { metadata, spec }: Job, prefixed: 
   }
   const labels = spec.template?.metadata?.labels;
   for (const [key, value] of Object.entries(own)) {
-    const path = `spec.template.metadata.labels`;
+    const here = errors.at("spec.template.metadata.labels");
     const found = labels?.[key];
-    if (found === undefined) errors.required(`${path}[${key}]`, `must be '${value}'`);
+    if (found === undefined) here.key(key).required(`must be '${value}'`);
     else if (found !== value) {
-      errors.invalid(`${path}[${key}]`, shownLabels(labels), `must be '${value}'`);
+      here.key(key).invalid(shownLabels(labels), `must be '${value}'`);
     }
   }
   if (selects(spec.selector, own) === false) {
-    errors.invalid("spec.selector", shownSelector(spec.selector), "`selector` not auto-generated");
+    errors.at("spec.selector").invalid(shownSelector(spec.selector), "`selector` not auto-generated");
   }
 }
 
@@ -155,7 +147,7 @@ function checkNameOfLast(errors: FieldErrors, job: Job): void {
   const last = `${job.metadata.name ?? ""}-${spec.completions - 1}`;
   if (dnsLabel(last).length > 0) {
     const detail = `will not able to create pod with invalid DNS label: ${last}`;
-    errors.invalid("metadata.name", job.metadata.name ?? "", detail);
+    errors.at("metadata.name").invalid(job.metadata.name ?? "", detail);
   }
 }
 
@@ -216,12 +208,12 @@ function checkTemplateUpdate(errors: FieldErrors, spec: JobSpec, old: Job, versi
     const pods = withResourcesOf(template.spec ?? { containers: [] }, spec.template?.spec);
     if (sameValue(spec.template?.spec, pods)) return;
     const printed = internalForm("core/v1.PodSpec", spec.template?.spec, version);
-    errors.invalid("spec.template.spec", printed, "field is immutable");
+    errors.at("spec.template.spec").invalid(printed, "field is immutable");
     return;
   }
   if (sameValue(spec.template, template)) return;
   const printed = internalForm("core/v1.PodTemplateSpec", spec.template, version);
-  errors.invalid("spec.template", printed, "field is immutable");
+  errors.at("spec.template").invalid(printed, "field is immutable");
 }
 
 function checkUpdate(errors: FieldErrors, job: Job, old: Job, context: ValidationContext): void {
@@ -231,11 +223,15 @@ function checkUpdate(errors: FieldErrors, job: Job, old: Job, context: Validatio
   checkSpec(errors, spec, context);
   const { completions } = spec;
   if (spec.completionMode !== "Indexed") {
-    checkImmutable(errors, "spec.completions", completions ?? null, before.completions);
+    checkImmutable(errors.at("spec.completions"), completions ?? null, before.completions);
   } else if (completions !== before.completions && isSet(completions) && completions !== spec.parallelism) {
-    errors.invalid("spec.completions", completions, "can only be modified in tandem with spec.parallelism");
+    errors
+      .at("spec.completions")
+      .invalid(completions, "can only be modified in tandem with spec.parallelism");
   }
-  checkImmutable(errors, "spec.selector", spec.selector, before.selector, () => shownSelector(spec.selector));
+  checkImmutable(errors.at("spec.selector"), spec.selector, before.selector, () =>
+    shownSelector(spec.selector),
+  );
   checkTemplateUpdate(errors, spec, old, version);
   const types = {
     completionMode: "string",
@@ -247,7 +243,7 @@ function checkUpdate(errors: FieldErrors, job: Job, old: Job, context: Validatio
   for (const [name, type] of Object.entries(types)) {
     const key = name as keyof typeof types;
     const printed = (): unknown => internalForm(type, spec[key], version);
-    checkImmutable(errors, `spec.${name}`, spec[key], before[key], printed);
+    checkImmutable(errors.at("spec").at(name), spec[key], before[key], printed);
   }
 }
 

@@ -24,15 +24,15 @@ function nameRule(signerName: string): NameRule {
  */
 const clusterTrustBundleValidation = {
   create(errors: FieldErrors, { metadata, spec }: ClusterTrustBundle): void {
-    checkMetadata(errors, "metadata", metadata, nameRule(spec.signerName ?? ""), false);
-    checkFinalizerNames(errors, "metadata", metadata);
+    checkMetadata(errors.at("metadata"), metadata, nameRule(spec.signerName ?? ""), false);
+    checkFinalizerNames(errors.at("metadata"), metadata);
   },
 
   update(errors: FieldErrors, { metadata, spec }: ClusterTrustBundle, old: ClusterTrustBundle): void {
-    checkMetadata(errors, "metadata", metadata, nameRule(spec.signerName ?? ""), false);
-    checkMetadataUpdate(errors, "metadata", metadata, old.metadata);
-    checkFinalizerNames(errors, "metadata", metadata);
-    checkImmutable(errors, "spec.signerName", spec.signerName ?? "", old.spec.signerName ?? "");
+    checkMetadata(errors.at("metadata"), metadata, nameRule(spec.signerName ?? ""), false);
+    checkMetadataUpdate(errors.at("metadata"), metadata, old.metadata);
+    checkFinalizerNames(errors.at("metadata"), metadata);
+    checkImmutable(errors.at("spec.signerName"), spec.signerName ?? "", old.spec.signerName ?? "");
   },
 };
 

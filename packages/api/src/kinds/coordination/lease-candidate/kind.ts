@@ -14,40 +14,38 @@ const noVersion: SemanticVersion = { major: 0n, minor: 0n, patch: 0n, prerelease
 
 function checkSpec(errors: FieldErrors, { spec }: LeaseCandidate): void {
   const { leaseName, binaryVersion, emulationVersion, strategy } = spec ?? {};
-  if (!leaseName) errors.required("spec.leaseName");
-  const emulated = readVersion(errors, "spec.emulationVersion", emulationVersion);
-  if (!binaryVersion) errors.required("spec.binaryVersion");
-  const binary = readVersion(errors, "spec.binaryVersion", binaryVersion);
+  if (!leaseName) errors.at("spec.leaseName").required();
+  const emulated = readVersion(errors.at("spec.emulationVersion"), emulationVersion);
+  if (!binaryVersion) errors.at("spec.binaryVersion").required();
+  const binary = readVersion(errors.at("spec.binaryVersion"), binaryVersion);
   if (binaryVersion && emulationVersion && compareSemanticVersions(binary, emulated) < 0)
-    errors.invalid(
-      "spec.binaryVersion",
-      binaryVersion,
-      "must be greater than or equal to `emulationVersion`",
-    );
-  if (!strategy) errors.required("spec.strategy");
+    errors
+      .at("spec.binaryVersion")
+      .invalid(binaryVersion, "must be greater than or equal to `emulationVersion`");
+  if (!strategy) errors.at("spec.strategy").required();
   // Upstream names the field twice.
-  else if (strategy.includes("/")) errors.check(qualifiedName, "spec.strategy.strategy", strategy);
-  else if (strategy !== oldest) errors.notSupported("spec.strategy.strategy", strategy, [oldest]);
+  else if (strategy.includes("/")) errors.at("spec.strategy.strategy").check(qualifiedName, strategy);
+  else if (strategy !== oldest) errors.at("spec.strategy.strategy").notSupported(strategy, [oldest]);
   else if (compareSemanticVersions(emulated, noVersion) === 0)
-    errors.required("spec.emulationVersion", `must be specified when \`strategy\` is '${oldest}'`);
+    errors.at("spec.emulationVersion").required(`must be specified when \`strategy\` is '${oldest}'`);
 }
 
-function readVersion(errors: FieldErrors, path: string, text: string | undefined): SemanticVersion {
+function readVersion(errors: FieldErrors, text: string | undefined): SemanticVersion {
   if (!text) return noVersion;
   const version = parseSemanticVersion(text);
   if (typeof version !== "string") return version;
-  errors.invalid(path, text, "must be a valid semantic version");
+  errors.invalid(text, "must be a valid semantic version");
   return noVersion;
 }
 
 /** Upstream: pkg/apis/coordination/validation/validation.go; the names of finalizers are not checked. */
 const leaseCandidateValidation = {
   create(errors: FieldErrors, object: LeaseCandidate): void {
-    checkMetadata(errors, "metadata", object.metadata, isConfigMapKey, true);
+    checkMetadata(errors.at("metadata"), object.metadata, isConfigMapKey, true);
     checkSpec(errors, object);
   },
   update(errors: FieldErrors, object: LeaseCandidate, old: LeaseCandidate): void {
-    checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
+    checkMetadataUpdate(errors.at("metadata"), object.metadata, old.metadata);
     checkSpec(errors, object);
   },
 };

@@ -7,20 +7,20 @@ import { defineKind } from "../../define.ts";
 function checkLeaseSpec(errors: FieldErrors, { spec }: Lease): void {
   const { leaseDurationSeconds: seconds, leaseTransitions: transitions } = spec ?? {};
   if (seconds !== undefined && seconds <= 0)
-    errors.invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0");
+    errors.at("spec.leaseDurationSeconds").invalid(seconds, "must be greater than 0");
   if (transitions !== undefined && transitions < 0) {
-    errors.invalid("spec.leaseTransitions", transitions, "must be greater than or equal to 0");
+    errors.at("spec.leaseTransitions").invalid(transitions, "must be greater than or equal to 0");
   }
 }
 
 const leaseValidation = {
   /** Upstream: pkg/apis/coordination/validation/validation.go; the names of finalizers are not checked. */
   create(errors: FieldErrors, object: Lease): void {
-    checkMetadata(errors, "metadata", object.metadata, dnsSubdomain, true);
+    checkMetadata(errors.at("metadata"), object.metadata, dnsSubdomain, true);
     checkLeaseSpec(errors, object);
   },
   update(errors: FieldErrors, object: Lease, old: Lease): void {
-    checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
+    checkMetadataUpdate(errors.at("metadata"), object.metadata, old.metadata);
     checkLeaseSpec(errors, object);
   },
 };

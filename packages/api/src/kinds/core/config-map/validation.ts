@@ -9,18 +9,18 @@ function checkConfigData(errors: FieldErrors, object: ConfigMap): void {
   let size = 0;
   for (const key in data) {
     if (!errors.full) {
-      errors.check(isConfigMapKey, `data[${key}]`, key);
+      errors.at("data").key(key).check(isConfigMapKey, key);
       if (Object.hasOwn(binaryData, key))
-        errors.invalid(`data[${key}]`, key, `duplicate of key present in binaryData`);
+        errors.at("data").key(key).invalid(key, `duplicate of key present in binaryData`);
     }
     size += byteLength(data[key]!);
   }
   for (const key in binaryData) {
-    if (!errors.full) errors.check(isConfigMapKey, `binaryData[${key}]`, key);
+    if (!errors.full) errors.at("binaryData").key(key).check(isConfigMapKey, key);
     size += decodedLength(binaryData[key]!);
   }
   // Upstream has no name for the whole.
-  if (size > dataLimit) errors.tooLong("[]", dataLimit);
+  if (size > dataLimit) errors.key("").tooLong(dataLimit);
 }
 
 export const configMapValidation = {

@@ -8,40 +8,35 @@ import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../values/names.ts"
 import { checkEndpointAddress, protocols } from "../../networking/common.ts";
 import { checkPort } from "../pod/probes.ts";
 
-function checkOldAddress(
-  errors: FieldErrors,
-  path: string,
-  address: EndpointAddress,
-  version: KubernetesVersion,
-): void {
-  checkLegacyAddress(errors, `${path}.ip`, address.ip ?? "", { version });
-  if (address.hostname) errors.check(dnsLabel, `${path}.hostname`, address.hostname);
+function checkOldAddress(errors: FieldErrors, address: EndpointAddress, version: KubernetesVersion): void {
+  checkLegacyAddress(errors.at("ip"), address.ip ?? "", { version });
+  if (address.hostname) errors.at("hostname").check(dnsLabel, address.hostname);
   const { nodeName } = address;
-  if (nodeName !== undefined && nodeName !== null) errors.check(dnsSubdomain, `${path}.nodeName`, nodeName);
-  checkEndpointAddress(errors, `${path}.ip`, address.ip ?? "");
+  if (nodeName !== undefined && nodeName !== null) errors.at("nodeName").check(dnsSubdomain, nodeName);
+  checkEndpointAddress(errors.at("ip"), address.ip ?? "");
 }
 
 function checkSubsets(errors: FieldErrors, { subsets }: Endpoints, version: KubernetesVersion): void {
   (subsets ?? []).forEach((subset, index) => {
-    const at = `subsets[${index}]`;
+    const here = errors.at("subsets").index(index);
     const { addresses = [], notReadyAddresses = [], ports = [] } = subset;
     if (addresses.length === 0 && notReadyAddresses.length === 0) {
-      errors.required(at, "must specify `addresses` or `notReadyAddresses`");
+      here.required("must specify `addresses` or `notReadyAddresses`");
     }
     addresses.forEach((address, place) => {
-      checkOldAddress(errors, `${at}.addresses[${place}]`, address, version);
+      checkOldAddress(here.at("addresses").index(place), address, version);
     });
     notReadyAddresses.forEach((address, place) => {
-      checkOldAddress(errors, `${at}.notReadyAddresses[${place}]`, address, version);
+      checkOldAddress(here.at("notReadyAddresses").index(place), address, version);
     });
     ports.forEach(({ name, port, protocol, appProtocol }, place) => {
-      const path = `${at}.ports[${place}]`;
-      if (name) errors.check(dnsLabel, `${path}.name`, name);
-      else if (ports.length > 1) errors.required(`${path}.name`);
-      checkPort(errors, `${path}.port`, port ?? 0);
-      errors.oneOf(`${path}.protocol`, protocol, protocols);
+      const each = here.at("ports").index(place);
+      if (name) each.at("name").check(dnsLabel, name);
+      else if (ports.length > 1) each.at("name").required();
+      checkPort(each.at("port"), port ?? 0);
+      each.at("protocol").oneOf(protocol, protocols);
       if (appProtocol !== undefined && appProtocol !== null)
-        errors.check(qualifiedName, `${path}.appProtocol`, appProtocol);
+        each.at("appProtocol").check(qualifiedName, appProtocol);
     });
   });
 }

@@ -12,7 +12,7 @@ const longest = { reportingInstance: 128, action: 128, reason: 128, message: 102
 
 function checkLength(errors: FieldErrors, event: Event, name: keyof typeof longest): void {
   if (byteLength(event[name] ?? "") > longest[name])
-    errors.invalid(name, "", `can have at most ${longest[name]} characters`);
+    errors.at(name).invalid("", `can have at most ${longest[name]} characters`);
 }
 
 /** Checks of events of both forms. An event with `eventTime` is of the newer form. */
@@ -20,7 +20,7 @@ function checkAnyForm(errors: FieldErrors, event: Event, strict: boolean): void 
   const about = event.involvedObject?.namespace ?? "";
   const own = event.metadata.namespace ?? "";
   const mismatch = (): void =>
-    errors.invalid("involvedObject.namespace", about, "does not match event.namespace");
+    errors.at("involvedObject.namespace").invalid(about, "does not match event.namespace");
   if (!event.eventTime) {
     // Events of cluster-scoped objects are in `default`.
     const wanted = about === "" ? ["default", ""] : [about];
@@ -29,21 +29,21 @@ function checkAnyForm(errors: FieldErrors, event: Event, strict: boolean): void 
     if (about === "" && own !== "default" && own !== "kube-system") mismatch();
     const controller = strict ? "reportingController" : "reportingComponent";
     const reporter = event.reportingComponent ?? "";
-    if (reporter === "") errors.required(controller);
-    errors.check(qualifiedName, controller, reporter);
+    if (reporter === "") errors.at(controller).required();
+    errors.at(controller).check(qualifiedName, reporter);
     for (const name of ["reportingInstance", "action", "reason"] as const) {
-      if (!event[name]) errors.required(name);
+      if (!event[name]) errors.at(name).required();
       checkLength(errors, event, name);
     }
     checkLength(errors, event, "message");
   }
-  errors.check(dnsSubdomain, "namespace", own);
+  errors.at("namespace").check(dnsSubdomain, own);
 }
 
 function checkSeries(errors: FieldErrors, { series }: Event): void {
   if (!series) return;
-  if ((series.count ?? 0) < 2) errors.invalid("series.count", "", "should be at least 2");
-  if (!series.lastObservedTime) errors.required("series.lastObservedTime");
+  if ((series.count ?? 0) < 2) errors.at("series.count").invalid("", "should be at least 2");
+  if (!series.lastObservedTime) errors.at("series.lastObservedTime").required();
 }
 
 const isStrict = ({ requestGroup }: ValidationContext): boolean => requestGroup === "events.k8s.io";
@@ -89,30 +89,30 @@ export const eventValidation = {
     const strict = isStrict(context);
     checkAnyForm(errors, event, strict);
     if (!strict) return;
-    checkMetadata(errors, "metadata", event.metadata, dnsSubdomain, true);
-    checkFinalizerNames(errors, "metadata", event.metadata);
+    checkMetadata(errors.at("metadata"), event.metadata, dnsSubdomain, true);
+    checkFinalizerNames(errors.at("metadata"), event.metadata);
     checkSeries(errors, event);
-    if (!event.eventTime) errors.required("eventTime");
+    if (!event.eventTime) errors.at("eventTime").required();
     if (event.type !== "Normal" && event.type !== "Warning")
-      errors.invalid("type", "", `has invalid value: ${event.type ?? ""}`);
+      errors.at("type").invalid("", `has invalid value: ${event.type ?? ""}`);
     const unset = "needs to be unset";
-    if (event.firstTimestamp) errors.invalid("firstTimestamp", "", unset);
-    if (event.lastTimestamp) errors.invalid("lastTimestamp", "", unset);
-    if (event.count) errors.invalid("count", "", unset);
-    if (event.source?.component || event.source?.host) errors.invalid("source", "", unset);
+    if (event.firstTimestamp) errors.at("firstTimestamp").invalid("", unset);
+    if (event.lastTimestamp) errors.at("lastTimestamp").invalid("", unset);
+    if (event.count) errors.at("count").invalid("", unset);
+    if (event.source?.component || event.source?.host) errors.at("source").invalid("", unset);
   },
 
   update(errors: FieldErrors, event: Event, old: Event, context: ValidationContext): void {
     const strict = isStrict(context);
     checkAnyForm(errors, event, strict);
     if (!strict) return;
-    checkMetadataUpdate(errors, "metadata", event.metadata, old.metadata);
-    checkFinalizerNames(errors, "metadata", event.metadata);
+    checkMetadataUpdate(errors.at("metadata"), event.metadata, old.metadata);
+    checkFinalizerNames(errors.at("metadata"), event.metadata);
     if (!sameValue(event.series, old.series)) checkSeries(errors, event);
     for (const name of fixed) {
-      const path = name === "reportingComponent" ? "reportingController" : name;
+      const here = name === "reportingComponent" ? errors.at("reportingController") : errors.at(name);
       const shown = (of: Event): unknown => printed(of, name, context.features.version);
-      checkImmutable(errors, path, shown(event), shown(old));
+      checkImmutable(here, shown(event), shown(old));
     }
   },
 };

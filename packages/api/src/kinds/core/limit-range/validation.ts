@@ -7,33 +7,27 @@ import { checkResourceName, computed, isExtended, isNative, type List, sorted } 
 
 const bounds = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"] as const;
 
-function checkLimits(
-  errors: FieldErrors,
-  path: string,
-  item: LimitRangeItem,
-  seen: ReadonlySet<string>,
-): void {
+function checkLimits(errors: FieldErrors, item: LimitRangeItem, seen: ReadonlySet<string>): void {
   const { type = "" } = item;
   const problems = qualifiedName(type);
-  for (const problem of problems) errors.invalid(`${path}.type`, type, problem);
+  for (const problem of problems) errors.at("type").invalid(type, problem);
   if (problems.length === 0 && !type.includes("/") && !limitTypes.includes(type))
-    errors.invalid(`${path}.type`, type, "must be a standard limit type or fully qualified");
-  if (seen.has(type)) errors.duplicate(`${path}.type`, type);
+    errors.at("type").invalid(type, "must be a standard limit type or fully qualified");
+  if (seen.has(type)) errors.at("type").duplicate(type);
   const ofPod = type === "Pod";
   for (const bound of bounds) {
     if (ofPod && (bound === "default" || bound === "defaultRequest")) {
       if (Object.keys(item[bound] ?? {}).length > 0)
-        errors.forbidden(`${path}.${bound}`, "may not be specified when `type` is 'Pod'");
+        errors.at(bound).forbidden("may not be specified when `type` is 'Pod'");
       continue;
     }
-    if (bound === "maxLimitRequestRatio" && type === "PersistentVolumeClaim")
-      checkVolumeBounds(errors, path, item);
-    for (const [name] of sorted(item[bound])) checkLimitName(errors, `${path}.${bound}[${name}]`, name, type);
+    if (bound === "maxLimitRequestRatio" && type === "PersistentVolumeClaim") checkVolumeBounds(errors, item);
+    for (const [name] of sorted(item[bound])) checkLimitName(errors.at(bound).key(name), name, type);
   }
   const names = new Set(
     bounds.flatMap((bound) => (ofPod && bound.startsWith("default") ? [] : Object.keys(item[bound] ?? {}))),
   );
-  for (const name of [...names].sort()) checkOrder(errors, path, name, ofPod ? withoutDefaults(item) : item);
+  for (const name of [...names].sort()) checkOrder(errors, name, ofPod ? withoutDefaults(item) : item);
 }
 
 const limitTypes = ["Pod", "Container", "PersistentVolumeClaim"];
@@ -42,25 +36,25 @@ function withoutDefaults({ default: _, defaultRequest: _request, ...rest }: Limi
   return rest;
 }
 
-function checkVolumeBounds(errors: FieldErrors, path: string, { min, max }: LimitRangeItem): void {
+function checkVolumeBounds(errors: FieldErrors, { min, max }: LimitRangeItem): void {
   if (min?.["storage"] !== undefined || max?.["storage"] !== undefined) return;
   const detail = "either minimum or maximum storage value is required, but neither was provided";
-  errors.required(`${path}.limits`, detail);
+  errors.at("limits").required(detail);
 }
 
-function checkLimitName(errors: FieldErrors, path: string, name: string, type: string): void {
-  checkResourceName(errors, path, name);
+function checkLimitName(errors: FieldErrors, name: string, type: string): void {
+  checkResourceName(errors, name);
   if (type !== "Pod" && type !== "Container") return;
   if (!name.includes("/")) {
     if (!computed.includes(name) && !name.startsWith("hugepages-"))
-      errors.invalid(path, name, "must be a standard resource for containers");
+      errors.invalid(name, "must be a standard resource for containers");
   } else if (!isNative(name) && !isExtended(name)) {
-    errors.invalid(path, name, "doesn't follow extended resource name standard");
+    errors.invalid(name, "doesn't follow extended resource name standard");
   }
 }
 
 /** min <= default request <= default limit <= max, and a ratio that these leave room for. */
-function checkOrder(errors: FieldErrors, path: string, name: string, item: LimitRangeItem): void {
+function checkOrder(errors: FieldErrors, name: string, item: LimitRangeItem): void {
   const read = (list: List | undefined): Quantity | undefined => {
     return list !== undefined && Object.hasOwn(list, name) ? Quantity.parse(list[name]!) : undefined;
   };
@@ -69,11 +63,10 @@ function checkOrder(errors: FieldErrors, path: string, name: string, item: Limit
   const limit = read(item.default);
   const request = read(item.defaultRequest);
   const ratio = read(item.maxLimitRequestRatio);
-  const at = (bound: (typeof bounds)[number]): string => `${path}.${bound}[${name}]`;
   const above = (low: Quantity | undefined, high: Quantity | undefined): boolean =>
     low !== undefined && high !== undefined && low.compare(high) > 0;
   const wrong = (bound: (typeof bounds)[number], value: Quantity | undefined, detail: string): void =>
-    errors.invalid(at(bound), String(value), detail);
+    errors.at(bound).key(name).invalid(String(value), detail);
   if (above(min, max)) wrong("min", min, `min value ${min} is greater than max value ${max}`);
   if (above(min, request))
     wrong("defaultRequest", request, `min value ${min} is greater than default request value ${request}`);
@@ -109,7 +102,7 @@ function checkOrder(errors: FieldErrors, path: string, name: string, item: Limit
 function checkRange(errors: FieldErrors, range: LimitRange): void {
   const seen = new Set<string>();
   (range.spec?.limits ?? []).forEach((item, index) => {
-    checkLimits(errors, `spec.limits[${index}]`, item, seen);
+    checkLimits(errors.at("spec.limits").index(index), item, seen);
     seen.add(item.type);
   });
 }
@@ -117,8 +110,8 @@ function checkRange(errors: FieldErrors, range: LimitRange): void {
 /** An update is checked as if the object were new, as upstream does. */
 export const limitRangeValidation = {
   create(errors: FieldErrors, range: LimitRange): void {
-    checkMetadata(errors, "metadata", range.metadata, dnsSubdomain, true);
-    checkFinalizerNames(errors, "metadata", range.metadata);
+    checkMetadata(errors.at("metadata"), range.metadata, dnsSubdomain, true);
+    checkFinalizerNames(errors.at("metadata"), range.metadata);
     checkRange(errors, range);
   },
   update(errors: FieldErrors, range: LimitRange): void {

@@ -6,16 +6,13 @@ import { dnsLabel, qualifiedName } from "../../../values/names.ts";
 
 const standardFinalizers = ["kubernetes", "orphan", "foregroundDeletion"];
 
-function checkNamespaceFinalizers(
-  errors: FieldErrors,
-  { spec }: Namespace,
-  path: (index: number) => string,
-): void {
+/** `scopeOf` returns the place at which errors of a finalizer are reported. */
+function checkNamespaceFinalizers({ spec }: Namespace, scopeOf: (index: number) => FieldErrors): void {
   for (const [index, name] of (spec?.finalizers ?? []).entries()) {
-    errors.check(qualifiedName, path(index), name);
+    scopeOf(index).check(qualifiedName, name);
     if (!name.includes("/") && !standardFinalizers.includes(name)) {
       const detail = "name is neither a standard finalizer name nor is it fully qualified";
-      errors.invalid(path(index), name, detail);
+      scopeOf(index).invalid(name, detail);
     }
   }
 }
@@ -24,13 +21,13 @@ function checkNamespaceFinalizers(
 export function checkNamespaceFinalize(errors: FieldErrors, object: Namespace, old: Namespace): void {
   checkCommonUpdate(errors, object.metadata, old.metadata, false);
   checkObjectUpdate(errors, object, old);
-  checkNamespaceFinalizers(errors, object, (index) => `spec.finalizers[${index}]`);
+  checkNamespaceFinalizers(object, (index) => errors.at("spec.finalizers").index(index));
 }
 
 export const namespaceValidation = {
   create(errors: FieldErrors, object: Namespace): void {
     checkObject(errors, object, dnsLabel, false);
-    checkNamespaceFinalizers(errors, object, () => "spec.finalizers");
+    checkNamespaceFinalizers(object, () => errors.at("spec.finalizers"));
   },
   update(errors: FieldErrors, object: Namespace, old: Namespace): void {
     this.create(errors, object);
@@ -43,10 +40,8 @@ export const namespaceValidation = {
       ? ["Terminating", "not empty"]
       : ["Active", "empty"];
     if (phase === wanted) return;
-    errors.invalid(
-      "status.Phase",
-      asTyped(phase),
-      `may only be '${wanted}' if \`deletionTimestamp\` is ${empty}`,
-    );
+    errors
+      .at("status.Phase")
+      .invalid(asTyped(phase), `may only be '${wanted}' if \`deletionTimestamp\` is ${empty}`);
   },
 };

@@ -18,16 +18,16 @@ function checkTaints(errors: FieldErrors, { spec }: Node, version: string): void
   (spec?.taints ?? []).forEach((taint, index) => {
     const { key = "", value, effect = "" } = taint;
     // Upstream has these paths in metadata.
-    const path = `metadata.taints[${index}]`;
-    checkLabels(errors, `${path}.key`, { [key]: "" });
-    if (value) checkLabels(errors, `${path}.value`, { value });
-    if (effect === "") errors.required(`${path}.effect`);
-    else if (!taintEffects.includes(effect)) errors.notSupported(`${path}.effect`, effect, taintEffects);
+    const here = errors.at("metadata.taints").index(index);
+    checkLabels(here.at("key"), { [key]: "" });
+    if (value) checkLabels(here.at("value"), { value });
+    if (effect === "") here.at("effect").required();
+    else if (!taintEffects.includes(effect)) here.at("effect").notSupported(effect, taintEffects);
     const pair = `${key}:${effect}`;
     if (seen.has(pair)) {
       const detail = "taints must be unique by key and effect pair";
       const shown = goJson(internalForm("core/v1.Taint", taint, version));
-      errors.list.push({ type: "Duplicate", path, value: shown, detail });
+      errors.list.push({ type: "Duplicate", path: here.path, value: shown, detail });
     }
     seen.add(pair);
   });
@@ -39,21 +39,22 @@ const featureForm = /^([A-Z][a-zA-Z0-9]*)(\/[a-zA-Z][a-zA-Z0-9]*)*$/;
 function checkDeclaredFeatures(errors: FieldErrors, { status }: Node): void {
   const list = status?.declaredFeatures ?? [];
   list.forEach((name, index) => {
-    const path = (at: number): string => `status.declaredFeatures[${at}]`;
+    const features = errors.at("status.declaredFeatures");
     const what = `invalid feature name ${quoted(name)}`;
     if (byteLength(name) > 253)
-      errors.invalid(path(index), name, `${what}: must be no more than 253 characters`);
+      features.index(index).invalid(name, `${what}: must be no more than 253 characters`);
     else if (!featureForm.test(name)) {
-      errors.invalid(
-        path(index),
-        name,
-        `${what}: must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes`,
-      );
+      features
+        .index(index)
+        .invalid(
+          name,
+          `${what}: must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes`,
+        );
     }
     const next = list[index + 1];
     if (next === undefined) return;
-    if (next === name) errors.duplicate(path(index + 1), next);
-    else if (name > next) errors.invalid(path(index + 1), next, "list must be sorted alphabetically");
+    if (next === name) features.index(index + 1).duplicate(next);
+    else if (name > next) features.index(index + 1).invalid(next, "list must be sorted alphabetically");
   });
 }
 
@@ -61,7 +62,7 @@ function checkDeclaredFeatures(errors: FieldErrors, { status }: Node): void {
 function checkNodeResources(errors: FieldErrors, { status }: Node): void {
   for (const field of ["capacity", "allocatable"] as const) {
     for (const [name, quantity] of Object.entries(status?.[field] ?? {}))
-      checkQuantity(errors, `status.${field}.${name}`, name, Quantity.parse(quantity));
+      checkQuantity(errors.at("status").at(field).at(name), name, Quantity.parse(quantity));
   }
 }
 
@@ -69,17 +70,19 @@ function checkNodeResources(errors: FieldErrors, { status }: Node): void {
 function checkPodNetworks(errors: FieldErrors, { spec }: Node, version: KubernetesVersion): void {
   const networks = spec?.podCIDRs ?? [];
   networks.forEach((network, index) => {
-    checkLegacyNetwork(errors, `spec.podCIDRs[${index}]`, network, { version });
+    checkLegacyNetwork(errors.at("spec.podCIDRs").index(index), network, { version });
   });
   if (networks.length < 2) return;
   const wrong = networks.findIndex((network) => networkFamily(network) === undefined);
   if (wrong >= 0) {
     const why = `invalid CIDR[${wrong}]: <nil> (invalid CIDR address: ${networks[wrong]})`;
-    errors.internal("spec.podCIDRs", `invalid PodCIDRs. failed to check with dual stack with error:${why}`);
+    errors
+      .at("spec.podCIDRs")
+      .internal(`invalid PodCIDRs. failed to check with dual stack with error:${why}`);
   }
   const families = new Set(networks.map(networkFamily));
   if (wrong >= 0 || networks.length > 2 || families.size < 2) {
-    errors.invalid("spec.podCIDRs", networks, "may specify no more than one CIDR for each IP family");
+    errors.at("spec.podCIDRs").invalid(networks, "may specify no more than one CIDR for each IP family");
   }
 }
 
@@ -103,19 +106,21 @@ export const nodeValidation = {
     const repeated = seenBefore();
     addresses.forEach(({ type, address }, index) => {
       if (repeated(JSON.stringify([type, address])))
-        errors.duplicate(`status.addresses[${index}]`, { Type: type, Address: address });
+        errors.at("status.addresses").index(index).duplicate({ Type: type, Address: address });
     });
     const [networks, before] = [object.spec?.podCIDRs ?? [], old.spec?.podCIDRs ?? []];
     const changed = before.filter((network, index) => network !== networks[index]).length;
     const count = networks.length === before.length ? changed : before.length === 0 ? 0 : 1;
     for (let each = 0; each < count; each++) {
-      errors.forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid');
+      errors.at("spec.podCIDRs").forbidden('node updates may not change podCIDR except from "" to valid');
     }
     if (old.spec?.providerID && object.spec?.providerID !== old.spec.providerID) {
-      errors.forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid');
+      errors
+        .at("spec.providerID")
+        .forbidden('node updates may not change providerID except from "" to valid');
     }
     checkTaints(errors, object, context.features.version);
     if ((object.spec?.externalID ?? "") !== (old.spec?.externalID ?? ""))
-      errors.forbidden("spec.externalID", "may not be updated");
+      errors.at("spec.externalID").forbidden("may not be updated");
   },
 };

@@ -13,23 +13,19 @@ import { Quantity } from "../../../values/quantity.ts";
 
 const accessModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
-export function checkAccessModes(
-  errors: FieldErrors,
-  path: string,
-  modes: readonly string[] | undefined,
-): void {
+export function checkAccessModes(errors: FieldErrors, modes: readonly string[] | undefined): void {
   for (const mode of modes ?? []) {
-    if (!accessModes.includes(mode)) errors.notSupported(path, mode, accessModes);
+    if (!accessModes.includes(mode)) errors.notSupported(mode, accessModes);
   }
   const known = (modes ?? []).filter((mode) => accessModes.includes(mode));
   if (known.includes("ReadWriteOncePod") && known.some((mode) => mode !== "ReadWriteOncePod")) {
-    errors.forbidden(path, "may not use ReadWriteOncePod with other access modes");
+    errors.forbidden("may not use ReadWriteOncePod with other access modes");
   }
 }
 
-export function checkVolumeMode(errors: FieldErrors, path: string, mode: string | undefined): void {
+export function checkVolumeMode(errors: FieldErrors, mode: string | undefined): void {
   if (mode === undefined || mode === null || mode === "Block" || mode === "Filesystem") return;
-  errors.notSupported(path, mode, ["Block", "Filesystem"]);
+  errors.notSupported(mode, ["Block", "Filesystem"]);
 }
 
 interface Source {
@@ -39,46 +35,45 @@ interface Source {
   readonly namespace?: string;
 }
 
-function checkSource(errors: FieldErrors, path: string, source: Source | undefined, anyGroup: boolean): void {
+function checkSource(errors: FieldErrors, source: Source | undefined, anyGroup: boolean): void {
   if (!source) return;
-  if (!source.name) errors.required(`${path}.name`);
-  if (!source.kind) errors.required(`${path}.kind`);
+  if (!source.name) errors.at("name").required();
+  if (!source.kind) errors.at("kind").required();
   if (!source.apiGroup && source.kind !== "PersistentVolumeClaim") {
     const detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
-    errors.invalid(path, source.kind ?? "", detail);
+    errors.invalid(source.kind ?? "", detail);
   }
-  if (source.apiGroup && !anyGroup) errors.check(dnsSubdomain, `${path}.apiGroup`, source.apiGroup);
-  if (source.namespace) errors.check(dnsLabel, `${path}.namespace`, source.namespace);
+  if (source.apiGroup && !anyGroup) errors.at("apiGroup").check(dnsSubdomain, source.apiGroup);
+  if (source.namespace) errors.at("namespace").check(dnsLabel, source.namespace);
 }
 
 /** Upstream prints the whole number here, not the text of the quantity. */
-export function checkBasicQuantity(errors: FieldErrors, path: string, size: string): void {
+export function checkBasicQuantity(errors: FieldErrors, size: string): void {
   const number = Quantity.parse(size).value();
-  if (number < 0) errors.invalid(path, number, "must be a valid resource quantity");
+  if (number < 0) errors.invalid(number, "must be a valid resource quantity");
 }
 
-function checkSize(errors: FieldErrors, path: string, size: string | undefined): void {
-  if (size === undefined) errors.required(path);
-  else if (Quantity.parse(size).sign <= 0) errors.invalid(path, size, "must be greater than zero");
+function checkSize(errors: FieldErrors, size: string | undefined): void {
+  if (size === undefined) errors.required();
+  else if (Quantity.parse(size).sign <= 0) errors.invalid(size, "must be greater than zero");
 }
 
 export function checkClaimSpec(
   errors: FieldErrors,
-  path: string,
   given: PersistentVolumeClaimSpec | undefined,
   anyGroup = false,
 ): void {
   const spec = given ?? {};
   if ((spec.accessModes ?? []).length === 0)
-    errors.required(`${path}.accessModes`, "at least 1 access mode is required");
-  checkLabelSelector(errors, `${path}.selector`, spec.selector);
-  checkAccessModes(errors, `${path}.accessModes`, spec.accessModes);
-  checkSize(errors, `${path}.resources[storage]`, spec.resources?.requests?.["storage"]);
-  if (spec.storageClassName) errors.check(dnsSubdomain, `${path}.storageClassName`, spec.storageClassName);
-  checkVolumeMode(errors, `${path}.volumeMode`, spec.volumeMode);
+    errors.at("accessModes").required("at least 1 access mode is required");
+  checkLabelSelector(errors.at("selector"), spec.selector);
+  checkAccessModes(errors.at("accessModes"), spec.accessModes);
+  checkSize(errors.at("resources").key("storage"), spec.resources?.requests?.["storage"]);
+  if (spec.storageClassName) errors.at("storageClassName").check(dnsSubdomain, spec.storageClassName);
+  checkVolumeMode(errors.at("volumeMode"), spec.volumeMode);
   const { dataSource, dataSourceRef } = spec;
-  checkSource(errors, `${path}.dataSource`, dataSource, anyGroup);
-  checkSource(errors, `${path}.dataSourceRef`, dataSourceRef, anyGroup);
+  checkSource(errors.at("dataSource"), dataSource, anyGroup);
+  checkSource(errors.at("dataSourceRef"), dataSourceRef, anyGroup);
   if (dataSource && dataSourceRef) {
     // Upstream prints the path in place of the value, and a path has nothing that JSON shows.
     const shown = "{}";
@@ -88,16 +83,21 @@ export function checkClaimSpec(
     if (dataSourceRef.namespace) {
       errors.list.push({
         type: "Invalid",
-        path,
+        path: errors.path,
         value: shown,
         detail: "may not be specified when dataSourceRef.namespace is specified",
       });
     } else if (!same) {
-      errors.list.push({ type: "Invalid", path, value: shown, detail: "must match dataSourceRef" });
+      errors.list.push({
+        type: "Invalid",
+        path: errors.path,
+        value: shown,
+        detail: "must match dataSourceRef",
+      });
     }
   }
   if (spec.volumeAttributesClassName) {
-    errors.check(dnsSubdomain, `${path}.volumeAttributesClassName`, spec.volumeAttributesClassName);
+    errors.at("volumeAttributesClassName").check(dnsSubdomain, spec.volumeAttributesClassName);
   }
 }
 
@@ -145,17 +145,18 @@ function checkUpdate(
     old.spec?.storageClassName === undefined &&
     claim.spec?.storageClassName === was &&
     (now === undefined || now === was);
-  if (!moved) checkImmutable(errors, `metadata.annotations[${betaClass}]`, now ?? "", was ?? "");
+  if (!moved) checkImmutable(errors.at("metadata.annotations").key(betaClass), now ?? "", was ?? "");
   const after = munged(claim, old);
   const before = old.spec?.volumeName ? old.spec : withField(old.spec ?? {}, "volumeName", after.volumeName);
   const form = (spec: Spec): unknown =>
     internalForm("core/v1.PersistentVolumeClaimSpec", spec, features.version);
   if (!sameValue(after, before)) {
     const printed = (spec: Spec): string => goJson(form(spec), 1);
-    errors.forbidden(
-      "spec",
-      `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${unifiedDiff(printed(before), printed(after))}`,
-    );
+    errors
+      .at("spec")
+      .forbidden(
+        `spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n${unifiedDiff(printed(before), printed(after))}`,
+      );
   }
   const size = (value: string | undefined): Quantity => Quantity.parse(value ?? "0");
   const asked = size(claim.spec?.resources?.requests?.["storage"]);
@@ -163,18 +164,17 @@ function checkUpdate(
     asked.compare(size(old.spec?.resources?.requests?.["storage"])) < 0 &&
     asked.compare(size(old.status?.capacity?.["storage"])) <= 0
   ) {
-    errors.forbidden("spec.resources.requests.storage", "field can not be less than status.capacity");
+    errors.at("spec.resources.requests.storage").forbidden("field can not be less than status.capacity");
   }
-  checkImmutable(errors, "volumeMode", claim.spec?.volumeMode, old.spec?.volumeMode);
+  checkImmutable(errors.at("volumeMode"), claim.spec?.volumeMode, old.spec?.volumeMode);
   const current = old.status?.currentVolumeAttributesClassName;
   if (current === undefined || current === null) return;
   const name = claim.spec?.volumeAttributesClassName;
   if (name === old.spec?.volumeAttributesClassName || name) return;
   const what = name === undefined || name === null ? "nil" : "empty string";
-  errors.forbidden(
-    "spec.volumeAttributesClassName",
-    `update to ${what} is forbidden when status.currentVolumeAttributesClassName is not nil`,
-  );
+  errors
+    .at("spec.volumeAttributesClassName")
+    .forbidden(`update to ${what} is forbidden when status.currentVolumeAttributesClassName is not nil`);
 }
 
 /** States of a resize that failed or goes on (KEP-1790). */
@@ -187,19 +187,19 @@ const resizeStates = [
 ].sort();
 
 /** Of Kubernetes' own resources, claims have but `storage`. */
-function checkResourceKey(errors: FieldErrors, path: string, name: string): boolean {
+function checkResourceKey(errors: FieldErrors, name: string): boolean {
   const before = errors.list.length;
-  errors.check(qualifiedName, path, name);
+  errors.check(qualifiedName, name);
   const known = errors.list.length > before || name === "storage";
   if (!known && (!name.includes("/") || name.includes("kubernetes.io/")))
-    errors.notSupported(path, name, ["storage"]);
+    errors.notSupported(name, ["storage"]);
   return errors.list.length === before;
 }
 
 export const persistentVolumeClaimValidation = {
   create(errors: FieldErrors, claim: PersistentVolumeClaim): void {
     checkObject(errors, claim);
-    checkClaimSpec(errors, "spec", claim.spec);
+    checkClaimSpec(errors.at("spec"), claim.spec);
   },
   update(
     errors: FieldErrors,
@@ -212,24 +212,24 @@ export const persistentVolumeClaimValidation = {
     // A claim that had a source of some group may be given one of any, wrong ones too.
     const { dataSource, dataSourceRef } = old.spec ?? {};
     const anyGroup = dataSource?.apiGroup !== undefined || dataSourceRef?.apiGroup !== undefined;
-    checkClaimSpec(errors, "spec", claim.spec, anyGroup);
+    checkClaimSpec(errors.at("spec"), claim.spec, anyGroup);
     checkUpdate(errors, claim, old, context);
   },
   status(errors: FieldErrors, claim: PersistentVolumeClaim, old: PersistentVolumeClaim): void {
     checkObjectUpdate(errors, claim, old);
-    if ((claim.spec?.accessModes ?? []).length === 0) errors.required("Spec.accessModes");
+    if ((claim.spec?.accessModes ?? []).length === 0) errors.at("Spec.accessModes").required();
     const { capacity, allocatedResourceStatuses, allocatedResources } = claim.status ?? {};
     for (const [name, size] of Object.entries(capacity ?? {}))
-      checkBasicQuantity(errors, `status.capacity[${name}]`, size);
+      checkBasicQuantity(errors.at("status.capacity").key(name), size);
     for (const [name, state] of Object.entries(allocatedResourceStatuses ?? {})) {
-      const path = "status.allocatedResourceStatuses";
-      checkResourceKey(errors, path, name);
+      const here = errors.at("status.allocatedResourceStatuses");
+      checkResourceKey(here, name);
       // Upstream prints the name in place of the status.
-      if (!resizeStates.includes(state)) errors.notSupported(path, name, resizeStates);
+      if (!resizeStates.includes(state)) here.notSupported(name, resizeStates);
     }
     for (const [name, size] of Object.entries(allocatedResources ?? {})) {
-      const path = "status.allocatedResources";
-      if (checkResourceKey(errors, path, name)) checkBasicQuantity(errors, `${path}[${name}]`, size);
+      const here = errors.at("status.allocatedResources");
+      if (checkResourceKey(here, name)) checkBasicQuantity(here.key(name), size);
     }
   },
 };

@@ -18,20 +18,20 @@ import {
 import { checkBackSteps } from "../pod/paths.ts";
 import * as sources from "../pod/volume-sources.ts";
 
-type Check = (errors: FieldErrors, path: string, source: never, volume: Volume) => void;
-/** A spec, where it stands, and the name of its volume; `inline`: in a VolumeAttachment. */
+/** `errors` is the scope of the source, `ofSpec` that of the spec. */
+type Check = (errors: FieldErrors, source: never, volume: Volume, ofSpec: FieldErrors) => void;
+/** A spec and the name of its volume; `inline`: in a VolumeAttachment. */
 interface Volume {
   readonly spec: PersistentVolumeSpec;
-  readonly path: string;
   readonly name: string;
   readonly inline: boolean;
 }
 type Source<K extends keyof PersistentVolumeSpec> = PersistentVolumeSpec[K] & object;
 
-function checkSecret(errors: FieldErrors, path: string, secret: SecretReference | undefined): void {
+function checkSecret(errors: FieldErrors, secret: SecretReference | undefined): void {
   if (!secret) return;
-  errors.checkRequired(dnsSubdomain, `${path}.name`, secret.name);
-  errors.checkRequired(dnsLabel, `${path}.namespace`, secret.namespace);
+  errors.at("name").checkRequired(dnsSubdomain, secret.name);
+  errors.at("namespace").checkRequired(dnsLabel, secret.namespace);
 }
 
 const secrets = [
@@ -41,33 +41,33 @@ const secrets = [
   "nodeExpandSecretRef",
 ] as const;
 
-const checkCsi: Check = (errors, path, source: Source<"csi">) => {
-  sources.checkDriver(errors, `${path}.driver`, source.driver);
-  if (!source.volumeHandle) errors.required(`${path}.volumeHandle`);
-  for (const name of secrets) checkSecret(errors, `${path}.${name}`, source[name]);
+const checkCsi: Check = (errors, source: Source<"csi">) => {
+  sources.checkDriver(errors.at("driver"), source.driver);
+  if (!source.volumeHandle) errors.at("volumeHandle").required();
+  for (const name of secrets) checkSecret(errors.at(name), source[name]);
 };
 
-const checkLocal: Check = (errors, path, source: Source<"local">, { spec, path: root }) => {
-  if (source.path) checkBackSteps(errors, `${path}.path`, source.path);
-  else errors.required(`${path}.path`);
+const checkLocal: Check = (errors, source: Source<"local">, { spec }, ofSpec) => {
+  if (source.path) checkBackSteps(errors.at("path"), source.path);
+  else errors.at("path").required();
   if ((spec.nodeAffinity?.required?.nodeSelectorTerms ?? []).length === 0) {
-    errors.required(`${root}.nodeAffinity`, "Local volume requires node affinity");
+    ofSpec.at("nodeAffinity").required("Local volume requires node affinity");
   }
 };
 
-const checkGluster: Check = (errors, path, source: Source<"glusterfs">) => {
-  sources.checkGluster(errors, path, source);
+const checkGluster: Check = (errors, source: Source<"glusterfs">) => {
+  sources.checkGluster(errors, source);
   const namespace = source.endpointsNamespace;
   if (namespace === undefined || namespace === null) return;
-  const at = `${path}.endpointsNamespace`;
+  const here = errors.at("endpointsNamespace");
   if (namespace === "") {
-    errors.invalid(at, "", "if the endpointnamespace is set, it must be a valid namespace name");
-  } else errors.check(dnsLabel, at, namespace);
+    here.invalid("", "if the endpointnamespace is set, it must be a valid namespace name");
+  } else here.check(dnsLabel, namespace);
 };
 
-const checkAzureFile: Check = (errors, path, source: Source<"azureFile">) => {
-  sources.checkAzureFile(errors, path, source);
-  if (source.secretNamespace === "") errors.required(`${path}.secretNamespace`);
+const checkAzureFile: Check = (errors, source: Source<"azureFile">) => {
+  sources.checkAzureFile(errors, source);
+  if (source.secretNamespace === "") errors.at("secretNamespace").required();
 };
 
 /** The types in the order in which the server looks at them: the first that a volume has is taken. */
@@ -81,11 +81,8 @@ const types: readonly (readonly [name: keyof PersistentVolumeSpec, check: Check,
   ["rbd", sources.checkRbd as Check],
   ["quobyte", sources.checkQuobyte as Check],
   ["cephfs", sources.checkCeph as Check],
-  [
-    "iscsi",
-    (errors, path, source: Source<"iscsi">, { name }) => sources.checkIscsi(errors, path, source, name),
-  ],
-  ["cinder", (errors, path, source: Source<"cinder">) => sources.checkCinder(errors, path, source, true)],
+  ["iscsi", (errors, source: Source<"iscsi">, { name }) => sources.checkIscsi(errors, source, name)],
+  ["cinder", (errors, source: Source<"cinder">) => sources.checkCinder(errors, source, true)],
   ["fc", sources.checkFibre as Check],
   ["flexVolume", sources.checkFlex as Check],
   ["azureFile", checkAzureFile],
@@ -95,15 +92,11 @@ const types: readonly (readonly [name: keyof PersistentVolumeSpec, check: Check,
   ["azureDisk", sources.checkAzureDisk as Check],
   ["scaleIO", sources.checkScaleIo as Check],
   ["local", checkLocal],
-  [
-    "storageos",
-    (errors, path, source: Source<"storageos">) => sources.checkStorageOs(errors, path, source, true),
-  ],
+  ["storageos", (errors, source: Source<"storageos">) => sources.checkStorageOs(errors, source, true)],
   ["csi", checkCsi],
 ];
 
 function checkSource(errors: FieldErrors, volume: Volume): void {
-  const { path } = volume;
   let count = 0;
   for (const [name, check, shownAs = name] of types) {
     const source = volume.spec[name];
@@ -111,60 +104,59 @@ function checkSource(errors: FieldErrors, volume: Volume): void {
     // A flex volume is validated even beside another source.
     if (count > 0 && name !== "flexVolume") {
       const shown = name === "cephfs" ? "cephFS" : name;
-      errors.forbidden(`${path}.${shown}`, "may not specify more than 1 volume type");
+      errors.at(shown).forbidden("may not specify more than 1 volume type");
       continue;
     }
     count++;
-    check(errors, `${path}.${shownAs}`, source as never, volume);
+    check(errors.at(shownAs), source as never, volume, errors);
   }
-  if (count === 0) errors.required(path, "must specify a volume type");
+  if (count === 0) errors.required("must specify a volume type");
 }
 
 const policies = ["Delete", "Recycle", "Retain"];
 
-function checkInline(errors: FieldErrors, { spec, path }: Volume): void {
+function checkInline(errors: FieldErrors, { spec }: Volume): void {
   const detail = "may not be specified in the context of inline volumes";
-  if (spec.claimRef) errors.forbidden(`${path}.claimRef`, detail);
-  if (Object.keys(spec.capacity ?? {}).length > 0) errors.forbidden(`${path}.capacity`, detail);
-  if (!spec.csi) errors.required(`${path}.csi`, "has to be specified in the context of inline volumes");
+  if (spec.claimRef) errors.at("claimRef").forbidden(detail);
+  if (Object.keys(spec.capacity ?? {}).length > 0) errors.at("capacity").forbidden(detail);
+  if (!spec.csi) errors.at("csi").required("has to be specified in the context of inline volumes");
 }
 
-function checkCapacity(errors: FieldErrors, { spec, path }: Volume): void {
-  const at = `${path}.capacity`;
+function checkCapacity(errors: FieldErrors, { spec }: Volume): void {
+  const here = errors.at("capacity");
   const names = Object.keys(spec.capacity ?? {});
-  if (names.length === 0) errors.required(at);
+  if (names.length === 0) here.required();
   if (names.length !== 1 || names[0] !== "storage") {
-    errors.notSupported(at, printedMap(spec, "capacity"), ["storage"]);
+    here.notSupported(printedMap(spec, "capacity"), ["storage"]);
   }
   for (const [name, size] of Object.entries(spec.capacity ?? {})) {
-    checkBasicQuantity(errors, `${at}[${name}]`, size);
-    if (Quantity.parse(size).sign <= 0) errors.invalid(`${at}[${name}]`, size, "must be greater than zero");
+    checkBasicQuantity(here.key(name), size);
+    if (Quantity.parse(size).sign <= 0) here.key(name).invalid(size, "must be greater than zero");
   }
 }
 
-function checkPolicy(errors: FieldErrors, { spec, path, inline }: Volume): void {
+function checkPolicy(errors: FieldErrors, { spec, inline }: Volume): void {
   const policy = spec.persistentVolumeReclaimPolicy;
   if (!policy) return;
-  const at = `${path}.persistentVolumeReclaimPolicy`;
+  const here = errors.at("persistentVolumeReclaimPolicy");
   if (!inline) {
-    if (!policies.includes(policy)) errors.notSupported(at, policy, policies);
-  } else if (policy !== "Retain") errors.forbidden(at, "may only be Retain in the context of inline volumes");
+    if (!policies.includes(policy)) here.notSupported(policy, policies);
+  } else if (policy !== "Retain") here.forbidden("may only be Retain in the context of inline volumes");
 }
 
-function checkAffinity(errors: FieldErrors, { spec, path, inline }: Volume): void {
-  const at = `${path}.nodeAffinity`;
+function checkAffinity(errors: FieldErrors, { spec, inline }: Volume): void {
+  const here = errors.at("nodeAffinity");
   if (!spec.nodeAffinity) return;
-  if (inline) errors.forbidden(at, "may not be specified in the context of inline volumes");
-  else if (spec.nodeAffinity.required)
-    checkNodeSelector(errors, `${at}.required`, spec.nodeAffinity.required);
-  else errors.required(`${at}.required`, "must specify required node constraints");
+  if (inline) here.forbidden("may not be specified in the context of inline volumes");
+  else if (spec.nodeAffinity.required) checkNodeSelector(here.at("required"), spec.nodeAffinity.required);
+  else here.at("required").required("must specify required node constraints");
 }
 
 function checkSpec(errors: FieldErrors, volume: Volume): void {
-  const { spec, path, inline } = volume;
+  const { spec, inline } = volume;
   if (inline) checkInline(errors, volume);
-  if ((spec.accessModes ?? []).length === 0) errors.required(`${path}.accessModes`);
-  checkAccessModes(errors, `${path}.accessModes`, spec.accessModes);
+  if ((spec.accessModes ?? []).length === 0) errors.at("accessModes").required();
+  checkAccessModes(errors.at("accessModes"), spec.accessModes);
   if (!inline) checkCapacity(errors, volume);
   checkPolicy(errors, volume);
   checkAffinity(errors, volume);
@@ -172,32 +164,31 @@ function checkSpec(errors: FieldErrors, volume: Volume): void {
   const recycled = spec.persistentVolumeReclaimPolicy === "Recycle";
   if (spec.hostPath && recycled && /^\/\/*$/.test(posix.normalize(spec.hostPath.path || "."))) {
     const detail = "may not be 'recycle' for a hostPath mount of '/'";
-    errors.forbidden(`${path}.persistentVolumeReclaimPolicy`, detail);
+    errors.at("persistentVolumeReclaimPolicy").forbidden(detail);
   }
   if (spec.storageClassName) {
-    const at = `${path}.storageClassName`;
-    if (inline) errors.forbidden(at, "may not be specified in the context of inline volumes");
-    else errors.check(dnsSubdomain, at, spec.storageClassName);
+    const here = errors.at("storageClassName");
+    if (inline) here.forbidden("may not be specified in the context of inline volumes");
+    else here.check(dnsSubdomain, spec.storageClassName);
   }
   if (inline && spec.volumeMode && spec.volumeMode !== "Filesystem") {
-    errors.forbidden(
-      `${path}.volumeMode`,
-      "may not specify volumeMode other than Filesystem in the context of inline volumes",
-    );
-  } else checkVolumeMode(errors, `${path}.volumeMode`, spec.volumeMode);
+    errors
+      .at("volumeMode")
+      .forbidden("may not specify volumeMode other than Filesystem in the context of inline volumes");
+  } else checkVolumeMode(errors.at("volumeMode"), spec.volumeMode);
   const attributes = spec.volumeAttributesClassName;
   if (inline || attributes === undefined || attributes === null) return;
-  const at = `${path}.volumeAttributesClassName`;
-  if (attributes === "") errors.required(at, "an empty string is disallowed");
-  else errors.check(dnsSubdomain, at, attributes);
-  if (!spec.csi) errors.required(`${path}.csi`, "has to be specified when using volumeAttributesClassName");
+  const here = errors.at("volumeAttributesClassName");
+  if (attributes === "") here.required("an empty string is disallowed");
+  else here.check(dnsSubdomain, attributes);
+  if (!spec.csi) errors.at("csi").required("has to be specified when using volumeAttributesClassName");
 }
 
 /**
  * The spec of a volume in a VolumeAttachment: one of a CSI driver, and nothing that a claim would be about.
  */
-export function checkInlineVolume(errors: FieldErrors, path: string, spec: PersistentVolumeSpec): void {
-  checkSpec(errors, { spec, path, name: "", inline: true });
+export function checkInlineVolume(errors: FieldErrors, spec: PersistentVolumeSpec): void {
+  checkSpec(errors, { spec, name: "", inline: true });
 }
 
 /** The volume's type alone, as the server's own struct has it. */
@@ -226,29 +217,32 @@ function checkUpdate(
     internalForm("core/v1.PersistentVolumeSource", source, features.version);
   if (!sameValue(form(now), form(before))) {
     const printed = (source: PersistentVolumeSpec): string => goJson(form(source), 1);
-    errors.forbidden(
-      "spec.persistentvolumesource",
-      `spec.persistentvolumesource is immutable after creation\n${unifiedDiff(printed(before), printed(now))}`,
-    );
+    errors
+      .at("spec.persistentvolumesource")
+      .forbidden(
+        `spec.persistentvolumesource is immutable after creation\n${unifiedDiff(printed(before), printed(now))}`,
+      );
   }
-  checkImmutable(errors, "volumeMode", volume.spec?.volumeMode, old.spec?.volumeMode);
+  checkImmutable(errors.at("volumeMode"), volume.spec?.volumeMode, old.spec?.volumeMode);
   if (old.spec?.nodeAffinity && !sameValue(volume.spec?.nodeAffinity, old.spec.nodeAffinity)) {
     const printed = internalForm("core/v1.VolumeNodeAffinity", volume.spec?.nodeAffinity, features.version);
-    errors.invalid("nodeAffinity", printed, "field is immutable, except for updating from beta label to GA");
+    errors
+      .at("nodeAffinity")
+      .invalid(printed, "field is immutable, except for updating from beta label to GA");
   }
   if (
     old.spec?.volumeAttributesClassName !== undefined &&
     volume.spec?.volumeAttributesClassName === undefined
   ) {
-    errors.forbidden("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden");
+    errors.at("spec.volumeAttributesClassName").forbidden("update from non-nil value to nil is forbidden");
   }
 }
 
 function checkAll(errors: FieldErrors, volume: PersistentVolume): void {
-  checkMetadata(errors, "metadata", volume.metadata, dnsSubdomain, false);
-  checkFinalizerNames(errors, "metadata", volume.metadata);
+  checkMetadata(errors.at("metadata"), volume.metadata, dnsSubdomain, false);
+  checkFinalizerNames(errors.at("metadata"), volume.metadata);
   const { name = "" } = volume.metadata;
-  checkSpec(errors, { spec: volume.spec ?? {}, path: "spec", name, inline: false });
+  checkSpec(errors.at("spec"), { spec: volume.spec ?? {}, name, inline: false });
 }
 
 export const persistentVolumeValidation = {
@@ -265,6 +259,6 @@ export const persistentVolumeValidation = {
     checkUpdate(errors, volume, old, context);
   },
   status(errors: FieldErrors, volume: PersistentVolume, old: PersistentVolume): void {
-    checkMetadataUpdate(errors, "metadata", volume.metadata, old.metadata);
+    checkMetadataUpdate(errors.at("metadata"), volume.metadata, old.metadata);
   },
 };

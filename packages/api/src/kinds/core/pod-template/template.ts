@@ -10,57 +10,44 @@ import { checkPodAnnotations } from "../pod/annotations.ts";
 import { checkPodSpec } from "../pod/spec.ts";
 
 /** Labels and annotations of a template of pods; upstream's paths leave the metadata out. */
-export function checkTemplateMetadata(
-  errors: FieldErrors,
-  path: string,
-  template: PodTemplateSpec | undefined,
-): void {
+export function checkTemplateMetadata(errors: FieldErrors, template: PodTemplateSpec | undefined): void {
   const { labels, annotations } = template?.metadata ?? {};
-  checkLabels(errors, `${path}.labels`, labels);
-  checkAnnotations(errors, `${path}.annotations`, annotations);
-  checkPodAnnotations(errors, `${path}.annotations`, annotations, template?.spec ?? { containers: [] });
+  checkLabels(errors.at("labels"), labels);
+  checkAnnotations(errors.at("annotations"), annotations);
+  checkPodAnnotations(errors.at("annotations"), annotations, template?.spec ?? { containers: [] });
 }
 
 /** A template of pods, wherever it stands. */
 export function checkTemplate(
   errors: FieldErrors,
-  path: string,
   template: PodTemplateSpec | undefined,
   context: ValidationContext,
 ): void {
-  checkTemplateMetadata(errors, path, template);
-  checkPodSpec(errors, `${path}.spec`, template?.spec ?? { containers: [] }, "", context);
+  checkTemplateMetadata(errors, template);
+  checkPodSpec(errors.at("spec"), template?.spec ?? { containers: [] }, "", context);
   if ((template?.spec?.ephemeralContainers ?? []).length > 0) {
-    errors.forbidden(`${path}.spec.ephemeralContainers`, "ephemeral containers not allowed in pod template");
+    errors.at("spec.ephemeralContainers").forbidden("ephemeral containers not allowed in pod template");
   }
 }
 
 /** Pods of a controller run until they are deleted. */
-export function checkEndless(
-  errors: FieldErrors,
-  path: string,
-  template: PodTemplateSpec | undefined,
-  kind: string,
-): void {
+export function checkEndless(errors: FieldErrors, template: PodTemplateSpec | undefined, kind: string): void {
   const restart = template?.spec?.restartPolicy ?? "";
-  if (restart !== "Always") errors.notSupported(`${path}.spec.restartPolicy`, restart, ["Always"]);
+  if (restart !== "Always") errors.at("spec.restartPolicy").notSupported(restart, ["Always"]);
   const seconds = template?.spec?.activeDeadlineSeconds;
   if (seconds === undefined || seconds === null) return;
   const detail = `activeDeadlineSeconds in ${kind} is not Supported`;
-  errors.forbidden(`${path}.spec.activeDeadlineSeconds`, detail);
+  errors.at("spec.activeDeadlineSeconds").forbidden(detail);
 }
 
 export function checkMatch(
   errors: FieldErrors,
-  path: string,
   selector: LabelSelector | undefined,
   template: PodTemplateSpec | undefined,
 ): void {
   const labels = template?.metadata?.labels;
   if (selects(selector, labels) !== false) return;
-  errors.invalid(
-    `${path}.metadata.labels`,
-    printedMap(template?.metadata, "labels"),
-    "`selector` does not match template `labels`",
-  );
+  errors
+    .at("metadata.labels")
+    .invalid(printedMap(template?.metadata, "labels"), "`selector` does not match template `labels`");
 }

@@ -7,10 +7,10 @@ import { checkTemplate } from "./template.ts";
 export const podTemplateValidation = {
   create(errors: FieldErrors, object: PodTemplate, context: ValidationContext): void {
     checkObject(errors, object);
-    checkTemplate(errors, "template", object.template, context);
+    checkTemplate(errors.at("template"), object.template, context);
   },
   update(errors: FieldErrors, object: PodTemplate, old: PodTemplate, context: ValidationContext): void {
     checkObjectUpdate(errors, object, old);
-    checkTemplate(errors, "template", object.template, context);
+    checkTemplate(errors.at("template"), object.template, context);
   },
 };

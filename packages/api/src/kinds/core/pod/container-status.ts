@@ -9,19 +9,19 @@ const maxMessageLength = 1024;
 const healthValues = ["Healthy", "Unhealthy", "Unknown"];
 const maxId = 2 ** 31 - 1;
 
-function checkId(errors: FieldErrors, path: string, id: number | bigint): void {
-  if (id < 0 || id > maxId) errors.invalid(path, id, `must be between 0 and ${maxId}, inclusive`);
+function checkId(errors: FieldErrors, id: number | bigint): void {
+  if (id < 0 || id > maxId) errors.invalid(id, `must be between 0 and ${maxId}, inclusive`);
 }
 
-function checkUser(errors: FieldErrors, path: string, { user }: ContainerStatus, system: string): void {
+function checkUser(errors: FieldErrors, { user }: ContainerStatus, system: string): void {
   const linux = user?.linux;
   if (!linux) return;
-  if (system === "windows") errors.forbidden(path, "cannot be set for a windows pod");
+  if (system === "windows") errors.forbidden("cannot be set for a windows pod");
   if (system !== "linux") return;
-  checkId(errors, `${path}.uid`, linux.uid ?? 0);
-  checkId(errors, `${path}.gid`, linux.gid ?? 0);
+  checkId(errors.at("uid"), linux.uid ?? 0);
+  checkId(errors.at("gid"), linux.gid ?? 0);
   (linux.supplementalGroups ?? []).forEach((group, index) => {
-    checkId(errors, `${path}.supplementalGroups[${index}]`, group);
+    checkId(errors.at("supplementalGroups").index(index), group);
   });
 }
 
@@ -29,12 +29,7 @@ function checkUser(errors: FieldErrors, path: string, { user }: ContainerStatus,
  * Checks that a resource of a status is one that the container requests, or one of its claims. Statuses of
  * containers that no longer exist are not checked.
  */
-function checkResourceName(
-  errors: FieldErrors,
-  path: string,
-  name: string,
-  container: Container | undefined,
-): void {
+function checkResourceName(errors: FieldErrors, name: string, container: Container | undefined): void {
   if (container === undefined) return;
   const { claims = [], requests = {} } = container.resources ?? {};
   if (name.startsWith("claim:")) {
@@ -43,21 +38,20 @@ function checkResourceName(
     );
     const detail =
       "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty";
-    if (!known.includes(name)) errors.invalid(path, asTyped(name), detail);
+    if (!known.includes(name)) errors.invalid(asTyped(name), detail);
   } else if (!Object.hasOwn(requests ?? {}, name)) {
-    errors.invalid(path, asTyped(name), "must match one of the container's resource requests");
+    errors.invalid(asTyped(name), "must match one of the container's resource requests");
   }
 }
 
-function checkDevices(errors: FieldErrors, path: string, { resources }: ResourceStatus): void {
+function checkDevices(errors: FieldErrors, { resources }: ResourceStatus): void {
   const seen = new Set<string>();
   (resources ?? []).forEach(({ resourceID = "", health = "", message }, index) => {
-    const at = `${path}.resources[${index}]`;
-    if (!healthValues.includes(health)) errors.notSupported(`${at}.health`, health, healthValues);
-    if (message === "") errors.required(`${at}.message`, "must be non-empty if specified");
-    else if (message && byteLength(message) > maxMessageLength)
-      errors.tooLong(`${at}.message`, maxMessageLength);
-    if (seen.has(resourceID)) errors.duplicate(`${at}.resourceID`, asTyped(resourceID));
+    const here = errors.at("resources").index(index);
+    if (!healthValues.includes(health)) here.at("health").notSupported(health, healthValues);
+    if (message === "") here.at("message").required("must be non-empty if specified");
+    else if (message && byteLength(message) > maxMessageLength) here.at("message").tooLong(maxMessageLength);
+    if (seen.has(resourceID)) here.at("resourceID").duplicate(asTyped(resourceID));
     seen.add(resourceID);
   });
 }
@@ -67,7 +61,7 @@ const lists = ["containerStatuses", "initContainerStatuses", "ephemeralContainer
 export function checkContainerStatuses(errors: FieldErrors, { spec, status }: Pod): void {
   for (const list of lists) {
     (status?.[list] ?? []).forEach((each, index) => {
-      checkUser(errors, `status.${list}[${index}].user.linux`, each, spec?.os?.name ?? "linux");
+      checkUser(errors.at("status").at(list).index(index).at("user.linux"), each, spec?.os?.name ?? "linux");
     });
   }
   for (const [list, containers] of [
@@ -78,15 +72,15 @@ export function checkContainerStatuses(errors: FieldErrors, { spec, status }: Po
     (status?.[list] ?? []).forEach(({ name, allocatedResourcesStatus }, index) => {
       const container = named.get(name);
       (allocatedResourcesStatus ?? []).forEach((resource, place) => {
-        const path = `status.${list}[${index}].allocatedResourcesStatus[${place}]`;
-        checkResourceName(errors, `${path}.name`, resource.name ?? "", container);
-        checkDevices(errors, path, resource);
+        const here = errors.at("status").at(list).index(index).at("allocatedResourcesStatus").index(place);
+        checkResourceName(here.at("name"), resource.name ?? "", container);
+        checkDevices(here, resource);
       });
     });
   }
   (status?.ephemeralContainerStatuses ?? []).forEach(({ allocatedResourcesStatus }, index) => {
     if ((allocatedResourcesStatus ?? []).length === 0) return;
-    const path = `status.ephemeralContainerStatuses[${index}].allocatedResourcesStatus`;
-    errors.forbidden(path, "must not be specified in container status");
+    const here = errors.at("status.ephemeralContainerStatuses").index(index).at("allocatedResourcesStatus");
+    here.forbidden("must not be specified in container status");
   });
 }

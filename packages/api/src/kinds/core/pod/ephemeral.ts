@@ -7,8 +7,6 @@ import type { EphemeralContainer, Pod } from "../../../generated/core/v1.ts";
 import { checkPodAnnotationsUpdate, mirrorAnnotation } from "./annotations.ts";
 import { checkPod } from "./validation.ts";
 
-const path = "spec.ephemeralContainers";
-
 function printed(container: EphemeralContainer, context: ValidationContext): string {
   return goJson(internalForm("core/v1.EphemeralContainer", container, context.features.version), 1);
 }
@@ -21,21 +19,25 @@ export function checkEphemeralContainers(
   context: ValidationContext,
 ): void {
   if (old.metadata.annotations?.[mirrorAnnotation] !== undefined) {
-    errors.forbidden("[]", "static pods do not support ephemeral containers");
+    errors.key("").forbidden("static pods do not support ephemeral containers");
     return;
   }
-  checkMetadataUpdate(errors, "metadata", pod.metadata, old.metadata);
+  checkMetadataUpdate(errors.at("metadata"), pod.metadata, old.metadata);
   checkPod(errors, pod, context);
-  checkPodAnnotationsUpdate(errors, "metadata.annotations", pod, old);
+  checkPodAnnotationsUpdate(errors.at("metadata.annotations"), pod, old);
   const now = new Map((pod.spec?.ephemeralContainers ?? []).map((container) => [container.name, container]));
   for (const container of old.spec?.ephemeralContainers ?? []) {
     const kept = now.get(container.name);
     const name = JSON.stringify(container.name);
     if (kept === undefined) {
-      errors.forbidden(path, `existing ephemeral containers ${name} may not be removed\n`);
+      errors
+        .at("spec.ephemeralContainers")
+        .forbidden(`existing ephemeral containers ${name} may not be removed\n`);
     } else if (!sameValue(kept, container)) {
       const difference = unifiedDiff(printed(container, context), printed(kept, context));
-      errors.forbidden(path, `existing ephemeral containers ${name} may not be changed\n${difference}`);
+      errors
+        .at("spec.ephemeralContainers")
+        .forbidden(`existing ephemeral containers ${name} may not be changed\n${difference}`);
     }
   }
 }

@@ -26,29 +26,28 @@ const podLabels = [
 /** `supported`: paths without a key in brackets. */
 export function checkFieldRef(
   errors: FieldErrors,
-  path: string,
   reference: ObjectFieldSelector,
   supported: readonly string[],
 ): void {
   const { apiVersion, fieldPath } = reference;
   if (!apiVersion) {
-    errors.required(`${path}.apiVersion`);
+    errors.at("apiVersion").required();
     return;
   }
   if (!fieldPath) {
-    errors.required(`${path}.fieldPath`);
+    errors.at("fieldPath").required();
     return;
   }
   const wrong = (detail: string): void =>
-    errors.invalid(`${path}.fieldPath`, fieldPath, `error converting fieldPath: ${detail}`);
+    errors.at("fieldPath").invalid(fieldPath, `error converting fieldPath: ${detail}`);
   if (apiVersion !== "v1") {
     wrong(`unsupported pod version: ${apiVersion}`);
     return;
   }
   const [, owner = fieldPath, key] = /^([^[\]]+)\['(.*)'\]$/.exec(fieldPath) ?? [];
   if (key !== undefined) {
-    if (owner === "metadata.annotations") errors.check(qualifiedName, path, key.toLowerCase());
-    else if (owner === "metadata.labels") errors.check(qualifiedName, path, key);
+    if (owner === "metadata.annotations") errors.check(qualifiedName, key.toLowerCase());
+    else if (owner === "metadata.labels") errors.check(qualifiedName, key);
     else wrong(`field label does not support subscript: ${fieldPath}`);
     return;
   }
@@ -57,7 +56,7 @@ export function checkFieldRef(
     return;
   }
   const known = fieldPath === "spec.host" ? "spec.nodeName" : fieldPath;
-  if (!supported.includes(known)) errors.notSupported(`${path}.fieldPath`, known, [...supported].sort());
+  if (!supported.includes(known)) errors.at("fieldPath").notSupported(known, [...supported].sort());
 }
 
 const resourcePaths = [
@@ -71,17 +70,15 @@ const resourcePaths = [
 const hugePages = /^(limits|requests)\.hugepages-/;
 const sizes = ["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
 
-function checkDivisor(errors: FieldErrors, path: string, { resource, divisor }: ResourceFieldSelector): void {
+function checkDivisor(errors: FieldErrors, { resource, divisor }: ResourceFieldSelector): void {
   if (divisor === undefined || Quantity.parse(divisor).sign === 0) return;
   const name = resource ?? "";
   const only = (allowed: readonly string[], what: string): void => {
     if (allowed.includes(divisor)) return;
     const list = allowed.length === 2 ? allowed.join(" and ") : allowed.join(", ");
-    errors.invalid(
-      `${path}.divisor`,
-      name,
-      `only divisor's values ${list} are supported with the ${what} resource`,
-    );
+    errors
+      .at("divisor")
+      .invalid(name, `only divisor's values ${list} are supported with the ${what} resource`);
   };
   if (hugePages.test(name)) only(sizes, "hugepages");
   else if (name.endsWith(".cpu")) only(["1m", "1"], "cpu");
@@ -92,15 +89,14 @@ function checkDivisor(errors: FieldErrors, path: string, { resource, divisor }: 
 /** `named`: which container is meant must be said. */
 export function checkResourceRef(
   errors: FieldErrors,
-  path: string,
   reference: ResourceFieldSelector,
   named: boolean,
 ): void {
   const { containerName, resource } = reference;
-  if (named && !containerName) errors.required(`${path}.containerName`);
-  else if (!resource) errors.required(`${path}.resource`);
+  if (named && !containerName) errors.at("containerName").required();
+  else if (!resource) errors.at("resource").required();
   else if (!resourcePaths.includes(resource) && !hugePages.test(resource)) {
-    errors.notSupported(`${path}.resource`, resource, resourcePaths);
+    errors.at("resource").notSupported(resource, resourcePaths);
   }
-  checkDivisor(errors, path, reference);
+  checkDivisor(errors, reference);
 }

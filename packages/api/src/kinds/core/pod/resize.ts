@@ -17,20 +17,20 @@ const onlyComputed = "only cpu and memory resources are mutable";
 export function checkPodResize(errors: FieldErrors, pod: Pod, old: Pod, context: ValidationContext): void {
   const refusal = unresizable(old);
   if (refusal !== undefined) {
-    errors.forbidden("[]", refusal);
+    errors.key("").forbidden(refusal);
     return;
   }
-  checkMetadataUpdate(errors, "metadata", pod.metadata, old.metadata);
+  checkMetadataUpdate(errors.at("metadata"), pod.metadata, old.metadata);
   checkPod(errors, pod, context);
   const [spec, before] = [pod.spec ?? emptySpec, old.spec ?? emptySpec];
   const quality = podQosClass(pod);
   if ((old.status?.qosClass || podQosClass(old)) !== quality) {
     const detail = "Pod QOS Class may not change as a result of resizing";
-    errors.invalid("spec", pod.status?.qosClass ?? "", detail);
+    errors.at("spec").invalid(pod.status?.qosClass ?? "", detail);
   }
   const running = old.status?.containerStatuses?.find(({ state }) => state?.running !== undefined);
   if (running !== undefined && running.resources === undefined) {
-    errors.forbidden("spec", "Pod running on node without support for resize");
+    errors.at("spec").forbidden("Pod running on node without support for resize");
   }
   if (!checkOrder(errors, spec, before)) return;
   checkContainers(errors, spec, before, minorOf(context.features.version) >= initSince);
@@ -46,12 +46,17 @@ function checkOrder(errors: FieldErrors, spec: PodSpec, before: PodSpec): boolea
   for (const name of ["containers", "initContainers"] as const) {
     const [now, then] = [spec[name] ?? [], before[name] ?? []];
     if (now.length !== then.length) {
-      errors.forbidden(`spec.${name}`, `${name} may not be added or removed on resize`);
+      errors.at("spec").at(name).forbidden(`${name} may not be added or removed on resize`);
       continue;
     }
     then.forEach((container, index) => {
       if (now[index]?.name === container.name) return;
-      errors.forbidden(`spec.${name}[${index}].name`, `${name} may not be renamed or reordered on resize`);
+      errors
+        .at("spec")
+        .at(name)
+        .index(index)
+        .at("name")
+        .forbidden(`${name} may not be renamed or reordered on resize`);
     });
   }
   return errors.list.length === count;
@@ -61,43 +66,43 @@ function checkContainers(errors: FieldErrors, spec: PodSpec, before: PodSpec, an
   const init = spec.initContainers ?? [];
   (before.initContainers ?? []).forEach((container, index) => {
     if (anyInit || isSidecar(container))
-      checkRemoved(errors, `spec.initContainers[${index}]`, init[index]!, container);
+      checkRemoved(errors.at("spec.initContainers").index(index), init[index]!, container);
   });
   before.containers.forEach((container, index) => {
-    checkRemoved(errors, `spec.containers[${index}]`, spec.containers[index]!, container);
+    checkRemoved(errors.at("spec.containers").index(index), spec.containers[index]!, container);
   });
   before.containers.forEach((container, index) => {
     if (!sameValue(asBefore(spec.containers[index]!, container), container))
-      errors.forbidden("spec", onlyComputed);
+      errors.at("spec").forbidden(onlyComputed);
   });
   (before.initContainers ?? []).forEach((container, index) => {
     const now = init[index]!;
-    const at = `spec.initContainers[${index}]`;
+    const here = errors.at("spec.initContainers").index(index);
     if (sameValue(now, container)) return;
     if (!anyInit && !isSidecar(now)) {
-      errors.forbidden("spec", "resources for non-isSidecar init containers are immutable");
+      errors.at("spec").forbidden("resources for non-isSidecar init containers are immutable");
       return;
     }
     if (!sameValue(asBefore(now, container), container)) {
-      errors.forbidden(at, "only cpu and memory resources for init or isSidecar containers are mutable");
+      here.forbidden("only cpu and memory resources for init or isSidecar containers are mutable");
     }
     if (isSidecar(now)) return;
     for (const { restartPolicy } of now.resizePolicy ?? []) {
       if (restartPolicy !== "RestartContainer") continue;
       const detail =
         "non-isSidecar init containers with a resize policy of RestartContainer cannot be resized";
-      errors.forbidden(at, detail);
+      here.forbidden(detail);
     }
   });
 }
 
-function checkRemoved(errors: FieldErrors, path: string, now: Container, before: Container): void {
+function checkRemoved(errors: FieldErrors, now: Container, before: Container): void {
   for (const name of ["requests", "limits"] as const) {
     const left = now.resources?.[name] ?? {};
     const gone = Object.keys(before.resources?.[name] ?? {}).some(
       (resource) => !Object.hasOwn(left, resource),
     );
-    if (gone) errors.forbidden(`${path}.resources.${name}`, `resource ${name} cannot be removed`);
+    if (gone) errors.at("resources").at(name).forbidden(`resource ${name} cannot be removed`);
   }
 }
 

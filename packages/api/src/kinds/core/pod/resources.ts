@@ -16,15 +16,15 @@ const isExtended = (name: string): boolean => !isNative(name) && !name.startsWit
 const isExact = (name: string): boolean =>
   isExtended(name) || name.startsWith("hugepages-") || name.startsWith("deviceclass.resource.kubernetes.io/");
 
-type NameCheck = (errors: FieldErrors, path: string, name: string) => void;
+type NameCheck = (errors: FieldErrors, name: string) => void;
 
 /** False if the name is invalid for any resource. */
-function checkAnyName(errors: FieldErrors, path: string, name: string): boolean {
+function checkAnyName(errors: FieldErrors, name: string): boolean {
   const before = errors.list.length;
-  errors.check(qualifiedName, path, name);
+  errors.check(qualifiedName, name);
   if (errors.list.length > before) return false;
   if (name.includes("/") || isStandard(name) || quotaNames.includes(name)) return true;
-  errors.invalid(path, name, "must be a standard resource type or fully qualified");
+  errors.invalid(name, "must be a standard resource type or fully qualified");
   return false;
 }
 
@@ -49,19 +49,19 @@ const quotaNames = [
   "services.loadbalancers",
 ];
 
-const checkContainerName: NameCheck = (errors, path, name) => {
-  checkAnyName(errors, path, name);
+const checkContainerName: NameCheck = (errors, name) => {
+  checkAnyName(errors, name);
   if (!name.includes("/")) {
-    if (!isStandard(name)) errors.invalid(path, name, "must be a standard resource for containers");
+    if (!isStandard(name)) errors.invalid(name, "must be a standard resource for containers");
   } else if (!isNative(name) && !isExtended(name)) {
-    errors.invalid(path, name, "doesn't follow extended resource name standard");
+    errors.invalid(name, "doesn't follow extended resource name standard");
   }
 };
 
-const checkPodName: NameCheck = (errors, path, name) => {
-  if (!checkAnyName(errors, path, name)) return;
+const checkPodName: NameCheck = (errors, name) => {
+  if (!checkAnyName(errors, name)) return;
   if (["cpu", "memory"].includes(name) || name.startsWith("hugepages-")) return;
-  errors.notSupported(path, name, ["cpu", "hugepages-", "memory"]);
+  errors.notSupported(name, ["cpu", "hugepages-", "memory"]);
 };
 
 /** Resources whose amounts are integers (IsIntegerResourceName). */
@@ -78,11 +78,11 @@ export const counted: ReadonlySet<string> = new Set([
 ]);
 
 /** The quantity of a resource: not below 0, and whole where it is counted (ValidateResourceQuantityValue). */
-export function checkQuantity(errors: FieldErrors, path: string, name: string, quantity: Quantity): void {
+export function checkQuantity(errors: FieldErrors, name: string, quantity: Quantity): void {
   const text = quantity.toString();
-  if (quantity.sign < 0) errors.invalid(path, text, "must be greater than or equal to 0");
+  if (quantity.sign < 0) errors.invalid(text, "must be greater than or equal to 0");
   if ((isExact(name) || counted.has(name)) && !quantity.isInteger())
-    errors.invalid(path, text, "must be an integer");
+    errors.invalid(text, "must be an integer");
 }
 
 export function claimNames({ resourceClaims }: PodSpec): ReadonlySet<string> {
@@ -95,7 +95,6 @@ const maxClaimLength = 256;
 /** Checks that a claim is used as a whole or request by request, and no part of it twice. */
 function checkClaims(
   errors: FieldErrors,
-  path: string,
   claims: readonly ResourceClaim[],
   known: ReadonlySet<string>,
 ): void {
@@ -104,18 +103,18 @@ function checkClaims(
   const below = new Map<string, number>();
   for (const [index, { name, request }] of claims.entries()) {
     if (errors.full) return;
-    const at = `${path}[${index}]`;
+    const here = errors.index(index);
     if (!name) {
-      errors.required(at);
+      here.required();
       continue;
     }
-    if (seen.has(name)) errors.duplicate(at, name);
+    if (seen.has(name)) here.duplicate(name);
     else {
-      if (request) errors.check(dnsLabel, `${at}.request`, request);
+      if (request) here.at("request").check(dnsLabel, request);
       const key = request ? `${name}/${request}` : name;
-      if (seen.has(key)) errors.duplicate(at, key);
+      if (seen.has(key)) here.duplicate(key);
       else if (!request) {
-        for (let count = below.get(name) ?? 0; count > 0 && !errors.full; count--) errors.duplicate(at, name);
+        for (let count = below.get(name) ?? 0; count > 0 && !errors.full; count--) here.duplicate(name);
       }
       if (!seen.has(key)) {
         for (let end = key.indexOf("/"); end >= 0 && end < maxClaimLength; end = key.indexOf("/", end + 1))
@@ -125,17 +124,17 @@ function checkClaims(
     }
     if (known.has(name)) continue;
     const list = known.size === 0 ? " which is empty" : `: ${[...known].sort().join(", ")}`;
-    errors.notFound(at, name, `must be one of the names in pod.spec.resourceClaims${list}`);
+    here.notFound(name, `must be one of the names in pod.spec.resourceClaims${list}`);
   }
 }
 
 /** Checks that an amount of huge pages is a whole number of pages. */
-function checkHugePages(errors: FieldErrors, path: string, name: string, quantity: Quantity): void {
+function checkHugePages(errors: FieldErrors, name: string, quantity: Quantity): void {
   if (!name.startsWith(hugePages)) return;
   const size = quantityOrNone(name.slice(hugePages.length));
   const whole = size !== undefined && size.sign > 0 && size.isInteger();
   if (whole && quantity.value() % size.value() === 0n) return;
-  errors.invalid(path, quantity.toString(), `${quantity} is not positive integer multiple of ${name}`);
+  errors.invalid(quantity.toString(), `${quantity} is not positive integer multiple of ${name}`);
 }
 
 const hugePages = "hugepages-";
@@ -151,41 +150,39 @@ function quantityOrNone(text: string): Quantity | undefined {
 
 export function checkResources(
   errors: FieldErrors,
-  path: string,
   resources: ResourceRequirements | undefined,
   podClaims: ReadonlySet<string> = new Set(),
   checkName: NameCheck = checkContainerName,
 ): void {
   const limits = new Map<string, Quantity>();
   for (const [name, text] of Object.entries(resources?.limits ?? {})) {
-    const at = `${path}.limits[${name}]`;
-    checkName(errors, at, name);
+    const here = errors.at("limits").key(name);
+    checkName(here, name);
     const limit = Quantity.parse(text);
-    checkQuantity(errors, at, name, limit);
-    checkHugePages(errors, at, name, limit);
+    checkQuantity(here, name, limit);
+    checkHugePages(here, name, limit);
     limits.set(name, limit);
   }
   for (const [name, text] of Object.entries(resources?.requests ?? {})) {
-    const at = `${path}.requests[${name}]`;
-    checkName(errors, at, name);
+    const here = errors.at("requests").key(name);
+    checkName(here, name);
     const request = Quantity.parse(text);
-    checkQuantity(errors, at, name, request);
+    checkQuantity(here, name, request);
     const limit = limits.get(name);
     if (limit === undefined) {
-      if (isExact(name))
-        errors.required(`${path}.limits`, "Limit must be set for non overcommitable resources");
+      if (isExact(name)) errors.at("limits").required("Limit must be set for non overcommitable resources");
     } else if (isExact(name) && !request.equals(limit)) {
-      errors.invalid(`${path}.requests`, request.toString(), `must be equal to ${name} limit of ${limit}`);
+      errors.at("requests").invalid(request.toString(), `must be equal to ${name} limit of ${limit}`);
     } else if (request.compare(limit) > 0) {
       const detail = `must be less than or equal to ${name} limit of ${limit}`;
-      errors.invalid(`${path}.requests`, request.toString(), detail);
+      errors.at("requests").invalid(request.toString(), detail);
     }
-    checkHugePages(errors, at, name, request);
+    checkHugePages(here, name, request);
   }
   const names = [...limits.keys(), ...Object.keys(resources?.requests ?? {})];
   if (names.some((name) => name.startsWith(hugePages)) && !names.includes("cpu") && !names.includes("memory"))
-    errors.forbidden(path, "HugePages require cpu or memory");
-  checkClaims(errors, `${path}.claims`, resources?.claims ?? [], podClaims);
+    errors.forbidden("HugePages require cpu or memory");
+  checkClaims(errors.at("claims"), resources?.claims ?? [], podClaims);
 }
 
 type Quantities = Readonly<Record<string, string>>;
@@ -193,7 +190,6 @@ type Quantities = Readonly<Record<string, string>>;
 /** A pod's own quantities are no less than what its containers have together, or while it starts. */
 function checkAggregate(
   errors: FieldErrors,
-  path: string,
   whole: Quantities | undefined,
   spec: PodSpec,
   kind: "requests" | "limits",
@@ -203,31 +199,31 @@ function checkAggregate(
     const least = needed.get(name);
     if (least === undefined || least.compare(Quantity.parse(text)) <= 0) continue;
     const detail = `must be greater than or equal to aggregate container ${kind} of ${least}`;
-    errors.invalid(`${path}[${name}]`, text, detail);
+    errors.key(name).invalid(text, detail);
   }
 }
 
 /** Resources of a pod as a whole (KEP-2837): no less than its containers ask for together. */
-export function checkPodResources(errors: FieldErrors, path: string, spec: PodSpec): void {
+export function checkPodResources(errors: FieldErrors, spec: PodSpec): void {
   const { resources } = spec;
   if (!resources) return;
   if (spec.os?.name === "windows") {
-    errors.forbidden(path, "may not be set for a windows pod");
+    errors.forbidden("may not be set for a windows pod");
     return;
   }
   if (resources.claims || cameEmpty(resources, "claims")) {
-    errors.forbidden(`${path}.claims`, "claims may not be set for Resources at pod-level");
+    errors.at("claims").forbidden("claims may not be set for Resources at pod-level");
   }
-  checkResources(errors, path, resources, claimNames(spec), checkPodName);
-  checkAggregate(errors, `${path}.requests`, resources.requests, spec, "requests");
+  checkResources(errors, resources, claimNames(spec), checkPodName);
+  checkAggregate(errors.at("requests"), resources.requests, spec, "requests");
   const pages = Object.entries(resources.limits ?? {}).filter(([name]) => name.startsWith(hugePages));
-  checkAggregate(errors, `${path}.limits`, Object.fromEntries(pages), spec, "limits");
+  checkAggregate(errors.at("limits"), Object.fromEntries(pages), spec, "limits");
   (spec.containers ?? []).forEach((container, index) => {
     for (const [name, text] of Object.entries(container.resources?.limits ?? {})) {
       const whole = ownQuantity(resources.limits, name);
       if (whole === undefined || Quantity.parse(text).compare(Quantity.parse(whole)) <= 0) continue;
       const detail = `must be less than or equal to pod limits of ${whole}`;
-      errors.invalid(`${path}.containers[${index}][${name}].limits`, text, detail);
+      errors.at("containers").index(index).key(name).at("limits").invalid(text, detail);
     }
   });
 }

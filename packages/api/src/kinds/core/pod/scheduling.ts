@@ -20,57 +20,47 @@ import { dnsLabel, isLabelValue, qualifiedName } from "../../../values/names.ts"
 
 const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-function checkToleration(
-  errors: FieldErrors,
-  path: string,
-  toleration: Toleration,
-  comparisons: boolean,
-): void {
+function checkToleration(errors: FieldErrors, toleration: Toleration, comparisons: boolean): void {
   const { key, operator, value, effect, tolerationSeconds } = toleration;
-  if (key) errors.check(qualifiedName, `${path}.key`, key);
+  if (key) errors.at("key").check(qualifiedName, key);
   if (!key && operator !== "Exists") {
     const detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"';
-    errors.invalid(`${path}.operator`, operator ?? "", detail);
+    errors.at("operator").invalid(operator ?? "", detail);
   }
   if (tolerationSeconds !== undefined && effect !== "NoExecute") {
-    errors.invalid(
-      `${path}.effect`,
-      effect ?? "",
-      "effect must be 'NoExecute' when `tolerationSeconds` is set",
-    );
+    errors.at("effect").invalid(effect ?? "", "effect must be 'NoExecute' when `tolerationSeconds` is set");
   }
   if (operator === "Exists") {
-    if (value) errors.invalid(`${path}.operator`, value, "value must be empty when `operator` is 'Exists'");
+    if (value) errors.at("operator").invalid(value, "value must be empty when `operator` is 'Exists'");
   } else if (!operator || operator === "Equal") {
     const problems = isLabelValue(value ?? "");
-    if (problems.length > 0) errors.invalid(`${path}.operator`, value ?? "", problems.join(";"));
+    if (problems.length > 0) errors.at("operator").invalid(value ?? "", problems.join(";"));
   } else if (comparisons && (operator === "Lt" || operator === "Gt")) {
-    checkInteger(errors, `${path}.value`, value ?? "");
+    checkInteger(errors.at("value"), value ?? "");
   } else {
     // Two more are known, though not served.
     const more = operator === "Lt" || operator === "Gt" ? ["Lt", "Gt"] : [];
-    errors.notSupported(`${path}.operator`, operator, ["Equal", "Exists", ...more]);
+    errors.at("operator").notSupported(operator, ["Equal", "Exists", ...more]);
   }
-  if (effect && !effects.includes(effect)) errors.notSupported(`${path}.effect`, effect, effects);
+  if (effect && !effects.includes(effect)) errors.at("effect").notSupported(effect, effects);
 }
 
 /** Validates an int64, with both of upstream's texts for an invalid one. */
-function checkInteger(errors: FieldErrors, path: string, value: string): void {
-  if (value === "") errors.invalid(path, value, "must be non-empty");
+function checkInteger(errors: FieldErrors, value: string): void {
+  if (value === "") errors.invalid(value, "must be non-empty");
   else if (!isDecimalInteger(value))
-    errors.invalid(path, value, "must be a valid decimal integer in canonical form");
+    errors.invalid(value, "must be a valid decimal integer in canonical form");
   if (int64Of(value) !== undefined) return;
   const digits = /^[+-]?[0-9]+$/.test(value);
   // Other forms of a number are read, too.
   if (digits && int64Of(BigInt(value.replace(/^[+]/, "")).toString()) !== undefined) return;
   const problem = digits ? "value out of range" : "invalid syntax";
-  errors.invalid(path, value, `strconv.ParseInt: parsing ${quoted(value)}: ${problem}`);
+  errors.invalid(value, `strconv.ParseInt: parsing ${quoted(value)}: ${problem}`);
 }
 
 /** Keys of labels whose values are taken from the pod itself. */
 function checkLabelKeys(
   errors: FieldErrors,
-  path: string,
   selector: LabelSelector | undefined,
   lists: { readonly matchLabelKeys?: readonly string[]; readonly mismatchLabelKeys?: readonly string[] },
 ): void {
@@ -78,11 +68,11 @@ function checkLabelKeys(
     const keys = lists[name] ?? [];
     if (keys.length === 0) continue;
     if (!selector) {
-      errors.forbidden(`${path}.${name}`, "must not be specified when labelSelector is not set");
+      errors.at(name).forbidden("must not be specified when labelSelector is not set");
       continue;
     }
     keys.forEach((key, index) => {
-      errors.check(qualifiedName, `${path}.${name}[${index}]`, key);
+      errors.at(name).index(index).check(qualifiedName, key);
     });
   }
   const matched = lists.matchLabelKeys ?? [];
@@ -91,7 +81,7 @@ function checkLabelKeys(
   for (const { key } of selector?.matchExpressions ?? []) {
     const index = places.get(key);
     if (index !== undefined && known.has(key)) {
-      errors.invalid(`${path}[${index}]`, key, "exists in both matchLabelKeys and labelSelector");
+      errors.index(index).invalid(key, "exists in both matchLabelKeys and labelSelector");
     }
     known.add(key);
   }
@@ -99,91 +89,86 @@ function checkLabelKeys(
   matched.forEach((key, index) => {
     if (!mismatched.has(key)) return;
     const detail = "exists in both matchLabelKeys and mismatchLabelKeys";
-    errors.invalid(`${path}.matchLabelKeys[${index}]`, key, detail);
+    errors.at("matchLabelKeys").index(index).invalid(key, detail);
   });
 }
 
-function checkPodTerm(errors: FieldErrors, path: string, term: PodAffinityTerm | undefined): void {
-  checkLabelSelector(errors, `${path}.labelSelector`, term?.labelSelector);
-  checkLabelSelector(errors, `${path}.namespaceSelector`, term?.namespaceSelector);
+function checkPodTerm(errors: FieldErrors, term: PodAffinityTerm | undefined): void {
+  checkLabelSelector(errors.at("labelSelector"), term?.labelSelector);
+  checkLabelSelector(errors.at("namespaceSelector"), term?.namespaceSelector);
   // Upstream's path has the singular and no index here.
-  for (const name of term?.namespaces ?? []) errors.check(dnsLabel, `${path}.namespace`, name);
-  checkLabelKeys(errors, path, term?.labelSelector, term ?? {});
-  if (!term?.topologyKey) errors.required(`${path}.topologyKey`, "can not be empty");
-  errors.check(qualifiedName, `${path}.topologyKey`, term?.topologyKey ?? "");
+  for (const name of term?.namespaces ?? []) errors.at("namespace").check(dnsLabel, name);
+  checkLabelKeys(errors, term?.labelSelector, term ?? {});
+  if (!term?.topologyKey) errors.at("topologyKey").required("can not be empty");
+  errors.at("topologyKey").check(qualifiedName, term?.topologyKey ?? "");
 }
 
-function checkWeight(errors: FieldErrors, path: string, weight: number): void {
-  if (weight <= 0 || weight > 100) errors.invalid(`${path}.weight`, weight, "must be in the range 1-100");
+function checkWeight(errors: FieldErrors, weight: number): void {
+  if (weight <= 0 || weight > 100) errors.at("weight").invalid(weight, "must be in the range 1-100");
 }
 
 const required = "requiredDuringSchedulingIgnoredDuringExecution";
 const preferred = "preferredDuringSchedulingIgnoredDuringExecution";
 
-export function checkAffinity(errors: FieldErrors, path: string, { affinity }: PodSpec): void {
+export function checkAffinity(errors: FieldErrors, { affinity }: PodSpec): void {
   const node = affinity?.nodeAffinity;
   const selector = node?.[required];
-  if (selector) checkNodeSelector(errors, `${path}.nodeAffinity.${required}`, selector);
+  if (selector) checkNodeSelector(errors.at("nodeAffinity").at(required), selector);
   (node?.[preferred] ?? []).forEach((term, index) => {
-    const at = `${path}.nodeAffinity.${preferred}[${index}]`;
-    checkWeight(errors, at, term.weight ?? 0);
-    checkNodeSelectorTerm(errors, `${at}.preference`, term.preference ?? {}, true);
+    const here = errors.at("nodeAffinity").at(preferred).index(index);
+    checkWeight(here, term.weight ?? 0);
+    checkNodeSelectorTerm(here.at("preference"), term.preference ?? {}, true);
   });
   for (const name of ["podAffinity", "podAntiAffinity"] as const) {
     (affinity?.[name]?.[required] ?? []).forEach((term, index) => {
-      checkPodTerm(errors, `${path}.${name}.${required}[${index}]`, term);
+      checkPodTerm(errors.at(name).at(required).index(index), term);
     });
     (affinity?.[name]?.[preferred] ?? []).forEach((term, index) => {
-      const at = `${path}.${name}.${preferred}[${index}]`;
-      checkWeight(errors, at, term.weight ?? 0);
-      checkPodTerm(errors, `${at}.podAffinityTerm`, term.podAffinityTerm);
+      const here = errors.at(name).at(preferred).index(index);
+      checkWeight(here, term.weight ?? 0);
+      checkPodTerm(here.at("podAffinityTerm"), term.podAffinityTerm);
     });
   }
 }
 
-export function checkSpreading(errors: FieldErrors, path: string, spec: PodSpec): void {
+export function checkSpreading(errors: FieldErrors, spec: PodSpec): void {
   const constraints = spec.topologySpreadConstraints ?? [];
   const pair = ({ topologyKey = "", whenUnsatisfiable = "" }: TopologySpreadConstraint): string =>
     JSON.stringify([topologyKey, whenUnsatisfiable]);
   const last = new Map(constraints.map((constraint, index) => [pair(constraint), index]));
   constraints.forEach((constraint, index) => {
-    const at = `${path}[${index}]`;
+    const here = errors.index(index);
     const { maxSkew = 0, topologyKey = "", whenUnsatisfiable: action = "", minDomains } = constraint;
-    if (maxSkew <= 0) errors.invalid(`${at}.maxSkew`, maxSkew, "must be greater than zero");
-    if (topologyKey === "") errors.required(`${at}.topologyKey`, "can not be empty");
+    if (maxSkew <= 0) here.at("maxSkew").invalid(maxSkew, "must be greater than zero");
+    if (topologyKey === "") here.at("topologyKey").required("can not be empty");
     const actions = ["DoNotSchedule", "ScheduleAnyway"];
-    if (!actions.includes(action)) errors.notSupported(`${at}.whenUnsatisfiable`, action, actions);
+    if (!actions.includes(action)) here.at("whenUnsatisfiable").notSupported(action, actions);
     if (last.get(pair(constraint)) !== index) {
-      errors.duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${topologyKey}, ${action}}`);
+      here.at("{topologyKey, whenUnsatisfiable}").duplicate(`{${topologyKey}, ${action}}`);
     }
     if (minDomains !== undefined && minDomains !== null) {
-      if (minDomains <= 0) errors.invalid(`${at}.minDomains`, minDomains, "must be greater than zero");
+      if (minDomains <= 0) here.at("minDomains").invalid(minDomains, "must be greater than zero");
       if (action !== "DoNotSchedule") {
         const detail = `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${action}`;
-        errors.invalid(`${at}.minDomains`, minDomains, detail);
+        here.at("minDomains").invalid(minDomains, detail);
       }
     }
     for (const name of ["nodeAffinityPolicy", "nodeTaintsPolicy"] as const) {
       const policy = constraint[name];
       const policies = ["Honor", "Ignore"];
       if (policy !== undefined && policy !== null && !policies.includes(policy)) {
-        errors.notSupported(`${at}.${name}`, policy, policies);
+        here.at(name).notSupported(policy, policies);
       }
     }
-    checkLabelKeys(errors, at, constraint.labelSelector, constraint);
-    checkLabelSelector(errors, `${at}.labelSelector`, constraint.labelSelector);
+    checkLabelKeys(here, constraint.labelSelector, constraint);
+    checkLabelSelector(here.at("labelSelector"), constraint.labelSelector);
   });
 }
 
 /** `comparisons`: with the operators Lt and Gt (gate TaintTolerationComparisonOperators, KEP-5471). */
-export function checkTolerations(
-  errors: FieldErrors,
-  path: string,
-  spec: PodSpec,
-  comparisons = false,
-): void {
+export function checkTolerations(errors: FieldErrors, spec: PodSpec, comparisons = false): void {
   (spec.tolerations ?? []).forEach((toleration, index) => {
-    checkToleration(errors, `${path}[${index}]`, toleration, comparisons);
+    checkToleration(errors.index(index), toleration, comparisons);
   });
 }
 
@@ -193,11 +178,11 @@ export function allowsComparisons(features: Features): boolean {
 }
 
 /** Names of scheduling gates (KEP-3521). */
-export function checkGates(errors: FieldErrors, path: string, spec: PodSpec): void {
+export function checkGates(errors: FieldErrors, spec: PodSpec): void {
   const gates = spec.schedulingGates ?? [];
   const repeated = seenBefore();
   gates.forEach(({ name }, index) => {
-    errors.check(qualifiedName, `${path}[${index}]`, name ?? "");
-    if (repeated(name ?? "")) errors.duplicate(`${path}[${index}]`, name ?? "");
+    errors.index(index).check(qualifiedName, name ?? "");
+    if (repeated(name ?? "")) errors.index(index).duplicate(name ?? "");
   });
 }

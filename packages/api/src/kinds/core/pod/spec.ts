@@ -22,20 +22,15 @@ import { checkHostProcess } from "./windows.ts";
 const maxInt32 = 2 ** 31 - 1;
 
 /** Claims of a pod: each named once, each a claim or a template (KEP-4381). */
-function checkClaims(
-  errors: FieldErrors,
-  path: string,
-  claims: readonly PodResourceClaim[],
-  podName: string,
-): void {
+function checkClaims(errors: FieldErrors, claims: readonly PodResourceClaim[], podName: string): void {
   const seen = new Set<string>();
   claims.forEach((claim, index) => {
-    const at = `${path}[${index}]`;
+    const here = errors.index(index);
     const { name, resourceClaimName, resourceClaimTemplateName } = claim;
-    if (!name) errors.required(`${at}.name`);
-    else if (seen.has(name)) errors.duplicate(`${at}.name`, name);
+    if (!name) here.at("name").required();
+    else if (seen.has(name)) here.at("name").duplicate(name);
     else {
-      errors.check(dnsLabel, `${at}.name`, name);
+      here.at("name").check(dnsLabel, name);
       seen.add(name);
     }
     const printed = {
@@ -45,137 +40,140 @@ function checkClaims(
     };
     if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined) {
       const detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified";
-      errors.invalid(at, printed, detail);
+      here.invalid(printed, detail);
     }
     if (resourceClaimName === undefined && resourceClaimTemplateName === undefined) {
       const detail = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`";
-      errors.invalid(at, printed, detail);
+      here.invalid(printed, detail);
     }
     if (resourceClaimName !== undefined) {
-      errors.check(dnsSubdomain, `${at}.resourceClaimName`, resourceClaimName);
+      here.at("resourceClaimName").check(dnsSubdomain, resourceClaimName);
     }
     if (resourceClaimTemplateName === undefined) return;
-    errors.check(dnsSubdomain, `${at}.resourceClaimTemplateName`, resourceClaimTemplateName);
+    here.at("resourceClaimTemplateName").check(dnsSubdomain, resourceClaimTemplateName);
     // The claim is named after the pod and this entry; a name that is cut to length is no concern here.
     if (podName === "" || !name || dnsLabel(name).length > 0) return;
     const generated = `${podName}-${name}`.slice(0, 253).replace(/[-.]+$/, "");
     for (const problem of dnsSubdomain(generated)) {
-      errors.invalid(`${at}.name`, name, `final ResourceClaim name: ${quoted(generated)}: ${problem}`);
+      here.at("name").invalid(name, `final ResourceClaim name: ${quoted(generated)}: ${problem}`);
     }
   });
 }
 
-function checkDeadline(errors: FieldErrors, path: string, { activeDeadlineSeconds: seconds }: PodSpec): void {
+function checkDeadline(errors: FieldErrors, { activeDeadlineSeconds: seconds }: PodSpec): void {
   if (seconds === undefined || seconds === null) return;
-  for (const problem of rangeProblem(seconds, 1, maxInt32)) errors.invalid(path, seconds, problem);
+  for (const problem of rangeProblem(seconds, 1, maxInt32)) errors.invalid(seconds, problem);
 }
 
-function checkHostPorts(errors: FieldErrors, path: string, spec: PodSpec, isPod: boolean): void {
+function checkHostPorts(errors: FieldErrors, spec: PodSpec, isPod: boolean): void {
   if (!spec.hostNetwork) return;
   (spec.containers ?? []).forEach(({ ports }, index) => {
     (ports ?? []).forEach(({ hostPort = 0, containerPort }, place) => {
       if (hostPort === containerPort || (!isPod && hostPort === 0)) return;
       const detail = "must match `containerPort` when `hostNetwork` is true";
-      errors.invalid(`${path}[${index}].ports[${place}].hostPort`, hostPort, detail);
+      errors.index(index).at("ports").index(place).at("hostPort").invalid(hostPort, detail);
     });
   });
 }
 
-function checkHostUsers(errors: FieldErrors, path: string, spec: PodSpec): void {
+function checkHostUsers(errors: FieldErrors, spec: PodSpec): void {
   if (spec.hostUsers !== false) return;
   const detail = "when `hostUsers` is false";
-  if (spec.hostNetwork) errors.forbidden(`${path}.hostNetwork`, detail);
-  if (spec.hostPID) errors.forbidden(`${path}.HostPID`, detail);
-  if (spec.hostIPC) errors.forbidden(`${path}.HostIPC`, detail);
+  if (spec.hostNetwork) errors.at("hostNetwork").forbidden(detail);
+  if (spec.hostPID) errors.at("HostPID").forbidden(detail);
+  if (spec.hostIPC) errors.at("HostIPC").forbidden(detail);
   for (const name of ["initContainers", "containers", "ephemeralContainers"] as const) {
     (spec[name] ?? []).forEach(({ volumeDevices }, index) => {
       if ((volumeDevices ?? []).length > 0)
-        errors.forbidden(`${path}.${name}[${index}].volumeDevices`, detail);
+        errors.at(name).index(index).at("volumeDevices").forbidden(detail);
     });
   }
 }
 
 const maxHostLength = 64;
 
-function checkHostname(errors: FieldErrors, path: string, spec: PodSpec): void {
+function checkHostname(errors: FieldErrors, spec: PodSpec): void {
   const name = spec.hostnameOverride;
   if (name === undefined || name === null) return;
-  const at = `${path}.hostnameOverride`;
+  const here = errors.at("hostnameOverride");
   if (spec.setHostnameAsFQDN) {
-    errors.forbidden(at, "may not be specified when setHostnameAsFQDN is true");
+    here.forbidden("may not be specified when setHostnameAsFQDN is true");
   }
-  if (spec.hostNetwork) errors.forbidden(at, "may not be specified when hostNetwork is true");
-  if (name.length > maxHostLength) errors.tooLong(at, maxHostLength);
-  errors.check(dnsSubdomain, at, name);
+  if (spec.hostNetwork) here.forbidden("may not be specified when hostNetwork is true");
+  if (name.length > maxHostLength) here.tooLong(maxHostLength);
+  here.check(dnsSubdomain, name);
 }
 
 /** A pod's spec, or a template's (`podName` is then empty, and `isPod` false). */
 export function checkPodSpec(
   errors: FieldErrors,
-  path: string,
   spec: PodSpec,
   podName: string,
   context: ValidationContext,
   isPod = false,
 ): void {
   const grace = spec.terminationGracePeriodSeconds;
-  if (grace === undefined || grace === null) errors.required(`${path}.terminationGracePeriodSeconds`);
-  const volumes = checkVolumes(errors, `${path}.volumes`, spec.volumes, podName);
-  checkClaims(errors, `${path}.resourceClaims`, spec.resourceClaims ?? [], podName);
-  checkContainers(errors, path, { spec, volumes, claims: claimNames(spec), context });
-  checkPodResources(errors, `${path}.resources`, spec);
-  checkHostPorts(errors, `${path}.containers`, spec, isPod);
-  errors.oneOf(`${path}.restartPolicy`, spec.restartPolicy, ["Always", "OnFailure", "Never"]);
-  errors.oneOf(`${path}.dnsPolicy`, spec.dnsPolicy, dnsPolicies);
-  checkLabels(errors, `${path}.nodeSelector`, spec.nodeSelector);
-  checkPodSecurity(errors, `${path}.securityContext`, spec, context.features.version);
-  checkAffinity(errors, `${path}.affinity`, spec);
-  checkDns(errors, `${path}.dnsConfig`, spec, context.features.version);
+  if (grace === undefined || grace === null) errors.at("terminationGracePeriodSeconds").required();
+  const volumes = checkVolumes(errors.at("volumes"), spec.volumes, podName);
+  checkClaims(errors.at("resourceClaims"), spec.resourceClaims ?? [], podName);
+  checkContainers(errors, { spec, volumes, claims: claimNames(spec), context });
+  checkPodResources(errors.at("resources"), spec);
+  checkHostPorts(errors.at("containers"), spec, isPod);
+  errors.at("restartPolicy").oneOf(spec.restartPolicy, ["Always", "OnFailure", "Never"]);
+  errors.at("dnsPolicy").oneOf(spec.dnsPolicy, dnsPolicies);
+  checkLabels(errors.at("nodeSelector"), spec.nodeSelector);
+  checkPodSecurity(errors.at("securityContext"), spec, context.features.version);
+  checkAffinity(errors.at("affinity"), spec);
+  checkDns(errors.at("dnsConfig"), spec, context.features.version);
   (spec.readinessGates ?? []).forEach(({ conditionType = "" }, index) => {
-    errors.check(qualifiedName, `${path}.readinessGates[${index}].conditionType`, conditionType);
+    errors.at("readinessGates").index(index).at("conditionType").check(qualifiedName, conditionType);
   });
-  checkGates(errors, `${path}.schedulingGates`, spec);
-  checkSpreading(errors, `${path}.topologySpreadConstraints`, spec);
-  checkHostProcess(errors, path, spec);
-  checkHostUsers(errors, path, spec);
-  checkHostname(errors, path, spec);
-  if (spec.serviceAccountName)
-    errors.check(dnsSubdomain, `${path}.serviceAccountName`, spec.serviceAccountName);
-  if (spec.nodeName) errors.check(dnsSubdomain, `${path}.nodeName`, spec.nodeName);
-  checkDeadline(errors, `${path}.activeDeadlineSeconds`, spec);
-  if (spec.hostname) errors.check(dnsLabel, `${path}.hostname`, spec.hostname);
-  if (spec.subdomain) errors.check(dnsLabel, `${path}.subdomain`, spec.subdomain);
-  checkTolerations(errors, `${path}.tolerations`, spec, allowsComparisons(context.features));
-  checkHostAliases(errors, `${path}.hostAliases`, spec, context.features.version);
+  checkGates(errors.at("schedulingGates"), spec);
+  checkSpreading(errors.at("topologySpreadConstraints"), spec);
+  checkHostProcess(errors, spec);
+  checkHostUsers(errors, spec);
+  checkHostname(errors, spec);
+  if (spec.serviceAccountName) errors.at("serviceAccountName").check(dnsSubdomain, spec.serviceAccountName);
+  if (spec.nodeName) errors.at("nodeName").check(dnsSubdomain, spec.nodeName);
+  checkDeadline(errors.at("activeDeadlineSeconds"), spec);
+  if (spec.hostname) errors.at("hostname").check(dnsLabel, spec.hostname);
+  if (spec.subdomain) errors.at("subdomain").check(dnsLabel, spec.subdomain);
+  checkTolerations(errors.at("tolerations"), spec, allowsComparisons(context.features));
+  checkHostAliases(errors.at("hostAliases"), spec, context.features.version);
   if (spec.priorityClassName) {
-    errors.check(dnsSubdomain, `${path}.priorityClassName`, spec.priorityClassName);
+    errors.at("priorityClassName").check(dnsSubdomain, spec.priorityClassName);
   }
   if (spec.runtimeClassName !== undefined && spec.runtimeClassName !== null) {
-    errors.check(dnsSubdomain, `${path}.runtimeClassName`, spec.runtimeClassName);
+    errors.at("runtimeClassName").check(dnsSubdomain, spec.runtimeClassName);
   }
   if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== null) {
-    errors.oneOf(`${path}.preemptionPolicy`, spec.preemptionPolicy, ["PreemptLowerPriority", "Never"]);
+    errors.at("preemptionPolicy").oneOf(spec.preemptionPolicy, ["PreemptLowerPriority", "Never"]);
   }
-  if (spec.overhead) checkResources(errors, `${path}.overhead`, { limits: spec.overhead });
-  checkSystem(errors, path, spec);
-  checkFileVolumes(errors, path, spec);
+  if (spec.overhead) checkResources(errors.at("overhead"), { limits: spec.overhead });
+  checkSystem(errors, spec);
+  checkFileVolumes(errors, spec);
 }
 
 const dnsPolicies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 
 /** Variables are read from files of volumes that are empty at first. */
-function checkFileVolumes(errors: FieldErrors, path: string, spec: PodSpec): void {
+function checkFileVolumes(errors: FieldErrors, spec: PodSpec): void {
   const volumes = byName(spec.volumes ?? []);
   for (const name of ["initContainers", "containers", "ephemeralContainers"] as const) {
     (spec[name] ?? []).forEach(({ env }, index) => {
       (env ?? []).forEach(({ valueFrom }, place) => {
         const volumeName = valueFrom?.fileKeyRef?.volumeName;
         if (volumeName === undefined) return;
-        const at = `${path}.${name}[${index}].env[${place}].valueFrom.fileKeyRef.volumeName`;
+        const here = errors
+          .at(name)
+          .index(index)
+          .at("env")
+          .index(place)
+          .at("valueFrom.fileKeyRef.volumeName");
         const volume = volumes.get(volumeName);
-        if (!volume) errors.notFound(at, volumeName);
+        if (!volume) here.notFound(volumeName);
         else if (!volume.emptyDir) {
-          errors.invalid(at, volumeName, "referenced volume must be of type emptyDir");
+          here.invalid(volumeName, "referenced volume must be of type emptyDir");
         }
       });
     });

@@ -17,14 +17,14 @@ function checkClaimStatuses(errors: FieldErrors, { spec, status }: Pod): void {
   const known = new Set((spec?.resourceClaims ?? []).map(({ name }) => name));
   const seen = new Set<string>();
   (status?.resourceClaimStatuses ?? []).forEach(({ name = "", resourceClaimName }, index) => {
-    const path = `status.resourceClaimStatuses[${index}]`;
+    const here = errors.at("status.resourceClaimStatuses").index(index);
     if (!known.has(name)) {
-      errors.invalid(`${path}.name`, name, "must match the name of an entry in `spec.resourceClaims`");
+      here.at("name").invalid(name, "must match the name of an entry in `spec.resourceClaims`");
     }
     if (resourceClaimName !== undefined) {
-      errors.check(dnsSubdomain, `${path}.resourceClaimName`, resourceClaimName);
+      here.at("resourceClaimName").check(dnsSubdomain, resourceClaimName);
     }
-    if (seen.has(name)) errors.duplicate(`${path}.name`, name);
+    if (seen.has(name)) here.at("name").duplicate(name);
     seen.add(name);
   });
 }
@@ -32,71 +32,65 @@ function checkClaimStatuses(errors: FieldErrors, { spec, status }: Pod): void {
 function checkExtendedClaim(errors: FieldErrors, { spec, status }: Pod): void {
   const extended = status?.extendedResourceClaimStatus;
   if (!extended) return;
-  const path = "status.extendedResourceClaimStatus";
+  const here = errors.at("status.extendedResourceClaimStatus");
   const mappings = extended.requestMappings ?? [];
-  if (mappings.length === 0)
-    errors.required(`${path}.requestMappings`, "at least one request mapping is required");
+  if (mappings.length === 0) here.at("requestMappings").required("at least one request mapping is required");
   const containers = byName([...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]);
   const seen = new Set<string>();
   mappings.forEach((mapping, index) => {
-    const at = `${path}.requestMappings[${index}]`;
+    const each = here.at("requestMappings").index(index);
     const { containerName = "", resourceName = "", requestName = "" } = mapping;
     const container = containers.get(containerName);
     if (container === undefined) {
       const detail = "must match the name of an entry in spec.initContainers.name or spec.containers.name";
-      errors.invalid(`${at}.containerName`, containerName, detail);
+      each.at("containerName").invalid(containerName, detail);
     } else if (!Object.hasOwn(container.resources?.requests ?? {}, resourceName)) {
-      errors.invalid(
-        `${at}.resourceName`,
-        resourceName,
-        "must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests",
-      );
+      each
+        .at("resourceName")
+        .invalid(
+          resourceName,
+          "must match the extended resource name of an entry in spec.initContainers.resources.requests or spec.containers.resources.requests",
+        );
     }
     // Upstream's path has no index here.
-    errors.check(dnsLabel, `${path}.requestName`, requestName);
+    here.at("requestName").check(dnsLabel, requestName);
     const key = JSON.stringify([containerName, resourceName, requestName]);
     if (seen.has(key)) {
-      errors.duplicate(`${at}.containerName`, containerName);
-      errors.duplicate(`${at}.resourceName`, resourceName);
-      errors.duplicate(`${at}.requestName`, requestName);
+      each.at("containerName").duplicate(containerName);
+      each.at("resourceName").duplicate(resourceName);
+      each.at("requestName").duplicate(requestName);
     }
     seen.add(key);
   });
-  errors.checkRequired(dnsSubdomain, `${path}.resourceClaimName`, extended.resourceClaimName);
+  here.at("resourceClaimName").checkRequired(dnsSubdomain, extended.resourceClaimName);
 }
 
 const systemConditions = ["PodScheduled", "Ready", "Initialized"];
 
 function checkConditions(errors: FieldErrors, { status }: Pod): void {
   (status?.conditions ?? []).forEach(({ type = "", observedGeneration = 0 }, index) => {
-    const path = `status.conditions[${index}]`;
+    const here = errors.at("status.conditions").index(index);
     if (observedGeneration < 0)
-      errors.invalid(`${path}.observedGeneration`, observedGeneration, "must be a non-negative integer");
-    if (!systemConditions.includes(type)) errors.check(qualifiedName, `${path}.Type`, type);
+      here.at("observedGeneration").invalid(observedGeneration, "must be a non-negative integer");
+    if (!systemConditions.includes(type)) here.at("Type").check(qualifiedName, type);
   });
 }
 
 const oneOfEach = "may specify no more than one IP for each IP family";
 
-function checkAddresses(
-  errors: FieldErrors,
-  path: string,
-  list: readonly { ip?: string }[],
-  options: LegacyOptions,
-): void {
+function checkAddresses(errors: FieldErrors, list: readonly { ip?: string }[], options: LegacyOptions): void {
   list.forEach(({ ip = "" }, index) => {
-    checkLegacyAddress(errors, `${path}[${index}]`, ip, options);
+    checkLegacyAddress(errors.index(index), ip, options);
   });
   if (list.length < 2) return;
   const wrong = list.find(({ ip = "" }) => addressFamily(ip) === undefined);
   if (wrong !== undefined) {
     const detail = `failed to check for dual stack with error:invalid IP[${list.indexOf(wrong)}]: ${wrong.ip ?? ""}`;
-    errors.internal(path, detail);
+    errors.internal(detail);
   }
   const families = new Set(list.map(({ ip = "" }) => addressFamily(ip)));
   if (wrong !== undefined || families.size < 2 || list.length > 2) {
     errors.invalid(
-      path,
       list.map(({ ip = "" }) => ({ IP: ip })),
       oneOfEach,
     );
@@ -119,7 +113,12 @@ function checkTransitions(errors: FieldErrors, pod: Pod, old: Pod, version: Kube
       if (!ended || !now || now.state?.terminated) return;
       const container = all.find((each) => each.name === name);
       if (container && restartsAfter(spec, container, ended.exitCode ?? 0)) return;
-      errors.forbidden(`status.${field}[${index}].state`, "may not be transitioned to non-terminated state");
+      errors
+        .at("status")
+        .at(field)
+        .index(index)
+        .at("state")
+        .forbidden("may not be transitioned to non-terminated state");
     });
   };
   if (!restartsAll) {
@@ -137,20 +136,23 @@ export function checkPodStatus(
   old: Pod,
   { features: { version } }: ValidationContext,
 ): void {
-  checkMetadataUpdate(errors, "metadata", pod.metadata, old.metadata);
-  checkPodAnnotationsUpdate(errors, "metadata.annotations", pod, old);
+  checkMetadataUpdate(errors.at("metadata"), pod.metadata, old.metadata);
+  checkPodAnnotationsUpdate(errors.at("metadata.annotations"), pod, old);
   checkConditions(errors, pod);
   const nominated = pod.status?.nominatedNodeName;
   if (nominated && nominated !== old.status?.nominatedNodeName) {
-    errors.check(dnsSubdomain, "status.nominatedNodeName", nominated);
+    errors.at("status.nominatedNodeName").check(dnsSubdomain, nominated);
     if (old.spec?.nodeName) {
-      errors.forbidden("status.nominatedNodeName", "may not be set on pods that are already bound to a node");
+      errors
+        .at("status.nominatedNodeName")
+        .forbidden("may not be set on pods that are already bound to a node");
     }
   }
   const observed = pod.status?.observedGeneration ?? 0;
-  if (observed < 0) errors.invalid("status.observedGeneration", observed, "must be a non-negative integer");
+  if (observed < 0)
+    errors.at("status.observedGeneration").invalid(observed, "must be a non-negative integer");
   const quality = pod.status?.qosClass ?? "";
-  checkImmutable(errors, "status.qosClass", quality, old.status?.qosClass ?? "", () => asTyped(quality));
+  checkImmutable(errors.at("status.qosClass"), quality, old.status?.qosClass ?? "", () => asTyped(quality));
   checkTransitions(errors, pod, old, version);
   checkClaimStatuses(errors, pod);
   checkExtendedClaim(errors, pod);
@@ -158,11 +160,15 @@ export function checkPodStatus(
     version,
     before: (list ?? []).map(({ ip = "" }) => ip),
   });
-  checkAddresses(errors, "status.podIPs", pod.status?.podIPs ?? [], addressesOf(old.status?.podIPs));
+  checkAddresses(errors.at("status.podIPs"), pod.status?.podIPs ?? [], addressesOf(old.status?.podIPs));
   const hosts = pod.status?.hostIPs ?? [];
   const [first] = hosts;
   if (first && (first.ip ?? "") !== (pod.status?.hostIP ?? ""))
-    errors.invalid("status.hostIPs[0].ip", first.ip ?? "", "must be equal to `hostIP`");
-  checkAddresses(errors, "status.hostIPs", hosts, addressesOf(old.status?.hostIPs));
+    errors
+      .at("status.hostIPs")
+      .index(0)
+      .at("ip")
+      .invalid(first.ip ?? "", "must be equal to `hostIP`");
+  checkAddresses(errors.at("status.hostIPs"), hosts, addressesOf(old.status?.hostIPs));
   checkContainerStatuses(errors, pod);
 }

@@ -27,51 +27,52 @@ const containerContext = [
 
 const isSet = (value: unknown): boolean => value !== undefined && value !== null;
 
-function eachContainer(spec: PodSpec, visit: (container: Container, path: string) => void): void {
+function eachContainer(
+  errors: FieldErrors,
+  spec: PodSpec,
+  visit: (errors: FieldErrors, container: Container) => void,
+): void {
   for (const name of ["initContainers", "containers", "ephemeralContainers"] as const) {
     ((spec[name] ?? []) as readonly Container[]).forEach((container, index) => {
-      visit(container, `${name}[${index}]`);
+      visit(errors.at(name).index(index), container);
     });
   }
 }
 
-function checkWindows(errors: FieldErrors, path: string, spec: PodSpec): void {
-  const forbid = (at: string): void => errors.forbidden(`${path}.${at}`, "cannot be set for a windows pod");
+function checkWindows(errors: FieldErrors, spec: PodSpec): void {
+  const forbid = (scope: FieldErrors): void => scope.forbidden("cannot be set for a windows pod");
   const context = spec.securityContext;
   const forbidFields = (names: readonly (keyof NonNullable<typeof context>)[]): void => {
-    for (const name of names) if (isSet(context?.[name])) forbid(`securityContext.${name}`);
+    for (const name of names) if (isSet(context?.[name])) forbid(errors.at("securityContext").at(name));
   };
   forbidFields(podContext);
-  if (isSet(spec.hostUsers)) forbid("hostUsers");
-  if (spec.hostPID) forbid("hostPID");
-  if (spec.hostIPC) forbid("hostIPC");
+  if (isSet(spec.hostUsers)) forbid(errors.at("hostUsers"));
+  if (spec.hostPID) forbid(errors.at("hostPID"));
+  if (spec.hostIPC) forbid(errors.at("hostIPC"));
   forbidFields(podContextLater);
-  if (isSet(spec.shareProcessNamespace)) forbid("shareProcessNamespace");
+  if (isSet(spec.shareProcessNamespace)) forbid(errors.at("shareProcessNamespace"));
   forbidFields(podContextLast);
-  eachContainer(spec, (container, at) => {
+  eachContainer(errors, spec, (here, container) => {
     for (const name of containerContext) {
-      if (isSet(container.securityContext?.[name])) forbid(`${at}.securityContext.${name}`);
+      if (isSet(container.securityContext?.[name])) forbid(here.at("securityContext").at(name));
     }
   });
 }
 
-function checkLinux(errors: FieldErrors, path: string, spec: PodSpec): void {
-  const forbid = (at: string): void =>
-    errors.forbidden(
-      `${path}.${at}securityContext.windowsOptions`,
-      "windows options cannot be set for a linux pod",
-    );
-  if (spec.securityContext?.windowsOptions) forbid("");
-  eachContainer(spec, (container, at) => {
-    if (container.securityContext?.windowsOptions) forbid(`${at}.`);
+function checkLinux(errors: FieldErrors, spec: PodSpec): void {
+  const forbid = (scope: FieldErrors): void =>
+    scope.at("securityContext.windowsOptions").forbidden("windows options cannot be set for a linux pod");
+  if (spec.securityContext?.windowsOptions) forbid(errors);
+  eachContainer(errors, spec, (here, container) => {
+    if (container.securityContext?.windowsOptions) forbid(here);
   });
 }
 
-export function checkSystem(errors: FieldErrors, path: string, spec: PodSpec): void {
+export function checkSystem(errors: FieldErrors, spec: PodSpec): void {
   if (!spec.os) return;
   const { name } = spec.os;
-  if (!name) errors.required(`${path}.os.name`);
-  else if (name === "linux") checkLinux(errors, path, spec);
-  else if (name === "windows") checkWindows(errors, path, spec);
-  else errors.notSupported(`${path}.os`, name, ["linux", "windows"]);
+  if (!name) errors.at("os.name").required();
+  else if (name === "linux") checkLinux(errors, spec);
+  else if (name === "windows") checkWindows(errors, spec);
+  else errors.at("os").notSupported(name, ["linux", "windows"]);
 }

@@ -20,15 +20,15 @@ const emptySpec: PodSpec = { containers: [] };
 
 /** Checks that apply to a pod on create and on every update. */
 export function checkPod(errors: FieldErrors, pod: Pod, context: ValidationContext): void {
-  checkMetadata(errors, "metadata", pod.metadata, dnsSubdomain, true);
-  checkFinalizerNames(errors, "metadata", pod.metadata);
+  checkMetadata(errors.at("metadata"), pod.metadata, dnsSubdomain, true);
+  checkFinalizerNames(errors.at("metadata"), pod.metadata);
   const spec = pod.spec ?? emptySpec;
-  checkPodAnnotations(errors, "metadata.annotations", pod.metadata.annotations, spec);
+  checkPodAnnotations(errors.at("metadata.annotations"), pod.metadata.annotations, spec);
   if (pod.metadata.annotations?.[mirrorAnnotation] !== undefined) {
     for (const _ of spec.resourceClaims ?? [])
-      errors.forbidden("[]", "static pods do not support resource claims");
+      errors.key("").forbidden("static pods do not support resource claims");
   }
-  checkPodSpec(errors, "spec", spec, pod.metadata.name ?? "", context, true);
+  checkPodSpec(errors.at("spec"), spec, pod.metadata.name ?? "", context, true);
   checkOnlyPod(errors, spec);
 }
 
@@ -38,8 +38,13 @@ function checkOnlyPod(errors: FieldErrors, spec: PodSpec): void {
     (spec.volumes ?? []).forEach(({ projected }, index) => {
       (projected?.sources ?? []).forEach(({ serviceAccountToken }, place) => {
         if (!serviceAccountToken) return;
-        const path = `spec.volumes[${index}].projected.sources[${place}].serviceAccountToken`;
-        errors.forbidden(path, "must not be specified when serviceAccountName is not set");
+        const here = errors
+          .at("spec.volumes")
+          .index(index)
+          .at("projected.sources")
+          .index(place)
+          .at("serviceAccountToken");
+        here.forbidden("must not be specified when serviceAccountName is not set");
       });
     });
   }
@@ -47,7 +52,7 @@ function checkOnlyPod(errors: FieldErrors, spec: PodSpec): void {
     (spec[name] ?? []).forEach(({ image = "" }, index) => {
       if (image === image.trim()) return;
       const detail = "must not have leading or trailing whitespace";
-      errors.invalid(`spec.${name}[${index}].image`, image, detail);
+      errors.at("spec").at(name).index(index).at("image").invalid(image, detail);
     });
   }
 }
@@ -56,9 +61,9 @@ export function checkPodCreate(errors: FieldErrors, pod: Pod, context: Validatio
   checkPod(errors, pod, context);
   const { spec } = pod;
   if ((spec?.ephemeralContainers ?? []).length > 0)
-    errors.forbidden("spec.ephemeralContainers", "cannot be set on create");
+    errors.at("spec.ephemeralContainers").forbidden("cannot be set on create");
   if (spec?.nodeName && (spec.schedulingGates ?? []).length > 0) {
-    errors.forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared");
+    errors.at("spec.nodeName").forbidden("cannot be set until all schedulingGates have been cleared");
   }
   checkAppArmorMatch(errors, pod);
 }
@@ -70,7 +75,7 @@ function checkGatesUpdate(errors: FieldErrors, spec: PodSpec, old: PodSpec): voi
   for (const [gate, index] of last) {
     if (before.has(gate)) continue;
     const detail = `only deletion is allowed, but found new scheduling gate '${gate}'`;
-    errors.forbidden(`spec.schedulingGates[${index}].name`, detail);
+    errors.at("spec.schedulingGates").index(index).at("name").forbidden(detail);
   }
 }
 
@@ -81,13 +86,12 @@ function checkTolerationsUpdate(errors: FieldErrors, spec: PodSpec, old: PodSpec
   const now = new Set((spec.tolerations ?? []).map(fixed));
   const kept = (old.tolerations ?? []).every((toleration) => now.has(fixed(toleration)));
   if (!kept) {
-    errors.forbidden(
-      "spec.tolerations",
-      "existing toleration can not be modified except its tolerationSeconds",
-    );
+    errors
+      .at("spec.tolerations")
+      .forbidden("existing toleration can not be modified except its tolerationSeconds");
     return;
   }
-  checkTolerations(errors, "spec.tolerations", spec, allowsComparisons(features));
+  checkTolerations(errors.at("spec.tolerations"), spec, allowsComparisons(features));
 }
 
 const changeable = [
@@ -101,15 +105,15 @@ const changeable = [
 /** False where what is wrong hides all else. */
 function checkDeadline(errors: FieldErrors, spec: PodSpec, old: PodSpec): boolean {
   const [now, before] = [spec.activeDeadlineSeconds, old.activeDeadlineSeconds];
-  const path = "spec.activeDeadlineSeconds";
+  const here = errors.at("spec.activeDeadlineSeconds");
   const known = before !== undefined && before !== null;
   if (now === undefined || now === null) {
-    if (known) errors.invalid(path, null, "must not update from a positive integer to nil value");
+    if (known) here.invalid(null, "must not update from a positive integer to nil value");
     return true;
   }
   const count = errors.list.length;
-  if (now < 0 || now > 2 ** 31 - 1) errors.invalid(path, now, "must be between 0 and 2147483647, inclusive");
-  else if (known && now > before) errors.invalid(path, now, "must be less than or equal to previous value");
+  if (now < 0 || now > 2 ** 31 - 1) here.invalid(now, "must be between 0 and 2147483647, inclusive");
+  else if (known && now > before) here.invalid(now, "must be less than or equal to previous value");
   return errors.list.length === count;
 }
 
@@ -143,11 +147,9 @@ function checkGatedPlacement(errors: FieldErrors, munged: PodSpec, old: PodSpec,
   if (!sameValue(munged.nodeSelector, old.nodeSelector)) {
     for (const [key, value] of Object.entries(old.nodeSelector ?? {})) {
       if (munged.nodeSelector?.[key] === value) continue;
-      errors.invalid(
-        "spec.nodeSelector",
-        munged.nodeSelector ?? null,
-        "only additions are allowed (no mutations or deletions)",
-      );
+      errors
+        .at("spec.nodeSelector")
+        .invalid(munged.nodeSelector ?? null, "only additions are allowed (no mutations or deletions)");
       break;
     }
     if (old.nodeSelector === undefined) delete munged.nodeSelector;
@@ -170,28 +172,28 @@ function checkNarrowedAffinity(
   before: NodeAffinity | undefined,
   version: string,
 ): void {
-  const path = `spec.affinity.nodeAffinity.${required}`;
+  const here = errors.at("spec.affinity.nodeAffinity").at(required);
   const old = before?.[required]?.nodeSelectorTerms;
   if (old === undefined) return;
   const given = now?.[required]?.nodeSelectorTerms;
   const terms = given ?? [];
   const type = "core/v1.NodeSelectorTerm";
   if (terms.length !== old.length) {
-    errors.invalid(
-      `${path}.nodeSelectorTerms`,
-      internalForm(`[]${type}`, given, version) ?? printedList(now?.[required], "nodeSelectorTerms"),
-      "no additions/deletions to non-empty NodeSelectorTerms list are allowed",
-    );
+    here
+      .at("nodeSelectorTerms")
+      .invalid(
+        internalForm(`[]${type}`, given, version) ?? printedList(now?.[required], "nodeSelectorTerms"),
+        "no additions/deletions to non-empty NodeSelectorTerms list are allowed",
+      );
     return;
   }
   old.forEach((term, index) => {
-    const at = `${path}.nodeSelectorTerms[${index}]`;
+    const each = here.at("nodeSelectorTerms").index(index);
     const term2 = terms[index];
     const [expressions, fields] = [term.matchExpressions ?? [], term.matchFields ?? []];
     if (expressions.length + fields.length === 0) {
       if (sameValue(term, term2)) return;
-      errors.invalid(
-        at,
+      each.invalid(
         internalForm(type, term2, version),
         "only NodeSelectorRequirements can be added to a non-empty NodeSelectorTerm",
       );
@@ -201,8 +203,7 @@ function checkNarrowedAffinity(
       expressions.every((each, place) => sameValue(each, term2?.matchExpressions?.[place])) &&
       fields.every((each, place) => sameValue(each, term2?.matchFields?.[place]));
     if (!kept) {
-      errors.invalid(
-        at,
+      each.invalid(
         internalForm(type, term2, version),
         "only additions are allowed (no mutations or deletions)",
       );
@@ -211,19 +212,19 @@ function checkNarrowedAffinity(
 }
 
 export function checkPodUpdate(errors: FieldErrors, pod: Pod, old: Pod, context: ValidationContext): void {
-  checkMetadataUpdate(errors, "metadata", pod.metadata, old.metadata);
-  checkFinalizerNames(errors, "metadata", pod.metadata);
+  checkMetadataUpdate(errors.at("metadata"), pod.metadata, old.metadata);
+  checkFinalizerNames(errors.at("metadata"), pod.metadata);
   checkPod(errors, pod, context);
-  checkPodAnnotationsUpdate(errors, "metadata.annotations", pod, old);
+  checkPodAnnotationsUpdate(errors.at("metadata.annotations"), pod, old);
   const [spec, before] = [pod.spec ?? emptySpec, old.spec ?? emptySpec];
   for (const name of ["containers", "initContainers"] as const) {
     const containers = spec[name] ?? [];
     if (containers.length !== (before[name] ?? []).length) {
-      errors.forbidden(`spec.${name}`, "pod updates may not add or remove containers");
+      errors.at("spec").at(name).forbidden("pod updates may not add or remove containers");
       return;
     }
     containers.forEach(({ image = "" }, index) => {
-      if (image === "") errors.required(`spec.${name}[${index}].image`);
+      if (image === "") errors.at("spec").at(name).index(index).at("image").required();
     });
   }
   if (!checkDeadline(errors, spec, before)) return;
@@ -235,8 +236,9 @@ export function checkPodUpdate(errors: FieldErrors, pod: Pod, old: Pod, context:
   const form = (value: PodSpec): unknown => internalForm("core/v1.PodSpec", value, version);
   if (sameValue(munged, before)) return;
   const printed = (value: PodSpec): string => goJson(form(value), 1);
-  errors.forbidden(
-    "spec",
-    `pod updates may not change fields other than ${changeable}\n${unifiedDiff(printed(before), printed(munged))}`,
-  );
+  errors
+    .at("spec")
+    .forbidden(
+      `pod updates may not change fields other than ${changeable}\n${unifiedDiff(printed(before), printed(munged))}`,
+    );
 }

@@ -9,46 +9,46 @@ import { checkMode } from "./paths.ts";
 import { checkDownwardFile, checkProjected } from "./projected.ts";
 import * as sources from "./volume-sources.ts";
 
-type Check = (errors: FieldErrors, path: string, source: never) => void;
+type Check = (errors: FieldErrors, source: never) => void;
 
 function checkNamed(name: "secretName" | "name"): Check {
-  return (errors, path, source: Volume["secret"] & Volume["configMap"] & object) => {
-    if (!source[name]) errors.required(`${path}.${name}`);
-    checkMode(errors, `${path}.defaultMode`, source.defaultMode);
-    sources.checkItems(errors, path, source.items);
+  return (errors, source: Volume["secret"] & Volume["configMap"] & object) => {
+    if (!source[name]) errors.at(name).required();
+    checkMode(errors.at("defaultMode"), source.defaultMode);
+    sources.checkItems(errors, source.items);
   };
 }
 
-const checkEmpty: Check = (errors, path, source: Volume["emptyDir"] & object) => {
+const checkEmpty: Check = (errors, source: Volume["emptyDir"] & object) => {
   if (source.sizeLimit && Quantity.parse(source.sizeLimit).sign < 0) {
-    errors.forbidden(`${path}.sizeLimit`, "SizeLimit field must be a valid resource quantity");
+    errors.at("sizeLimit").forbidden("SizeLimit field must be a valid resource quantity");
   }
 };
 
-const checkDownward: Check = (errors, path, source: Volume["downwardAPI"] & object) => {
-  checkMode(errors, `${path}.defaultMode`, source.defaultMode);
+const checkDownward: Check = (errors, source: Volume["downwardAPI"] & object) => {
+  checkMode(errors.at("defaultMode"), source.defaultMode);
   // Upstream's path has no index here.
-  for (const file of source.items ?? []) checkDownwardFile(errors, path, file);
+  for (const file of source.items ?? []) checkDownwardFile(errors, file);
 };
 
-const checkImage: Check = (errors, path, source: Volume["image"] & object) => {
-  if (!source.reference) errors.required(`${path}.reference`);
-  errors.oneOf(`${path}.pullPolicy`, source.pullPolicy, ["Always", "IfNotPresent", "Never"]);
+const checkImage: Check = (errors, source: Volume["image"] & object) => {
+  if (!source.reference) errors.at("reference").required();
+  errors.at("pullPolicy").oneOf(source.pullPolicy, ["Always", "IfNotPresent", "Never"]);
 };
 
-const checkClaim: Check = (errors, path, source: Volume["persistentVolumeClaim"] & object) => {
-  if (!source.claimName) errors.required(`${path}.claimName`);
+const checkClaim: Check = (errors, source: Volume["persistentVolumeClaim"] & object) => {
+  if (!source.claimName) errors.at("claimName").required();
 };
 
-const checkEphemeral: Check = (errors, path, source: Volume["ephemeral"] & object) => {
+const checkEphemeral: Check = (errors, source: Volume["ephemeral"] & object) => {
   const template = source.volumeClaimTemplate;
-  const at = `${path}.volumeClaimTemplate`;
+  const here = errors.at("volumeClaimTemplate");
   if (!template) {
-    errors.required(at);
+    here.required();
     return;
   }
-  checkTemplateMetadata(errors, `${at}.metadata`, template.metadata);
-  checkClaimSpec(errors, `${at}.spec`, template.spec);
+  checkTemplateMetadata(here.at("metadata"), template.metadata);
+  checkClaimSpec(here.at("spec"), template.spec);
 };
 
 /** The types in the order in which the server looks at them: the first that a volume has is taken. */
@@ -88,30 +88,28 @@ const types: readonly (readonly [name: string, check: Check, shownAs?: string])[
 /** How two of the types are named where they come second. */
 const secondNames: Readonly<Record<string, string>> = { cephfs: "cephFS", downwardAPI: "downwarAPI" };
 
-function checkSource(errors: FieldErrors, path: string, volume: Volume, podName: string): void {
+function checkSource(errors: FieldErrors, volume: Volume, podName: string): void {
   let count = 0;
   for (const [name, check, shownAs = name] of types) {
     const source = volume[name as keyof Volume];
     if (source === undefined || source === null) continue;
     count++;
-    if (count > 1)
-      errors.forbidden(`${path}.${secondNames[name] ?? name}`, "may not specify more than 1 volume type");
-    else check(errors, `${path}.${shownAs}`, source as never);
+    if (count > 1) errors.at(secondNames[name] ?? name).forbidden("may not specify more than 1 volume type");
+    else check(errors.at(shownAs), source as never);
   }
-  if (volume.iscsi) sources.checkIscsiName(errors, path, volume.name ?? "", volume.iscsi);
+  if (volume.iscsi) sources.checkIscsiName(errors, volume.name ?? "", volume.iscsi);
   if (volume.ephemeral && count === 1 && podName && volume.name) {
     const claim = `${podName}-${volume.name}`;
     for (const problem of dnsSubdomain(claim)) {
-      errors.invalid(`${path}.name`, volume.name, `PVC name ${quoted(claim)}: ${problem}`);
+      errors.at("name").invalid(volume.name, `PVC name ${quoted(claim)}: ${problem}`);
     }
   }
-  if (count === 0) errors.required(path, "must specify a volume type");
+  if (count === 0) errors.required("must specify a volume type");
 }
 
 /** Volumes of a pod: each named once, each of one type. Returns the valid ones by name. */
 export function checkVolumes(
   errors: FieldErrors,
-  path: string,
   volumes: readonly Volume[] | undefined,
   podName: string,
 ): ReadonlyMap<string, Volume> {
@@ -120,17 +118,17 @@ export function checkVolumes(
     (volumes ?? []).filter((volume) => volume.ephemeral && podName).map(({ name }) => `${podName}-${name}`),
   );
   (volumes ?? []).forEach((volume, index) => {
-    const at = `${path}[${index}]`;
-    const own = new FieldErrors();
-    checkSource(own, at, volume, podName);
-    own.checkRequired(dnsLabel, `${at}.name`, volume.name);
-    if (sound.has(volume.name)) own.duplicate(`${at}.name`, volume.name);
+    const here = errors.index(index);
+    const own = here.into(new FieldErrors());
+    checkSource(own, volume, podName);
+    own.at("name").checkRequired(dnsLabel, volume.name);
+    if (sound.has(volume.name)) own.at("name").duplicate(volume.name);
     if (own.list.length === 0) sound.set(volume.name, volume);
     for (const each of own.list) errors.list.push(each);
     const claim = volume.persistentVolumeClaim?.claimName;
     if (claim !== undefined && ephemeral.has(claim)) {
       const detail = "must not reference a PVC that gets created for an ephemeral volume";
-      errors.invalid(`${at}.persistentVolumeClaim.claimName`, claim, detail);
+      here.at("persistentVolumeClaim.claimName").invalid(claim, detail);
     }
   });
   return sound;

@@ -35,23 +35,22 @@ function userProblems(name: string): string[] {
 
 export function checkWindowsOptions(
   errors: FieldErrors,
-  path: string,
   options: WindowsSecurityContextOptions | undefined,
 ): void {
   if (!options) return;
   const { gmsaCredentialSpecName: name, gmsaCredentialSpec: credential, runAsUserName: user } = options;
-  if (name !== undefined && name !== null) errors.check(dnsSubdomain, `${path}.gmsaCredentialSpecName`, name);
+  if (name !== undefined && name !== null) errors.at("gmsaCredentialSpecName").check(dnsSubdomain, name);
   if (credential === "") {
-    errors.invalid(`${path}.gmsaCredentialSpec`, "", "gmsaCredentialSpec cannot be an empty string");
+    errors.at("gmsaCredentialSpec").invalid("", "gmsaCredentialSpec cannot be an empty string");
   } else if (byteLength(credential ?? "") > credentialLimit) {
     const detail = `gmsaCredentialSpec size must be under ${credentialLimit / 1024} KiB`;
-    errors.invalid(`${path}.gmsaCredentialSpec`, credential, detail);
+    errors.at("gmsaCredentialSpec").invalid(credential, detail);
   }
-  if (user !== undefined && user !== null) errors.check(userProblems, `${path}.runAsUserName`, user);
+  if (user !== undefined && user !== null) errors.at("runAsUserName").check(userProblems, user);
 }
 
 /** Either all containers of a pod are processes of the host (KEP-1981), in its network, or none is. */
-export function checkHostProcess(errors: FieldErrors, path: string, spec: PodSpec): void {
+export function checkHostProcess(errors: FieldErrors, spec: PodSpec): void {
   const whole = spec.securityContext?.windowsOptions?.hostProcess ?? undefined;
   let count = 0;
   let processes = 0;
@@ -62,17 +61,17 @@ export function checkHostProcess(errors: FieldErrors, path: string, spec: PodSpe
       if (own ?? whole) processes++;
       if (own === undefined || whole === undefined || own === whole) return;
       const detail = `pod hostProcess value must be identical if both are specified, was ${whole}`;
-      errors.invalid(`${path}.${name}[${index}].securityContext.windowsOptions.hostProcess`, own, detail);
+      errors.at(name).index(index).at("securityContext.windowsOptions.hostProcess").invalid(own, detail);
     });
   }
   if (processes === 0) return;
   if (processes !== count) {
     const detail =
       "If pod contains any hostProcess containers then all containers must be HostProcess containers";
-    errors.invalid(path, "", detail);
+    errors.invalid("", detail);
   }
   if (!spec.hostNetwork) {
     const detail = "hostNetwork must be true if pod contains any hostProcess containers";
-    errors.invalid(`${path}.hostNetwork`, false, detail);
+    errors.at("hostNetwork").invalid(false, detail);
   }
 }

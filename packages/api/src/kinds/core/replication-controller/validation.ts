@@ -8,31 +8,31 @@ import { longName } from "../../../values/names.ts";
 import { checkEndless, checkTemplate } from "../pod-template/template.ts";
 
 function checkSpec(errors: FieldErrors, { spec }: ReplicationController, context: ValidationContext): void {
-  errors.notNegative("spec.minReadySeconds", spec?.minReadySeconds);
+  errors.at("spec.minReadySeconds").notNegative(spec?.minReadySeconds);
   const selector = spec?.selector ?? {};
   const empty = Object.keys(selector).length === 0;
-  if (empty) errors.required("spec.selector");
-  errors.notNegative("spec.replicas", spec?.replicas);
+  if (empty) errors.at("spec.selector").required();
+  errors.at("spec.replicas").notNegative(spec?.replicas);
   if (!spec?.template) {
-    errors.required("spec.template");
+    errors.at("spec.template").required();
     return;
   }
   // This selector may have any values: it is not looked at, but must be that of the template.
   const labels = spec.template.metadata?.labels ?? {};
   if (Object.entries(selector).some(([key, value]) => labels[key] !== value)) {
     const detail = "`selector` does not match template `labels`";
-    errors.invalid("spec.template.metadata.labels", printedMap(spec.template.metadata, "labels"), detail);
+    errors.at("spec.template.metadata.labels").invalid(printedMap(spec.template.metadata, "labels"), detail);
   }
-  checkTemplate(errors, "spec.template", spec.template, context);
-  checkEndless(errors, "spec.template", spec.template, "ReplicationController");
+  checkTemplate(errors.at("spec.template"), spec.template, context);
+  checkEndless(errors.at("spec.template"), spec.template, "ReplicationController");
 }
 
 export const replicationControllerValidation = {
   create(errors: FieldErrors, object: ReplicationController, context: ValidationContext): void {
     // Upstream: pkg/apis/core/validation/validation.go, ValidateReplicationController: only the name is
     // checked.
-    checkMetadata(errors, "metadata", { ...object.metadata, generateName: "" }, longName, true);
-    checkFinalizerNames(errors, "metadata", object.metadata);
+    checkMetadata(errors.at("metadata"), { ...object.metadata, generateName: "" }, longName, true);
+    checkFinalizerNames(errors.at("metadata"), object.metadata);
     checkSpec(errors, object, context);
   },
   update(

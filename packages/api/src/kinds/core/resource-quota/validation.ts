@@ -33,22 +33,21 @@ const opposites = [
   ["Terminating", "NotTerminating"],
 ];
 
-function checkAmounts(errors: FieldErrors, path: string, list: List | undefined): void {
+function checkAmounts(errors: FieldErrors, list: List | undefined): void {
   for (const [name, text] of sorted(list)) {
-    const at = `${path}[${name}]`;
-    checkResourceName(errors, at, name);
-    if (!name.includes("/") && !isOfQuotas(name))
-      errors.invalid(at, name, "must be a standard resource for quota");
+    const here = errors.key(name);
+    checkResourceName(here, name);
+    if (!name.includes("/") && !isOfQuotas(name)) here.invalid(name, "must be a standard resource for quota");
     const quantity = Quantity.parse(text);
-    if (quantity.sign < 0) errors.invalid(at, quantity.toString(), "must be greater than or equal to 0");
+    if (quantity.sign < 0) here.invalid(quantity.toString(), "must be greater than or equal to 0");
     const whole = counted.has(name) || isExtended(name);
     if (whole && quantity.milliValue() % 1000n !== 0n)
-      errors.invalid(at, quantity.toString(), "must be an integer");
+      here.invalid(quantity.toString(), "must be an integer");
   }
 }
 
 function checkSpec(errors: FieldErrors, spec: ResourceQuotaSpec | undefined): void {
-  checkAmounts(errors, "spec.hard", spec?.hard);
+  checkAmounts(errors.at("spec.hard"), spec?.hard);
   const restricted = Object.keys(spec?.hard ?? {})
     .filter(isOfQuotas)
     .sort();
@@ -60,13 +59,13 @@ function checkSpec(errors: FieldErrors, spec: ResourceQuotaSpec | undefined): vo
   );
   const { scopes = [], scopeSelector } = spec ?? {};
   for (const scope of scopes) {
-    if (!inScope.has(scope)) errors.invalid("spec.scopes", scopes, "unsupported scope");
+    if (!inScope.has(scope)) errors.at("spec.scopes").invalid(scopes, "unsupported scope");
     for (let count = misfits.get(scope) ?? 0; count > 0 && !errors.full; count--)
-      errors.invalid("spec.scopes", scopes, "unsupported scope applied to resource");
+      errors.at("spec.scopes").invalid(scopes, "unsupported scope applied to resource");
   }
-  checkOpposites(errors, "spec.scopes", scopes, scopes);
+  checkOpposites(errors.at("spec.scopes"), scopes, scopes);
   if (scopeSelector === undefined) return;
-  const path = "spec.scopeSelector.matchExpressions";
+  const here = errors.at("spec.scopeSelector.matchExpressions");
   const requirements = scopeSelector.matchExpressions ?? [];
   const printed = {
     MatchExpressions: scopeSelector.matchExpressions?.map(({ scopeName, operator, values }) => ({
@@ -76,70 +75,65 @@ function checkSpec(errors: FieldErrors, spec: ResourceQuotaSpec | undefined): vo
     })),
   };
   for (const { scopeName, operator, values = [] } of requirements) {
-    if (!inScope.has(scopeName)) errors.invalid(`${path}.scopeName`, scopeName, "unsupported scope");
+    if (!inScope.has(scopeName)) here.at("scopeName").invalid(scopeName, "unsupported scope");
     for (let count = misfits.get(scopeName) ?? 0; count > 0 && !errors.full; count--)
-      errors.invalid(path, printed, "unsupported scope applied to resource");
+      here.invalid(printed, "unsupported scope applied to resource");
     if (plainScopes.includes(scopeName) && operator !== "Exists") {
       const detail =
         "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
-      errors.invalid(`${path}.operator`, operator, detail);
+      here.at("operator").invalid(operator, detail);
     }
-    checkOperator(errors, path, operator, values);
+    checkOperator(here, operator, values);
   }
   const named = requirements.map(({ scopeName }) => scopeName);
-  checkOpposites(errors, path, named, spec?.scopes ?? null);
+  checkOpposites(here, named, spec?.scopes ?? null);
 }
 
-function checkOperator(errors: FieldErrors, path: string, operator: string, values: readonly string[]): void {
+function checkOperator(errors: FieldErrors, operator: string, values: readonly string[]): void {
   switch (operator) {
     case "In":
     case "NotIn":
       if (values.length === 0) {
         const detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
-        errors.required(`${path}.values`, detail);
+        errors.at("values").required(detail);
       }
       return;
     case "Exists":
     case "DoesNotExist":
       if (values.length > 0) {
         const detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
-        errors.invalid(`${path}.values`, values, detail);
+        errors.at("values").invalid(values, detail);
       }
       return;
     default:
-      errors.invalid(`${path}.operator`, operator, "not a valid selector operator");
+      errors.at("operator").invalid(operator, "not a valid selector operator");
   }
 }
 
-function checkOpposites(
-  errors: FieldErrors,
-  path: string,
-  scopes: readonly string[],
-  printed: unknown,
-): void {
+function checkOpposites(errors: FieldErrors, scopes: readonly string[], printed: unknown): void {
   for (const pair of opposites) {
-    if (pair.every((scope) => scopes.includes(scope))) errors.invalid(path, printed, "conflicting scopes");
+    if (pair.every((scope) => scopes.includes(scope))) errors.invalid(printed, "conflicting scopes");
   }
 }
 
 export const resourceQuotaValidation = {
   create(errors: FieldErrors, quota: ResourceQuota): void {
-    checkMetadata(errors, "metadata", quota.metadata, dnsSubdomain, true);
-    checkFinalizerNames(errors, "metadata", quota.metadata);
+    checkMetadata(errors.at("metadata"), quota.metadata, dnsSubdomain, true);
+    checkFinalizerNames(errors.at("metadata"), quota.metadata);
     checkSpec(errors, quota.spec);
   },
   update(errors: FieldErrors, quota: ResourceQuota, old: ResourceQuota): void {
-    checkMetadataUpdate(errors, "metadata", quota.metadata, old.metadata);
-    checkFinalizerNames(errors, "metadata", quota.metadata);
+    checkMetadataUpdate(errors.at("metadata"), quota.metadata, old.metadata);
+    checkFinalizerNames(errors.at("metadata"), quota.metadata);
     checkSpec(errors, quota.spec);
     const scopes = (of: ResourceQuota): string[] => [...new Set(of.spec?.scopes ?? [])].sort();
     if (!sameValue(scopes(quota), scopes(old)))
-      errors.invalid("spec.scopes", quota.spec?.scopes ?? null, "field is immutable");
+      errors.at("spec.scopes").invalid(quota.spec?.scopes ?? null, "field is immutable");
   },
   status(errors: FieldErrors, quota: ResourceQuota, old: ResourceQuota): void {
-    checkMetadataUpdate(errors, "metadata", quota.metadata, old.metadata);
-    checkFinalizerNames(errors, "metadata", quota.metadata);
-    checkAmounts(errors, "status.hard", quota.status?.hard);
-    checkAmounts(errors, "status.used", quota.status?.used);
+    checkMetadataUpdate(errors.at("metadata"), quota.metadata, old.metadata);
+    checkFinalizerNames(errors.at("metadata"), quota.metadata);
+    checkAmounts(errors.at("status.hard"), quota.status?.hard);
+    checkAmounts(errors.at("status.used"), quota.status?.used);
   },
 };

@@ -9,7 +9,7 @@ import { checkFrozen, dataLimit, decodedLength } from "../data.ts";
 function checkSecretType(errors: FieldErrors, type: string, data: NonNullable<Secret["data"]>): void {
   const has = (name: string): boolean => Object.hasOwn(data, name);
   const need = (...names: string[]): void => {
-    for (const name of names) if (!has(name)) errors.required(`data[${name}]`);
+    for (const name of names) if (!has(name)) errors.at("data").key(name).required();
   };
   switch (type) {
     case "kubernetes.io/tls":
@@ -25,20 +25,20 @@ function checkSecretType(errors: FieldErrors, type: string, data: NonNullable<Se
       if (!has("username") && !has("password")) need("username", "password");
       break;
     case "kubernetes.io/ssh-auth":
-      if (!data["ssh-privatekey"]) errors.required("data[ssh-privatekey]");
+      if (!data["ssh-privatekey"]) errors.at("data").key("ssh-privatekey").required();
       break;
   }
 }
 
 /** Credentials for registries are a JSON object; the message does not show them. */
 function checkSecretJson(errors: FieldErrors, data: NonNullable<Secret["data"]>, name: string): void {
-  const path = `data[${name}]`;
+  const here = errors.at("data").key(name);
   if (!Object.hasOwn(data, name)) {
-    errors.required(path);
+    here.required();
     return;
   }
   const problem = objectProblem(Buffer.from(data[name] ?? "", "base64").toString());
-  if (problem !== undefined) errors.invalid(path, "<secret contents redacted>", problem);
+  if (problem !== undefined) here.invalid("<secret contents redacted>", problem);
 }
 
 /** Why Go does not read a text as a JSON object; undefined if it does. */
@@ -58,10 +58,10 @@ function objectProblem(text: string): string | undefined {
 function checkSecretData(errors: FieldErrors, { data, type }: Secret): void {
   let size = 0;
   for (const key in data) {
-    if (!errors.full) errors.check(isConfigMapKey, `data[${key}]`, key);
+    if (!errors.full) errors.at("data").key(key).check(isConfigMapKey, key);
     size += decodedLength(data[key]!);
   }
-  if (size > dataLimit) errors.tooLong("data", dataLimit);
+  if (size > dataLimit) errors.at("data").tooLong(dataLimit);
   checkSecretType(errors, type ?? "", data ?? {});
 }
 
@@ -74,13 +74,13 @@ export const secretValidation = {
       object.type === "kubernetes.io/service-account-token" &&
       !object.metadata.annotations?.[accountAnnotation]
     ) {
-      errors.required(`metadata.annotations[${accountAnnotation}]`);
+      errors.at("metadata.annotations").key(accountAnnotation).required();
     }
     checkSecretData(errors, object);
   },
   update(errors: FieldErrors, object: Secret, old: Secret): void {
     checkObjectUpdate(errors, object, old);
-    checkImmutable(errors, "type", object.type, old.type, () => asTyped(object.type));
+    checkImmutable(errors.at("type"), object.type, old.type, () => asTyped(object.type));
     checkFrozen(errors, object, old);
     this.create(errors, object);
   },

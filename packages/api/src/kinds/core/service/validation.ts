@@ -25,23 +25,23 @@ const isHeadless = ({ clusterIPs }: ServiceSpec): boolean =>
 const forBalancers = "may only be used when `type` is 'LoadBalancer'";
 
 function checkClusterAddresses(errors: FieldErrors, spec: ServiceSpec, options: LegacyOptions): void {
-  const path = "spec.clusterIPs";
+  const here = errors.at("spec.clusterIPs");
   const addresses = spec.clusterIPs ?? [];
   let sound = true;
   addresses.forEach((address, index) => {
     if (index === 0 && address === "None") {
       if (addresses.length === 1) return;
       sound = false;
-      errors.invalid(path, addresses, "'None' must be the first and only value");
+      here.invalid(addresses, "'None' must be the first and only value");
       return;
     }
-    if (!checkLegacyAddress(errors, `${path}[${index}]`, address, options)) sound = false;
+    if (!checkLegacyAddress(here.index(index), address, options)) sound = false;
   });
-  if (addresses.length > 2) errors.invalid(path, addresses, "may only hold up to 2 values");
+  if (addresses.length > 2) here.invalid(addresses, "may only hold up to 2 values");
   if (!sound) return;
   const kinds = addresses.map(addressFamily);
   if (addresses.length > 1 && new Set(kinds).size < 2) {
-    errors.invalid(path, addresses, "may specify no more than one IP for each IP family");
+    here.invalid(addresses, "may specify no more than one IP for each IP family");
   }
   if (isHeadless(spec)) return;
   (spec.ipFamilies ?? []).forEach((family, index) => {
@@ -50,7 +50,7 @@ function checkClusterAddresses(errors: FieldErrors, spec: ServiceSpec, options: 
     // An unknown family is refused by itself.
     if (family !== "IPv4" && family !== "IPv6") return;
     const detail = `expected an ${family} value as indicated by \`ipFamilies[${index}]\``;
-    errors.invalid(`${path}[${index}]`, address, detail);
+    here.index(index).invalid(address, detail);
   });
 }
 
@@ -59,36 +59,39 @@ function checkFamilies(errors: FieldErrors, spec: ServiceSpec, options: LegacyOp
   if (spec.type === "ExternalName") return;
   const addresses = spec.clusterIPs ?? [];
   if (spec.clusterIP) {
-    if (addresses.length === 0) errors.required("spec.clusterIPs");
+    if (addresses.length === 0) errors.at("spec.clusterIPs").required();
     else if (addresses[0] !== spec.clusterIP) {
-      errors.invalid("spec.clusterIPs", addresses, "first value must match `clusterIP`");
+      errors.at("spec.clusterIPs").invalid(addresses, "first value must match `clusterIP`");
     }
   } else if (addresses.length > 0) {
-    errors.invalid("spec.clusterIPs", addresses, "must be empty when `clusterIP` is not specified");
+    errors.at("spec.clusterIPs").invalid(addresses, "must be empty when `clusterIP` is not specified");
   }
   const families = spec.ipFamilies ?? [];
   const repeated = seenBefore();
   families.forEach((family, index) => {
-    const at = `spec.ipFamilies[${index}]`;
-    if (!["IPv4", "IPv6"].includes(family)) errors.notSupported(at, family, ["IPv4", "IPv6"]);
-    if (repeated(family)) errors.duplicate(at, family);
+    const here = errors.at("spec.ipFamilies").index(index);
+    if (!["IPv4", "IPv6"].includes(family)) here.notSupported(family, ["IPv4", "IPv6"]);
+    if (repeated(family)) here.duplicate(family);
   });
   const policies = ["PreferDualStack", "RequireDualStack", "SingleStack"];
   const policy = spec.ipFamilyPolicy;
   if (isSet(policy) && !policies.includes(policy))
-    errors.notSupported("spec.ipFamilyPolicy", policy, policies);
+    errors.at("spec.ipFamilyPolicy").notSupported(policy, policies);
   checkClusterAddresses(errors, spec, options);
 }
 
 function checkType(errors: FieldErrors, spec: ServiceSpec): void {
   if (spec.type === "ExternalName") {
     const detail = "may not be set for ExternalName services";
-    if ((spec.clusterIPs ?? []).length > 0) errors.forbidden("spec.clusterIPs", detail);
-    if ((spec.ipFamilies ?? []).length > 0) errors.forbidden("spec.ipFamilies", detail);
-    if (isSet(spec.ipFamilyPolicy)) errors.forbidden("spec.ipFamilyPolicy", detail);
-    errors.checkRequired(dnsSubdomain, "spec.externalName", (spec.externalName ?? "").replace(/\.$/, ""));
+    if ((spec.clusterIPs ?? []).length > 0) errors.at("spec.clusterIPs").forbidden(detail);
+    if ((spec.ipFamilies ?? []).length > 0) errors.at("spec.ipFamilies").forbidden(detail);
+    if (isSet(spec.ipFamilyPolicy)) errors.at("spec.ipFamilyPolicy").forbidden(detail);
+    errors.at("spec.externalName").checkRequired(dnsSubdomain, (spec.externalName ?? "").replace(/\.$/, ""));
   } else if ((spec.type === "LoadBalancer" || spec.type === "NodePort") && spec.clusterIP === "None") {
-    errors.invalid("spec.clusterIPs[0]", "None", `may not be set to 'None' for ${spec.type} services`);
+    errors
+      .at("spec.clusterIPs")
+      .index(0)
+      .invalid("None", `may not be set to 'None' for ${spec.type} services`);
   }
 }
 
@@ -97,15 +100,15 @@ const protocols = ["SCTP", "TCP", "UDP"];
 function checkServicePorts(errors: FieldErrors, ports: readonly ServicePort[]): void {
   const repeated = seenBefore();
   ports.forEach((port, index) => {
-    const at = `spec.ports[${index}]`;
+    const here = errors.at("spec.ports").index(index);
     if (port.name) {
-      errors.check(dnsLabel, `${at}.name`, port.name);
-      if (repeated(port.name)) errors.duplicate(`${at}.name`, port.name);
-    } else if (ports.length > 1) errors.required(`${at}.name`);
-    checkPort(errors, `${at}.port`, port.port ?? 0);
-    errors.oneOf(`${at}.protocol`, port.protocol, protocols);
-    checkPortReference(errors, `${at}.targetPort`, port.targetPort);
-    if (isSet(port.appProtocol)) errors.check(qualifiedName, `${at}.appProtocol`, port.appProtocol);
+      here.at("name").check(dnsLabel, port.name);
+      if (repeated(port.name)) here.at("name").duplicate(port.name);
+    } else if (ports.length > 1) here.at("name").required();
+    checkPort(here.at("port"), port.port ?? 0);
+    here.at("protocol").oneOf(port.protocol, protocols);
+    checkPortReference(here.at("targetPort"), port.targetPort);
+    if (isSet(port.appProtocol)) here.at("appProtocol").check(qualifiedName, port.appProtocol);
   });
 }
 
@@ -115,37 +118,45 @@ function checkTwice(errors: FieldErrors, spec: ServiceSpec, version: string): vo
   if (spec.type === "ClusterIP") {
     ports.forEach(({ nodePort }, index) => {
       if (nodePort)
-        errors.forbidden(`spec.ports[${index}].nodePort`, "may not be used when `type` is 'ClusterIP'");
+        errors
+          .at("spec.ports")
+          .index(index)
+          .at("nodePort")
+          .forbidden("may not be used when `type` is 'ClusterIP'");
     });
   }
   const [onNodes, onService] = [seenBefore(), seenBefore()];
   ports.forEach(({ protocol, nodePort }, index) => {
     if (!nodePort) return;
-    if (onNodes(`${protocol} ${nodePort}`)) errors.duplicate(`spec.ports[${index}].nodePort`, nodePort);
+    if (onNodes(`${protocol} ${nodePort}`))
+      errors.at("spec.ports").index(index).at("nodePort").duplicate(nodePort);
   });
   ports.forEach(({ protocol, port }, index) => {
     if (!onService(`${protocol} ${port}`)) return;
     const shown = { ...(protocol === undefined ? {} : { protocol }), port };
-    errors.duplicate(`spec.ports[${index}]`, internalForm("core/v1.ServicePort", shown, version));
+    errors
+      .at("spec.ports")
+      .index(index)
+      .duplicate(internalForm("core/v1.ServicePort", shown, version));
   });
 }
 
 function checkAffinity(errors: FieldErrors, spec: ServiceSpec): void {
   const { sessionAffinity: affinity, sessionAffinityConfig: config } = spec;
-  errors.oneOf("spec.sessionAffinity", affinity, ["ClientIP", "None"]);
-  const path = "spec.sessionAffinityConfig";
+  errors.at("spec.sessionAffinity").oneOf(affinity, ["ClientIP", "None"]);
+  const here = errors.at("spec.sessionAffinityConfig");
   if (affinity === "None") {
-    if (config) errors.forbidden(path, "must not be set when session affinity is None");
+    if (config) here.forbidden("must not be set when session affinity is None");
     return;
   }
   if (affinity !== "ClientIP") return;
   const needed = "when session affinity type is ClientIP";
   const seconds = config?.clientIP?.timeoutSeconds;
-  if (!config) errors.required(path, needed);
-  else if (!config.clientIP) errors.required(`${path}.clientIP`, needed);
-  else if (!isSet(seconds)) errors.required(`${path}.clientIP.timeoutSeconds`, needed);
+  if (!config) here.required(needed);
+  else if (!config.clientIP) here.at("clientIP").required(needed);
+  else if (!isSet(seconds)) here.at("clientIP.timeoutSeconds").required(needed);
   else if (seconds <= 0 || seconds > 86_400) {
-    errors.invalid(`${path}.clientIP.timeoutSeconds`, seconds, "must be greater than 0 and less than 86400");
+    here.at("clientIP.timeoutSeconds").invalid(seconds, "must be greater than 0 and less than 86400");
   }
 }
 
@@ -161,21 +172,21 @@ function checkBalancing(
   const key = "service.beta.kubernetes.io/load-balancer-source-ranges";
   const annotation = metadata.annotations?.[key];
   if (ranges.length > 0) {
-    const path = "spec.LoadBalancerSourceRanges";
-    if (!balanced) errors.forbidden(path, forBalancers);
+    const here = errors.at("spec.LoadBalancerSourceRanges");
+    if (!balanced) here.forbidden(forBalancers);
     const before = (old?.spec?.loadBalancerSourceRanges ?? []).map((range) => range.trim());
     ranges.forEach((range, index) => {
-      checkLegacyNetwork(errors, `${path}[${index}]`, range.trim(), { version, before });
+      checkLegacyNetwork(here.index(index), range.trim(), { version, before });
     });
   } else if (annotation !== undefined) {
-    const path = `metadata.annotations[${key}]`;
-    if (!balanced) errors.forbidden(path, forBalancers);
+    const here = errors.at("metadata.annotations").key(key);
+    if (!balanced) here.forbidden(forBalancers);
     const same = old?.metadata.annotations?.[key] === annotation;
     for (const range of annotation.trim() === "" || same ? [] : annotation.split(","))
-      checkLegacyNetwork(errors, path, range.trim(), { version });
+      checkLegacyNetwork(here, range.trim(), { version });
   }
   if (!balanced && isSet(spec.allocateLoadBalancerNodePorts)) {
-    errors.forbidden("spec.allocateLoadBalancerNodePorts", forBalancers);
+    errors.at("spec.allocateLoadBalancerNodePorts").forbidden(forBalancers);
   }
   checkBalancerClass(errors, spec);
 }
@@ -183,8 +194,8 @@ function checkBalancing(
 function checkBalancerClass(errors: FieldErrors, spec: ServiceSpec): void {
   const name = spec.loadBalancerClass;
   if (!isSet(name)) return;
-  if (spec.type === "LoadBalancer") errors.check(qualifiedName, "spec.loadBalancerClass", name);
-  else errors.forbidden("spec.loadBalancerClass", forBalancers);
+  if (spec.type === "LoadBalancer") errors.at("spec.loadBalancerClass").check(qualifiedName, name);
+  else errors.at("spec.loadBalancerClass").forbidden(forBalancers);
 }
 
 function checkTraffic(errors: FieldErrors, spec: ServiceSpec): void {
@@ -194,30 +205,30 @@ function checkTraffic(errors: FieldErrors, spec: ServiceSpec): void {
     (spec.type === "ClusterIP" && (spec.externalIPs ?? []).length > 0);
   const external = spec.externalTrafficPolicy;
   const policies = ["Cluster", "Local"];
-  if (outside) errors.oneOf("spec.externalTrafficPolicy", external, policies);
+  if (outside) errors.at("spec.externalTrafficPolicy").oneOf(external, policies);
   else if (external) {
     const detail = "may only be set for externally-accessible services";
-    errors.invalid("spec.externalTrafficPolicy", external, detail);
+    errors.at("spec.externalTrafficPolicy").invalid(external, detail);
   }
   const checked = spec.type === "LoadBalancer" && external === "Local";
   const port = spec.healthCheckNodePort ?? 0;
   if (checked) {
-    if (port === 0) errors.required("spec.healthCheckNodePort");
-    else checkPort(errors, "spec.healthCheckNodePort", port);
+    if (port === 0) errors.at("spec.healthCheckNodePort").required();
+    else checkPort(errors.at("spec.healthCheckNodePort"), port);
   } else if (port !== 0) {
     const detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
-    errors.invalid("spec.healthCheckNodePort", port, detail);
+    errors.at("spec.healthCheckNodePort").invalid(port, detail);
   }
   const internal = spec.internalTrafficPolicy;
   const within = ["ClusterIP", "NodePort", "LoadBalancer"].includes(spec.type ?? "");
   if (!isSet(internal)) {
-    if (within) errors.required("spec.internalTrafficPolicy");
+    if (within) errors.at("spec.internalTrafficPolicy").required();
   } else if (!policies.includes(internal))
-    errors.notSupported("spec.internalTrafficPolicy", internal, policies);
+    errors.at("spec.internalTrafficPolicy").notSupported(internal, policies);
   const distributions = ["PreferClose", "PreferSameZone", "PreferSameNode"];
   const distribution = spec.trafficDistribution;
   if (isSet(distribution) && !distributions.includes(distribution)) {
-    errors.notSupported("spec.trafficDistribution", distribution, distributions);
+    errors.at("spec.trafficDistribution").notSupported(distribution, distributions);
   }
 }
 
@@ -229,19 +240,19 @@ function checkSpec(
 ): void {
   const spec = object.spec ?? emptySpec;
   const ports = spec.ports ?? [];
-  if (ports.length === 0 && !isHeadless(spec) && spec.type !== "ExternalName") errors.required("spec.ports");
+  if (ports.length === 0 && !isHeadless(spec) && spec.type !== "ExternalName")
+    errors.at("spec.ports").required();
   checkType(errors, spec);
   checkServicePorts(errors, ports);
-  checkLabels(errors, "spec.selector", spec.selector);
+  checkLabels(errors.at("spec.selector"), spec.selector);
   checkAffinity(errors, spec);
   checkFamilies(errors, spec, { version, before: old?.spec?.clusterIPs });
   const before = old?.spec?.externalIPs;
   (spec.externalIPs ?? []).forEach((address, index) => {
-    const at = `spec.externalIPs[${index}]`;
-    if (checkLegacyAddress(errors, at, address, { version, before }))
-      checkEndpointAddress(errors, at, address);
+    const here = errors.at("spec.externalIPs").index(index);
+    if (checkLegacyAddress(here, address, { version, before })) checkEndpointAddress(here, address);
   });
-  errors.oneOf("spec.type", spec.type, ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]);
+  errors.at("spec.type").oneOf(spec.type, ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]);
   checkTwice(errors, spec, version);
   checkBalancing(errors, object, spec, version, old);
   checkTraffic(errors, spec);
@@ -280,18 +291,24 @@ function checkAddressChange(errors: FieldErrors, spec: ServiceSpec, old: Service
   if (spec.type === "ExternalName" || old.type === "ExternalName") return;
   const [now, before] = [spec.clusterIPs ?? [], old.clusterIPs ?? []];
   const changed = (index: number): void =>
-    errors.invalid(`spec.clusterIPs[${index}]`, spec.clusterIPs ?? null, "may not change once set");
+    errors
+      .at("spec.clusterIPs")
+      .index(index)
+      .invalid(spec.clusterIPs ?? null, "may not change once set");
   if (now.length === before.length) {
     before.forEach((address, index) => {
       if (address !== now[index]) changed(index);
     });
   } else if (now.length < before.length) {
     if (now.length === 0) {
-      errors.invalid("spec.clusterIPs[0]", spec.clusterIPs ?? null, "primary clusterIP can not be unset");
+      errors
+        .at("spec.clusterIPs")
+        .index(0)
+        .invalid(spec.clusterIPs ?? null, "primary clusterIP can not be unset");
     } else if (now[0] !== before[0]) changed(0);
     if (now.length === 1 && spec.ipFamilyPolicy !== "SingleStack") {
       const detail = "must be set to 'SingleStack' when releasing the secondary clusterIP";
-      errors.invalid("spec.ipFamilyPolicy", spec.ipFamilyPolicy ?? null, detail);
+      errors.at("spec.ipFamilyPolicy").invalid(spec.ipFamilyPolicy ?? null, detail);
     }
   } else if (before.length > 0 && now[0] !== before[0]) changed(0);
 }
@@ -309,34 +326,33 @@ export const serviceValidation = {
     checkAddressChange(errors, spec, before);
     const balanced = spec.type === "LoadBalancer" && before.type === "LoadBalancer";
     if (balanced && spec.loadBalancerClass !== before.loadBalancerClass)
-      errors.invalid("spec.loadBalancerClass", spec.loadBalancerClass ?? null, "may not change once set");
+      errors.at("spec.loadBalancerClass").invalid(spec.loadBalancerClass ?? null, "may not change once set");
     checkBalancerClass(errors, spec);
     if (balanced) {
       const local = spec.externalTrafficPolicy === "Local" && before.externalTrafficPolicy === "Local";
       if (local && spec.healthCheckNodePort !== before.healthCheckNodePort)
-        errors.forbidden("spec.healthCheckNodePort", "field is immutable");
+        errors.at("spec.healthCheckNodePort").forbidden("field is immutable");
     }
     checkSpec(errors, object, context, old);
   },
   status(errors: FieldErrors, object: Service, old: Service, { features }: ValidationContext): void {
     checkObjectUpdate(errors, object, old);
-    const path = "status.loadBalancer.ingress";
+    const here = errors.at("status.loadBalancer.ingress");
     const list = object.status?.loadBalancer?.ingress ?? [];
     if (object.spec?.type !== "LoadBalancer") {
-      if (list.length > 0) errors.forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'");
+      if (list.length > 0) here.forbidden("may only be used when `spec.type` is 'LoadBalancer'");
       return;
     }
     const before = (old.status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip);
     const options = { version: features.version, before };
     list.forEach(({ ip, ipMode, hostname }, index) => {
-      const at = `${path}[${index}]`;
-      if (ip) checkLegacyAddress(errors, `${at}.ip`, ip, options);
+      const each = here.index(index);
+      if (ip) checkLegacyAddress(each.at("ip"), ip, options);
       if (!isSet(ipMode)) {
-        if (ip) errors.required(`${at}.ipMode`, "must be specified when `ip` is set");
-      } else if (!ip) errors.forbidden(`${at}.ipMode`, "may not be specified when `ip` is not set");
-      else if (!["Proxy", "VIP"].includes(ipMode))
-        errors.notSupported(`${at}.ipMode`, ipMode, ["Proxy", "VIP"]);
-      checkHost(errors, `${at}.hostname`, hostname);
+        if (ip) each.at("ipMode").required("must be specified when `ip` is set");
+      } else if (!ip) each.at("ipMode").forbidden("may not be specified when `ip` is not set");
+      else if (!["Proxy", "VIP"].includes(ipMode)) each.at("ipMode").notSupported(ipMode, ["Proxy", "VIP"]);
+      checkHost(each.at("hostname"), hostname);
     });
   },
 };

@@ -18,98 +18,96 @@ const types = ["FQDN", "IPv4", "IPv6"];
 
 function checkIp(
   errors: FieldErrors,
-  path: string,
-  list: string,
+  list: FieldErrors,
   address: string,
   family: AddressFamily,
   version: KubernetesVersion,
 ): void {
   const before = errors.list.length;
-  if (family === "IPv4") checkLegacyAddress(errors, path, address, { version });
-  else errors.check(addressRule, path, address);
+  if (family === "IPv4") checkLegacyAddress(errors, address, { version });
+  else errors.check(addressRule, address);
   if (errors.list.length > before) return;
-  if (addressFamily(address) !== family) errors.invalid(list, address, `must be an ${family} address`);
-  checkEndpointAddress(errors, path, address);
+  if (addressFamily(address) !== family) list.invalid(address, `must be an ${family} address`);
+  checkEndpointAddress(errors, address);
 }
 
-function checkName(errors: FieldErrors, path: string, name: string): void {
+function checkName(errors: FieldErrors, name: string): void {
   if (name === "") {
-    errors.required(path);
+    errors.required();
     return;
   }
   const plain = name.replace(/\.$/, "");
   const problems = dnsSubdomain(plain);
   if (problems.length > 0) {
-    errors.invalid(path, plain, problems.join(","));
+    errors.invalid(plain, problems.join(","));
     return;
   }
   const labels = plain.split(".");
   if (labels.length < 2) {
-    errors.invalid(path, plain, "should be a domain with at least two segments separated by dots");
+    errors.invalid(plain, "should be a domain with at least two segments separated by dots");
     return;
   }
   const wrong = labels.find((label) => dnsLabel(label).length > 0);
-  if (wrong !== undefined) errors.invalid(path, wrong, dnsLabel(wrong).join(","));
+  if (wrong !== undefined) errors.invalid(wrong, dnsLabel(wrong).join(","));
 }
 
-function checkHints(errors: FieldErrors, path: string, { hints }: Endpoint): void {
+function checkHints(errors: FieldErrors, { hints }: Endpoint): void {
   for (const [field, rule] of [
     ["forZones", isLabelValue],
     ["forNodes", dnsSubdomain],
   ] as const) {
     const list = hints?.[field] ?? [];
     if (list.length > limits.hints) {
-      errors.tooMany(`${path}.${field}`, list.length, limits.hints);
+      errors.at(field).tooMany(list.length, limits.hints);
       continue;
     }
     const repeated = seenBefore();
     list.forEach(({ name = "" }, index) => {
-      const at = `${path}.${field}[${index}].name`;
-      if (repeated(name)) errors.duplicate(at, name);
-      errors.check(rule, at, name);
+      const here = errors.at(field).index(index).at("name");
+      if (repeated(name)) here.duplicate(name);
+      here.check(rule, name);
     });
   }
 }
 
 function checkEndpoint(
   errors: FieldErrors,
-  path: string,
   endpoint: Endpoint,
   type: string,
   version: KubernetesVersion,
 ): void {
   const addresses = endpoint.addresses ?? [];
-  const list = `${path}.addresses`;
-  if (addresses.length === 0) errors.required(list, "must contain at least 1 address");
-  else if (addresses.length > limits.addresses) errors.tooMany(list, addresses.length, limits.addresses);
+  const list = errors.at("addresses");
+  if (addresses.length === 0) list.required("must contain at least 1 address");
+  else if (addresses.length > limits.addresses) list.tooMany(addresses.length, limits.addresses);
   addresses.forEach((address, index) => {
-    const at = `${list}[${index}]`;
-    if (type === "FQDN") checkName(errors, at, address);
-    else if (type === "IPv4" || type === "IPv6") checkIp(errors, at, list, address, type, version);
+    const here = list.index(index);
+    if (type === "FQDN") checkName(here, address);
+    else if (type === "IPv4" || type === "IPv6") checkIp(here, list, address, type, version);
   });
   const { nodeName, hostname, deprecatedTopology } = endpoint;
-  if (nodeName !== undefined && nodeName !== null) errors.check(dnsSubdomain, `${path}.nodeName`, nodeName);
+  if (nodeName !== undefined && nodeName !== null) errors.at("nodeName").check(dnsSubdomain, nodeName);
   const topology = Object.keys(deprecatedTopology ?? {}).length;
-  if (topology > limits.topology) errors.tooMany(`${path}.deprecatedTopology`, topology, limits.topology);
-  checkLabels(errors, `${path}.deprecatedTopology`, deprecatedTopology);
-  if (hostname !== undefined && hostname !== null) errors.check(dnsLabel, `${path}.hostname`, hostname);
-  checkHints(errors, `${path}.hints`, endpoint);
+  if (topology > limits.topology) errors.at("deprecatedTopology").tooMany(topology, limits.topology);
+  checkLabels(errors.at("deprecatedTopology"), deprecatedTopology);
+  if (hostname !== undefined && hostname !== null) errors.at("hostname").check(dnsLabel, hostname);
+  checkHints(errors.at("hints"), endpoint);
 }
 
 function checkPorts(errors: FieldErrors, ports: readonly EndpointPort[]): void {
   if (ports.length > limits.ports) {
-    errors.tooMany("ports", ports.length, limits.ports);
+    errors.at("ports").tooMany(ports.length, limits.ports);
     return;
   }
   const repeated = seenBefore();
   ports.forEach(({ name = "", protocol, appProtocol }, index) => {
-    const at = `ports[${index}]`;
-    if (name !== "") errors.check(dnsLabel, `${at}.name`, name);
-    if (repeated(name)) errors.duplicate(`${at}.name`, name);
-    if (protocol === undefined || protocol === null) errors.required(`${at}.protocol`);
-    else if (!protocols.includes(protocol)) errors.notSupported(`${at}.protocol`, protocol, protocols);
+    const here = errors.at("ports").index(index);
+    if (name !== "") here.at("name").check(dnsLabel, name);
+    if (repeated(name)) here.at("name").duplicate(name);
+    if (protocol === undefined || protocol === null) here.at("protocol").required();
+    else if (!protocols.includes(protocol)) here.at("protocol").notSupported(protocol, protocols);
     if (appProtocol !== undefined && appProtocol !== null)
-      errors.check(qualifiedName, `${at}.appProtocol`, appProtocol);
+      here.at("appProtocol").check(qualifiedName, appProtocol);
   });
 }
 
@@ -121,16 +119,16 @@ function checkSlice(
 ): void {
   checkObject(errors, slice);
   const type = slice.addressType ?? "";
-  if (type === "") errors.required("addressType");
-  else if (!types.includes(type)) errors.notSupported("addressType", type, types);
+  if (type === "") errors.at("addressType").required();
+  else if (!types.includes(type)) errors.at("addressType").notSupported(type, types);
   const endpoints = slice.endpoints ?? [];
   if (old !== undefined && sameValue(endpoints, old.endpoints ?? [])) {
     // Endpoints equal to the stored ones are not checked again.
   } else if (endpoints.length > limits.endpoints) {
-    errors.tooMany("endpoints", endpoints.length, limits.endpoints);
+    errors.at("endpoints").tooMany(endpoints.length, limits.endpoints);
   } else {
     endpoints.forEach((endpoint, index) => {
-      checkEndpoint(errors, `endpoints[${index}]`, endpoint, type, version);
+      checkEndpoint(errors.at("endpoints").index(index), endpoint, type, version);
     });
   }
   checkPorts(errors, slice.ports ?? []);
@@ -142,6 +140,6 @@ export const endpointSliceValidation = {
   update(errors: FieldErrors, slice: EndpointSlice, old: EndpointSlice, context: ValidationContext): void {
     checkSlice(errors, slice, context, old);
     const type = slice.addressType ?? "";
-    checkImmutable(errors, "addressType", type, old.addressType, () => asTyped(type));
+    checkImmutable(errors.at("addressType"), type, old.addressType, () => asTyped(type));
   },
 };

@@ -3,6 +3,7 @@
 import { asTyped, type FieldErrors, sameValue } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
+import type { KubernetesVersion } from "../../../features/features.ts";
 import type {
   LimitedPriorityLevelConfiguration,
   LimitResponse,
@@ -22,18 +23,17 @@ const fixedLevels = mandatoryFlowControl.priorityLevelConfigurations;
 /** Upstream: k8s.io/apiserver/pkg/util/shufflesharding, RequiredEntropyBits */
 const entropyBits = (queues: number, handSize: number): number => Math.ceil(Math.log2(queues) * handSize);
 
-function checkQueuing(errors: FieldErrors, path: string, queuing: QueuingConfiguration): void {
+function checkQueuing(errors: FieldErrors, queuing: QueuingConfiguration): void {
   const { queueLengthLimit = 0, queues = 0, handSize = 0 } = queuing;
-  if (queueLengthLimit <= 0) errors.invalid(`${path}.queueLengthLimit`, queueLengthLimit, "must be positive");
-  if (queues <= 0) errors.invalid(`${path}.queues`, queues, "must be positive");
-  else if (queues > maxQueues)
-    errors.invalid(`${path}.queues`, queues, `must not be greater than ${maxQueues}`);
-  const at = `${path}.handSize`;
-  if (handSize <= 0) errors.invalid(at, handSize, "must be positive");
-  else if (handSize > queues) errors.invalid(at, handSize, `should not be greater than queues (${queues})`);
+  if (queueLengthLimit <= 0) errors.at("queueLengthLimit").invalid(queueLengthLimit, "must be positive");
+  if (queues <= 0) errors.at("queues").invalid(queues, "must be positive");
+  else if (queues > maxQueues) errors.at("queues").invalid(queues, `must not be greater than ${maxQueues}`);
+  const here = errors.at("handSize");
+  if (handSize <= 0) here.invalid(handSize, "must be positive");
+  else if (handSize > queues) here.invalid(handSize, `should not be greater than queues (${queues})`);
   else if (entropyBits(queues, handSize) > maxHashBits) {
     const detail = `required entropy bits of deckSize ${queues} and handSize ${handSize} should not be greater than ${maxHashBits}`;
-    errors.invalid(at, handSize, detail);
+    here.invalid(handSize, detail);
   }
 }
 
@@ -42,19 +42,19 @@ function checkQueuing(errors: FieldErrors, path: string, queuing: QueuingConfigu
  * than the path.
  */
 class UnionErrors {
-  readonly #errors: FieldErrors;
+  readonly #release: KubernetesVersion;
   readonly #deferred: (() => void)[] = [];
 
-  constructor(errors: FieldErrors) {
-    this.#errors = errors;
+  constructor(release: KubernetesVersion) {
+    this.#release = release;
   }
 
-  forbidden(path: string, detail: string): void {
-    this.#add((text) => this.#errors.forbidden(path, text), detail);
+  forbidden(errors: FieldErrors, detail: string): void {
+    this.#add((text) => errors.forbidden(text), detail);
   }
 
-  required(path: string, detail: string): void {
-    this.#add((text) => this.#errors.required(path, text), detail);
+  required(errors: FieldErrors, detail: string): void {
+    this.#add((text) => errors.required(text), detail);
   }
 
   report(): void {
@@ -62,7 +62,7 @@ class UnionErrors {
   }
 
   #add(add: (detail: string) => void, detail: string): void {
-    if (this.#errors.release < "1.37") add(detail);
+    if (this.#release < "1.37") add(detail);
     else this.#deferred.push(() => add(""));
   }
 }
@@ -70,27 +70,26 @@ class UnionErrors {
 function checkLimitResponse(
   errors: FieldErrors,
   union: UnionErrors,
-  path: string,
   { type = "", queuing }: Partial<LimitResponse>,
 ): void {
-  const at = `${path}.queuing`;
-  if (type === "") union.required(`${path}.type`, "");
+  const here = errors.at("queuing");
+  if (type === "") union.required(errors.at("type"), "");
   else if (type === "Reject") {
-    if (queuing) union.forbidden(at, "must be nil if limited.limitResponse.type is not Limited");
+    if (queuing) union.forbidden(here, "must be nil if limited.limitResponse.type is not Limited");
   } else if (type === "Queue") {
-    if (!queuing) union.required(at, "must not be empty if limited.limitResponse.type is Limited");
-    else checkQueuing(errors, at, queuing);
-  } else errors.notSupported(`${path}.type`, type, ["Queue", "Reject"]);
+    if (!queuing) union.required(here, "must not be empty if limited.limitResponse.type is Limited");
+    else checkQueuing(here, queuing);
+  } else errors.at("type").notSupported(type, ["Queue", "Reject"]);
 }
 
-function checkShares(errors: FieldErrors, path: string, shares: number | undefined): void {
+function checkShares(errors: FieldErrors, shares: number | undefined): void {
   if ((shares ?? 0) < 0)
-    errors.invalid(`${path}.nominalConcurrencyShares`, shares, "must be a non-negative integer");
+    errors.at("nominalConcurrencyShares").invalid(shares, "must be a non-negative integer");
 }
 
-function checkLendable(errors: FieldErrors, path: string, percent: number | undefined): void {
+function checkLendable(errors: FieldErrors, percent: number | undefined): void {
   if (percent !== undefined && percent !== null && (percent < 0 || percent > 100))
-    errors.invalid(`${path}.lendablePercent`, percent, "must be between 0 and 100, inclusive");
+    errors.at("lendablePercent").invalid(percent, "must be between 0 and 100, inclusive");
 }
 
 function checkLimited(
@@ -98,14 +97,14 @@ function checkLimited(
   union: UnionErrors,
   limited: LimitedPriorityLevelConfiguration,
 ): void {
-  const path = "spec.limited";
-  checkShares(errors, path, limited.nominalConcurrencyShares);
-  checkLimitResponse(errors, union, `${path}.limitResponse`, limited.limitResponse ?? {});
-  checkLendable(errors, path, limited.lendablePercent);
+  const here = errors.at("spec.limited");
+  checkShares(here, limited.nominalConcurrencyShares);
+  checkLimitResponse(here.at("limitResponse"), union, limited.limitResponse ?? {});
+  checkLendable(here, limited.lendablePercent);
   const borrowing = limited.borrowingLimitPercent;
   if ((borrowing ?? 0) < 0) {
     const detail = "if specified, must be a non-negative integer";
-    errors.invalid(`${path}.borrowingLimitPercent`, borrowing, detail);
+    here.at("borrowingLimitPercent").invalid(borrowing, detail);
   }
 }
 
@@ -117,19 +116,19 @@ function checkLevelSpec(
   const { type = "", limited, exempt } = spec ?? {};
   if ((metadata.name === "exempt") !== (type === "Exempt")) {
     const detail = "must be 'Exempt' if and only if `name` is 'exempt'";
-    errors.invalid("spec.type", asTyped(type), detail);
+    errors.at("spec.type").invalid(asTyped(type), detail);
   }
-  if (type === "") union.required("spec.type", "");
+  if (type === "") union.required(errors.at("spec.type"), "");
   else if (type === "Exempt") {
-    if (limited) union.forbidden("spec.limited", "must be nil if the type is not Limited");
+    if (limited) union.forbidden(errors.at("spec.limited"), "must be nil if the type is not Limited");
     if (!exempt) return;
-    checkShares(errors, "spec.exempt", exempt.nominalConcurrencyShares);
-    checkLendable(errors, "spec.exempt", exempt.lendablePercent);
+    checkShares(errors.at("spec.exempt"), exempt.nominalConcurrencyShares);
+    checkLendable(errors.at("spec.exempt"), exempt.lendablePercent);
   } else if (type === "Limited") {
-    if (exempt) union.forbidden("spec.exempt", "must be nil if the type is Limited");
-    if (!limited) union.required("spec.limited", "must not be empty when type is Limited");
+    if (exempt) union.forbidden(errors.at("spec.exempt"), "must be nil if the type is Limited");
+    if (!limited) union.required(errors.at("spec.limited"), "must not be empty when type is Limited");
     else checkLimited(errors, union, limited);
-  } else errors.notSupported("spec.type", type, ["Exempt", "Limited"]);
+  } else errors.at("spec.type").notSupported(type, ["Exempt", "Limited"]);
 }
 
 /**
@@ -146,17 +145,17 @@ function checkFixedLevel(errors: FieldErrors, { metadata, spec }: PriorityLevelC
   if (isExempt ? sameValue(others, fixedOthers) : sameValue(spec, fixed)) return;
   const shown = internalForm("flowcontrol/v1.PriorityLevelConfigurationSpec", spec, errors.release);
   const but = isExempt ? " except the 'spec.exempt' field" : "";
-  errors.invalid("spec", shown, `spec of '${name}'${but} must equal the fixed value`);
+  errors.at("spec").invalid(shown, `spec of '${name}'${but} must equal the fixed value`);
 }
 
 const zeroShares = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 
 function checkPriorityLevel(errors: FieldErrors, object: PriorityLevelConfiguration): void {
-  checkMetadata(errors, "metadata", object.metadata, dnsSubdomain, false);
-  checkFinalizerNames(errors, "metadata", object.metadata);
+  checkMetadata(errors.at("metadata"), object.metadata, dnsSubdomain, false);
+  checkFinalizerNames(errors.at("metadata"), object.metadata);
   if (object.metadata.annotations?.[zeroShares] !== undefined)
-    errors.forbidden("metadata.annotations", `annotation '${zeroShares}' is forbidden`);
-  const union = new UnionErrors(errors);
+    errors.at("metadata.annotations").forbidden(`annotation '${zeroShares}' is forbidden`);
+  const union = new UnionErrors(errors.release);
   checkLevelSpec(errors, union, object);
   checkFixedLevel(errors, object);
   checkConditions(errors, object.status?.conditions);
@@ -166,7 +165,7 @@ function checkPriorityLevel(errors: FieldErrors, object: PriorityLevelConfigurat
 export const priorityLevelValidation = {
   create: checkPriorityLevel,
   update(errors: FieldErrors, object: PriorityLevelConfiguration, old: PriorityLevelConfiguration): void {
-    checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
+    checkMetadataUpdate(errors.at("metadata"), object.metadata, old.metadata);
     checkPriorityLevel(errors, object);
   },
   status(errors: FieldErrors, object: PriorityLevelConfiguration): void {

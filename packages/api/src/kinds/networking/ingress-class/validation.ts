@@ -12,39 +12,39 @@ const scopes = ["Cluster", "Namespace"];
 
 function checkClassSpec(errors: FieldErrors, { spec }: IngressClass): void {
   const controller = spec?.controller ?? "";
-  if (byteLength(controller) > maxControllerLength) errors.tooLong("spec.controller", maxControllerLength);
-  checkDomainPath(errors, "spec.controller", controller);
+  if (byteLength(controller) > maxControllerLength) errors.at("spec.controller").tooLong(maxControllerLength);
+  checkDomainPath(errors.at("spec.controller"), controller);
   const parameters = spec?.parameters;
   if (!parameters) return;
-  const path = "spec.parameters";
-  checkReference(errors, path, parameters);
+  const here = errors.at("spec.parameters");
+  checkReference(here, parameters);
   const { scope, namespace } = parameters;
   if (scope === undefined || scope === null) {
-    errors.required(`${path}.scope`);
+    here.at("scope").required();
     return;
   }
   const given = namespace !== undefined && namespace !== null;
-  if (!scopes.includes(scope)) errors.notSupported(`${path}.scope`, scope, scopes);
+  if (!scopes.includes(scope)) here.at("scope").notSupported(scope, scopes);
   else if (scope === "Namespace") {
-    if (!given) errors.required(`${path}.namespace`, "`parameters.scope` is set to 'Namespace'");
-    else errors.check(dnsLabel, `${path}.namespace`, namespace);
-  } else if (given) errors.forbidden(`${path}.namespace`, "`parameters.scope` is set to 'Cluster'");
+    if (!given) here.at("namespace").required("`parameters.scope` is set to 'Namespace'");
+    else here.at("namespace").check(dnsLabel, namespace);
+  } else if (given) here.at("namespace").forbidden("`parameters.scope` is set to 'Cluster'");
 }
 
 function checkClass(errors: FieldErrors, object: IngressClass): void {
-  checkMetadata(errors, "metadata", object.metadata, dnsSubdomain, false);
-  checkFinalizerNames(errors, "metadata", object.metadata);
+  checkMetadata(errors.at("metadata"), object.metadata, dnsSubdomain, false);
+  checkFinalizerNames(errors.at("metadata"), object.metadata);
   checkClassSpec(errors, object);
 }
 
 export const ingressClassValidation = {
   create: checkClass,
   update(errors: FieldErrors, object: IngressClass, old: IngressClass, context: ValidationContext): void {
-    checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
-    checkFinalizerNames(errors, "metadata", object.metadata);
+    checkMetadataUpdate(errors.at("metadata"), object.metadata, old.metadata);
+    checkFinalizerNames(errors.at("metadata"), object.metadata);
     const shown = (): unknown =>
       internalForm("string", object.spec?.controller ?? "", context.features.version);
-    checkImmutable(errors, "spec.controller", object.spec?.controller, old.spec?.controller, shown);
+    checkImmutable(errors.at("spec.controller"), object.spec?.controller, old.spec?.controller, shown);
     checkClass(errors, object);
   },
 };

@@ -28,23 +28,18 @@ const wildcardSubdomain: NameRule = (value) => {
 
 const hostRule = (host: string): NameRule => (host.includes("*") ? wildcardSubdomain : dnsSubdomain);
 
-function checkBackend(
-  errors: FieldErrors,
-  path: string,
-  backend: IngressBackend,
-  context: ValidationContext,
-): void {
+function checkBackend(errors: FieldErrors, backend: IngressBackend, context: ValidationContext): void {
   const { resource, service } = backend;
-  if (resource && service) errors.invalid(path, "", "cannot set both resource and service backends");
-  else if (resource) checkReference(errors, `${path}.resource`, resource);
+  if (resource && service) errors.invalid("", "cannot set both resource and service backends");
+  else if (resource) checkReference(errors.at("resource"), resource);
   else if (service) {
-    errors.checkRequired(serviceNameRule(context), `${path}.service.name`, service.name);
+    errors.at("service.name").checkRequired(serviceNameRule(context), service.name);
     const { name, number } = service.port ?? {};
-    if (name && number) errors.invalid(path, "", "cannot set both port name & port number");
-    else if (name) errors.check(isPortName, `${path}.service.port.name`, name);
-    else if (number) checkPort(errors, `${path}.service.port.number`, number);
-    else errors.required(path, "port name or number is required");
-  } else errors.invalid(path, "", "resource or service backend is required");
+    if (name && number) errors.invalid("", "cannot set both port name & port number");
+    else if (name) errors.at("service.port.name").check(isPortName, name);
+    else if (number) checkPort(errors.at("service.port.number"), number);
+    else errors.required("port name or number is required");
+  } else errors.invalid("", "resource or service backend is required");
 }
 
 const badSequences = ["//", "/./", "/../", "%2f", "%2F"];
@@ -52,68 +47,60 @@ const badEnds = ["/..", "/."];
 
 function checkPath(
   errors: FieldErrors,
-  at: string,
   { path = "", pathType, backend }: HTTPIngressPath,
   context: ValidationContext,
 ): void {
   if (pathType === undefined || pathType === null) {
-    errors.required(`${at}.pathType`, "pathType must be specified");
+    errors.at("pathType").required("pathType must be specified");
     return;
   }
   const absolute = path.startsWith("/");
   if (pathType === "Exact" || pathType === "Prefix") {
-    if (!absolute) errors.invalid(`${at}.path`, path, "must be an absolute path");
+    if (!absolute) errors.at("path").invalid(path, "must be an absolute path");
     for (const text of badSequences)
-      if (path.includes(text)) errors.invalid(`${at}.path`, path, `must not contain '${text}'`);
+      if (path.includes(text)) errors.at("path").invalid(path, `must not contain '${text}'`);
     for (const text of badEnds)
-      if (path.endsWith(text)) errors.invalid(`${at}.path`, path, `cannot end with '${text}'`);
+      if (path.endsWith(text)) errors.at("path").invalid(path, `cannot end with '${text}'`);
   } else if (pathType === "ImplementationSpecific") {
-    if (path !== "" && !absolute) errors.invalid(`${at}.path`, path, "must be an absolute path");
-  } else errors.notSupported(`${at}.pathType`, pathType, ["Exact", "ImplementationSpecific", "Prefix"]);
-  checkBackend(errors, `${at}.backend`, backend ?? {}, context);
+    if (path !== "" && !absolute) errors.at("path").invalid(path, "must be an absolute path");
+  } else errors.at("pathType").notSupported(pathType, ["Exact", "ImplementationSpecific", "Prefix"]);
+  checkBackend(errors.at("backend"), backend ?? {}, context);
 }
 
-function checkRule(
-  errors: FieldErrors,
-  at: string,
-  { host, http }: IngressRule,
-  context: ValidationContext,
-): void {
+function checkRule(errors: FieldErrors, { host, http }: IngressRule, context: ValidationContext): void {
   if (host) {
     if (addressFamily(host) !== undefined)
-      errors.invalid(`${at}.host`, host, "must be a DNS name, not an IP address");
-    errors.check(hostRule(host), `${at}.host`, host);
+      errors.at("host").invalid(host, "must be a DNS name, not an IP address");
+    errors.at("host").check(hostRule(host), host);
   }
   if (!http) return;
   const paths = http.paths ?? [];
-  if (paths.length === 0) errors.required(`${at}.http.paths`);
+  if (paths.length === 0) errors.at("http.paths").required();
   paths.forEach((path, index) => {
-    checkPath(errors, `${at}.http.paths[${index}]`, path, context);
+    checkPath(errors.at("http.paths").index(index), path, context);
   });
 }
 
 function checkSpec(errors: FieldErrors, { spec }: Ingress, context: ValidationContext): void {
   const rules = spec?.rules ?? [];
   if (rules.length === 0 && !spec?.defaultBackend) {
-    errors.invalid(
-      "spec",
-      printedList(spec, "rules"),
-      "either `defaultBackend` or `rules` must be specified",
-    );
+    errors
+      .at("spec")
+      .invalid(printedList(spec, "rules"), "either `defaultBackend` or `rules` must be specified");
   }
-  if (spec?.defaultBackend) checkBackend(errors, "spec.defaultBackend", spec.defaultBackend, context);
+  if (spec?.defaultBackend) checkBackend(errors.at("spec.defaultBackend"), spec.defaultBackend, context);
   rules.forEach((rule, index) => {
-    checkRule(errors, `spec.rules[${index}]`, rule, context);
+    checkRule(errors.at("spec.rules").index(index), rule, context);
   });
   (spec?.tls ?? []).forEach(({ hosts, secretName }, index) => {
-    const at = `spec.tls[${index}]`;
+    const here = errors.at("spec.tls").index(index);
     (hosts ?? []).forEach((host, place) => {
-      errors.check(hostRule(host), `${at}.hosts[${place}]`, host);
+      here.at("hosts").index(place).check(hostRule(host), host);
     });
-    if (secretName) errors.check(dnsSubdomain, `${at}.secretName`, secretName);
+    if (secretName) here.at("secretName").check(dnsSubdomain, secretName);
   });
   const name = spec?.ingressClassName;
-  if (name !== undefined && name !== null) errors.check(dnsSubdomain, "spec.ingressClassName", name);
+  if (name !== undefined && name !== null) errors.at("spec.ingressClassName").check(dnsSubdomain, name);
 }
 
 const classAnnotation = "kubernetes.io/ingress.class";
@@ -126,7 +113,7 @@ export const ingressValidation = {
     const name = object.spec?.ingressClassName;
     if (annotation !== undefined && name !== undefined && annotation !== name) {
       const detail = "must match `ingressClassName` when both are specified";
-      errors.invalid(`annotations.${classAnnotation}`, annotation, detail);
+      errors.at("annotations").at(classAnnotation).invalid(annotation, detail);
     }
   },
   update(errors: FieldErrors, object: Ingress, old: Ingress, context: ValidationContext): void {
@@ -139,9 +126,9 @@ export const ingressValidation = {
     const before = (old.status?.loadBalancer?.ingress ?? []).map(({ ip = "" }) => ip);
     const options = { version: features.version, before };
     (object.status?.loadBalancer?.ingress ?? []).forEach(({ ip, hostname }, index) => {
-      const at = `status.loadBalancer.ingress[${index}]`;
-      if (ip) checkLegacyAddress(errors, `${at}.ip`, ip, options);
-      checkHost(errors, `${at}.hostname`, hostname);
+      const here = errors.at("status.loadBalancer.ingress").index(index);
+      if (ip) checkLegacyAddress(here.at("ip"), ip, options);
+      checkHost(here.at("hostname"), hostname);
     });
   },
 };

@@ -8,18 +8,18 @@ import type { IPAddress } from "../../../generated/networking/v1.ts";
 import { dnsSubdomain, pathSegment } from "../../../values/names.ts";
 
 function checkAddress(errors: FieldErrors, object: IPAddress): void {
-  checkMetadata(errors, "metadata", object.metadata, addressRule, false);
-  checkFinalizerNames(errors, "metadata", object.metadata);
+  checkMetadata(errors.at("metadata"), object.metadata, addressRule, false);
+  checkFinalizerNames(errors.at("metadata"), object.metadata);
   const parent = object.spec?.parentRef;
-  const path = "spec.parentRef";
+  const here = errors.at("spec.parentRef");
   if (!parent) {
-    errors.required(path);
+    here.required();
     return;
   }
-  if (parent.group) errors.check(dnsSubdomain, `${path}.group`, parent.group);
-  errors.checkRequired(pathSegment, `${path}.resource`, parent.resource);
-  errors.checkRequired(pathSegment, `${path}.name`, parent.name);
-  if (parent.namespace) errors.check(pathSegment, `${path}.namespace`, parent.namespace);
+  if (parent.group) here.at("group").check(dnsSubdomain, parent.group);
+  here.at("resource").checkRequired(pathSegment, parent.resource);
+  here.at("name").checkRequired(pathSegment, parent.name);
+  if (parent.namespace) here.at("namespace").check(pathSegment, parent.namespace);
 }
 
 export const ipAddressValidation = {
@@ -28,7 +28,7 @@ export const ipAddressValidation = {
     checkAddress(errors, object);
     checkObjectUpdate(errors, object, old);
     const parent = object.spec?.parentRef;
-    checkImmutable(errors, "spec.parentRef", parent, old.spec?.parentRef, () =>
+    checkImmutable(errors.at("spec.parentRef"), parent, old.spec?.parentRef, () =>
       internalForm("networking/v1.ParentReference", parent, context.features.version),
     );
   },

@@ -19,57 +19,47 @@ import { checkPort } from "../../core/pod/probes.ts";
 
 /** NetworkPolicy. */
 
-function checkPolicyPort(
-  errors: FieldErrors,
-  path: string,
-  { protocol, port, endPort }: NetworkPolicyPort,
-): void {
+function checkPolicyPort(errors: FieldErrors, { protocol, port, endPort }: NetworkPolicyPort): void {
   const protocols = ["TCP", "UDP", "SCTP"];
   if (protocol !== undefined && protocol !== null && !protocols.includes(protocol)) {
-    errors.notSupported(`${path}.protocol`, protocol, protocols);
+    errors.at("protocol").notSupported(protocol, protocols);
   }
   const ends = endPort !== undefined && endPort !== null;
   if (typeof port === "number") {
-    checkPort(errors, `${path}.port`, port);
+    checkPort(errors.at("port"), port);
     if (!ends) return;
-    if (endPort < port) errors.invalid(`${path}.endPort`, port, "must be greater than or equal to `port`");
-    checkPort(errors, `${path}.endPort`, endPort);
+    if (endPort < port) errors.at("endPort").invalid(port, "must be greater than or equal to `port`");
+    checkPort(errors.at("endPort"), endPort);
   } else if (typeof port === "string") {
-    if (ends) errors.invalid(`${path}.endPort`, endPort, "may not be specified when `port` is non-numeric");
-    errors.check(isPortName, `${path}.port`, port);
-  } else if (ends)
-    errors.invalid(`${path}.endPort`, endPort, "may not be specified when `port` is not specified");
+    if (ends) errors.at("endPort").invalid(endPort, "may not be specified when `port` is non-numeric");
+    errors.at("port").check(isPortName, port);
+  } else if (ends) errors.at("endPort").invalid(endPort, "may not be specified when `port` is not specified");
 }
 
-function checkBlock(
-  errors: FieldErrors,
-  path: string,
-  { cidr, except }: IPBlock,
-  options: LegacyOptions,
-): void {
+function checkBlock(errors: FieldErrors, { cidr, except }: IPBlock, options: LegacyOptions): void {
   if (!cidr) {
-    errors.required(`${path}.cidr`);
+    errors.at("cidr").required();
     return;
   }
-  checkLegacyNetwork(errors, `${path}.cidr`, cidr, options);
+  checkLegacyNetwork(errors.at("cidr"), cidr, options);
   if (networkFamily(cidr) === undefined) return;
   (except ?? []).forEach((part, index) => {
-    const at = `${path}.except[${index}]`;
-    checkLegacyNetwork(errors, at, part, options);
+    const here = errors.at("except").index(index);
+    checkLegacyNetwork(here, part, options);
     if (isStrictlyWithin(part, cidr) === false) {
-      errors.invalid(at, part, "must be a strict subset of `cidr`");
+      here.invalid(part, "must be a strict subset of `cidr`");
     }
   });
 }
 
-function checkPeer(errors: FieldErrors, path: string, peer: NetworkPolicyPeer, options: LegacyOptions): void {
+function checkPeer(errors: FieldErrors, peer: NetworkPolicyPeer, options: LegacyOptions): void {
   const { podSelector, namespaceSelector, ipBlock } = peer;
-  checkLabelSelector(errors, `${path}.podSelector`, podSelector);
-  checkLabelSelector(errors, `${path}.namespaceSelector`, namespaceSelector);
-  if (ipBlock) checkBlock(errors, `${path}.ipBlock`, ipBlock, options);
-  if (!podSelector && !namespaceSelector && !ipBlock) errors.required(path, "must specify a peer");
+  checkLabelSelector(errors.at("podSelector"), podSelector);
+  checkLabelSelector(errors.at("namespaceSelector"), namespaceSelector);
+  if (ipBlock) checkBlock(errors.at("ipBlock"), ipBlock, options);
+  if (!podSelector && !namespaceSelector && !ipBlock) errors.required("must specify a peer");
   else if (ipBlock && (podSelector || namespaceSelector)) {
-    errors.forbidden(path, "may not specify both ipBlock and another peer");
+    errors.forbidden("may not specify both ipBlock and another peer");
   }
 }
 
@@ -83,7 +73,7 @@ function networksOf({ spec }: NetworkPolicy): string[] {
 }
 
 function checkSpec(errors: FieldErrors, { spec }: NetworkPolicy, options: LegacyOptions): void {
-  checkLabelSelector(errors, "spec.podSelector", spec?.podSelector);
+  checkLabelSelector(errors.at("spec.podSelector"), spec?.podSelector);
   const rules = (
     path: string,
     ports: readonly NetworkPolicyPort[] = [],
@@ -91,10 +81,10 @@ function checkSpec(errors: FieldErrors, { spec }: NetworkPolicy, options: Legacy
     name = "",
   ): void => {
     ports.forEach((port, index) => {
-      checkPolicyPort(errors, `${path}.ports[${index}]`, port);
+      checkPolicyPort(errors.at(path).at("ports").index(index), port);
     });
     peers.forEach((peer, index) => {
-      checkPeer(errors, `${path}.${name}[${index}]`, peer, options);
+      checkPeer(errors.at(`${path}.${name}`).index(index), peer, options);
     });
   };
   (spec?.ingress ?? []).forEach(({ ports, from }, index) => {
@@ -105,10 +95,10 @@ function checkSpec(errors: FieldErrors, { spec }: NetworkPolicy, options: Legacy
   });
   const types = spec?.policyTypes ?? [];
   if (types.length > 2)
-    errors.invalid("spec.policyTypes", types, "may not specify more than two policyTypes");
+    errors.at("spec.policyTypes").invalid(types, "may not specify more than two policyTypes");
   types.forEach((type, index) => {
     const known = ["Ingress", "Egress"];
-    if (!known.includes(type)) errors.notSupported(`spec.policyTypes[${index}]`, type, known);
+    if (!known.includes(type)) errors.at("spec.policyTypes").index(index).notSupported(type, known);
   });
 }
 

@@ -9,20 +9,20 @@ import { checkTolerations } from "../../core/pod/scheduling.ts";
 
 function checkRuntime(errors: FieldErrors, object: RuntimeClass, { features }: ValidationContext): void {
   // Upstream does not check the names of finalizers here.
-  checkMetadata(errors, "metadata", object.metadata, dnsSubdomain, false);
-  errors.checkRequired(dnsLabel, "handler", object.handler);
-  if (object.overhead) checkResources(errors, "overhead", { limits: object.overhead.podFixed ?? {} });
-  checkLabels(errors, "scheduling.nodeSelector", object.scheduling?.nodeSelector);
+  checkMetadata(errors.at("metadata"), object.metadata, dnsSubdomain, false);
+  errors.at("handler").checkRequired(dnsLabel, object.handler);
+  if (object.overhead) checkResources(errors.at("overhead"), { limits: object.overhead.podFixed ?? {} });
+  checkLabels(errors.at("scheduling.nodeSelector"), object.scheduling?.nodeSelector);
   const tolerations = object.scheduling?.tolerations ?? [];
-  checkTolerations(errors, "scheduling.tolerations", { containers: [], tolerations });
+  checkTolerations(errors.at("scheduling.tolerations"), { containers: [], tolerations });
   const repeated = seenBefore();
   tolerations.forEach((toleration, index) => {
     const { key = "", operator = "", value = "", effect = "" } = toleration;
     if (repeated(JSON.stringify([key, operator, value, effect]))) {
-      errors.duplicate(
-        `scheduling.tolerations[${index}]`,
-        internalForm("core/v1.Toleration", toleration, features.version),
-      );
+      errors
+        .at("scheduling.tolerations")
+        .index(index)
+        .duplicate(internalForm("core/v1.Toleration", toleration, features.version));
     }
   });
 }
@@ -31,7 +31,7 @@ export const runtimeClassValidation = {
   create: checkRuntime,
   update(errors: FieldErrors, object: RuntimeClass, old: RuntimeClass, context: ValidationContext): void {
     checkRuntime(errors, object, context);
-    checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
-    checkImmutable(errors, "handler", object.handler ?? "", old.handler);
+    checkMetadataUpdate(errors.at("metadata"), object.metadata, old.metadata);
+    checkImmutable(errors.at("handler"), object.handler ?? "", old.handler);
   },
 };

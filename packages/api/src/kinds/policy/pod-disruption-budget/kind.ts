@@ -21,16 +21,16 @@ function checkBudget(
   );
   if (given.length === 2) {
     const printed = internalForm("policy/v1.PodDisruptionBudgetSpec", spec, features.version);
-    errors.invalid("spec", printed, "minAvailable and maxUnavailable cannot be both set");
+    errors.at("spec").invalid(printed, "minAvailable and maxUnavailable cannot be both set");
   }
   for (const name of given) {
-    checkShare(errors, `spec.${name}`, spec?.[name]);
-    checkAtMostAll(errors, `spec.${name}`, spec?.[name]);
+    checkShare(errors.at("spec").at(name), spec?.[name]);
+    checkAtMostAll(errors.at("spec").at(name), spec?.[name]);
   }
-  checkLabelSelector(errors, "spec.selector", spec?.selector);
+  checkLabelSelector(errors.at("spec.selector"), spec?.selector);
   const policy = spec?.unhealthyPodEvictionPolicy;
   if (policy !== undefined && policy !== null && !evictions.includes(policy)) {
-    errors.notSupported("spec.unhealthyPodEvictionPolicy", policy, evictions);
+    errors.at("spec.unhealthyPodEvictionPolicy").notSupported(policy, evictions);
   }
 }
 
@@ -47,7 +47,7 @@ const podDisruptionBudgetValidation = {
   },
   status(errors: FieldErrors, object: PodDisruptionBudget, old: PodDisruptionBudget): void {
     checkObjectUpdate(errors, object, old);
-    checkConditions(errors, "status.conditions", object.status?.conditions);
+    checkConditions(errors.at("status.conditions"), object.status?.conditions);
     checkCounts(errors, object.status, [
       "disruptionsAllowed",
       "currentHealthy",

@@ -20,20 +20,20 @@ function checkSpec(
 ): void {
   // Lists that did not change count as stored: their rules may have become stricter since.
   const storedSelectors = old !== undefined && sameValue(spec?.selectors, old.spec?.selectors);
-  checkSelectors(errors, "spec.selectors", spec?.selectors, context, storedSelectors);
+  checkSelectors(errors.at("spec.selectors"), spec?.selectors, context, storedSelectors);
   const storedConfig = old !== undefined && sameValue(spec?.config, old.spec?.config);
-  errors.items("spec.config", spec?.config, limits.config, (config, at) =>
-    checkConfiguration(errors, at, config, storedConfig),
-  );
+  errors
+    .at("spec.config")
+    .items(spec?.config, limits.config, (here, config) => checkConfiguration(here, config, storedConfig));
   const name = spec?.extendedResourceName;
   if (name !== undefined && !isExtendedResourceName(name)) {
-    errors.invalid("spec.extendedResourceName", name, "must be a valid extended resource name");
+    errors.at("spec.extendedResourceName").invalid(name, "must be a valid extended resource name");
   }
 }
 
 function checkClass(errors: FieldErrors, deviceClass: DeviceClass, context: ValidationContext): void {
-  checkMetadata(errors, "metadata", { ...deviceClass.metadata, generateName: "" }, className, false);
-  checkFinalizerNames(errors, "metadata", deviceClass.metadata);
+  checkMetadata(errors.at("metadata"), { ...deviceClass.metadata, generateName: "" }, className, false);
+  checkFinalizerNames(errors.at("metadata"), deviceClass.metadata);
   checkSpec(errors, deviceClass, undefined, context);
 }
 
@@ -43,10 +43,10 @@ function checkClassUpdate(
   old: DeviceClass,
   context: ValidationContext,
 ): void {
-  checkMetadata(errors, "metadata", { ...deviceClass.metadata, generateName: "" }, className, false);
-  checkFinalizerNames(errors, "metadata", deviceClass.metadata);
-  checkMetadataUpdate(errors, "metadata", deviceClass.metadata, old.metadata);
-  checkFinalizerNames(errors, "metadata", deviceClass.metadata);
+  checkMetadata(errors.at("metadata"), { ...deviceClass.metadata, generateName: "" }, className, false);
+  checkFinalizerNames(errors.at("metadata"), deviceClass.metadata);
+  checkMetadataUpdate(errors.at("metadata"), deviceClass.metadata, old.metadata);
+  checkFinalizerNames(errors.at("metadata"), deviceClass.metadata);
   checkSpec(errors, deviceClass, old, context);
 }
 

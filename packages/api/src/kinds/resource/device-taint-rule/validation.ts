@@ -9,32 +9,32 @@ import { checkTaint } from "../taints.ts";
 
 function checkSpec(errors: FieldErrors, { spec }: DeviceTaintRule, old?: DeviceTaintRule): void {
   const selector = spec?.deviceSelector;
-  const path = "spec.deviceSelector";
-  if (selector?.driver !== undefined) checkDriverName(errors, `${path}.driver`, selector.driver);
-  if (selector?.pool !== undefined) checkPoolName(errors, `${path}.pool`, selector.pool);
-  if (selector?.device !== undefined) checkDeviceName(errors, `${path}.device`, selector.device);
-  checkTaint(errors, "spec.taint", spec?.taint ?? { key: "", effect: "" }, old?.spec?.taint);
+  const here = errors.at("spec.deviceSelector");
+  if (selector?.driver !== undefined) checkDriverName(here.at("driver"), selector.driver);
+  if (selector?.pool !== undefined) checkPoolName(here.at("pool"), selector.pool);
+  if (selector?.device !== undefined) checkDeviceName(here.at("device"), selector.device);
+  checkTaint(errors.at("spec.taint"), spec?.taint ?? { key: "", effect: "" }, old?.spec?.taint);
 }
 
 export function checkRule(errors: FieldErrors, rule: DeviceTaintRule): void {
-  checkMetadata(errors, "metadata", rule.metadata, dnsSubdomain, false);
-  checkFinalizerNames(errors, "metadata", rule.metadata);
+  checkMetadata(errors.at("metadata"), rule.metadata, dnsSubdomain, false);
+  checkFinalizerNames(errors.at("metadata"), rule.metadata);
   checkSpec(errors, rule);
 }
 
 export function checkRuleUpdate(errors: FieldErrors, rule: DeviceTaintRule, old: DeviceTaintRule): void {
-  checkMetadataUpdate(errors, "metadata", rule.metadata, old.metadata);
-  checkFinalizerNames(errors, "metadata", rule.metadata);
+  checkMetadataUpdate(errors.at("metadata"), rule.metadata, old.metadata);
+  checkFinalizerNames(errors.at("metadata"), rule.metadata);
   checkSpec(errors, rule, old);
 }
 
 export function checkRuleStatus(errors: FieldErrors, rule: DeviceTaintRule, old: DeviceTaintRule): void {
-  checkMetadataUpdate(errors, "metadata", rule.metadata, old.metadata);
-  checkFinalizerNames(errors, "metadata", rule.metadata);
+  checkMetadataUpdate(errors.at("metadata"), rule.metadata, old.metadata);
+  checkFinalizerNames(errors.at("metadata"), rule.metadata);
   const conditions = rule.status?.conditions ?? [];
-  checkConditions(errors, "status.conditions", conditions);
+  checkConditions(errors.at("status.conditions"), conditions);
   if (conditions.length > limits.conditions) {
-    errors.tooMany("status.conditions", conditions.length, limits.conditions);
+    errors.at("status.conditions").tooMany(conditions.length, limits.conditions);
   }
 }
 

@@ -25,10 +25,10 @@ function checkWholeTemplate(
   template: ResourceClaimTemplate,
   context: ValidationContext,
 ): void {
-  checkMetadata(errors, "metadata", template.metadata, dnsSubdomain, true);
-  checkFinalizerNames(errors, "metadata", template.metadata);
-  checkTemplateMetadata(errors, "spec.metadata", template.spec?.metadata);
-  checkSpec(errors, "spec.spec", template.spec?.spec, context);
+  checkMetadata(errors.at("metadata"), template.metadata, dnsSubdomain, true);
+  checkFinalizerNames(errors.at("metadata"), template.metadata);
+  checkTemplateMetadata(errors.at("spec.metadata"), template.spec?.metadata);
+  checkSpec(errors.at("spec.spec"), template.spec?.spec, context);
 }
 
 export function checkTemplateUpdate(
@@ -39,9 +39,9 @@ export function checkTemplateUpdate(
 ): void {
   // Both the rules of new ones and those of updates, as the strategy of upstream has it.
   checkWholeTemplate(errors, template, context);
-  checkMetadataUpdate(errors, "metadata", template.metadata, old.metadata);
-  checkFinalizerNames(errors, "metadata", template.metadata);
+  checkMetadataUpdate(errors.at("metadata"), template.metadata, old.metadata);
+  checkFinalizerNames(errors.at("metadata"), template.metadata);
   const type = "resource/v1.ResourceClaimTemplateSpec";
   const printed = (): unknown => internalForm(type, template.spec ?? {}, context.features.version);
-  checkImmutable(errors, "spec", template.spec, old.spec, printed);
+  checkImmutable(errors.at("spec"), template.spec, old.spec, printed);
 }

@@ -45,89 +45,86 @@ function deviceKey({ driver = "", pool = "", device = "", shareID = "" }: Partia
 
 const keyText = (key: Partial<DeviceKey>): string => JSON.stringify(deviceKey(key));
 
-function checkConsumer(errors: FieldErrors, path: string, consumer: ResourceClaimConsumerReference): void {
+function checkConsumer(errors: FieldErrors, consumer: ResourceClaimConsumerReference): void {
   for (const name of ["resource", "name", "uid"] as const) {
-    if (!consumer[name]) errors.required(`${path}.${name}`);
+    if (!consumer[name]) errors.at(name).required();
   }
 }
 
-function checkNetworkData(errors: FieldErrors, path: string, data: NetworkDeviceData): void {
+function checkNetworkData(errors: FieldErrors, data: NetworkDeviceData): void {
   const { interfaceName = "", hardwareAddress = "" } = data;
   if (byteLength(interfaceName) > limits.interfaceName) {
-    errors.tooLong(`${path}.interfaceName`, limits.interfaceName);
+    errors.at("interfaceName").tooLong(limits.interfaceName);
   }
   if (byteLength(hardwareAddress) > limits.hardwareAddress) {
-    errors.tooLong(`${path}.hardwareAddress`, limits.hardwareAddress);
+    errors.at("hardwareAddress").tooLong(limits.hardwareAddress);
   }
-  const check = (address: string, at: string): void => {
-    errors.check(interfaceAddressRule, at, address);
+  const check = (here: FieldErrors, address: string): void => {
+    here.check(interfaceAddressRule, address);
   };
-  errors.set(`${path}.ips`, data.ips, limits.addresses, check, (address) => address);
+  errors.at("ips").set(data.ips, limits.addresses, check, (address) => address);
 }
 
 function checkDeviceStatus(
   errors: FieldErrors,
-  path: string,
   device: AllocatedDeviceStatus,
   allocated: ReadonlySet<string>,
 ): void {
-  checkDriverName(errors, `${path}.driver`, device.driver);
-  checkPoolName(errors, `${path}.pool`, device.pool);
-  checkDeviceName(errors, `${path}.device`, device.device);
-  if (device.shareID !== undefined) checkShareId(errors, `${path}.shareID`, device.shareID);
+  checkDriverName(errors.at("driver"), device.driver);
+  checkPoolName(errors.at("pool"), device.pool);
+  checkDeviceName(errors.at("device"), device.device);
+  if (device.shareID !== undefined) checkShareId(errors.at("shareID"), device.shareID);
   if (!allocated.has(keyText(device))) {
-    errors.invalid(path, deviceKey(device), "must be an allocated device in the claim");
+    errors.invalid(deviceKey(device), "must be an allocated device in the claim");
   }
   const conditions = device.conditions ?? [];
   if (conditions.length > limits.conditions) {
-    errors.tooMany(`${path}.conditions`, conditions.length, limits.conditions);
+    errors.at("conditions").tooMany(conditions.length, limits.conditions);
   }
-  checkConditions(errors, `${path}.conditions`, conditions);
+  checkConditions(errors.at("conditions"), conditions);
   if (device.data !== undefined && device.data !== null) {
-    checkRawData(errors, `${path}.data`, device.data, false);
+    checkRawData(errors.at("data"), device.data, false);
   }
-  if (device.networkData) checkNetworkData(errors, `${path}.networkData`, device.networkData);
+  if (device.networkData) checkNetworkData(errors.at("networkData"), device.networkData);
 }
 
 function checkResult(
   errors: FieldErrors,
-  path: string,
   result: DeviceRequestAllocationResult,
   known: ReadonlySet<string>,
   context: ValidationContext,
 ): void {
-  checkReference(errors, `${path}.request`, result.request ?? "", known);
-  checkDriverName(errors, `${path}.driver`, result.driver);
-  checkPoolName(errors, `${path}.pool`, result.pool);
-  checkDeviceName(errors, `${path}.device`, result.device);
-  checkBindingConditions(errors, path, result);
+  checkReference(errors.at("request"), result.request ?? "", known);
+  checkDriverName(errors.at("driver"), result.driver);
+  checkPoolName(errors.at("pool"), result.pool);
+  checkDeviceName(errors.at("device"), result.device);
+  checkBindingConditions(errors, result);
   // Earlier releases take over what the scheduler writes.
   if (context.features.version >= "1.37") {
     (result.tolerations ?? []).forEach((toleration, index) => {
-      checkToleration(errors, `${path}.tolerations[${index}]`, toleration);
+      checkToleration(errors.at("tolerations").index(index), toleration);
     });
   }
-  if (result.shareID !== undefined) checkShareId(errors, `${path}.shareID`, result.shareID);
+  if (result.shareID !== undefined) checkShareId(errors.at("shareID"), result.shareID);
 }
 
 function checkAllocation(
   errors: FieldErrors,
-  path: string,
   allocation: AllocationResult,
   known: ReadonlySet<string>,
   context: ValidationContext,
 ): void {
   const { devices, nodeSelector } = allocation;
-  errors.items(`${path}.devices.results`, devices?.results, limits.results, (result, at) =>
-    checkResult(errors, at, result, known, context),
-  );
-  const checkConfig = (config: DeviceAllocationConfiguration, at: string): void => {
-    errors.oneOf(`${at}.source`, config.source, ["FromClaim", "FromClass"]);
-    checkReferences(errors, `${at}.requests`, config.requests, known);
-    checkConfiguration(errors, at, config);
+  errors
+    .at("devices.results")
+    .items(devices?.results, limits.results, (here, result) => checkResult(here, result, known, context));
+  const checkConfig = (here: FieldErrors, config: DeviceAllocationConfiguration): void => {
+    here.at("source").oneOf(config.source, ["FromClaim", "FromClass"]);
+    checkReferences(here.at("requests"), config.requests, known);
+    checkConfiguration(here, config);
   };
-  errors.items(`${path}.devices.config`, devices?.config, limits.allocationConfig, checkConfig);
-  if (nodeSelector) checkNodeSelector(errors, `${path}.nodeSelector`, nodeSelector);
+  errors.at("devices.config").items(devices?.config, limits.allocationConfig, checkConfig);
+  if (nodeSelector) checkNodeSelector(errors.at("nodeSelector"), nodeSelector);
 }
 
 /** A result with admin access where the stored allocation has none yet (AuthorizedForAdminStatus). */
@@ -142,7 +139,7 @@ function checkNewAdminAccess(
     (status?.allocation?.devices?.results ?? []).findIndex((result) => result.adminAccess === true);
   const index = first(claim);
   if (index < 0 || first(old) >= 0) return;
-  errors.forbidden(`status.allocation.devices.results[${index}].adminAccess`, adminAccessDetail);
+  errors.at("status.allocation.devices.results").index(index).at("adminAccess").forbidden(adminAccessDetail);
 }
 
 export function checkClaimStatus(
@@ -152,32 +149,29 @@ export function checkClaimStatus(
   context: ValidationContext,
 ): void {
   checkNewAdminAccess(errors, claim, old, context);
-  checkMetadataUpdate(errors, "metadata", claim.metadata, old.metadata);
-  checkFinalizerNames(errors, "metadata", claim.metadata);
+  checkMetadataUpdate(errors.at("metadata"), claim.metadata, old.metadata);
+  checkFinalizerNames(errors.at("metadata"), claim.metadata);
   const { allocation, reservedFor = [], devices } = claim.status ?? {};
-  errors.set(
-    "status.reservedFor",
-    reservedFor,
-    limits.reservedFor,
-    (consumer, at) => checkConsumer(errors, at, consumer),
-    (consumer) => consumer.uid ?? "",
-  );
+  errors
+    .at("status.reservedFor")
+    .set(reservedFor, limits.reservedFor, checkConsumer, (consumer) => consumer.uid ?? "");
   const allocated = new Set((allocation?.devices?.results ?? []).map(keyText));
-  errors.set(
-    "status.devices",
-    devices,
-    unlimited,
-    (device, at) => checkDeviceStatus(errors, at, device, allocated),
-    deviceKey,
-  );
+  errors
+    .at("status.devices")
+    .set(devices, unlimited, (here, device) => checkDeviceStatus(here, device, allocated), deviceKey);
   checkReservations(errors, claim, old);
   const before = old.status?.allocation;
   if (before && allocation) {
     const printed = (): unknown =>
       internalForm("resource/v1.AllocationResult", allocation, context.features.version);
-    checkImmutable(errors, "status.allocation", allocation, before, printed);
+    checkImmutable(errors.at("status.allocation"), allocation, before, printed);
   } else if (allocation) {
-    checkAllocation(errors, "status.allocation", allocation, requestReferences(claim.spec?.devices), context);
+    checkAllocation(
+      errors.at("status.allocation"),
+      allocation,
+      requestReferences(claim.spec?.devices),
+      context,
+    );
   }
 }
 
@@ -186,13 +180,13 @@ function checkReservations(errors: FieldErrors, claim: ResourceClaim, old: Resou
   const reservedFor = claim.status?.reservedFor ?? [];
   if (reservedFor.length === 0) return;
   if (!claim.status?.allocation) {
-    errors.forbidden("status.reservedFor", "may not be specified when `allocated` is not set");
+    errors.at("status.reservedFor").forbidden("may not be specified when `allocated` is not set");
   } else if (claim.metadata.deletionTimestamp) {
     const before = old.status?.reservedFor ?? [];
     if (reservedFor.some((consumer) => !before.some((known) => sameValue(known, consumer)))) {
       const detail =
         "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set";
-      errors.forbidden("status.reservedFor", detail);
+      errors.at("status.reservedFor").forbidden(detail);
     }
   }
 }

@@ -42,46 +42,36 @@ export function requestReferences(claim: DeviceClaim | undefined): ReadonlySet<s
   return names;
 }
 
-export function checkReference(
-  errors: FieldErrors,
-  path: string,
-  name: string,
-  known: ReadonlySet<string>,
-): void {
+export function checkReference(errors: FieldErrors, name: string, known: ReadonlySet<string>): void {
   const detail =
     "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
   const parts = name.split("/");
   if (parts.length > 2) {
-    errors.invalid(path, name, detail);
+    errors.invalid(name, detail);
     return;
   }
-  for (const part of parts) errors.check(dnsLabel, path, part);
-  if (!known.has(name)) errors.invalid(path, name, detail);
+  for (const part of parts) errors.check(dnsLabel, part);
+  if (!known.has(name)) errors.invalid(name, detail);
 }
 
 export function checkReferences(
   errors: FieldErrors,
-  path: string,
   names: readonly string[] | undefined,
   known: ReadonlySet<string>,
 ): void {
-  const check = (name: string, at: string): void => checkReference(errors, at, name, known);
-  errors.set(path, names, limits.requests, check, (name) => name);
+  const check = (here: FieldErrors, name: string): void => checkReference(here, name, known);
+  errors.set(names, limits.requests, check, (name) => name);
 }
 
-function checkAllocationMode(
-  errors: FieldErrors,
-  path: string,
-  request: ExactDeviceRequest | DeviceSubRequest,
-): void {
+function checkAllocationMode(errors: FieldErrors, request: ExactDeviceRequest | DeviceSubRequest): void {
   const { allocationMode: mode = "", count = 0 } = request;
   if (mode === "All") {
     if (count > 0 || count < 0) {
-      errors.invalid(`${path}.count`, count, "must not be specified when allocationMode is 'All'");
+      errors.at("count").invalid(count, "must not be specified when allocationMode is 'All'");
     }
   } else if (mode === "ExactCount") {
-    if (count <= 0) errors.invalid(`${path}.count`, count, "must be greater than zero");
-  } else errors.notSupported(`${path}.allocationMode`, mode, ["All", "ExactCount"]);
+    if (count <= 0) errors.at("count").invalid(count, "must be greater than zero");
+  } else errors.at("allocationMode").notSupported(mode, ["All", "ExactCount"]);
 }
 
 /** The claim whose derived attributes are checked, and their total cost. */
@@ -97,7 +87,6 @@ interface DerivedAttributes {
  */
 function checkDerivedAttributes(
   errors: FieldErrors,
-  path: string,
   attributes: readonly DeviceDerivedAttribute[] | undefined,
   references: readonly string[],
   derived: DerivedAttributes,
@@ -105,16 +94,16 @@ function checkDerivedAttributes(
 ): void {
   if (attributes === undefined || attributes.length === 0) return;
   const usable = constrainedAttributes(derived.claim, references);
-  const check = ({ name = "", expression = "" }: DeviceDerivedAttribute, at: string): void => {
-    if (name === "") errors.required(`${at}.name`);
+  const check = (here: FieldErrors, { name = "", expression = "" }: DeviceDerivedAttribute): void => {
+    if (name === "") here.at("name").required();
     else {
-      checkFullyQualifiedName(errors, `${at}.name`, name);
-      if (!usable.has(name)) errors.invalid(`${at}.name`, name, unusedAttribute);
+      checkFullyQualifiedName(here.at("name"), name);
+      if (!usable.has(name)) here.at("name").invalid(name, unusedAttribute);
     }
-    if (expression === "") errors.required(`${at}.expression`);
-    else derived.cost += checkExpression(errors, `${at}.expression`, expression, context, true);
+    if (expression === "") here.at("expression").required();
+    else derived.cost += checkExpression(here.at("expression"), expression, context, true);
   };
-  errors.set(path, attributes, limits.derivedAttributes, check, ({ name = "" }) => name);
+  errors.set(attributes, limits.derivedAttributes, check, ({ name = "" }) => name);
 }
 
 const unusedAttribute =
@@ -133,107 +122,103 @@ function constrainedAttributes({ constraints }: DeviceClaim, references: readonl
 
 function checkExact(
   errors: FieldErrors,
-  path: string,
   request: ExactDeviceRequest | DeviceSubRequest,
   references: readonly string[],
   derived: DerivedAttributes,
   context: ValidationContext,
 ): void {
-  errors.checkRequired(dnsSubdomain, `${path}.deviceClassName`, request.deviceClassName);
-  checkSelectors(errors, `${path}.selectors`, request.selectors, context);
-  checkAllocationMode(errors, path, request);
+  errors.at("deviceClassName").checkRequired(dnsSubdomain, request.deviceClassName);
+  checkSelectors(errors.at("selectors"), request.selectors, context);
+  checkAllocationMode(errors, request);
   (request.tolerations ?? []).forEach((toleration, index) => {
-    checkToleration(errors, `${path}.tolerations[${index}]`, toleration);
+    checkToleration(errors.at("tolerations").index(index), toleration);
   });
   const attributes = request.derivedAttributes;
-  checkDerivedAttributes(errors, `${path}.derivedAttributes`, attributes, references, derived, context);
+  checkDerivedAttributes(errors.at("derivedAttributes"), attributes, references, derived, context);
 }
 
 function checkRequest(
   errors: FieldErrors,
-  path: string,
   request: DeviceRequest,
   derived: DerivedAttributes,
   context: ValidationContext,
 ): void {
-  errors.check(dnsLabel, `${path}.name`, request.name ?? "");
+  errors.at("name").check(dnsLabel, request.name ?? "");
   const alternatives = request.firstAvailable ?? [];
   const wanted = "exactly one of `exactly` or `firstAvailable` is required";
   if (request.exactly && alternatives.length > 0) {
-    errors.invalid(path, null, `${wanted}, but multiple fields are set`);
+    errors.invalid(null, `${wanted}, but multiple fields are set`);
   } else if (alternatives.length > 0) {
-    const check = (alternative: DeviceSubRequest, at: string): void => {
-      errors.check(dnsLabel, `${at}.name`, alternative.name ?? "");
+    const check = (here: FieldErrors, alternative: DeviceSubRequest): void => {
+      here.at("name").check(dnsLabel, alternative.name ?? "");
       const references = [request.name ?? "", `${request.name}/${alternative.name}`];
-      checkExact(errors, at, alternative, references, derived, context);
+      checkExact(here, alternative, references, derived, context);
     };
     const name = (alternative: DeviceSubRequest): string => alternative.name ?? "";
-    errors.set(`${path}.firstAvailable`, alternatives, limits.alternatives, check, name);
+    errors.at("firstAvailable").set(alternatives, limits.alternatives, check, name);
   } else if (request.exactly) {
-    checkExact(errors, `${path}.exactly`, request.exactly, [request.name ?? ""], derived, context);
-  } else errors.required(path, wanted);
+    checkExact(errors.at("exactly"), request.exactly, [request.name ?? ""], derived, context);
+  } else errors.required(wanted);
 }
 
 function checkConstraint(
   errors: FieldErrors,
-  path: string,
   constraint: DeviceConstraint,
   known: ReadonlySet<string>,
   context: ValidationContext,
 ): void {
-  checkReferences(errors, `${path}.requests`, constraint.requests, known);
+  checkReferences(errors.at("requests"), constraint.requests, known);
   const { matchAttribute, distinctAttribute } = constraint;
-  if (matchAttribute !== undefined) checkFullyQualifiedName(errors, `${path}.matchAttribute`, matchAttribute);
+  if (matchAttribute !== undefined) checkFullyQualifiedName(errors.at("matchAttribute"), matchAttribute);
   else if (distinctAttribute !== undefined) {
-    checkFullyQualifiedName(errors, `${path}.distinctAttribute`, distinctAttribute);
+    checkFullyQualifiedName(errors.at("distinctAttribute"), distinctAttribute);
   } else if (context.features.enabled("DRAConsumableCapacity")) {
     // The wording is upstream's, although no field is set.
     const detail =
       'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set';
-    errors.required(path, detail);
-  } else errors.required(`${path}.matchAttribute`);
+    errors.required(detail);
+  } else errors.at("matchAttribute").required();
 }
 
 /** Parameters of a driver, in a claim, a class or an allocation. */
 export function checkConfiguration(
   errors: FieldErrors,
-  path: string,
   { opaque }: DeviceConfiguration,
   stored = false,
 ): void {
   if (!opaque) {
-    errors.required(`${path}.opaque`);
+    errors.at("opaque").required();
     return;
   }
-  checkDriverName(errors, `${path}.opaque.driver`, opaque.driver);
-  checkRawData(errors, `${path}.opaque.parameters`, opaque.parameters, stored);
+  checkDriverName(errors.at("opaque.driver"), opaque.driver);
+  checkRawData(errors.at("opaque.parameters"), opaque.parameters, stored);
 }
 
 export function checkSpec(
   errors: FieldErrors,
-  path: string,
   spec: ResourceClaimSpec | undefined,
   context: ValidationContext,
 ): void {
   const devices = spec?.devices;
   const known = requestReferences(devices);
-  const at = `${path}.devices`;
+  const here = errors.at("devices");
   const derived: DerivedAttributes = { claim: devices ?? {}, cost: 0n };
-  errors.set(
-    `${at}.requests`,
+  here.at("requests").set(
     devices?.requests,
     limits.requests,
-    (request, place) => checkRequest(errors, place, request, derived, context),
+    (here, request) => checkRequest(here, request, derived, context),
     (request) => request.name ?? "",
   );
-  errors.items(`${at}.constraints`, devices?.constraints, limits.constraints, (constraint, place) =>
-    checkConstraint(errors, place, constraint, known, context),
-  );
-  errors.items(`${at}.config`, devices?.config, limits.config, (config, place) => {
-    checkReferences(errors, `${place}.requests`, config.requests, known);
-    checkConfiguration(errors, place, config);
+  here
+    .at("constraints")
+    .items(devices?.constraints, limits.constraints, (here, constraint) =>
+      checkConstraint(here, constraint, known, context),
+    );
+  here.at("config").items(devices?.config, limits.config, (here, config) => {
+    checkReferences(here.at("requests"), config.requests, known);
+    checkConfiguration(here, config);
   });
-  if (derived.cost > limits.expressionCost) errors.forbidden(at, costlyAttributes);
+  if (derived.cost > limits.expressionCost) here.forbidden(costlyAttributes);
 }
 
 const costlyAttributes =
@@ -250,14 +235,14 @@ export function checkAdminAccess(
   const requests = spec?.devices?.requests ?? [];
   const index = requests.findIndex((request) => request.exactly?.adminAccess === true);
   if (index < 0 || mayUseAdminAccess(context)) return;
-  errors.forbidden(`spec.devices.requests[${index}].adminAccess`, adminAccessDetail);
+  errors.at("spec.devices.requests").index(index).at("adminAccess").forbidden(adminAccessDetail);
 }
 
 export function checkClaim(errors: FieldErrors, claim: ResourceClaim, context: ValidationContext): void {
   checkAdminAccess(errors, claim.spec, context);
-  checkMetadata(errors, "metadata", claim.metadata, dnsSubdomain, true);
-  checkFinalizerNames(errors, "metadata", claim.metadata);
-  checkSpec(errors, "spec", claim.spec, context);
+  checkMetadata(errors.at("metadata"), claim.metadata, dnsSubdomain, true);
+  checkFinalizerNames(errors.at("metadata"), claim.metadata);
+  checkSpec(errors.at("spec"), claim.spec, context);
 }
 
 export function checkClaimUpdate(
@@ -266,11 +251,11 @@ export function checkClaimUpdate(
   old: ResourceClaim,
   context: ValidationContext,
 ): void {
-  checkMetadata(errors, "metadata", claim.metadata, dnsSubdomain, true);
-  checkFinalizerNames(errors, "metadata", claim.metadata);
-  checkMetadataUpdate(errors, "metadata", claim.metadata, old.metadata);
-  checkFinalizerNames(errors, "metadata", claim.metadata);
+  checkMetadata(errors.at("metadata"), claim.metadata, dnsSubdomain, true);
+  checkFinalizerNames(errors.at("metadata"), claim.metadata);
+  checkMetadataUpdate(errors.at("metadata"), claim.metadata, old.metadata);
+  checkFinalizerNames(errors.at("metadata"), claim.metadata);
   const printed = (): unknown =>
     internalForm("resource/v1.ResourceClaimSpec", claim.spec ?? {}, context.features.version);
-  checkImmutable(errors, "spec", claim.spec, old.spec, printed);
+  checkImmutable(errors.at("spec"), claim.spec, old.spec, printed);
 }

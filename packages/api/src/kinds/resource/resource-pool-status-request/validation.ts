@@ -26,15 +26,15 @@ const validationErrorLimit = 256;
 const maxEntries = 32;
 
 export function checkPoolRequest(errors: FieldErrors, request: ResourcePoolStatusRequest): void {
-  checkMetadata(errors, "metadata", request.metadata, dnsSubdomain, false);
-  checkFinalizerNames(errors, "metadata", request.metadata);
+  checkMetadata(errors.at("metadata"), request.metadata, dnsSubdomain, false);
+  checkFinalizerNames(errors.at("metadata"), request.metadata);
   const { driver, poolName, limit = 1, defaultPartitionTypeAttribute: attribute } = request.spec ?? {};
-  errors.checkRequired(dnsSubdomainCaseless, "spec.driver", driver);
-  if (poolName !== undefined) checkPoolName(errors, "spec.poolName", poolName);
-  if (limit > maxPools) errors.invalid("spec.limit", limit, `must be less than or equal to ${maxPools}`);
-  atLeast(errors, "spec.limit", limit, 1);
+  errors.at("spec.driver").checkRequired(dnsSubdomainCaseless, driver);
+  if (poolName !== undefined) checkPoolName(errors.at("spec.poolName"), poolName);
+  if (limit > maxPools) errors.at("spec.limit").invalid(limit, `must be less than or equal to ${maxPools}`);
+  atLeast(errors.at("spec.limit"), limit, 1);
   if (attribute !== undefined)
-    checkFullyQualifiedName(errors, "spec.defaultPartitionTypeAttribute", attribute);
+    checkFullyQualifiedName(errors.at("spec.defaultPartitionTypeAttribute"), attribute);
 }
 
 export function checkPoolRequestUpdate(
@@ -42,10 +42,10 @@ export function checkPoolRequestUpdate(
   request: ResourcePoolStatusRequest,
   old: ResourcePoolStatusRequest,
 ): void {
-  checkMetadataUpdate(errors, "metadata", request.metadata, old.metadata);
-  checkFinalizerNames(errors, "metadata", request.metadata);
+  checkMetadataUpdate(errors.at("metadata"), request.metadata, old.metadata);
+  checkFinalizerNames(errors.at("metadata"), request.metadata);
   // Upstream prints no value here.
-  checkImmutable(errors, "spec", request.spec, old.spec, () => null);
+  checkImmutable(errors.at("spec"), request.spec, old.spec, () => null);
 }
 
 /** The status is written once; what changes in it is checked even where it may not change. */
@@ -55,13 +55,13 @@ export function checkPoolRequestStatus(
   old: ResourcePoolStatusRequest,
   context: ValidationContext,
 ): void {
-  checkMetadataUpdate(errors, "metadata", request.metadata, old.metadata);
-  checkFinalizerNames(errors, "metadata", request.metadata);
+  checkMetadataUpdate(errors.at("metadata"), request.metadata, old.metadata);
+  checkFinalizerNames(errors.at("metadata"), request.metadata);
   if (old.status) {
     const type = "resource/v1alpha3.ResourcePoolStatusRequestStatus";
     const printed = (): unknown => internalForm(type, request.status, context.features.version);
-    checkImmutable(errors, "status", request.status, old.status, printed);
-  } else checkConditions(errors, "status.conditions", request.status?.conditions);
+    checkImmutable(errors.at("status"), request.status, old.status, printed);
+  } else checkConditions(errors.at("status.conditions"), request.status?.conditions);
   if (request.status) checkStatus(errors, request.status, old.status);
 }
 
@@ -72,92 +72,87 @@ function checkStatus(
 ): void {
   const { poolCount, pools, conditions } = status;
   if (poolCount === undefined) {
-    if (!old || old.poolCount !== undefined) errors.required("status.poolCount");
-  } else if (poolCount !== old?.poolCount) atLeast(errors, "status.poolCount", poolCount, 0);
+    if (!old || old.poolCount !== undefined) errors.at("status.poolCount").required();
+  } else if (poolCount !== old?.poolCount) atLeast(errors.at("status.poolCount"), poolCount, 0);
   if (!sameValue(pools, old?.pools)) {
-    errors.items("status.pools", pools, maxPools, (pool, at) => checkPool(errors, at, pool));
+    errors.at("status.pools").items(pools, maxPools, checkPool);
   }
   if (sameValue(conditions, old?.conditions)) return;
   const unchecked = (): void => {};
   const seen = new Set<string>();
-  if (!errors.items("status.conditions", conditions, maxConditions, unchecked)) return;
+  if (!errors.at("status.conditions").items(conditions, maxConditions, unchecked)) return;
   (conditions ?? []).forEach((condition, index) => {
-    if (seen.has(condition.type ?? "")) errors.duplicate(`status.conditions[${index}]`, condition);
+    if (seen.has(condition.type ?? "")) errors.at("status.conditions").index(index).duplicate(condition);
     seen.add(condition.type ?? "");
   });
 }
 
-function checkPool(errors: FieldErrors, path: string, pool: PoolStatus): void {
-  errors.checkRequired(dnsSubdomainCaseless, `${path}.driver`, pool.driver);
-  if (pool.poolName) checkPoolName(errors, `${path}.poolName`, pool.poolName);
-  else errors.required(`${path}.poolName`);
-  if (Number(pool.generation ?? 0) === 0) errors.required(`${path}.generation`);
-  else atLeast(errors, `${path}.generation`, pool.generation, 0);
-  atLeast(errors, `${path}.resourceSliceCount`, pool.resourceSliceCount, 1);
+function checkPool(errors: FieldErrors, pool: PoolStatus): void {
+  errors.at("driver").checkRequired(dnsSubdomainCaseless, pool.driver);
+  if (pool.poolName) checkPoolName(errors.at("poolName"), pool.poolName);
+  else errors.at("poolName").required();
+  if (Number(pool.generation ?? 0) === 0) errors.at("generation").required();
+  else atLeast(errors.at("generation"), pool.generation, 0);
+  atLeast(errors.at("resourceSliceCount"), pool.resourceSliceCount, 1);
   for (const name of [
     "totalDevices",
     "allocatedDevices",
     "availableDevices",
     "unavailableDevices",
   ] as const) {
-    atLeast(errors, `${path}.${name}`, pool[name], 0);
+    atLeast(errors.at(name), pool[name], 0);
   }
-  if (pool.nodeName !== undefined) errors.check(dnsSubdomain, `${path}.nodeName`, pool.nodeName);
+  if (pool.nodeName !== undefined) errors.at("nodeName").check(dnsSubdomain, pool.nodeName);
   if (byteLength(pool.validationError ?? "") > validationErrorLimit) {
-    errors.tooLong(`${path}.validationError`, validationErrorLimit);
+    errors.at("validationError").tooLong(validationErrorLimit);
   }
-  checkPartitions(errors, `${path}.partitionSummary`, pool.partitionSummary);
-  if (pool.shareableSummary !== undefined)
-    checkShares(errors, `${path}.shareableSummary`, pool.shareableSummary);
+  checkPartitions(errors.at("partitionSummary"), pool.partitionSummary);
+  if (pool.shareableSummary !== undefined) checkShares(errors.at("shareableSummary"), pool.shareableSummary);
 }
 
 /** Every attribute and type once. */
-function checkPartitions(
-  errors: FieldErrors,
-  path: string,
-  partitions: readonly PartitionTypeStatus[] | undefined,
-): void {
-  if (!errors.items(path, partitions, maxEntries, () => {})) return;
+function checkPartitions(errors: FieldErrors, partitions: readonly PartitionTypeStatus[] | undefined): void {
+  if (!errors.items(partitions, maxEntries, () => {})) return;
   const before = seenBefore();
   (partitions ?? []).forEach((entry, index) => {
-    if (before(JSON.stringify([entry.attribute, entry.type]))) errors.duplicate(`${path}[${index}]`, entry);
+    if (before(JSON.stringify([entry.attribute, entry.type]))) errors.index(index).duplicate(entry);
   });
   (partitions ?? []).forEach(({ attribute, type, total, allocatable }, index) => {
-    const at = `${path}[${index}]`;
-    if (!attribute) errors.required(`${at}.attribute`);
-    if (!type) errors.required(`${at}.type`);
-    checkCount(errors, `${at}.total`, total);
-    checkCount(errors, `${at}.allocatable`, allocatable);
+    const here = errors.index(index);
+    if (!attribute) here.at("attribute").required();
+    if (!type) here.at("type").required();
+    checkCount(here.at("total"), total);
+    checkCount(here.at("allocatable"), allocatable);
   });
 }
 
-function checkShares(errors: FieldErrors, path: string, shares: ShareableSummaryStatus): void {
-  checkCount(errors, `${path}.fullyAvailableDevices`, shares.fullyAvailableDevices);
-  checkCount(errors, `${path}.partiallyAvailableDevices`, shares.partiallyAvailableDevices);
-  errors.items(`${path}.capacity`, shares.capacity, maxEntries, (capacity, at) => {
-    if (!capacity.name) errors.required(`${at}.name`);
+function checkShares(errors: FieldErrors, shares: ShareableSummaryStatus): void {
+  checkCount(errors.at("fullyAvailableDevices"), shares.fullyAvailableDevices);
+  checkCount(errors.at("partiallyAvailableDevices"), shares.partiallyAvailableDevices);
+  errors.at("capacity").items(shares.capacity, maxEntries, (here, capacity) => {
+    if (!capacity.name) here.at("name").required();
     for (const name of ["total", "consumed", "available"] as const)
-      if (capacity[name] === undefined) errors.required(`${at}.${name}`);
+      if (capacity[name] === undefined) here.at(name).required();
   });
 }
 
-function checkCount(errors: FieldErrors, path: string, count: number | undefined): void {
-  if (count === undefined) errors.required(path);
-  else atLeast(errors, path, count, 0);
+function checkCount(errors: FieldErrors, count: number | undefined): void {
+  if (count === undefined) errors.required();
+  else atLeast(errors, count, 0);
 }
 
 /** As `checkPoolName` of the other kinds, in the words of declarative validation (k8s-resource-pool-name). */
-function checkPoolName(errors: FieldErrors, path: string, name: string): void {
-  if (byteLength(name) > limits.poolName) errors.tooLong(path, limits.poolName);
+function checkPoolName(errors: FieldErrors, name: string): void {
+  if (byteLength(name) > limits.poolName) errors.tooLong(limits.poolName);
   name.split("/").forEach((segment, index) => {
     const problems = segment === "" ? ["must not be empty"] : dnsSubdomain(segment);
     const shown = segment === "" ? name : segment;
-    for (const problem of problems) errors.invalid(path, shown, `segment ${index}: ${problem}`);
+    for (const problem of problems) errors.invalid(shown, `segment ${index}: ${problem}`);
   });
 }
 
-function atLeast(errors: FieldErrors, path: string, value: number | bigint | undefined, least: number): void {
+function atLeast(errors: FieldErrors, value: number | bigint | undefined, least: number): void {
   if (value !== undefined && value < least) {
-    errors.invalid(path, value, `must be greater than or equal to ${least}`);
+    errors.invalid(value, `must be greater than or equal to ${least}`);
   }
 }

@@ -14,7 +14,6 @@ const maxInt64 = Quantity.of(2n ** 63n - 1n);
 
 function checkValidValues(
   errors: FieldErrors,
-  path: string,
   texts: readonly string[],
   fallback: Quantity,
   capacity: Quantity,
@@ -23,18 +22,18 @@ function checkValidValues(
   values.forEach((value, index) => {
     const before = values[index - 1];
     if (before !== undefined && before.compare(value) > 0) {
-      errors.invalid(`${path}[${index}]`, value.toString(), "values must be sorted in ascending order");
+      errors.index(index).invalid(value.toString(), "values must be sorted in ascending order");
     }
   });
-  const check = (value: Quantity, at: string): void => {
+  const check = (here: FieldErrors, value: Quantity): void => {
     if (value.compare(capacity) > 0) {
-      errors.invalid(at, value.toString(), `option is larger than capacity value: ${capacity}`);
+      here.invalid(value.toString(), `option is larger than capacity value: ${capacity}`);
     }
   };
-  errors.set(path, values, limits.validValues, check, (value) => String(value.value()));
+  errors.set(values, limits.validValues, check, (value) => String(value.value()));
   const listed = values.length <= limits.validValues && values.some((value) => value.equals(fallback));
   if (!listed) {
-    errors.invalid(path, fallback.toString(), "default value is not valid according to the requestPolicy");
+    errors.invalid(fallback.toString(), "default value is not valid according to the requestPolicy");
   }
 }
 
@@ -51,7 +50,6 @@ function onStep(value: Quantity, min: Quantity, step: Quantity): boolean {
 
 function checkStep(
   errors: FieldErrors,
-  path: string,
   range: { readonly min: Quantity; readonly max: Quantity | undefined; readonly step: Quantity },
   fallback: Quantity,
   capacity: Quantity,
@@ -60,16 +58,14 @@ function checkStep(
   const { min, max, step } = range;
   // Releases before 1.37 accept negative steps, and panic on a step of zero, which is refused here.
   if (whole(step) === 0n || (strict && step.sign < 0)) {
-    errors.invalid(`${path}.step`, step.toString(), "must be greater than zero");
+    errors.at("step").invalid(step.toString(), "must be greater than zero");
     return;
   }
   const first = min.add(step);
   if (first.compare(capacity) > 0) {
-    errors.invalid(
-      `${path}.step`,
-      step.toString(),
-      `one step ${first} is larger than capacity value: ${capacity}`,
-    );
+    errors
+      .at("step")
+      .invalid(step.toString(), `one step ${first} is larger than capacity value: ${capacity}`);
   }
   if (strict) {
     const bounds = { default: fallback, min, ...(max === undefined ? {} : { max }), step };
@@ -77,59 +73,55 @@ function checkStep(
     for (const [name, value] of wrong) {
       const detail =
         value.sign < 0 ? "must be greater than or equal to 0" : "must not be larger than 9223372036854775807";
-      errors.invalid(`${path}.${name}`, value.toString(), detail);
+      errors.at(name).invalid(value.toString(), detail);
     }
     if (wrong.length > 0) return;
   }
   for (const value of max === undefined ? [fallback] : [fallback, max]) {
     if (onStep(value, min, step)) continue;
-    errors.invalid(
-      `${path}.step`,
-      value.toString(),
-      `value is not a multiple of a given step (${step}) from (${min})`,
-    );
+    errors
+      .at("step")
+      .invalid(value.toString(), `value is not a multiple of a given step (${step}) from (${min})`);
   }
 }
 
 function checkRange(
   errors: FieldErrors,
-  path: string,
   range: CapacityRequestPolicyRange,
   fallback: Quantity,
   capacity: Quantity,
   strict: boolean,
 ): void {
   if (!range.min) {
-    errors.required(`${path}.min`, "required when validRange is defined");
+    errors.at("min").required("required when validRange is defined");
     return;
   }
   const min = Quantity.parse(range.min);
   const max = !range.max ? undefined : Quantity.parse(range.max);
   if (min.compare(capacity) > 0) {
-    errors.invalid(`${path}.min`, min.toString(), `min is larger than capacity value: ${capacity}`);
+    errors.at("min").invalid(min.toString(), `min is larger than capacity value: ${capacity}`);
   }
   if (fallback.compare(min) < 0) {
-    errors.invalid(`${path}.min`, fallback.toString(), `default is less than min: ${min}`);
+    errors.at("min").invalid(fallback.toString(), `default is less than min: ${min}`);
   }
   if (max !== undefined) {
     if (min.compare(max) > 0) {
-      errors.invalid(`${path}.max`, min.toString(), `min is larger than max: ${max}`);
+      errors.at("max").invalid(min.toString(), `min is larger than max: ${max}`);
     }
     if (max.compare(capacity) > 0) {
-      errors.invalid(`${path}.max`, max.toString(), `max is larger than capacity value: ${capacity}`);
+      errors.at("max").invalid(max.toString(), `max is larger than capacity value: ${capacity}`);
     }
     if (fallback.compare(max) > 0) {
-      errors.invalid(`${path}.max`, fallback.toString(), `default is more than max: ${max}`);
+      errors.at("max").invalid(fallback.toString(), `default is more than max: ${max}`);
     }
   }
   if (!range.step) return;
   const step = Quantity.parse(range.step);
-  checkStep(errors, path, { min, max, step }, fallback, capacity, strict);
+  checkStep(errors, { min, max, step }, fallback, capacity, strict);
 }
 
 function checkPolicy(
   errors: FieldErrors,
-  path: string,
   policy: CapacityRequestPolicy,
   capacity: Quantity,
   context: ValidationContext,
@@ -139,15 +131,15 @@ function checkPolicy(
   if (validValues.length > 0 && validRange) {
     const detail =
       'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time';
-    errors.forbidden(path, detail);
+    errors.forbidden(detail);
   } else if (validValues.length > 0) {
-    if (fallback === undefined) errors.required(`${path}.default`, "required when validValues is defined");
-    else checkValidValues(errors, `${path}.validValues`, validValues, fallback, capacity);
+    if (fallback === undefined) errors.at("default").required("required when validValues is defined");
+    else checkValidValues(errors.at("validValues"), validValues, fallback, capacity);
   } else if (validRange) {
-    if (fallback === undefined) errors.required(`${path}.default`, "required when validRange is defined");
+    if (fallback === undefined) errors.at("default").required("required when validRange is defined");
     else {
       const strict = context.features.version >= "1.37";
-      checkRange(errors, `${path}.validRange`, validRange, fallback, capacity, strict);
+      checkRange(errors.at("validRange"), validRange, fallback, capacity, strict);
     }
   }
 }
@@ -157,13 +149,12 @@ function checkPolicy(
  */
 export function checkCapacity(
   errors: FieldErrors,
-  path: string,
   capacity: DeviceCapacity,
   shared: boolean,
   context: ValidationContext,
 ): void {
   const policy = capacity.requestPolicy;
   if (!policy) return;
-  if (!shared) errors.forbidden(`${path}.requestPolicy`, "allowMultipleAllocations must be true");
-  else checkPolicy(errors, `${path}.requestPolicy`, policy, Quantity.parse(capacity.value ?? "0"), context);
+  if (!shared) errors.at("requestPolicy").forbidden("allowMultipleAllocations must be true");
+  else checkPolicy(errors.at("requestPolicy"), policy, Quantity.parse(capacity.value ?? "0"), context);
 }

@@ -41,37 +41,32 @@ function shownKey(key: string, limit: number): string {
   return `${key.slice(0, Math.ceil(rest / 2))}...${key.slice(key.length - Math.floor(rest / 2))}`;
 }
 
-function checkString(errors: FieldErrors, path: string, value: string): void {
-  if (byteLength(value) > limits.attributeValue) errors.tooLong(path, limits.attributeValue);
+function checkString(errors: FieldErrors, value: string): void {
+  if (byteLength(value) > limits.attributeValue) errors.tooLong(limits.attributeValue);
 }
 
-function checkVersion(errors: FieldErrors, path: string, value: string): void {
+function checkVersion(errors: FieldErrors, value: string): void {
   if (!isSemanticVersion(value)) {
-    errors.invalid(path, value, "must be a string compatible with semver.org spec 2.0.0");
+    errors.invalid(value, "must be a string compatible with semver.org spec 2.0.0");
   }
-  checkString(errors, path, value);
+  checkString(errors, value);
 }
 
 const valueFields = ["bool", "int", "string", "version", "bools", "ints", "strings", "versions"] as const;
 const listFields = ["bools", "ints", "strings", "versions"] as const;
 
-function checkAttribute(
-  errors: FieldErrors,
-  path: string,
-  attribute: DeviceAttribute,
-  context: ValidationContext,
-): void {
-  if (attribute.string !== undefined) checkString(errors, `${path}.string`, attribute.string);
-  if (attribute.version !== undefined) checkVersion(errors, `${path}.version`, attribute.version);
+function checkAttribute(errors: FieldErrors, attribute: DeviceAttribute, context: ValidationContext): void {
+  if (attribute.string !== undefined) checkString(errors.at("string"), attribute.string);
+  if (attribute.version !== undefined) checkVersion(errors.at("version"), attribute.version);
   for (const name of listFields) {
     const list = attribute[name];
     if (list !== undefined && list.length === 0) {
-      errors.invalid(`${path}.${name}`, list, "must not be empty if specified");
+      errors.at(name).invalid(list, "must not be empty if specified");
     }
     if (name === "strings" || name === "versions") {
       (attribute[name] ?? []).forEach((item, index) => {
         const check = name === "strings" ? checkString : checkVersion;
-        check(errors, `${path}.${name}[${index}]`, item);
+        check(errors.at(name).index(index), item);
       });
     }
   }
@@ -79,26 +74,25 @@ function checkAttribute(
   if (set.length === 1) return;
   const printed =
     set.length === 0 ? "" : internalForm("resource/v1.DeviceAttribute", attribute, context.features.version);
-  errors.invalid(path, printed, "exactly one value must be specified");
+  errors.invalid(printed, "exactly one value must be specified");
 }
 
 function checkCounters(
   errors: FieldErrors,
-  path: string,
   counters: CounterSet["counters"] | DeviceCounterConsumption["counters"],
 ): void {
   const names = Object.keys(counters ?? {});
-  if (names.length === 0) errors.required(path);
-  else if (names.length > limits.countersPerSet) errors.tooMany(path, names.length, limits.countersPerSet);
-  else for (const name of names) errors.check(dnsLabel, path, name);
+  if (names.length === 0) errors.required();
+  else if (names.length > limits.countersPerSet) errors.tooMany(names.length, limits.countersPerSet);
+  else for (const name of names) errors.check(dnsLabel, name);
 }
 
-function checkConsumption(errors: FieldErrors, path: string, consumption: DeviceCounterConsumption): void {
-  errors.checkRequired(dnsLabel, `${path}.counterSet`, consumption.counterSet);
-  checkCounters(errors, `${path}.counters`, consumption.counters);
+function checkConsumption(errors: FieldErrors, consumption: DeviceCounterConsumption): void {
+  errors.at("counterSet").checkRequired(dnsLabel, consumption.counterSet);
+  checkCounters(errors.at("counters"), consumption.counters);
   const groups = consumption.compatibilityGroups;
-  const check = (group: string, at: string): void => errors.check(dnsLabel, at, group);
-  errors.set(`${path}.compatibilityGroups`, groups, limits.compatibilityGroups, check, (group) => group);
+  const check = (here: FieldErrors, group: string): void => here.check(dnsLabel, group);
+  errors.at("compatibilityGroups").set(groups, limits.compatibilityGroups, check, (group) => group);
 }
 
 interface NodeChoice {
@@ -109,46 +103,39 @@ interface NodeChoice {
 }
 
 /** Checks the fields that choose nodes and answers which of them are set. */
-function checkNodeFields(errors: FieldErrors, path: string, choice: NodeChoice, emptyName: string): string[] {
+function checkNodeFields(errors: FieldErrors, choice: NodeChoice, emptyName: string): string[] {
   const set: string[] = [];
   const { nodeName, nodeSelector } = choice;
   if (nodeName) {
     set.push("`nodeName`");
-    errors.check(dnsSubdomain, `${path}.nodeName`, nodeName);
-  } else if (nodeName !== undefined) errors.invalid(`${path}.nodeName`, nodeName, emptyName);
+    errors.at("nodeName").check(dnsSubdomain, nodeName);
+  } else if (nodeName !== undefined) errors.at("nodeName").invalid(nodeName, emptyName);
   if (nodeSelector) {
     set.push("`nodeSelector`");
-    checkNodeSelector(errors, `${path}.nodeSelector`, nodeSelector);
+    checkNodeSelector(errors.at("nodeSelector"), nodeSelector);
   }
   return set;
 }
 
-function checkFlag(
-  errors: FieldErrors,
-  path: string,
-  name: string,
-  value: boolean | undefined,
-  set: string[],
-): void {
+function checkFlag(errors: FieldErrors, name: string, value: boolean | undefined, set: string[]): void {
   if (value) set.push(`\`${name}\``);
-  else if (value !== undefined)
-    errors.invalid(`${path}.${name}`, value, "must be either unset or set to true");
+  else if (value !== undefined) errors.at(name).invalid(value, "must be either unset or set to true");
 }
 
-function checkDeviceNodes(errors: FieldErrors, path: string, device: Device, each: boolean): void {
+function checkDeviceNodes(errors: FieldErrors, device: Device, each: boolean): void {
   if (!each) {
     if (device.nodeName === undefined && !device.nodeSelector && device.allNodes === undefined) return;
     const detail =
       "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec";
-    errors.invalid(path, null, detail);
+    errors.invalid(null, detail);
     return;
   }
-  const set = checkNodeFields(errors, path, device, "must not be empty");
-  checkFlag(errors, path, "allNodes", device.allNodes, set);
+  const set = checkNodeFields(errors, device, "must not be empty");
+  checkFlag(errors, "allNodes", device.allNodes, set);
   const detail =
     "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the ResourceSlice spec";
-  if (set.length === 0) errors.required(path, detail);
-  else if (set.length > 1) errors.invalid(path, `{${set.join(", ")}}`, detail);
+  if (set.length === 0) errors.required(detail);
+  else if (set.length > 1) errors.invalid(`{${set.join(", ")}}`, detail);
 }
 
 /** Values of the attributes, those in lists counted one by one. */
@@ -161,139 +148,121 @@ function attributeValues(device: Device): number {
 
 function checkMap<T>(
   errors: FieldErrors,
-  path: string,
   map: Readonly<Record<string, T>> | undefined,
-  check: (value: T, path: string) => void,
+  check: (errors: FieldErrors, value: T) => void,
 ): void {
   for (const [key, value] of Object.entries(map ?? {})) {
-    checkQualifiedName(errors, path, key);
-    check(value, `${path}[${shownKey(key, maxKeyLength)}]`);
+    checkQualifiedName(errors, key);
+    check(errors.key(shownKey(key, maxKeyLength)), value);
   }
 }
 
 function checkDevice(
   errors: FieldErrors,
-  path: string,
   device: Device,
   old: Device | undefined,
   each: boolean,
   context: ValidationContext,
 ): void {
-  checkDeviceName(errors, `${path}.name`, device.name);
+  checkDeviceName(errors.at("name"), device.name);
   const entries = Object.keys(device.attributes ?? {}).length + Object.keys(device.capacity ?? {}).length;
   if (entries > limits.attributesAndCapacity) {
     const detail = `the total number of attributes and capacities must not exceed ${limits.attributesAndCapacity}`;
-    errors.invalid(path, entries, detail);
+    errors.invalid(entries, detail);
   }
   const values = attributeValues(device);
   if (values > limits.attributeValues) {
-    errors.invalid(
-      path,
-      values,
-      `the total number of attribute values must not exceed ${limits.attributeValues}`,
-    );
+    errors.invalid(values, `the total number of attribute values must not exceed ${limits.attributeValues}`);
   }
-  checkMap(errors, `${path}.attributes`, device.attributes, (attribute, at) =>
-    checkAttribute(errors, at, attribute, context),
+  checkMap(errors.at("attributes"), device.attributes, (here, attribute) =>
+    checkAttribute(here, attribute, context),
   );
   // From 1.37 on, later rules do not apply to what did not change.
   const judged = context.features.version < "1.37" || old === undefined;
   if (judged || !sameValue(old.capacity, device.capacity)) {
-    checkMap(errors, `${path}.capacity`, device.capacity, (capacity, at) =>
-      checkCapacity(errors, at, capacity, device.allowMultipleAllocations === true, context),
+    checkMap(errors.at("capacity"), device.capacity, (here, capacity) =>
+      checkCapacity(here, capacity, device.allowMultipleAllocations === true, context),
     );
   }
   if (old === undefined || !sameValue(old.taints, device.taints)) {
-    errors.items(`${path}.taints`, device.taints, limits.taints, (taint, at) =>
-      checkTaint(errors, at, taint),
-    );
+    errors.at("taints").items(device.taints, limits.taints, checkTaint);
   }
-  errors.set(
-    `${path}.consumesCounters`,
-    device.consumesCounters,
-    limits.consumedSets,
-    (consumption, at) => checkConsumption(errors, at, consumption),
-    (consumption) => consumption.counterSet ?? "",
-  );
-  checkDeviceNodes(errors, path, device, each);
-  checkBindingConditions(errors, path, device);
-  checkNodeAllocatable(errors, `${path}.nodeAllocatableResources`, device);
+  errors
+    .at("consumesCounters")
+    .set(
+      device.consumesCounters,
+      limits.consumedSets,
+      checkConsumption,
+      (consumption) => consumption.counterSet ?? "",
+    );
+  checkDeviceNodes(errors, device, each);
+  checkBindingConditions(errors, device);
+  checkNodeAllocatable(errors.at("nodeAllocatableResources"), device);
 }
 
 function checkNodes(errors: FieldErrors, spec: ResourceSliceSpec): void {
-  const set = checkNodeFields(errors, "spec", spec, "must be either unset or set to a non-empty string");
+  const set = checkNodeFields(errors.at("spec"), spec, "must be either unset or set to a non-empty string");
   const terms = spec.nodeSelector?.nodeSelectorTerms;
   if (spec.nodeSelector && terms?.length !== 1) {
     // One term, so that selectors of several slices can be joined.
     const { NodeSelectorTerms } = internalForm("core/v1.NodeSelector", spec.nodeSelector, "") as {
       NodeSelectorTerms: unknown;
     };
-    errors.invalid(
-      "spec.nodeSelector.nodeSelectorTerms",
-      NodeSelectorTerms,
-      "must have exactly one node selector term",
-    );
+    errors
+      .at("spec.nodeSelector.nodeSelectorTerms")
+      .invalid(NodeSelectorTerms, "must have exactly one node selector term");
   }
-  checkFlag(errors, "spec", "allNodes", spec.allNodes, set);
-  checkFlag(errors, "spec", "perDeviceNodeSelection", spec.perDeviceNodeSelection, set);
+  checkFlag(errors.at("spec"), "allNodes", spec.allNodes, set);
+  checkFlag(errors.at("spec"), "perDeviceNodeSelection", spec.perDeviceNodeSelection, set);
   const wanted =
     "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
-  if (set.length === 0) errors.required("spec", wanted);
+  if (set.length === 0) errors.at("spec").required(wanted);
   else if (set.length > 1) {
-    errors.invalid("spec", `{${set.join(", ")}}`, `${wanted}, but multiple fields are set`);
+    errors.at("spec").invalid(`{${set.join(", ")}}`, `${wanted}, but multiple fields are set`);
   }
 }
 
 function checkPartitionType(errors: FieldErrors, spec: ResourceSliceSpec, context: ValidationContext): void {
   const name = spec.partitionTypeAttribute;
   if (name === undefined) return;
-  const path = "spec.partitionTypeAttribute";
-  checkFullyQualifiedName(errors, path, name);
+  const here = errors.at("spec.partitionTypeAttribute");
+  checkFullyQualifiedName(here, name);
   const devices = spec.devices ?? [];
   if (!devices.some((device) => (device.consumesCounters ?? []).length > 0)) {
-    errors.invalid(path, name, "may only be set on a slice which declares devices that consume counters");
+    here.invalid(name, "may only be set on a slice which declares devices that consume counters");
     return;
   }
   const bare = name.startsWith(`${spec.driver}/`) ? name.slice(spec.driver.length + 1) : name;
   devices.forEach((device, index) => {
     if ((device.consumesCounters ?? []).length === 0) return;
-    const at = `spec.devices[${index}].attributes[${name}]`;
+    const here = errors.at("spec.devices").index(index).at("attributes").key(name);
     const { attributes = {} } = device;
     const key = Object.hasOwn(attributes, name) ? name : bare;
     const attribute = Object.hasOwn(attributes, key) ? attributes[key] : undefined;
     if (attribute === undefined) {
       const detail =
         "device consumes counters and `partitionTypeAttribute` names this attribute, so it must be set";
-      errors.required(at, detail);
+      here.required(detail);
     } else if (attribute.string === undefined) {
       const printed = internalForm("resource/v1.DeviceAttribute", attribute, context.features.version);
-      errors.invalid(
-        at,
-        printed,
-        "must be a string value because `partitionTypeAttribute` names this attribute",
-      );
+      here.invalid(printed, "must be a string value because `partitionTypeAttribute` names this attribute");
     }
   });
 }
 
 const nodeOperations = ["NodePrepareResources", "NodeUnprepareResources", "*"];
 
-function checkSkippedOperations(
-  errors: FieldErrors,
-  path: string,
-  operations: readonly string[] | undefined,
-): void {
+function checkSkippedOperations(errors: FieldErrors, operations: readonly string[] | undefined): void {
   const skipped = operations ?? [];
   const repeated = seenBefore();
   skipped.forEach((operation, index) => {
-    if (!nodeOperations.includes(operation))
-      errors.notSupported(`${path}[${index}]`, operation, nodeOperations);
-    if (repeated(operation)) errors.duplicate(`${path}[${index}]`, operation);
+    if (!nodeOperations.includes(operation)) errors.index(index).notSupported(operation, nodeOperations);
+    if (repeated(operation)) errors.index(index).duplicate(operation);
   });
   const [prepare = "", unprepare = "", all = ""] = nodeOperations;
   if (skipped.includes(prepare) && !skipped.includes(unprepare) && !skipped.includes(all)) {
     const detail = "NodePrepareResources cannot be skipped unless NodeUnprepareResources is also skipped";
-    errors.invalid(path, skipped, detail);
+    errors.invalid(skipped, detail);
   }
 }
 
@@ -314,55 +283,53 @@ function checkSpec(
   old: ResourceSliceSpec | undefined,
   context: ValidationContext,
 ): void {
-  checkDriverName(errors, "spec.driver", spec.driver);
-  checkPoolName(errors, "spec.pool.name", spec.pool?.name);
+  checkDriverName(errors.at("spec.driver"), spec.driver);
+  checkPoolName(errors.at("spec.pool.name"), spec.pool?.name);
   const { resourceSliceCount = 0, generation = 0 } = spec.pool ?? {};
   if (resourceSliceCount <= 0) {
-    errors.invalid("spec.pool.resourceSliceCount", resourceSliceCount, "must be greater than zero");
+    errors.at("spec.pool.resourceSliceCount").invalid(resourceSliceCount, "must be greater than zero");
   }
   if (generation < 0) {
-    errors.invalid("spec.pool.generation", generation, "must be greater than or equal to zero");
+    errors.at("spec.pool.generation").invalid(generation, "must be greater than or equal to zero");
   }
   if (old !== undefined) {
-    checkImmutable(errors, "spec.pool.name", spec.pool?.name, old.pool?.name);
-    checkImmutable(errors, "spec.driver", spec.driver, old.driver);
-    checkImmutable(errors, "spec.nodeName", spec.nodeName, old.nodeName, () => asTyped(spec.nodeName));
+    checkImmutable(errors.at("spec.pool.name"), spec.pool?.name, old.pool?.name);
+    checkImmutable(errors.at("spec.driver"), spec.driver, old.driver);
+    checkImmutable(errors.at("spec.nodeName"), spec.nodeName, old.nodeName, () => asTyped(spec.nodeName));
   }
   checkNodes(errors, spec);
   const given = (name: "sharedCounters" | "devices"): boolean => !!spec[name] || cameEmpty(spec, name);
   if (given("sharedCounters") && given("devices")) {
-    errors.invalid("spec", "", "only one of `sharedCounters` or `devices` is allowed");
+    errors.at("spec").invalid("", "only one of `sharedCounters` or `devices` is allowed");
   }
   const devices = spec.devices ?? [];
-  errors.set(
-    "spec.devices",
+  errors.at("spec.devices").set(
     devices,
     deviceLimit(devices),
-    (device, at) => {
+    (here, device) => {
       const before = old?.devices?.find(({ name }) => name === device.name);
-      checkDevice(errors, at, device, before, spec.perDeviceNodeSelection === true, context);
+      checkDevice(here, device, before, spec.perDeviceNodeSelection === true, context);
     },
     (device) => device.name ?? "",
   );
-  errors.set(
-    "spec.sharedCounters",
+  errors.at("spec.sharedCounters").set(
     spec.sharedCounters,
     limits.counterSets,
-    (set, at) => {
-      errors.checkRequired(dnsLabel, `${at}.name`, set.name);
-      checkCounters(errors, `${at}.counters`, set.counters);
+    (here, set) => {
+      here.at("name").checkRequired(dnsLabel, set.name);
+      checkCounters(here.at("counters"), set.counters);
     },
     (set) => set.name ?? "",
   );
   checkPartitionType(errors, spec, context);
-  checkSkippedOperations(errors, "spec.skipNodeOperations", spec.skipNodeOperations);
+  checkSkippedOperations(errors.at("spec.skipNodeOperations"), spec.skipNodeOperations);
 }
 
 const empty = { driver: "", pool: { name: "", generation: 0, resourceSliceCount: 0 } };
 
 export function checkSlice(errors: FieldErrors, slice: ResourceSlice, context: ValidationContext): void {
-  checkMetadata(errors, "metadata", slice.metadata, dnsSubdomain, false);
-  checkFinalizerNames(errors, "metadata", slice.metadata);
+  checkMetadata(errors.at("metadata"), slice.metadata, dnsSubdomain, false);
+  checkFinalizerNames(errors.at("metadata"), slice.metadata);
   checkSpec(errors, slice.spec ?? empty, undefined, context);
 }
 
@@ -372,7 +339,7 @@ export function checkSliceUpdate(
   old: ResourceSlice,
   context: ValidationContext,
 ): void {
-  checkMetadataUpdate(errors, "metadata", slice.metadata, old.metadata);
-  checkFinalizerNames(errors, "metadata", slice.metadata);
+  checkMetadataUpdate(errors.at("metadata"), slice.metadata, old.metadata);
+  checkFinalizerNames(errors.at("metadata"), slice.metadata);
   checkSpec(errors, slice.spec ?? empty, old.spec ?? empty, context);
 }

@@ -12,9 +12,9 @@ export const compositePodGroupValidation = {
     checkObject(errors, object);
     const { spec } = object;
     checkParent(errors, spec ?? {});
-    if (!spec?.workloadRef) errors.required("spec.workloadRef");
-    checkReference(errors, "spec.workloadRef", spec?.workloadRef);
-    checkShared(errors, "spec", spec ?? {}, "minGroupCount");
+    if (!spec?.workloadRef) errors.at("spec.workloadRef").required();
+    checkReference(errors.at("spec.workloadRef"), spec?.workloadRef);
+    checkShared(errors.at("spec"), spec ?? {}, "minGroupCount");
   },
   update(errors: FieldErrors, object: CompositePodGroup, old: CompositePodGroup): void {
     checkObjectUpdate(errors, object, old);
@@ -31,6 +31,6 @@ export const compositePodGroupValidation = {
   },
   status(errors: FieldErrors, object: Group, old: Group): void {
     checkObjectUpdate(errors, object, old);
-    checkConditions(errors, "status.conditions", object.status?.conditions);
+    checkConditions(errors.at("status.conditions"), object.status?.conditions);
   },
 };

@@ -18,11 +18,11 @@ import {
 
 /** A gang stays a gang, with another minimum perhaps. */
 function checkPolicyUpdate(errors: FieldErrors, policy: Struct, old: Struct): void {
-  const path = "spec.schedulingPolicy";
-  if (!sameValue(policy["basic"], old["basic"])) errors.invalid(`${path}.basic`, null, "field is immutable");
+  const here = errors.at("spec.schedulingPolicy");
+  if (!sameValue(policy["basic"], old["basic"])) here.at("basic").invalid(null, "field is immutable");
   const [isGang, wasGang] = [policy, old].map(({ gang }) => gang !== undefined && gang !== null);
-  if (isGang && !wasGang) errors.invalid(`${path}.gang`, null, "field cannot be set once created");
-  if (wasGang && !isGang) errors.invalid(`${path}.gang`, null, "field cannot be cleared once set");
+  if (isGang && !wasGang) here.at("gang").invalid(null, "field cannot be set once created");
+  if (wasGang && !isGang) here.at("gang").invalid(null, "field cannot be cleared once set");
 }
 
 export const podGroupValidation = {
@@ -31,10 +31,10 @@ export const podGroupValidation = {
     if (isOlder(context)) return;
     const { spec } = object;
     if (spec?.parentCompositePodGroupName !== undefined && !spec.workloadRef)
-      errors.required("spec.workloadRef", "must be set when parentCompositePodGroupName is set");
+      errors.at("spec.workloadRef").required("must be set when parentCompositePodGroupName is set");
     checkParent(errors, spec ?? {});
-    checkReference(errors, "spec.workloadRef", spec?.workloadRef);
-    checkShared(errors, "spec", spec ?? {}, "minCount");
+    checkReference(errors.at("spec.workloadRef"), spec?.workloadRef);
+    checkShared(errors.at("spec"), spec ?? {}, "minCount");
   },
   update(errors: FieldErrors, object: PodGroup, old: PodGroup, context: ValidationContext): void {
     checkObjectUpdate(errors, object, old);
@@ -42,7 +42,7 @@ export const podGroupValidation = {
     checkFixed(errors, object.spec, old.spec, ["parentCompositePodGroupName", "workloadRef"]);
     const [policy, before] = [object, old].map(({ spec }) => (spec.schedulingPolicy ?? {}) as Struct);
     checkPolicyUpdate(errors, policy!, before!);
-    checkPolicy(errors, "spec.schedulingPolicy", policy, "minCount");
+    checkPolicy(errors.at("spec.schedulingPolicy"), policy, "minCount");
     checkFixed(errors, object.spec, old.spec, [
       "schedulingConstraints",
       "resourceClaims",
@@ -54,15 +54,15 @@ export const podGroupValidation = {
   },
   status(errors: FieldErrors, object: PodGroup, old: PodGroup): void {
     checkObjectUpdate(errors, object, old);
-    checkConditions(errors, "status.conditions", object.status?.conditions);
+    checkConditions(errors.at("status.conditions"), object.status?.conditions);
     const known = new Set((object.spec.resourceClaims ?? []).map(({ name }) => name));
-    const path = "status.resourceClaimStatuses";
-    errors.items(path, object.status?.resourceClaimStatuses, maxClaims, (status, at) => {
+    const here = errors.at("status.resourceClaimStatuses");
+    here.items(object.status?.resourceClaimStatuses, maxClaims, (here, status) => {
       if (!known.has(status.name))
-        errors.invalid(`${at}.name`, status.name, "must match the name of an entry in `spec.resourceClaims`");
+        here.at("name").invalid(status.name, "must match the name of an entry in `spec.resourceClaims`");
       if (status.resourceClaimName !== undefined)
-        errors.check(longName, `${at}.resourceClaimName`, status.resourceClaimName);
+        here.at("resourceClaimName").check(longName, status.resourceClaimName);
     });
-    checkNames(errors, path, object.status?.resourceClaimStatuses);
+    checkNames(here, object.status?.resourceClaimStatuses);
   },
 };

@@ -14,23 +14,24 @@ export const priorityClassValidation = {
     const value = object.value ?? 0;
     if (name?.startsWith("system-")) {
       if (!systemClasses.includes(name)) {
-        errors.forbidden(
-          "metadata.name",
-          "priority class names with 'system-' prefix are reserved for system use only. " +
-            `error: ${name} is not a known system priority class`,
-        );
+        errors
+          .at("metadata.name")
+          .forbidden(
+            "priority class names with 'system-' prefix are reserved for system use only. " +
+              `error: ${name} is not a known system priority class`,
+          );
       }
     } else if (value > maxPriority) {
-      errors.forbidden("value", `maximum allowed value of a user defined priority is ${maxPriority}`);
+      errors.at("value").forbidden(`maximum allowed value of a user defined priority is ${maxPriority}`);
     }
     const policies = ["PreemptLowerPriority", "Never"];
     const policy = object.preemptionPolicy;
-    if (policy !== undefined && policy !== null) errors.oneOf("preemptionPolicy", policy, policies);
+    if (policy !== undefined && policy !== null) errors.at("preemptionPolicy").oneOf(policy, policies);
   },
   update(errors: FieldErrors, object: PriorityClass, old: PriorityClass): void {
     checkObjectUpdate(errors, object, old);
     if ((object.value ?? 0) !== (old.value ?? 0))
-      errors.forbidden("value", "may not be changed in an update.");
-    checkImmutable(errors, "preemptionPolicy", object.preemptionPolicy, old.preemptionPolicy);
+      errors.at("value").forbidden("may not be changed in an update.");
+    checkImmutable(errors.at("preemptionPolicy"), object.preemptionPolicy, old.preemptionPolicy);
   },
 };

@@ -15,33 +15,32 @@ const maxTemplates = 8;
 /** WorkloadMaxTemplateDepth */
 const maxDepth = 4;
 
-/** Visits every template with its path; `depth` of those in the spec is 1. */
+/** Visits every template at its place; `depth` of those in the spec is 1. */
 function visit(
+  errors: FieldErrors,
   owner: Pick<WorkloadSpec, "podGroupTemplates" | "compositePodGroupTemplates">,
-  path: string,
   see: (
+    errors: FieldErrors,
     template: PodGroupTemplate | CompositePodGroupTemplate,
-    path: string,
     isComposite: boolean,
     depth: number,
   ) => void,
   depth = 1,
 ): void {
   (owner.podGroupTemplates ?? []).forEach((template, i) => {
-    see(template, `${path}.podGroupTemplates[${i}]`, false, depth);
+    see(errors.at("podGroupTemplates").index(i), template, false, depth);
   });
   (owner.compositePodGroupTemplates ?? []).forEach((template, i) => {
-    const at = `${path}.compositePodGroupTemplates[${i}]`;
-    see(template, at, true, depth);
-    visit(template, at, see, depth + 1);
+    const here = errors.at("compositePodGroupTemplates").index(i);
+    see(here, template, true, depth);
+    visit(here, template, see, depth + 1);
   });
 }
 
 /** Upstream: ValidateWorkloadSpec. */
 function checkWorkload(errors: FieldErrors, { spec }: Workload): void {
   checkUnion(
-    errors,
-    "spec",
+    errors.at("spec"),
     // An empty list is no list.
     Object.fromEntries(
       (["podGroupTemplates", "compositePodGroupTemplates"] as const).map((field) => [
@@ -55,47 +54,48 @@ function checkWorkload(errors: FieldErrors, { spec }: Workload): void {
   if (!spec) return;
   const { controllerRef } = spec;
   if (controllerRef) {
-    if (controllerRef.apiGroup) errors.check(longName, "spec.controllerRef.apiGroup", controllerRef.apiGroup);
-    errors.checkRequired(pathSegment, "spec.controllerRef.kind", controllerRef.kind);
-    errors.checkRequired(pathSegment, "spec.controllerRef.name", controllerRef.name);
+    if (controllerRef.apiGroup)
+      errors.at("spec.controllerRef.apiGroup").check(longName, controllerRef.apiGroup);
+    errors.at("spec.controllerRef.kind").checkRequired(pathSegment, controllerRef.kind);
+    errors.at("spec.controllerRef.name").checkRequired(pathSegment, controllerRef.name);
   }
   const names = new Set<string>();
   let first: { readonly priorityClassName?: string; readonly priority?: number } | undefined;
   let differs = false;
-  const tooMany = (path: string, list: readonly unknown[] | undefined): void => {
-    if ((list?.length ?? 0) > maxTemplates) errors.tooMany(path, list!.length, maxTemplates);
+  const atMost = (scope: FieldErrors, list: readonly unknown[] | undefined): void => {
+    if ((list?.length ?? 0) > maxTemplates) scope.tooMany(list!.length, maxTemplates);
   };
-  tooMany("spec.podGroupTemplates", spec.podGroupTemplates);
-  tooMany("spec.compositePodGroupTemplates", spec.compositePodGroupTemplates);
-  visit(spec, "spec", (template, path, isComposite, depth) => {
-    errors.checkRequired(dnsLabel, `${path}.name`, template.name);
-    if (names.has(template.name)) errors.duplicate(`${path}.name`, template.name);
+  atMost(errors.at("spec.podGroupTemplates"), spec.podGroupTemplates);
+  atMost(errors.at("spec.compositePodGroupTemplates"), spec.compositePodGroupTemplates);
+  visit(errors.at("spec"), spec, (here, template, isComposite, depth) => {
+    here.at("name").checkRequired(dnsLabel, template.name);
+    if (names.has(template.name)) here.at("name").duplicate(template.name);
     names.add(template.name);
-    checkShared(errors, path, template as GroupSpec, isComposite ? "minGroupCount" : "minCount");
+    checkShared(here, template as GroupSpec, isComposite ? "minGroupCount" : "minCount");
     first ??= template;
     differs ||=
       (first.priorityClassName ?? "") !== (template.priorityClassName ?? "") ||
       first.priority !== template.priority;
     if (!isComposite) return;
     const { podGroupTemplates, compositePodGroupTemplates } = template as CompositePodGroupTemplate;
-    tooMany(`${path}.podGroupTemplates`, podGroupTemplates);
-    tooMany(`${path}.compositePodGroupTemplates`, compositePodGroupTemplates);
-    if (depth === maxDepth) errors.invalid(path, null, `maximum template hierarchy depth is ${maxDepth}`);
+    atMost(here.at("podGroupTemplates"), podGroupTemplates);
+    atMost(here.at("compositePodGroupTemplates"), compositePodGroupTemplates);
+    if (depth === maxDepth) here.invalid(null, `maximum template hierarchy depth is ${maxDepth}`);
     if (!podGroupTemplates?.length && !compositePodGroupTemplates?.length)
-      errors.invalid(
-        path,
+      here.invalid(
         template.name,
         "must have at least one child PodGroupTemplate or CompositePodGroupTemplate",
       );
   });
   if (differs)
-    errors.invalid(
-      "spec",
-      null,
-      spec.podGroupTemplates?.length
-        ? "detected multiple priority configurations"
-        : "all priority and priorityClassName values must be identical, detected multiple values",
-    );
+    errors
+      .at("spec")
+      .invalid(
+        null,
+        spec.podGroupTemplates?.length
+          ? "detected multiple priority configurations"
+          : "all priority and priorityClassName values must be identical, detected multiple values",
+      );
 }
 
 export const workloadValidation = {

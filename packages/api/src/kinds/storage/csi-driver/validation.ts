@@ -9,35 +9,34 @@ const groupPolicies = ["File", "None", "ReadWriteOnceWithFSType"];
 function checkDriverSpec(errors: FieldErrors, { spec }: CSIDriver): void {
   const policy = spec?.fsGroupPolicy;
   if (policy !== undefined && policy !== null && !groupPolicies.includes(policy)) {
-    errors.notSupported("spec.fsGroupPolicy", policy, groupPolicies);
+    errors.at("spec.fsGroupPolicy").notSupported(policy, groupPolicies);
   }
   const requests = spec?.tokenRequests ?? [];
   const repeated = seenBefore();
   requests.forEach(({ audience = "", expirationSeconds: seconds }, index) => {
-    const at = `spec.tokenRequests[${index}]`;
+    const here = errors.at("spec.tokenRequests").index(index);
     if (repeated(audience)) {
-      errors.duplicate(`${at}.audience`, audience);
+      here.at("audience").duplicate(audience);
       return;
     }
     if (seconds === undefined || seconds === null) return;
-    const path = `${at}.expirationSeconds`;
-    if (seconds < 600) errors.invalid(path, seconds, "may not specify a duration less than 10 minutes");
-    if (seconds > 2 ** 32)
-      errors.invalid(path, seconds, "may not specify a duration larger than 2^32 seconds");
+    const expiration = here.at("expirationSeconds");
+    if (seconds < 600) expiration.invalid(seconds, "may not specify a duration less than 10 minutes");
+    if (seconds > 2 ** 32) expiration.invalid(seconds, "may not specify a duration larger than 2^32 seconds");
   });
   for (const mode of spec?.volumeLifecycleModes ?? []) {
     if (!lifecycleModes.includes(mode))
-      errors.notSupported("spec.volumeLifecycleModes", mode, lifecycleModes);
+      errors.at("spec.volumeLifecycleModes").notSupported(mode, lifecycleModes);
   }
   const period = spec?.nodeAllocatableUpdatePeriodSeconds;
   if (period !== undefined && period !== null && period < 10) {
     const detail = "must be greater than or equal to 10 seconds";
-    errors.invalid("spec.nodeAllocatableUpdatePeriodSeconds", period, detail);
+    errors.at("spec.nodeAllocatableUpdatePeriodSeconds").invalid(period, detail);
   }
   const secrets = spec?.serviceAccountTokenInSecrets;
   if (secrets !== undefined && secrets !== null && requests.length === 0) {
     const detail = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
-    errors.invalid("spec.serviceAccountTokenInSecrets", secrets, detail);
+    errors.at("spec.serviceAccountTokenInSecrets").invalid(secrets, detail);
   }
 }
 
@@ -50,8 +49,8 @@ export const csiDriverValidation = {
     checkObjectUpdate(errors, object, old);
     checkDriverSpec(errors, object);
     // Upstream misspells this one path.
-    checkImmutable(errors, "spec.attachedRequired", object.spec?.attachRequired, old.spec?.attachRequired);
+    checkImmutable(errors.at("spec.attachedRequired"), object.spec?.attachRequired, old.spec?.attachRequired);
     const modes = object.spec?.volumeLifecycleModes;
-    checkImmutable(errors, "spec.volumeLifecycleModes", modes, old.spec?.volumeLifecycleModes);
+    checkImmutable(errors.at("spec.volumeLifecycleModes"), modes, old.spec?.volumeLifecycleModes);
   },
 };

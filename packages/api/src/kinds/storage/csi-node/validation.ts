@@ -12,22 +12,22 @@ function checkDrivers(errors: FieldErrors, { spec }: CSINode): void {
   const drivers = spec?.drivers ?? [];
   const repeated = seenBefore();
   drivers.forEach((driver, index) => {
-    const at = `spec.drivers[${index}]`;
-    checkDriver(errors, `${at}.name`, driver.name);
+    const here = errors.at("spec.drivers").index(index);
+    checkDriver(here.at("name"), driver.name);
     const id = driver.nodeID ?? "";
-    if (id === "") errors.required(`${at}.nodeID`);
+    if (id === "") here.at("nodeID").required();
     if (id.length > limits.nodeId) {
-      errors.invalid(`${at}.nodeID`, id, `must be ${limits.nodeId} characters or less`);
+      here.at("nodeID").invalid(id, `must be ${limits.nodeId} characters or less`);
     }
-    errors.notNegative(`${at}.allocatable.count`, driver.allocatable?.count);
-    if (repeated(driver.name)) errors.duplicate(`${at}.name`, driver.name);
+    here.at("allocatable.count").notNegative(driver.allocatable?.count);
+    if (repeated(driver.name)) here.at("name").duplicate(driver.name);
     // Upstream's paths end with the driver here.
     const keys = driver.topologyKeys ?? [];
     const repeatedKey = seenBefore();
     keys.forEach((key) => {
-      if (key === "") errors.required(at);
-      if (repeatedKey(key)) errors.duplicate(at, key);
-      errors.check(qualifiedName, at, key);
+      if (key === "") here.required();
+      if (repeatedKey(key)) here.duplicate(key);
+      here.check(qualifiedName, key);
     });
   });
 }
@@ -45,7 +45,7 @@ export const csiNodeValidation = {
         const [{ allocatable: _now, ...now }, { allocatable: _then, ...then }] = [driver, before];
         const printed = (): unknown =>
           internalForm("storage/v1.CSINodeDriver", keepEmpty(now, driver), features.version);
-        checkImmutable(errors, "spec.drivers", now, then, printed);
+        checkImmutable(errors.at("spec.drivers"), now, then, printed);
       }
     }
   },

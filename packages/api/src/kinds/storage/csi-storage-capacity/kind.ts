@@ -11,19 +11,19 @@ import { defineKind } from "../../define.ts";
 const csiStorageCapacityValidation = {
   create(errors: FieldErrors, object: CSIStorageCapacity): void {
     checkObject(errors, object);
-    checkLabelSelector(errors, "nodeTopology", object.nodeTopology);
-    errors.check(dnsSubdomain, "storageClassName", object.storageClassName ?? "");
+    checkLabelSelector(errors.at("nodeTopology"), object.nodeTopology);
+    errors.at("storageClassName").check(dnsSubdomain, object.storageClassName ?? "");
     if (object.capacity && Quantity.parse(object.capacity).sign < 0) {
-      errors.invalid("capacity", object.capacity, "must be greater than or equal to 0");
+      errors.at("capacity").invalid(object.capacity, "must be greater than or equal to 0");
     }
   },
   update(errors: FieldErrors, object: CSIStorageCapacity, old: CSIStorageCapacity): void {
     this.create(errors, object);
     checkObjectUpdate(errors, object, old);
-    checkImmutable(errors, "nodeTopology", object.nodeTopology ?? null, old.nodeTopology, () =>
+    checkImmutable(errors.at("nodeTopology"), object.nodeTopology ?? null, old.nodeTopology, () =>
       internalForm("meta/v1.LabelSelector", object.nodeTopology, ""),
     );
-    checkImmutable(errors, "storageClassName", object.storageClassName ?? "", old.storageClassName);
+    checkImmutable(errors.at("storageClassName"), object.storageClassName ?? "", old.storageClassName);
   },
 };
 

@@ -8,19 +8,19 @@ import { checkParameters, checkProvisioner } from "../class-parameters.ts";
 function checkTopologies(errors: FieldErrors, terms: readonly TopologySelectorTerm[]): void {
   const before = new Map<string, number>();
   terms.forEach(({ matchLabelExpressions }, index) => {
-    const path = `allowedTopologies[${index}].matchLabelExpressions`;
+    const here = errors.at("allowedTopologies").index(index).at("matchLabelExpressions");
     const expressions = matchLabelExpressions ?? [];
     const repeatedKey = seenBefore();
     expressions.forEach(({ key = "", values: given }, place) => {
       const values = given ?? [];
-      const at = `${path}[${place}]`;
-      if (values.length === 0) errors.required(`${at}.values`);
+      const each = here.index(place);
+      if (values.length === 0) each.at("values").required();
       const repeated = seenBefore();
       values.forEach((value, position) => {
-        if (repeated(value)) errors.duplicate(`${at}.values[${position}]`, value);
+        if (repeated(value)) each.at("values").index(position).duplicate(value);
       });
-      errors.check(qualifiedName, `${at}.key`, key);
-      if (repeatedKey(key)) errors.duplicate(`${at}.key`, key);
+      each.at("key").check(qualifiedName, key);
+      if (repeatedKey(key)) each.at("key").duplicate(key);
     });
     const plain = new Map(expressions.map(({ key = "", values }) => [key, [...(values ?? [])].sort()]));
     const text = JSON.stringify([...plain].sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -28,32 +28,32 @@ function checkTopologies(errors: FieldErrors, terms: readonly TopologySelectorTe
     before.set(text, same + 1);
     // Upstream's list of those before starts with as many empty terms as there are terms.
     const times = same + (expressions.length === 0 ? terms.length : 0);
-    for (let time = 0; time < times; time++) errors.duplicate(path, "");
+    for (let time = 0; time < times; time++) here.duplicate("");
   });
 }
 
 export const storageClassValidation = {
   create(errors: FieldErrors, object: StorageClass): void {
     checkObject(errors, object, dnsSubdomain, false);
-    checkProvisioner(errors, "provisioner", object.provisioner);
+    checkProvisioner(errors.at("provisioner"), object.provisioner);
     checkParameters(errors, object.parameters, true);
     const policies = ["Delete", "Retain"];
     const policy = object.reclaimPolicy;
-    if (policy && !policies.includes(policy)) errors.notSupported("reclaimPolicy", policy, policies);
+    if (policy && !policies.includes(policy)) errors.at("reclaimPolicy").notSupported(policy, policies);
     const modes = ["Immediate", "WaitForFirstConsumer"];
     const mode = object.volumeBindingMode;
-    if (mode === undefined || mode === null) errors.required("volumeBindingMode");
-    else if (!modes.includes(mode)) errors.notSupported("volumeBindingMode", mode, modes);
+    if (mode === undefined || mode === null) errors.at("volumeBindingMode").required();
+    else if (!modes.includes(mode)) errors.at("volumeBindingMode").notSupported(mode, modes);
     checkTopologies(errors, object.allowedTopologies ?? []);
   },
   update(errors: FieldErrors, object: StorageClass, old: StorageClass): void {
     this.create(errors, object);
     checkObjectUpdate(errors, object, old);
-    checkImmutable(errors, "parameters", object.parameters, old.parameters, () =>
+    checkImmutable(errors.at("parameters"), object.parameters, old.parameters, () =>
       printedMap(object, "parameters"),
     );
     for (const name of ["provisioner", "reclaimPolicy", "volumeBindingMode"] as const) {
-      checkImmutable(errors, name, object[name], old[name]);
+      checkImmutable(errors.at(name), object[name], old[name]);
     }
   },
 };

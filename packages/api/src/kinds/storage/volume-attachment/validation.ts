@@ -9,34 +9,32 @@ import { checkDriver } from "../../core/pod/volume-sources.ts";
 import { limits } from "../class-parameters.ts";
 
 function checkAttachment(errors: FieldErrors, { spec, status }: VolumeAttachment): void {
-  if (!spec?.attacher) errors.required("spec.attacher");
-  else checkDriver(errors, "spec.attacher", spec.attacher);
+  if (!spec?.attacher) errors.at("spec.attacher").required();
+  else checkDriver(errors.at("spec.attacher"), spec.attacher);
   const { inlineVolumeSpec, persistentVolumeName: name } = spec?.source ?? {};
   const named = name !== undefined && name !== null;
   const one = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
-  if (!inlineVolumeSpec && !named) errors.required("spec.source", one);
-  else if (inlineVolumeSpec && named) errors.forbidden("spec.source", one);
+  if (!inlineVolumeSpec && !named) errors.at("spec.source").required(one);
+  else if (inlineVolumeSpec && named) errors.at("spec.source").forbidden(one);
   else if (name === "") {
-    errors.required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName");
-  } else if (inlineVolumeSpec) checkInlineVolume(errors, "spec.source.inlineVolumeSpec", inlineVolumeSpec);
-  errors.check(dnsSubdomain, "spec.nodeName", spec?.nodeName ?? "");
+    errors.at("spec.source.persistentVolumeName").required("must specify non empty persistentVolumeName");
+  } else if (inlineVolumeSpec) checkInlineVolume(errors.at("spec.source.inlineVolumeSpec"), inlineVolumeSpec);
+  errors.at("spec.nodeName").check(dnsSubdomain, spec?.nodeName ?? "");
   let size = 0;
   for (const [key, value] of Object.entries(status?.attachmentMetadata ?? {}))
     size += byteLength(key) + byteLength(value);
-  if (size > limits.bytes) errors.tooLong("status.attachmentMetadata", limits.bytes);
+  if (size > limits.bytes) errors.at("status.attachmentMetadata").tooLong(limits.bytes);
   for (const field of ["attachError", "detachError"] as const) {
     const error = status?.[field];
     if (error?.message && byteLength(error.message) > limits.error)
-      errors.tooLong(`status.${field}.message`, limits.bytes);
+      errors.at(`status.${field}.message`).tooLong(limits.bytes);
     if (error?.errorCode !== undefined && error.errorCode !== null && error.errorCode < 0) {
-      errors.invalid(
-        `status.${field}.errorCode`,
-        error.errorCode,
-        "must be between 0 and 2147483647, inclusive",
-      );
+      errors
+        .at(`status.${field}.errorCode`)
+        .invalid(error.errorCode, "must be between 0 and 2147483647, inclusive");
     }
   }
-  if (named) errors.check(dnsSubdomain, "spec.source.persistentVolumeName", name);
+  if (named) errors.at("spec.source.persistentVolumeName").check(dnsSubdomain, name);
 }
 
 function checkAttachmentUpdate(
@@ -49,7 +47,7 @@ function checkAttachmentUpdate(
   checkAttachment(errors, object);
   const printed = (): unknown =>
     internalForm("storage/v1.VolumeAttachmentSpec", object.spec ?? {}, features.version);
-  checkImmutable(errors, "spec", object.spec, old.spec, printed);
+  checkImmutable(errors.at("spec"), object.spec, old.spec, printed);
 }
 
 export const volumeAttachmentValidation = {

@@ -8,15 +8,15 @@ import { checkParameters, checkProvisioner } from "../class-parameters.ts";
 const volumeAttributesClassValidation = {
   create(errors: FieldErrors, object: VolumeAttributesClass): void {
     checkObject(errors, object, dnsSubdomain, false);
-    checkProvisioner(errors, "driverName", object.driverName);
+    checkProvisioner(errors.at("driverName"), object.driverName);
     checkParameters(errors, object.parameters, false);
   },
   update(errors: FieldErrors, object: VolumeAttributesClass, old: VolumeAttributesClass): void {
     checkObjectUpdate(errors, object, old);
     if (object.driverName !== old.driverName)
-      errors.forbidden("driverName", "updates to driverName are forbidden.");
+      errors.at("driverName").forbidden("updates to driverName are forbidden.");
     if (!sameValue(object.parameters, old.parameters))
-      errors.forbidden("parameters", "updates to parameters are forbidden.");
+      errors.at("parameters").forbidden("updates to parameters are forbidden.");
     this.create(errors, object);
   },
 };

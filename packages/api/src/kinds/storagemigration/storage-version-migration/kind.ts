@@ -13,8 +13,8 @@ const storageVersionMigrationValidation = {
 
   update(errors: FieldErrors, object: StorageVersionMigration, old: StorageVersionMigration): void {
     checkMigration(errors, object);
-    checkMetadataUpdate(errors, "metadata", object.metadata, old.metadata);
-    checkImmutable(errors, "spec", object.spec, old.spec);
+    checkMetadataUpdate(errors.at("metadata"), object.metadata, old.metadata);
+    checkImmutable(errors.at("spec"), object.spec, old.spec);
   },
 
   status(
@@ -24,22 +24,22 @@ const storageVersionMigrationValidation = {
   ): void {
     const version = status?.resourceVersion ?? "";
     const before = old.status?.resourceVersion ?? "";
-    checkMetadataUpdate(errors, "metadata", metadata, old.metadata);
+    checkMetadataUpdate(errors.at("metadata"), metadata, old.metadata);
     for (const problem of resourceVersionProblem(version))
-      errors.invalid("status.resourceVersion", version, problem);
-    checkConditions(errors, conditionsPath, status?.conditions);
+      errors.at("status.resourceVersion").invalid(version, problem);
+    checkConditions(errors.at(conditionsPath), status?.conditions);
     if (before !== "" && before !== version)
-      errors.invalid("status.resourceVersion", version, "field is immutable");
+      errors.at("status.resourceVersion").invalid(version, "field is immutable");
     checkOutcome(errors, status, old.status);
   },
 };
 
 function checkMigration(errors: FieldErrors, { metadata, spec }: StorageVersionMigration): void {
   const { group = "", resource = "" } = spec?.resource ?? {};
-  checkMetadata(errors, "metadata", metadata, dnsSubdomain, false);
-  if (resource === "") errors.required("spec.resource.resource", "resource is required to be set");
-  else errors.check(dns1035Label, "spec.resource.resource", resource);
-  if (group !== "") errors.check(dnsSubdomain, "spec.resource.group", group);
+  checkMetadata(errors.at("metadata"), metadata, dnsSubdomain, false);
+  if (resource === "") errors.at("spec.resource.resource").required("resource is required to be set");
+  else errors.at("spec.resource.resource").check(dns1035Label, resource);
+  if (group !== "") errors.at("spec.resource.group").check(dnsSubdomain, group);
 }
 
 /** Upstream: k8s.io/apimachinery, pkg/util/resourceversion, CompareResourceVersion */
@@ -59,17 +59,17 @@ function checkOutcome(errors: FieldErrors, status: Status, old: Status): void {
   const conditions = status?.conditions ?? null;
   const [succeeded, failed] = [hasCondition(status, "Succeeded"), hasCondition(status, "Failed")];
   if (succeeded && failed)
-    errors.invalid(
-      conditionsPath,
-      conditions,
-      "Both success and failed conditions cannot be true at the same time",
-    );
+    errors
+      .at(conditionsPath)
+      .invalid(conditions, "Both success and failed conditions cannot be true at the same time");
   for (const [ended, type, name] of [
     [succeeded, "Succeeded", "Success"],
     [failed, "Failed", "Failed"],
   ] as const) {
     if (hasCondition(old, type) && !ended)
-      errors.invalid(conditionsPath, conditions, `${name} condition cannot be set to false once it is true`);
+      errors
+        .at(conditionsPath)
+        .invalid(conditions, `${name} condition cannot be set to false once it is true`);
   }
 }
 

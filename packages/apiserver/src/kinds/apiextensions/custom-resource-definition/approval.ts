@@ -40,9 +40,9 @@ export function checkApproval(
 ): void {
   const approval = approvalOf(definition);
   if (approval === undefined || (old && approvalOf(old)?.state === approval.state)) return;
-  const path = `metadata.annotations[${annotation}]`;
-  if (approval.state === "Missing") errors.required(path, approval.reason);
+  const here = errors.at("metadata.annotations").key(annotation);
+  if (approval.state === "Missing") here.required(approval.reason);
   if (approval.state === "Invalid") {
-    errors.invalid(path, definition.metadata.annotations?.[annotation] ?? "", approval.reason);
+    here.invalid(definition.metadata.annotations?.[annotation] ?? "", approval.reason);
   }
 }

@@ -1,4 +1,5 @@
 import type { CustomResourceDefinitionStatus } from "@dray/api/apiextensions/v1";
+import { FieldErrors } from "@dray/api/validation";
 import { approvalOf } from "./approval.ts";
 import { structuralErrors } from "./structural.ts";
 import { type Definition, isTrue, type Names } from "./types.ts";
@@ -166,10 +167,8 @@ function approvalCondition(definition: Definition): Condition | undefined {
 function schemaCondition({ spec }: Definition): Condition | undefined {
   for (const [index, { schema }] of spec.versions.entries()) {
     if (schema?.openAPIV3Schema === undefined) continue;
-    const [first] = structuralErrors(
-      `spec.versions[${index}].schema.openAPIV3Schema`,
-      schema.openAPIV3Schema,
-    );
+    const errors = new FieldErrors().at("spec.versions").index(index).at("schema.openAPIV3Schema");
+    const [first] = structuralErrors(errors, schema.openAPIV3Schema);
     if (first === undefined) continue;
     return {
       type: "NonStructuralSchema",

@@ -13,50 +13,45 @@ export function checkConversion(
 ): void {
   const { conversion } = definition.spec;
   if (conversion === undefined) return;
-  const path = "spec.conversion";
-  errors.oneOf(`${path}.strategy`, conversion.strategy, ["None", "Webhook"]);
+  const here = errors.at("spec.conversion");
+  here.at("strategy").oneOf(conversion.strategy, ["None", "Webhook"]);
   const client = conversion.webhook?.clientConfig;
   const versions = conversion.webhook?.conversionReviewVersions ?? [];
   if (conversion.strategy !== "Webhook") {
     const detail = "should not be set when strategy is not set to Webhook";
-    if (client !== undefined) errors.forbidden(`${path}.webhookClientConfig`, detail);
-    if (versions.length > 0) errors.forbidden(`${path}.conversionReviewVersions`, detail);
+    if (client !== undefined) here.at("webhookClientConfig").forbidden(detail);
+    if (versions.length > 0) here.at("conversionReviewVersions").forbidden(detail);
     return;
   }
   if (client === undefined) {
-    errors.required(`${path}.webhookClientConfig`, "required when strategy is set to Webhook");
+    here.at("webhookClientConfig").required("required when strategy is set to Webhook");
   } else if ((client.url === undefined) === (client.service === undefined)) {
-    errors.required(`${path}.webhookClientConfig`, "exactly one of url or service is required");
+    here.at("webhookClientConfig").required("exactly one of url or service is required");
   } else if (client.url !== undefined) {
-    checkWebhookUrl(errors, `${path}.webhookClientConfig.url`, client.url);
+    checkWebhookUrl(here.at("webhookClientConfig.url"), client.url);
   } else if (client.service !== undefined) {
-    checkWebhookService(errors, `${path}.webhookClientConfig.service`, client.service);
+    checkWebhookService(here.at("webhookClientConfig.service"), client.service);
   }
   const before = old?.spec.conversion?.webhook?.conversionReviewVersions ?? [];
-  checkVersions(errors, `${path}.conversionReviewVersions`, versions, before);
+  checkVersions(here.at("conversionReviewVersions"), versions, before);
 }
 
-function checkVersions(
-  errors: FieldErrors,
-  path: string,
-  versions: readonly string[],
-  before: readonly string[],
-): void {
+function checkVersions(errors: FieldErrors, versions: readonly string[], before: readonly string[]): void {
   if (versions.length === 0) {
-    errors.required(path);
+    errors.required();
     return;
   }
   const seen = new Set<string>();
   versions.forEach((version, index) => {
     if (seen.has(version)) {
-      errors.invalid(`${path}[${index}]`, version, "duplicate version");
+      errors.index(index).invalid(version, "duplicate version");
       return;
     }
     seen.add(version);
-    errors.check(dns1035Label, `${path}[${index}]`, version);
+    errors.index(index).check(dns1035Label, version);
   });
   const mayBeUnknown = before.length > 0 && !before.some((version) => known.includes(version));
   if (!mayBeUnknown && !versions.some((version) => known.includes(version))) {
-    errors.invalid(path, versions, `must include at least one of ${known.join(", ")}`);
+    errors.invalid(versions, `must include at least one of ${known.join(", ")}`);
   }
 }

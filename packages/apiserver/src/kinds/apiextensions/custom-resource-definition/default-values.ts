@@ -30,37 +30,31 @@ interface DefaultContext {
  * Validates defaults: they must satisfy their schema, rules included, and contain no fields that would be
  * pruned.
  */
-export function checkDefaults(
-  errors: FieldErrors,
-  path: string,
-  schema: Schema,
-  mustBePruned: boolean,
-): void {
+export function checkDefaults(errors: FieldErrors, schema: Schema, mustBePruned: boolean): void {
   const root = { ...schema, "x-kubernetes-embedded-resource": true };
-  check(errors, path, root, { insideMetadata: false, mustBePruned, budget: { remaining: 10_000_000 } });
+  check(errors, root, { insideMetadata: false, mustBePruned, budget: { remaining: 10_000_000 } });
 }
 
-function check(errors: FieldErrors, path: string, schema: Schema, context: DefaultContext): void {
+function check(errors: FieldErrors, schema: Schema, context: DefaultContext): void {
   const { budget } = context;
   const embedded = isEmbedded(schema);
   const insideMetadata = context.insideMetadata && !embedded;
   const own = { ...context, insideMetadata };
   if (schema.default !== undefined && schema.default !== null) {
-    checkDefault(errors, `${path}.default`, schema, own);
+    checkDefault(errors.at("default"), schema, own);
     if (budget.remaining < 0) return;
   }
   const items = itemsOf(schema);
-  if (items !== undefined) check(errors, `${path}.items`, items, own);
+  if (items !== undefined) check(errors.at("items"), items, own);
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     if (budget.remaining < 0) return;
     const inside = insideMetadata || (embedded && metaFields.has(name));
-    check(errors, `${path}.properties[${name}]`, property, { ...context, insideMetadata: inside });
+    check(errors.at("properties").key(name), property, { ...context, insideMetadata: inside });
   }
 }
 
 function checkDefault(
   errors: FieldErrors,
-  path: string,
   schema: Schema,
   { insideMetadata, mustBePruned, budget }: DefaultContext,
 ): void {
@@ -71,24 +65,24 @@ function checkDefault(
     const holder: Plain = { value: pruned };
     prune(holder, { type: "object", properties: { value: schema } }, false);
     if (mustBePruned && !deepEqual(pruned, value)) {
-      errors.invalid(path, value, "must not have unknown fields");
+      errors.invalid(value, "must not have unknown fields");
     }
     try {
-      coerceEmbedded(value, schema, path, { dropMalformed: false });
+      coerceEmbedded(value, schema, errors.path, { dropMalformed: false });
     } catch (error) {
       if (!(error instanceof MetadataError)) throw error;
-      errors.invalid(error.path, error.value, error.message);
+      new FieldErrors().at(error.path).into(errors).invalid(error.value, error.message);
       return;
     }
-    const own = new FieldErrors();
-    checkEmbedded(own, path, schema, value);
+    const own = errors.into(new FieldErrors());
+    checkEmbedded(own, schema, value);
     if (own.list.length > 0) {
       for (const each of own.list) errors.list.push(each);
       return;
     }
   }
-  const own = new FieldErrors();
-  checkValue(own, path, structuralForm(schema), value);
+  const own = errors.into(new FieldErrors());
+  checkValue(own, structuralForm(schema), value);
   if (own.list.length > 0) {
     for (const each of own.list) errors.list.push(each);
     return;
@@ -96,8 +90,8 @@ function checkDefault(
   const rules = new RuleSet(schema, isEmbedded(schema) && isPlain(value));
   if (rules.empty) return;
   // Checked as an unchanged value, and as a new one.
-  const before = rules.check(own, path, value, { old: value, budget: budget.remaining });
-  const after = own.list.length === 0 ? rules.check(own, path, value, { budget: budget.remaining }) : before;
+  const before = rules.check(own, value, { old: value, budget: budget.remaining });
+  const after = own.list.length === 0 ? rules.check(own, value, { budget: budget.remaining }) : before;
   budget.remaining = Math.min(before, after);
   for (const each of own.list) errors.list.push(each);
 }

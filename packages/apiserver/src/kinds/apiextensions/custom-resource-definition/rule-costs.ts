@@ -17,36 +17,37 @@ interface ExpressionCost {
 export class RuleCosts {
   #total = 0n;
   /** The most expensive rules, four at most, in descending order. */
-  #largestCosts: { path: string; cost: bigint }[] = [];
+  #largestCosts: { errors: FieldErrors; cost: bigint }[] = [];
 
   /**
    * Adds one expression at a path; an error if it exceeds the limit by itself, unless the schema is
    * unchanged.
    */
-  add(errors: FieldErrors, path: string, { name, cost, unchanged }: ExpressionCost): void {
+  add(errors: FieldErrors, { name, cost, unchanged }: ExpressionCost): void {
     if (!unchanged && cost > maxRuleCost)
-      errors.forbidden(path, tooExpensive(`estimated ${name} cost`, cost, maxRuleCost));
+      errors.forbidden(tooExpensive(`estimated ${name} cost`, cost, maxRuleCost));
   }
 
-  observe(path: string, cost: bigint): void {
+  observe(errors: FieldErrors, cost: bigint): void {
     const total = this.#total + cost;
     this.#total = total > unlimited ? unlimited : total;
     if (cost < maxSchemaCost / 100n) return;
-    this.#largestCosts.push({ path, cost });
+    this.#largestCosts.push({ errors, cost });
     this.#largestCosts.sort((a, b) => (a.cost > b.cost ? -1 : a.cost < b.cost ? 1 : 0));
     this.#largestCosts = this.#largestCosts.slice(0, 4);
   }
 
-  checkTotal(errors: FieldErrors, path: string): void {
+  checkTotal(errors: FieldErrors): void {
     if (this.#total <= maxSchemaCost) return;
-    for (const { path: where } of this.#largestCosts) {
-      errors.forbidden(
-        where,
-        "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema",
-      );
+    for (const { errors: rule } of this.#largestCosts) {
+      rule
+        .into(errors)
+        .forbidden(
+          "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema",
+        );
     }
     const name = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
-    errors.forbidden(path, tooExpensive(name, this.#total, maxSchemaCost));
+    errors.forbidden(tooExpensive(name, this.#total, maxSchemaCost));
   }
 }
 

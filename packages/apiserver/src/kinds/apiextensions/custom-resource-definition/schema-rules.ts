@@ -1,4 +1,4 @@
-import { type FieldErrors as Errors, FieldErrors } from "@dray/api/validation";
+import { FieldErrors } from "@dray/api/validation";
 import { fieldPath } from "../../../structural-schemas/field-path.ts";
 import { compileRules } from "../../../structural-schemas/rules/compile.ts";
 import {
@@ -34,7 +34,7 @@ interface Place {
   readonly noDefaults?: string;
   readonly insideMetadata: boolean;
   /** The part of the schema below which old and new values cannot be correlated. */
-  readonly uncorrelated?: string;
+  readonly uncorrelated?: FieldErrors;
   /** Undefined where rules are not checked. */
   readonly rules?: RulePlace | undefined;
 }
@@ -54,57 +54,56 @@ export interface SchemaOptions extends Tolerance {
 
 /** Validates schemas of custom resources, except for their structure. */
 export function checkSchema(
-  errors: Errors,
-  path: string,
+  errors: FieldErrors,
   schema: Schema,
   { structural, ...tolerance }: SchemaOptions,
 ): void {
-  const walk = new Walk(tolerance);
+  // Errors of expressions come last.
+  const [shape, expressions] = [new FieldErrors(), new FieldErrors()];
+  const walk = new Walk(tolerance, expressions);
   const declared = lazily(() => declaredType(schema, true));
   const rules = structural ? { cardinality: 1n, declared } : undefined;
-  walk.schema(schema, path, { isRoot: true, insideMetadata: false, rules });
-  for (const { list } of [walk.shape, walk.expressions]) for (const each of list) errors.list.push(each);
-  if (structural) walk.costs.checkTotal(errors, path);
+  walk.schema(errors.into(shape), schema, { isRoot: true, insideMetadata: false, rules });
+  for (const { list } of [shape, expressions]) for (const each of list) errors.list.push(each);
+  if (structural) walk.costs.checkTotal(errors);
 }
 
 class Walk {
-  /** Errors of the schema itself, and of its expressions, which come last. */
-  readonly shape = new FieldErrors();
-  readonly expressions = new FieldErrors();
   readonly costs = new RuleCosts();
   readonly #tolerance: Tolerance;
+  /** Errors of expressions. */
+  readonly #expressions: FieldErrors;
 
-  constructor(tolerance: Tolerance) {
+  constructor(tolerance: Tolerance, expressions: FieldErrors) {
     this.#tolerance = tolerance;
+    this.#expressions = expressions;
   }
 
-  schema(schema: Schema, path: string, place: Place): void {
-    const before = this.shape.list.length;
-    this.#unsupported(schema, path, place);
+  schema(errors: FieldErrors, schema: Schema, place: Place): void {
+    const before = errors.list.length;
+    this.#unsupported(errors, schema, place);
     if (schema.uniqueItems) {
-      this.shape.forbidden(
-        `${path}.uniqueItems`,
-        "uniqueItems cannot be set to true since the runtime complexity becomes quadratic",
-      );
+      errors
+        .at("uniqueItems")
+        .forbidden("uniqueItems cannot be set to true since the runtime complexity becomes quadratic");
     }
-    this.#below(schema, path, place);
-    checkLists(this.shape, path, schema, this.#tolerance);
-    this.#ruleFields(schema, path);
+    this.#below(errors, schema, place);
+    checkLists(errors, schema, this.#tolerance);
+    this.#ruleFields(errors, schema);
     // Expressions are compiled only if the schema is valid.
-    if (this.shape.list.length === before) this.#compile(schema, path, place);
+    if (errors.list.length === before) this.#compile(errors.into(this.#expressions), schema, place);
   }
 
-  #unsupported(schema: Schema, path: string, place: Place): void {
+  #unsupported(errors: FieldErrors, schema: Schema, place: Place): void {
     const { type = "" } = schema;
-    const errors = this.shape;
     if (type !== "" && !this.#tolerance.anyType && !openAPITypes.includes(type)) {
-      errors.notSupported(`${path}.type`, type, openAPITypes);
+      errors.at("type").notSupported(type, openAPITypes);
     }
     if (schema.default !== undefined && schema.default !== null && place.noDefaults !== undefined) {
-      errors.forbidden(`${path}.default`, `must not be set ${place.noDefaults}`);
+      errors.at("default").forbidden(`must not be set ${place.noDefaults}`);
     }
     const forbid = (field: string, set: boolean): void => {
-      if (set) errors.forbidden(`${path}.${field}`, `${field} is not supported`);
+      if (set) errors.at(field).forbidden(`${field} is not supported`);
     };
     forbid("id", Boolean(schema.id));
     forbid("additionalItems", schema.additionalItems !== undefined);
@@ -113,17 +112,17 @@ class Walk {
     forbid("dependencies", schema.dependencies !== undefined);
     forbid("$ref", schema.$ref !== undefined);
     if (type === "null") {
-      errors.forbidden(`${path}.type`, "type cannot be set to null, use nullable as an alternative");
+      errors.at("type").forbidden("type cannot be set to null, use nullable as an alternative");
     }
     if (Array.isArray(schema.items) && schema.items.length > 0) {
-      errors.forbidden(`${path}.items`, "items must be a schema object and not an array");
+      errors.at("items").forbidden("items must be a schema object and not an array");
     }
     if (place.insideMetadata && isEmbedded(schema)) {
-      errors.forbidden(`${path}.x-kubernetes-embedded-resource`, "must not be used inside of resource meta");
+      errors.at("x-kubernetes-embedded-resource").forbidden("must not be used inside of resource meta");
     }
   }
 
-  #below(schema: Schema, path: string, place: Place): void {
+  #below(errors: FieldErrors, schema: Schema, place: Place): void {
     const inner: Place = { ...place, isRoot: false };
     const rules = (declared: (type: DeclaredType | undefined) => DeclaredType | undefined, of: Schema) =>
       place.rules && {
@@ -134,22 +133,21 @@ class Walk {
     if (schema.additionalProperties !== undefined) {
       const restricts = schema.additionalProperties !== true;
       if (Object.keys(schema.properties ?? {}).length > 0 && restricts) {
-        this.shape.forbidden(
-          `${path}.additionalProperties`,
-          "additionalProperties and properties are mutual exclusive",
-        );
+        errors
+          .at("additionalProperties")
+          .forbidden("additionalProperties and properties are mutual exclusive");
       }
       const noDefaults = "inside additionalProperties applying to object metadata";
       const values = place.insideMetadata ? { ...inner, noDefaults } : inner;
       if (additional !== undefined) {
         const own = rules((type) => type?.item, additional);
-        this.schema(additional, `${path}.additionalProperties`, { ...values, rules: own });
+        this.schema(errors.at("additionalProperties"), additional, { ...values, rules: own });
       }
     }
     for (const [name, property] of Object.entries(schema.properties ?? {})) {
       const metadata = (place.isRoot || isEmbedded(schema)) && metaFields.has(name);
       const escaped = escapeName(name);
-      this.schema(property, `${path}.properties[${name}]`, {
+      this.schema(errors.at("properties").key(name), property, {
         ...inner,
         ...(metadata ? { insideMetadata: true } : {}),
         ...(metadata && place.isRoot ? { noDefaults: `in top-level ${name}` } : {}),
@@ -157,66 +155,62 @@ class Walk {
       });
     }
     const alternative = { ...inner, rules: undefined };
-    if (schema.not !== undefined) this.schema(schema.not, `${path}.not`, alternative);
+    if (schema.not !== undefined) this.schema(errors.at("not"), schema.not, alternative);
     for (const junctor of ["allOf", "oneOf", "anyOf"] as const) {
       schema[junctor]?.forEach((one, index) => {
-        this.schema(one, `${path}.${junctor}[${index}]`, alternative);
+        this.schema(errors.at(junctor).index(index), one, alternative);
       });
     }
     for (const [name, one] of Object.entries(schema.definitions ?? {})) {
-      this.schema(one, `${path}.definitions[${name}]`, alternative);
+      this.schema(errors.at("definitions").key(name), one, alternative);
     }
     const items = itemsOf(schema);
     if (items !== undefined) {
       const correlates = schema["x-kubernetes-list-type"] === "map" || place.uncorrelated !== undefined;
-      this.schema(items, `${path}.items`, {
+      this.schema(errors.at("items"), items, {
         ...inner,
-        ...(correlates ? {} : { uncorrelated: path }),
+        ...(correlates ? {} : { uncorrelated: errors }),
         rules: rules((type) => type?.item, items),
       });
     }
   }
 
   /** Validates rules, messages, reasons and paths as texts. */
-  #ruleFields(schema: Schema, path: string): void {
+  #ruleFields(errors: FieldErrors, schema: Schema): void {
     const lines = /[\n\r]/;
     schema["x-kubernetes-validations"]?.forEach((rule, index) => {
-      const errors = this.shape;
-      const at = (field: string): string => `${path}.x-kubernetes-validations[${index}].${field}`;
+      const here = errors.at("x-kubernetes-validations").index(index);
       const { message = "", messageExpression = "", reason, fieldPath: where = "" } = rule;
       const [text, shown] = [rule.rule.trim(), message.trim()];
-      if (text === "") errors.required(at("rule"), "rule is not specified");
+      if (text === "") here.at("rule").required("rule is not specified");
       else if (message !== "" && shown === "") {
-        errors.invalid(at("message"), message, "must be non-empty if specified");
-      } else if (lines.test(shown)) errors.invalid(at("message"), message, "must not contain line breaks");
+        here.at("message").invalid(message, "must be non-empty if specified");
+      } else if (lines.test(shown)) here.at("message").invalid(message, "must not contain line breaks");
       else if (lines.test(text) && shown === "") {
-        errors.required(at("message"), "message must be specified if rule contains line breaks");
+        here.at("message").required("message must be specified if rule contains line breaks");
       }
       if (messageExpression !== "" && messageExpression.trim() === "") {
-        errors.required(at("messageExpression"), "messageExpression must be non-empty if specified");
+        here.at("messageExpression").required("messageExpression must be non-empty if specified");
       }
-      if (reason !== undefined && !reasons.includes(reason))
-        errors.notSupported(at("reason"), reason, reasons);
+      if (reason !== undefined && !reasons.includes(reason)) here.at("reason").notSupported(reason, reasons);
       if (where !== "" && where.trim() === "") {
-        errors.invalid(at("fieldPath"), where, "must be non-empty if specified");
+        here.at("fieldPath").invalid(where, "must be non-empty if specified");
       }
-      if (lines.test(where)) errors.invalid(at("fieldPath"), where, "must not contain line breaks");
+      if (lines.test(where)) here.at("fieldPath").invalid(where, "must not contain line breaks");
       // Without a structural schema the path cannot be resolved.
       if (where !== "" && !hasUnsupported(schema) && typeof fieldPath(where, schema) === "string") {
-        errors.invalid(at("fieldPath"), where, "must be a valid path");
+        here.at("fieldPath").invalid(where, "must be a valid path");
       }
     });
   }
 
-  #compile(schema: Schema, path: string, place: Place): void {
+  #compile(errors: FieldErrors, schema: Schema, place: Place): void {
     const rules = schema["x-kubernetes-validations"] ?? [];
     if (rules.length === 0 || place.rules === undefined) return;
-    const errors = this.expressions;
     const declared = place.rules.declared();
-    const where = `${path}.x-kubernetes-validations`;
+    const rulesErrors = errors.at("x-kubernetes-validations");
     if (declared === undefined) {
-      errors.internal(
-        where,
+      rulesErrors.internal(
         "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations",
       );
       return;
@@ -224,26 +218,26 @@ class Walk {
     const { unchanged } = this.#tolerance;
     compileRules(schema, declared).forEach((compiled, index) => {
       const { rule } = compiled;
-      const at = (field: string): string => `${where}[${index}].${field}`;
+      const here = rulesErrors.index(index);
       const cost = costOver(compiled.maxCost, place.rules!.cardinality, declared.minBytes);
-      this.costs.add(errors, at("rule"), { name: "rule", cost, unchanged });
-      this.costs.observe(at("rule"), cost);
-      if (compiled.error !== undefined) errors.invalid(at("rule"), goRule(rule), compiled.error);
+      this.costs.add(here.at("rule"), { name: "rule", cost, unchanged });
+      this.costs.observe(here.at("rule"), cost);
+      if (compiled.error !== undefined) here.at("rule").invalid(goRule(rule), compiled.error);
       if (compiled.messageError !== undefined) {
-        errors.invalid(at("messageExpression"), goRule(rule), compiled.messageError);
+        here.at("messageExpression").invalid(goRule(rule), compiled.messageError);
       } else if (compiled.message !== undefined) {
         const cost = compiled.messageMaxCost;
-        this.costs.add(errors, at("messageExpression"), { name: "messageExpression", cost, unchanged });
-        this.costs.observe(at("messageExpression"), compiled.messageMaxCost);
+        this.costs.add(here.at("messageExpression"), { name: "messageExpression", cost, unchanged });
+        this.costs.observe(here.at("messageExpression"), compiled.messageMaxCost);
       }
       if (compiled.usesOldSelf) {
         if (place.uncorrelated !== undefined) {
-          const detail = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelated}`;
-          errors.invalid(at("rule"), rule.rule, detail);
+          const detail = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${place.uncorrelated.path}`;
+          here.at("rule").invalid(rule.rule, detail);
         }
       } else if (rule.optionalOldSelf !== undefined) {
         const detail = "may not be set if oldSelf is not used in rule";
-        errors.invalid(at("optionalOldSelf"), rule.optionalOldSelf, detail);
+        here.at("optionalOldSelf").invalid(rule.optionalOldSelf, detail);
       }
     });
   }

@@ -33,11 +33,11 @@ export function hasUnsupported(schema: Schema): boolean {
  * Returns why a schema is not structural: every part that is specified has a type of its own outside of
  * allOf, anyOf, oneOf and not (KEP-1002). Sorted by message.
  */
-export function structuralErrors(path: string, schema: Schema): FieldError[] {
-  const errors = new FieldErrors();
-  checkInvariants(errors, path, schema, "root");
-  checkComplete(errors, schema, schema, { schemaPath: path, path });
-  return errors.list
+export function structuralErrors(errors: FieldErrors, schema: Schema): FieldError[] {
+  const own = errors.into(new FieldErrors());
+  checkInvariants(own, schema, "root");
+  checkComplete(own, schema, schema, own);
+  return own.list
     .map((error) => ({ error, text: fieldErrorText(error) }))
     .sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))
     .map(({ error }) => error);
@@ -49,77 +49,75 @@ const types: Readonly<Record<Level, string>> = {
   field: "must not be empty for specified object fields",
 };
 
-function checkInvariants(errors: FieldErrors, path: string, schema: Schema, level: Level): void {
+function checkInvariants(errors: FieldErrors, schema: Schema, level: Level): void {
   const items = itemsOf(schema);
   const type = schema.type ?? "";
-  if (type === "array" && !schema.items) errors.required(`${path}.items`, "must be specified");
-  if (items !== undefined) checkInvariants(errors, `${path}.items`, items, "item");
+  if (type === "array" && !schema.items) errors.at("items").required("must be specified");
+  if (items !== undefined) checkInvariants(errors.at("items"), items, "item");
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    checkInvariants(errors, `${path}.properties[${name}]`, property, "field");
+    checkInvariants(errors.at("properties").key(name), property, "field");
   }
   if (schema.additionalProperties !== undefined) {
-    if (level === "root") errors.forbidden(`${path}.additionalProperties`, "must not be used at the root");
+    if (level === "root") errors.at("additionalProperties").forbidden("must not be used at the root");
     const additional = additionalOf(schema);
-    if (additional !== undefined)
-      checkInvariants(errors, `${path}.additionalProperties`, additional, "field");
+    if (additional !== undefined) checkInvariants(errors.at("additionalProperties"), additional, "field");
   }
   const embedded = isEmbedded(schema);
   if (isIntOrString(schema)) {
     const detail = "must be false if x-kubernetes-int-or-string is true";
-    if (preserves(schema)) errors.invalid(`${path}.x-kubernetes-preserve-unknown-fields`, true, detail);
-    if (embedded) errors.invalid(`${path}.x-kubernetes-embedded-resource`, true, detail);
+    if (preserves(schema)) errors.at("x-kubernetes-preserve-unknown-fields").invalid(true, detail);
+    if (embedded) errors.at("x-kubernetes-embedded-resource").invalid(true, detail);
   }
   checkValidations(
     errors,
-    path,
     schema,
     isIntOrStringAnyOf(schema.anyOf),
     isIntOrStringAnyOf(schema.allOf?.[0]?.anyOf),
   );
   if (embedded && type !== "object") {
     const detail = "must be object if x-kubernetes-embedded-resource is true";
-    if (type === "") errors.required(`${path}.type`, detail);
-    else errors.invalid(`${path}.type`, type, detail);
+    if (type === "") errors.at("type").required(detail);
+    else errors.at("type").invalid(type, detail);
   } else if (type === "" && !isIntOrString(schema) && !preserves(schema)) {
-    errors.required(`${path}.type`, types[level]);
+    errors.at("type").required(types[level]);
   }
   if (embedded && schema.additionalProperties !== undefined) {
-    errors.forbidden(
-      `${path}.additionalProperties`,
-      "must not be used if x-kubernetes-embedded-resource is set",
-    );
+    errors.at("additionalProperties").forbidden("must not be used if x-kubernetes-embedded-resource is set");
   }
   if (level === "root" && type !== "" && type !== "object") {
-    errors.invalid(`${path}.type`, type, "must be object at the root");
+    errors.at("type").invalid(type, "must be object at the root");
   }
-  checkMetadata(errors, path, schema, level);
+  checkMetadata(errors, schema, level);
   if (embedded && !preserves(schema) && Object.keys(schema.properties ?? {}).length === 0) {
-    errors.required(
-      `${path}.properties`,
-      "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields",
-    );
+    errors
+      .at("properties")
+      .required(
+        "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields",
+      );
   }
 }
 
-function checkMetadata(errors: FieldErrors, path: string, schema: Schema, level: Level): void {
+function checkMetadata(errors: FieldErrors, schema: Schema, level: Level): void {
   const whole = level === "root" || isEmbedded(schema);
   for (const name of whole ? ["kind", "apiVersion"] : []) {
     const property = propertyOf(schema, name);
     if (property !== undefined && property.type !== "string") {
-      errors.invalid(`${path}.properties[${name}].type`, property.type ?? "", "must be string");
+      errors
+        .at("properties")
+        .key(name)
+        .at("type")
+        .invalid(property.type ?? "", "must be string");
     }
   }
   const metadata = propertyOf(schema, "metadata");
   if (metadata === undefined) return;
-  const where = `${path}.properties[metadata]`;
-  if (whole && metadata.type !== "object")
-    errors.invalid(`${where}.type`, metadata.type ?? "", "must be object");
+  const here = errors.at("properties").key("metadata");
+  if (whole && metadata.type !== "object") here.at("type").invalid(metadata.type ?? "", "must be object");
   if (level !== "root") return;
   const { type: _type, default: _default, properties = {}, ...rest } = metadata;
   const others = Object.keys(properties).filter((name) => name !== "name" && name !== "generateName");
   if (others.length > 0 || Object.keys(rest).length > 0) {
-    errors.forbidden(
-      where,
+    here.forbidden(
       "must not specify anything other than name and generateName, but metadata is implicitly specified",
     );
   }
@@ -138,28 +136,27 @@ function isIntOrStringAnyOf(anyOf: readonly Schema[] | undefined): boolean {
 
 function checkValidations(
   errors: FieldErrors,
-  path: string,
   schema: Schema,
   skipAnyOf = false,
   skipFirstAllOf = false,
 ): void {
   if (!skipAnyOf) {
     schema.anyOf?.forEach((one, index) => {
-      checkNested(errors, `${path}.anyOf[${index}]`, one);
+      checkNested(errors.at("anyOf").index(index), one);
     });
   }
   schema.allOf?.forEach((one, index) => {
-    checkNested(errors, `${path}.allOf[${index}]`, one, skipFirstAllOf && index === 0);
+    checkNested(errors.at("allOf").index(index), one, skipFirstAllOf && index === 0);
   });
   schema.oneOf?.forEach((one, index) => {
-    checkNested(errors, `${path}.oneOf[${index}]`, one);
+    checkNested(errors.at("oneOf").index(index), one);
   });
-  if (schema.not !== undefined) checkNested(errors, `${path}.not`, schema.not);
+  if (schema.not !== undefined) checkNested(errors.at("not"), schema.not);
   if (schema.pattern) {
     const problem = patternProblem(schema.pattern);
     if (problem !== undefined) {
       const detail = `must be a valid regular expression, but isn't: ${problem}`;
-      errors.invalid(`${path}.pattern`, schema.pattern, detail);
+      errors.at("pattern").invalid(schema.pattern, detail);
     }
   }
 }
@@ -181,47 +178,37 @@ const forbidden: readonly (readonly [keyof Schema, string])[] = [
   ["x-kubernetes-validations", "empty"],
 ];
 
-function checkNested(errors: FieldErrors, path: string, schema: Schema, skipAnyOf = false): void {
-  checkValidations(errors, path, schema, skipAnyOf);
+function checkNested(errors: FieldErrors, schema: Schema, skipAnyOf = false): void {
+  checkValidations(errors, schema, skipAnyOf);
   const items = itemsOf(schema);
-  if (items !== undefined) checkNested(errors, `${path}.items`, items);
+  if (items !== undefined) checkNested(errors.at("items"), items);
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    checkNested(errors, `${path}.properties[${name}]`, property);
+    checkNested(errors.at("properties").key(name), property);
   }
   for (const [field, requirement] of forbidden) {
     const value = schema[field];
     const empty =
       value === undefined || value === null || value === "" || (Array.isArray(value) && value.length === 0);
     if (empty || (value === false && field !== "default")) continue;
-    errors.forbidden(`${path}.${field}`, `must be ${requirement} to be structural`);
+    errors.at(field).forbidden(`must be ${requirement} to be structural`);
   }
   if (propertyOf(schema, "metadata") !== undefined) {
-    errors.forbidden(`${path}.properties[metadata]`, "must not be specified in a nested context");
+    errors.at("properties").key("metadata").forbidden("must not be specified in a nested context");
   }
 }
 
-/** The paths of a schema, and of the corresponding one in an alternative. */
-interface NestedPaths {
-  readonly schemaPath: string;
-  readonly path: string;
-}
-
-/** Every field that an alternative constrains must also be in the schema itself. */
+/** Every field that an alternative (at `place`) constrains must also be in the schema itself. */
 function checkComplete(
   errors: FieldErrors,
   nested: Schema,
   schema: Schema | undefined,
-  { schemaPath, path }: NestedPaths,
+  place: FieldErrors,
 ): void {
-  const alternatives: [string, Schema][] = [];
-  if (nested.not !== undefined) alternatives.push(["not", nested.not]);
+  if (nested.not !== undefined) checkNestedComplete(errors, nested.not, schema, place.at("not"));
   for (const junctor of ["allOf", "anyOf", "oneOf"] as const) {
     nested[junctor]?.forEach((one, index) => {
-      alternatives.push([`${junctor}[${index}]`, one]);
+      checkNestedComplete(errors, one, schema, place.at(junctor).index(index));
     });
-  }
-  for (const [name, one] of alternatives) {
-    checkNestedComplete(errors, one, schema, { schemaPath, path: `${path}.${name}` });
   }
 }
 
@@ -229,23 +216,22 @@ function checkNestedComplete(
   errors: FieldErrors,
   nested: Schema,
   schema: Schema | undefined,
-  { schemaPath, path }: NestedPaths,
+  place: FieldErrors,
 ): void {
   if (schema === undefined) {
-    errors.required(schemaPath, `because it is defined in ${path}`);
+    errors.required(`because it is defined in ${place.path}`);
     return;
   }
-  checkComplete(errors, nested, schema, { schemaPath, path });
-  const at = (below: string): NestedPaths => ({
-    schemaPath: `${schemaPath}${below}`,
-    path: `${path}${below}`,
-  });
+  checkComplete(errors, nested, schema, place);
   const items = itemsOf(nested);
-  if (items !== undefined) checkNestedComplete(errors, items, itemsOf(schema), at(".items"));
+  if (items !== undefined) checkNestedComplete(errors.at("items"), items, itemsOf(schema), place.at("items"));
   for (const [name, property] of Object.entries(nested.properties ?? {})) {
-    checkNestedComplete(errors, property, propertyOf(schema, name), at(`.properties[${name}]`));
+    const at = (scope: FieldErrors): FieldErrors => scope.at("properties").key(name);
+    checkNestedComplete(at(errors), property, propertyOf(schema, name), at(place));
   }
   const additional = additionalOf(nested);
-  if (additional !== undefined)
-    checkNestedComplete(errors, additional, additionalOf(schema), at(".additionalProperties"));
+  if (additional !== undefined) {
+    const name = "additionalProperties";
+    checkNestedComplete(errors.at(name), additional, additionalOf(schema), place.at(name));
+  }
 }

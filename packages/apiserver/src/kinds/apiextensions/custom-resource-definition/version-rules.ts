@@ -3,10 +3,10 @@ import type { FieldErrors } from "@dray/api/validation";
 import type { Version } from "./types.ts";
 
 /** Validates the deprecation warning of a version. */
-export function checkDeprecation(errors: FieldErrors, path: string, version: Version): void {
+export function checkDeprecation(errors: FieldErrors, version: Version): void {
   const { deprecated, deprecationWarning: warning } = version;
   if (warning === undefined) return;
-  const fail = (detail: string): void => errors.invalid(`${path}.deprecationWarning`, warning, detail);
+  const fail = (detail: string): void => errors.at("deprecationWarning").invalid(warning, detail);
   if (!deprecated) {
     fail("can only be set for deprecated versions");
     return;
@@ -25,46 +25,44 @@ const columnFormats = ["byte", "date", "date-time", "double", "float", "int32", 
 
 export function checkColumns(
   errors: FieldErrors,
-  path: string,
   columns: readonly CustomResourceColumnDefinition[] | undefined,
 ): void {
   columns?.forEach((column, index) => {
-    const where = `${path}[${index}]`;
+    const here = errors.index(index);
     const oneOf = `must be one of ${columnTypes.join(",")}`;
-    if (!column.name) errors.required(`${where}.name`);
-    if (!column.type) errors.required(`${where}.type`, oneOf);
-    else if (!columnTypes.includes(column.type)) errors.invalid(`${where}.type`, column.type, oneOf);
+    if (!column.name) here.at("name").required();
+    if (!column.type) here.at("type").required(oneOf);
+    else if (!columnTypes.includes(column.type)) here.at("type").invalid(column.type, oneOf);
     if (column.format && !columnFormats.includes(column.format)) {
-      errors.invalid(`${where}.format`, column.format, `must be one of ${columnFormats.join(",")}`);
+      here.at("format").invalid(column.format, `must be one of ${columnFormats.join(",")}`);
     }
-    if (!column.jsonPath) errors.required(`${where}.JSONPath`);
-    else checkDotPath(errors, `${where}.JSONPath`, column.jsonPath);
+    if (!column.jsonPath) here.at("JSONPath").required();
+    else checkDotPath(here.at("JSONPath"), column.jsonPath);
   });
 }
 
 /** Validates a path of names behind dots; true if it is valid. */
-function checkDotPath(errors: FieldErrors, path: string, value: string): boolean {
+function checkDotPath(errors: FieldErrors, value: string): boolean {
   if (value.startsWith(".")) return true;
-  errors.invalid(path, value, "must be a simple json path starting with .");
+  errors.invalid(value, "must be a simple json path starting with .");
   return false;
 }
 
 export function checkSubresources(
   errors: FieldErrors,
-  path: string,
   subresources: CustomResourceSubresources | undefined,
 ): void {
   const scale = subresources?.scale;
   if (scale === undefined) return;
-  const check = (field: string, value: string, roots: readonly string[], where: string): void => {
-    const at = `${path}.scale.${field}`;
-    if (!checkDotPath(errors, at, value)) return;
+  const check = (field: string, value: string, roots: readonly string[], shown: string): void => {
+    const here = errors.at("scale").at(field);
+    if (!checkDotPath(here, value)) return;
     if (roots.some((root) => value.startsWith(root))) return;
-    errors.invalid(at, value, `should be a json path under ${where}`);
+    here.invalid(value, `should be a json path under ${shown}`);
   };
-  if (!scale.specReplicasPath) errors.required(`${path}.scale.specReplicasPath`);
+  if (!scale.specReplicasPath) errors.at("scale.specReplicasPath").required();
   else check("specReplicasPath", scale.specReplicasPath, [".spec."], ".spec");
-  if (!scale.statusReplicasPath) errors.required(`${path}.scale.statusReplicasPath`);
+  if (!scale.statusReplicasPath) errors.at("scale.statusReplicasPath").required();
   else check("statusReplicasPath", scale.statusReplicasPath, [".status."], ".status");
   if (scale.labelSelectorPath) {
     check("labelSelectorPath", scale.labelSelectorPath, [".spec.", ".status."], "either .spec or .status");

@@ -12,13 +12,13 @@ import type { Definition, Version } from "./types.ts";
 /** Validates the schemas of one definition, and the objects in them. */
 export interface SchemaChecker {
   schema(
-    path: string,
+    errors: FieldErrors,
     validation: CustomResourceValidation | undefined,
     status: boolean,
     version?: string,
   ): void;
   selectable(
-    path: string,
+    errors: FieldErrors,
     fields: readonly SelectableField[] | undefined,
     validation: CustomResourceValidation | undefined,
     version: string,
@@ -29,11 +29,7 @@ const schemasOf = (definition: Definition): Schema[] =>
   definition.spec.versions.flatMap(({ schema }) => schema?.openAPIV3Schema ?? []);
 
 /** Returns a schema checker; violations of the stored definition are tolerated. */
-export function checkerOf(
-  errors: FieldErrors,
-  definition: Definition,
-  old: Definition | undefined,
-): SchemaChecker {
+export function checkerOf(definition: Definition, old: Definition | undefined): SchemaChecker {
   const before = old === undefined ? [] : schemasOf(old);
   const fresh = (): FieldErrors => new FieldErrors();
   const anyType = before.some((schema) =>
@@ -44,12 +40,12 @@ export function checkerOf(
   const versionOf = (of: Definition | undefined, name: string | undefined): Version | undefined =>
     of?.spec.versions.find((version) => version.name === name);
   return {
-    schema(path, validation, status, name) {
+    schema(errors, validation, status, name) {
       const schema = validation?.openAPIV3Schema;
       if (schema === undefined) return;
       const stored = versionOf(old, name);
       const unchanged = stored !== undefined && sameValue(stored.schema, versionOf(definition, name)?.schema);
-      checkVersionSchema(errors, `${path}.openAPIV3Schema`, schema, {
+      checkVersionSchema(errors.at("openAPIV3Schema"), schema, {
         status,
         anyType,
         anySetItems,
@@ -57,11 +53,11 @@ export function checkerOf(
         unchanged,
       });
     },
-    selectable(path, fields, validation, name) {
+    selectable(errors, fields, validation, name) {
       if (fields === undefined || fields.length === 0) return;
       const stored = versionOf(old, name || definition.spec.versions[0]?.name)?.selectableFields ?? [];
       const mayBeMany = stored.length > maxSelectable && sameValue(stored, fields);
-      checkSelectable(errors, `${path}.selectableFields`, fields, {
+      checkSelectable(errors.at("selectableFields"), fields, {
         schema: validation?.openAPIV3Schema,
         mayBeMany,
       });
@@ -91,62 +87,60 @@ interface VersionOptions extends Tolerance {
 
 function checkVersionSchema(
   errors: FieldErrors,
-  path: string,
   schema: Schema,
   { status, ...tolerance }: VersionOptions,
 ): void {
   if (status) {
     if ((schema.type ?? "") !== "" && schema.type !== "object") {
       const detail = `only "object" is allowed as the type at the root of the schema if the status subresource is enabled`;
-      errors.invalid(`${path}.type`, schema.type, detail);
+      errors.at("type").invalid(schema.type, detail);
     } else if (Object.keys(schema).some((field) => !rootFields.has(field))) {
       const names = [...rootFields.values()].join(" ");
       const detail = `only [${names}] fields are allowed at the root of the schema if the status subresource is enabled`;
-      errors.invalid(path, goSchema(schema), detail);
+      errors.invalid(goSchema(schema), detail);
     }
   }
-  if (schema.nullable) errors.forbidden(`${path}.nullable`, "nullable cannot be true at the root");
-  const structure = hasUnsupported(schema) ? undefined : structuralErrors(path, schema);
+  if (schema.nullable) errors.at("nullable").forbidden("nullable cannot be true at the root");
+  const structure = hasUnsupported(schema) ? undefined : structuralErrors(errors, schema);
   let sound = structure?.length === 0;
   if (structure !== undefined) for (const each of structure) errors.list.push(each);
   if (sound) {
-    const own = new FieldErrors();
-    checkDefaults(own, path, schema, true);
+    const own = errors.into(new FieldErrors());
+    checkDefaults(own, schema, true);
     for (const each of own.list) errors.list.push(each);
     sound = own.list.length === 0;
   }
-  checkSchema(errors, path, schema, { ...tolerance, structural: sound });
+  checkSchema(errors, schema, { ...tolerance, structural: sound });
 }
 
 const maxSelectable = 8;
 
 function checkSelectable(
   errors: FieldErrors,
-  path: string,
   fields: readonly SelectableField[],
   { schema, mayBeMany }: { readonly schema: Schema | undefined; readonly mayBeMany: boolean },
 ): void {
   if (schema === undefined) return;
   const seen = new Set<string>();
   fields.forEach(({ jsonPath = "" }, index) => {
-    const where = `${path}[${index}].jsonPath`;
+    const here = errors.index(index).at("jsonPath");
     if (jsonPath === "") {
-      errors.required(where);
+      here.required();
       return;
     }
     const found = fieldPath(jsonPath, schema, false);
     if (typeof found === "string") {
-      errors.invalid(where, jsonPath, `is an invalid path: ${found}`);
+      here.invalid(jsonPath, `is an invalid path: ${found}`);
       return;
     }
-    if (found.root === "metadata") errors.invalid(where, jsonPath, "must not point to fields in metadata");
+    if (found.root === "metadata") here.invalid(jsonPath, "must not point to fields in metadata");
     if (!["string", "boolean", "integer"].includes(found.schema?.type ?? "")) {
       const detail =
         "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.";
-      errors.invalid(where, jsonPath, detail);
+      here.invalid(jsonPath, detail);
     }
-    if (seen.has(found.path)) errors.duplicate(where, jsonPath);
+    if (seen.has(found.path)) here.duplicate(jsonPath);
     seen.add(found.path);
   });
-  if (seen.size > maxSelectable && !mayBeMany) errors.tooMany(path, seen.size, maxSelectable);
+  if (seen.size > maxSelectable && !mayBeMany) errors.tooMany(seen.size, maxSelectable);
 }

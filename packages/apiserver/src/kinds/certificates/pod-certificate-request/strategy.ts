@@ -38,14 +38,15 @@ export const podCertificateRequestStrategy: Strategy<PodCertificateRequest> = {
   validateUpdate(request, before, context) {
     const errors = new FieldErrors(context.features.version);
     if (context.subresource !== "status") {
-      if (!sameValue(request.spec, before.spec)) errors.invalid("spec", request.spec, "field is immutable");
+      if (!sameValue(request.spec, before.spec))
+        errors.at("spec").invalid(request.spec, "field is immutable");
       return errors.list;
     }
     checkStatus(errors, request, before, Date.parse(context.now));
     const same = sameValue(request.status ?? {}, before.status ?? {});
     if (errors.list.length > 0 || same || maySign(context, before.spec.signerName)) return errors.list;
     const who = `User ${quoted(context.user.name)} is not permitted`;
-    errors.forbidden("spec.signerName", `${who} to "sign" for signer ${quoted(before.spec.signerName)}`);
+    errors.at("spec.signerName").forbidden(`${who} to "sign" for signer ${quoted(before.spec.signerName)}`);
     return errors.list;
   },
 };
@@ -60,12 +61,12 @@ function maySign({ authorize, user }: StrategyContext, signer: string): boolean 
 
 function checkNames(errors: FieldErrors, spec: Spec): void {
   const annotations = spec.unverifiedUserAnnotations;
-  if (annotations !== undefined) checkAnnotations(errors, "spec.unverifiedUserAnnotations", annotations);
+  if (annotations !== undefined) checkAnnotations(errors.at("spec.unverifiedUserAnnotations"), annotations);
   for (const owner of ["pod", "serviceAccount", "node"] as const) {
     const [name, uid] = [spec[`${owner}Name`] ?? "", spec[`${owner}UID`] ?? ""];
-    errors.check(dnsSubdomain, `spec.${owner}Name`, name);
-    if (uid === "") errors.invalid(`spec.${owner}UID`, uid, "must not be empty");
-    if (Buffer.byteLength(uid) > limits.uid) errors.tooLong(`spec.${owner}UID`, limits.uid);
+    errors.at(`spec.${owner}Name`).check(dnsSubdomain, name);
+    if (uid === "") errors.at(`spec.${owner}UID`).invalid(uid, "must not be empty");
+    if (Buffer.byteLength(uid) > limits.uid) errors.at(`spec.${owner}UID`).tooLong(limits.uid);
   }
 }
 
@@ -74,32 +75,32 @@ function checkExpiration(
   errors: FieldErrors,
   { maxExpirationSeconds: seconds, signerName = "" }: Spec,
 ): boolean {
-  const path = "spec.maxExpirationSeconds";
+  const here = errors.at("spec.maxExpirationSeconds");
   if (seconds === undefined) {
-    errors.required(path, "must be set");
+    here.required("must be set");
     return false;
   }
   const domain = signerName.split("/")[0]!;
   const ofKubernetes = domain === "kubernetes.io" || domain.endsWith(".kubernetes.io");
   const max = ofKubernetes ? expiration.maxOfKubernetes : expiration.max;
   if (seconds < expiration.min || seconds > max)
-    errors.invalid(path, seconds, `must be in the range [${expiration.min}, ${max}]`);
+    here.invalid(seconds, `must be in the range [${expiration.min}, ${max}]`);
   return true;
 }
 
 function checkRequest(request: string): FieldError[] {
   const errors = new FieldErrors();
   if (request === "")
-    errors.wrong(
-      "spec",
-      "exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set",
-    );
-  else if (Buffer.byteLength(request, "base64") > limits.request) errors.tooLong(requestPath, limits.request);
+    errors
+      .at("spec")
+      .wrong("exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set");
+  else if (Buffer.byteLength(request, "base64") > limits.request)
+    errors.at(requestPath).tooLong(limits.request);
   else {
     const key = keyOf(request);
-    if (key === undefined) errors.wrong(requestPath, "must be a valid PKCS#10 CSR");
+    if (key === undefined) errors.at(requestPath).wrong("must be a valid PKCS#10 CSR");
     else if (checkKey(errors, key) && signatureProblem(inPEM(request)) !== undefined)
-      errors.wrong(requestPath, "invalid signature");
+      errors.at(requestPath).wrong("invalid signature");
   }
   return [...errors.list];
 }
@@ -113,22 +114,18 @@ function checkKey(errors: FieldErrors, key: KeyObject): boolean {
       return true;
     case "ec":
       if (curves.includes(namedCurve)) return true;
-      errors.invalid(
-        requestPath,
-        `curve ${namedCurve}`,
-        "elliptic public keys must use curve P256, P384, or P521",
-      );
+      errors
+        .at(requestPath)
+        .invalid(`curve ${namedCurve}`, "elliptic public keys must use curve P256, P384, or P521");
       return false;
     case "rsa":
       if (modulusLength === 3072 || modulusLength === 4096) return true;
-      errors.invalid(
-        requestPath,
-        `${modulusLength}-bit modulus`,
-        "RSA keys must have modulus size 3072 or 4096",
-      );
+      errors
+        .at(requestPath)
+        .invalid(`${modulusLength}-bit modulus`, "RSA keys must have modulus size 3072 or 4096");
       return false;
     default:
-      errors.wrong(requestPath, "unknown public key type; supported types are Ed25519, ECDSA, and RSA");
+      errors.at(requestPath).wrong("unknown public key type; supported types are Ed25519, ECDSA, and RSA");
       return false;
   }
 }
@@ -160,20 +157,20 @@ function checkStatus(
   now: number,
 ): void {
   checkOutcome(errors, status);
-  checkConditions(errors, "status.conditions", status.conditions);
+  checkConditions(errors.at("status.conditions"), status.conditions);
   if (errors.list.length > 0) return;
   if (has(before, outcomes)) {
     const detail = "immutable after PodCertificateRequest is issued, denied, or failed";
-    if (!sameValue(status, before)) errors.wrong("status", detail);
+    if (!sameValue(status, before)) errors.at("status").wrong(detail);
   } else if (has(status, ["Denied", "Failed"])) {
     const { conditions: _, ...rest } = status;
     const detail =
       "non-condition status fields must be empty when denying or failing the PodCertificateRequest";
-    if (!sameValue(rest, {})) errors.wrong("status", detail);
+    if (!sameValue(rest, {})) errors.at("status").wrong(detail);
   } else if (has(status, ["Issued"])) checkIssued(errors, spec, status, now);
   else if (!sameValue(status, before)) {
     const detail = 'status is immutable unless transitioning to "Issued", "Denied", or "Failed"';
-    errors.wrong("status", detail);
+    errors.at("status").wrong(detail);
   }
 }
 
@@ -181,25 +178,25 @@ function checkOutcome(errors: FieldErrors, { conditions = [] }: Status): void {
   let known = 0;
   for (const [index, { type, status }] of conditions.entries()) {
     // Upstream writes the path so.
-    const path = `status.conditions.[${index}]`;
+    const here = errors.at("status.conditions.").index(index);
     if (!outcomes.includes(type)) {
-      errors.notSupported(`${path}.type`, type, outcomes);
+      here.at("type").notSupported(type, outcomes);
       continue;
     }
     known++;
     const detail = 'There may be at most one condition with type "Issued", "Denied", or "Failed"';
-    if (known > 1) errors.invalid(`${path}.type`, type, detail);
-    if (status !== "True") errors.notSupported(`${path}.status`, status, ["True"]);
+    if (known > 1) here.at("type").invalid(type, detail);
+    if (status !== "True") here.at("status").notSupported(status, ["True"]);
   }
 }
 
 function checkIssued(errors: FieldErrors, spec: Spec, status: Status, now: number): void {
   const chain = status.certificateChain ?? "";
   if (Buffer.byteLength(chain) > limits.chain) {
-    errors.tooLong(chainPath, limits.chain);
+    errors.at(chainPath).tooLong(limits.chain);
     return;
   }
-  const refuse = (detail: string): void => errors.invalid(chainPath, chain, detail);
+  const refuse = (detail: string): void => errors.at(chainPath).invalid(chain, detail);
   const [first, ...others] = pemBlocks(chain);
   if (first === undefined) {
     refuse("issued certificate chain must contain at least one certificate");
@@ -234,13 +231,12 @@ function checkTimes(
   now: number,
 ): boolean {
   const consistent = "must be present and consistent with the issued certificate";
-  if (!notBefore) errors.required("status.notBefore", consistent);
-  if (!notAfter) errors.required("status.notAfter", consistent);
+  if (!notBefore) errors.at("status.notBefore").required(consistent);
+  if (!notAfter) errors.at("status.notAfter").required(consistent);
   if (!beginRefreshAt)
-    errors.required(
-      "status.beginRefreshAt",
-      "must be present and in the range [notbefore+10min, notafter-10min]",
-    );
+    errors
+      .at("status.beginRefreshAt")
+      .required("must be present and in the range [notbefore+10min, notafter-10min]");
   if (errors.list.length > 0) return false;
   const [from, to, refresh] = [notBefore, notAfter, beginRefreshAt].map((time) => Date.parse(time));
   const [validFrom, validTo] = [leaf.validFromDate.getTime(), leaf.validToDate.getTime()];
@@ -288,6 +284,6 @@ function checkTimes(
   const broken = rules.find(([ok]) => !ok);
   if (broken === undefined) return true;
   const [, path, value, detail] = broken;
-  errors.invalid(path, value, detail);
+  errors.at(path).invalid(value, detail);
   return false;
 }
