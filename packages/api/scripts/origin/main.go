@@ -100,6 +100,7 @@ func made(all tableSet) map[string][]byte {
 	}
 	add := func(file string, members object) { files[file] = adjusted.members(file, members) }
 	add(source+"/schema/go-types.json", goTypes(all.types))
+	files[source+"/checks/internal-forms.json"] = []byte(text(internalForms(all.types)))
 	add(source+"/codec/registered-kinds.json", registeredKinds(all.kinds))
 	add(server+"/aggregation/priorities.json", priorities())
 	files[server+"/patch/atomic-types.json"] = []byte(text(atomicTypes(all.types)))

@@ -16,6 +16,9 @@ var releases = []struct{ name, version string }{
 	{"1.37", "v0.37.2"},
 }
 
+// The releases of kubernetes that go with them.
+var kubernetesReleases = []string{"v1.34.10", "v1.35.4", "v1.36.3", "v1.37.1"}
+
 // Modules of which only the newest release is read.
 const (
 	kubernetesModule = "k8s.io/kubernetes@v1.37.1"

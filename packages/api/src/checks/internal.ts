@@ -3,15 +3,12 @@ import { type FieldRow, typeRows, zeroScalars } from "../schema/table.ts";
 import forms from "./internal-forms.json" with { type: "json" };
 
 const capitals: Readonly<Record<string, string | undefined>> = forms.capitals;
-const orders: Readonly<Record<string, string | undefined>> = forms.types;
-/** Those of releases whose own structs are others: by the first release. */
-const laterOrders: Readonly<Record<string, Readonly<Record<string, string>>>> = forms.typesSince;
+/** By the first release that has them, oldest first. */
+const orders: readonly (readonly [release: string, Readonly<Record<string, string | undefined>>])[] =
+  Object.entries(forms.types);
 
 function orderOf(type: string, version: string): string | undefined {
-  const since = Object.keys(laterOrders).findLast(
-    (release) => release <= version && laterOrders[release]?.[type] !== undefined,
-  );
-  return since === undefined ? orders[type] : laterOrders[since]?.[type];
+  return orders.findLast(([release, types]) => release <= version && types[type] !== undefined)?.[1][type];
 }
 
 /** One field of a struct of the server: its Go name, and where its value comes from. */

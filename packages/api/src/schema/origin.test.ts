@@ -10,7 +10,8 @@ const folder = join(import.meta.dirname, "..", "..", "scripts", "origin");
 function missing(): string | false {
   const { status, stdout } = spawnSync("go", ["env", "GOMODCACHE"], { encoding: "utf8" });
   if (status !== 0) return "Go is not installed";
-  const modules = ["api@v0.34.10", "api@v0.35.4", "api@v0.36.3", "api@v0.37.2", "kubernetes@v1.37.1"];
+  const releases = ["34.10", "35.4", "36.3"].flatMap((each) => [`api@v0.${each}`, `kubernetes@v1.${each}`]);
+  const modules = [...releases, "api@v0.37.2", "kubernetes@v1.37.1"];
   const absent = modules.filter((name) => !existsSync(join(stdout.trim(), "k8s.io", name)));
   return absent.length > 0 && `Go's module cache lacks k8s.io/${absent.join(", k8s.io/")}`;
 }
