@@ -1,83 +1,99 @@
 import { cameEmpty, forgetEmpty } from "../codec/empty.ts";
-import { type Features, isFeatureGate, type KubernetesVersion } from "../features/features.ts";
+import { type FeatureGate, type Features, isFeatureGate } from "../features/features.ts";
 import type { KubeObject } from "../objects/object.ts";
-import { type FieldRow, typeRows } from "../schema/table.ts";
-import { kindOf } from "../schema/types.ts";
-
-/**
- * Gates of fields that Dray only stores, with the release that turns them on; `never`: none so far.
- *
- * Upstream: pkg/features/kube_features.go
- */
-const onSince: ReadonlyMap<string, KubernetesVersion | "never"> = new Map([
-  ["CSIVolumeHealth", "never"],
-  ["ContainerStopSignals", "never"],
-  ["CoordinatedLeaderElection", "never"],
-  ["ImageVolumeWithDigest", "never"],
-  ["MaxUnavailableStatefulSet", "1.37"],
-  ["VolumeLimitScaling", "1.37"],
-]);
-
-/** The gates of a field that matter here, of a list like `A,B`: the field needs them all. */
-function gatesOf([, , , marks]: FieldRow): string[] {
-  return (marks?.featureGate ?? "").split(",").filter((gate) => isFeatureGate(gate) || onSince.has(gate));
-}
+import { type Field, type FieldType, kindOf, type StructType, structType } from "../schema/types.ts";
 
 type Tree = Record<string, unknown>;
-/** Called with the gated field `name` of the struct `above[at]`. */
-type Visit = (above: Tree, at: string, name: string, gates: readonly string[]) => void;
+/** Called with the field `name` of the struct `above[at]`, and with those of its gates that are off. */
+type Visit = (above: Tree, at: string, name: string, off: readonly FeatureGate[]) => void;
 /**
- * Visits every gated field that is set in `above[at]`, a value of one type; those of a struct before what is
- * in them.
+ * Visits every field that is set in the struct `above[at]` and has a gate that is off; those of a struct
+ * before what is in them.
  */
 type Walk = (above: Tree, at: string, visit: Visit) => void;
 
-const walks = new Map<string, Walk | undefined>();
+/** Values that a field may have without its gate: the policy of sidecars is older than that of others. */
+const ungatedValues: ReadonlyMap<string, unknown> = new Map([["core/v1.Container.restartPolicy", "Always"]]);
 
-/** Undefined for a type that has no gated field, nor anything below it. */
-function walkOf(type: string): Walk | undefined {
-  if (walks.has(type)) return walks.get(type);
-  // A type that holds itself has no gates: none of the schema's has.
-  walks.set(type, undefined);
-  const made = makeWalk(type);
-  walks.set(type, made);
-  return made;
+/** A data source in another namespace is dropped whole: without that namespace, it would name another one. */
+const crossNamespace: FeatureGate = "CrossNamespaceVolumeDataSource";
+
+/** Undefined for a type that has no such field, nor anything below it. */
+const walks = new WeakMap<Features, Map<StructType, Walk | undefined>>();
+
+/** The gates of a field that are off, of a list such as `A,B`: the field needs them all. */
+function offGates({ marks }: Field, features: Features): FeatureGate[] {
+  const gates = (marks.featureGate ?? "").split(",").filter(isFeatureGate);
+  return gates.filter((gate) => !features.enabled(gate));
 }
 
-function makeWalk(type: string): Walk | undefined {
-  if (type.startsWith("[]") || type.startsWith("map<")) {
-    const item = walkOf(type.startsWith("[]") ? type.slice(2) : type.slice(4, -1));
-    return (
-      item &&
-      ((above, at, visit) => {
-        const value = above[at];
-        if (typeof value !== "object" || value === null) return;
-        for (const key of Object.keys(value)) item(value as Tree, key, visit);
-      })
-    );
+function walkOf(struct: StructType, features: Features): Walk | undefined {
+  const known = walks.get(features) ?? new Map<StructType, Walk | undefined>();
+  walks.set(features, known);
+  if (known.has(struct)) return known.get(struct);
+  if (!hasDisabled(struct, features)) {
+    known.set(struct, undefined);
+    return undefined;
   }
-  const fields = (typeRows.get(type) ?? [])
-    .map((row) => ({
-      name: row[0],
-      inline: row[3]?.inline === true,
-      gates: gatesOf(row),
-      below: walkOf(row[2]),
-    }))
-    .filter(({ gates, below }) => gates.length > 0 || below !== undefined);
-  if (fields.length === 0) return undefined;
-  return (above, at, visit) => {
-    const owner = above[at] as Tree | null | undefined;
-    if (typeof owner !== "object" || owner === null) return;
-    for (const { name, inline, gates, below } of fields) {
-      if (inline) {
-        below?.(above, at, visit);
-        continue;
-      }
-      if ((owner[name] === undefined || owner[name] === null) && !cameEmpty(owner, name)) continue;
-      if (gates.length > 0) visit(above, at, name, gates);
-      below?.(owner, name, visit);
-    }
+  const steps: ((owner: Tree, above: Tree, at: string, visit: Visit) => void)[] = [];
+  const walk: Walk = (above, at, visit) => {
+    const owner = above[at];
+    if (isTree(owner)) for (const step of steps) step(owner, above, at, visit);
   };
+  // Before the fields: a type may hold itself.
+  known.set(struct, walk);
+  for (const field of struct.fields.values()) {
+    const { id, name, type } = field;
+    const off = offGates(field, features);
+    const inside = structIn(type);
+    const below = inside && walkOf(inside, features);
+    if (off.length === 0 && below === undefined) continue;
+    const ungated = ungatedValues.get(id);
+    steps.push((owner, above, at, visit) => {
+      const value = owner[name];
+      const isSet = (value !== undefined && value !== null) || cameEmpty(owner, name);
+      if (!isSet || (ungated !== undefined && value === ungated)) return;
+      if (off.length > 0) visit(above, at, name, off);
+      if (below !== undefined) walkInside(owner, name, type, (tree, key) => below(tree, key, visit));
+    });
+  }
+  return walk;
+}
+
+function hasDisabled(struct: StructType, features: Features, seen = new Set<StructType>()): boolean {
+  if (seen.has(struct)) return false;
+  seen.add(struct);
+  return [...struct.fields.values()].some((field) => {
+    const below = structIn(field.type);
+    return (
+      offGates(field, features).length > 0 || (below !== undefined && hasDisabled(below, features, seen))
+    );
+  });
+}
+
+/** The struct that a type, its elements or its values are of. */
+function structIn(type: FieldType): StructType | undefined {
+  if (type.form === "struct") return type.struct;
+  if (type.form === "list") return structIn(type.element);
+  return type.form === "map" ? structIn(type.value) : undefined;
+}
+
+/** Calls back with every struct in `above[at]`, a value of that type. */
+function walkInside(
+  above: Tree,
+  at: string,
+  type: FieldType,
+  found: (above: Tree, at: string) => void,
+): void {
+  const value = above[at];
+  if (!isTree(value)) return;
+  if (type.form === "list") for (const key in value) walkInside(value, key, type.element, found);
+  else if (type.form === "map") for (const key in value) walkInside(value, key, type.value, found);
+  else found(above, at);
+}
+
+function isTree(value: unknown): value is Tree {
+  return typeof value === "object" && value !== null;
 }
 
 /** A field that a server would drop, since its feature gate is off. */
@@ -86,28 +102,26 @@ export interface DisabledField {
   readonly owner: object;
   readonly name: string;
   /** The gates that it needs and that are off. */
-  readonly gates: readonly string[];
+  readonly gates: readonly FeatureGate[];
 }
 
 type Kind = { readonly group: string; readonly version: string; readonly kind: string };
 
-function walkOfKind(kind: Kind): Walk | undefined {
+function visitDisabled(kind: Kind, object: KubeObject | undefined, features: Features, visit: Visit): void {
   const type = kindOf(kind.group, kind.version, kind.kind)?.type;
-  return type === undefined ? undefined : walkOf(type);
-}
-
-function isOff(gate: string, features: Features): boolean {
-  if (isFeatureGate(gate)) return !features.enabled(gate);
-  // "never" is greater than every release.
-  return features.version < (onSince.get(gate) ?? "never");
+  if (type === undefined) return;
+  walkOf(structType(type), features)?.({ object }, "object", (above, at, name, off) => {
+    // Claims in the templates of others keep their source.
+    if (off.includes(crossNamespace) && kind.kind !== "PersistentVolumeClaim") return;
+    visit(above, at, name, off);
+  });
 }
 
 /** The fields that `dropDisabledFields` would drop from a new object. */
 export function disabledFields(kind: Kind, object: KubeObject, features: Features): DisabledField[] {
   const found: DisabledField[] = [];
-  walkOfKind(kind)?.({ object }, "object", (above, at, name, gates) => {
-    const off = gates.filter((gate) => isOff(gate, features));
-    if (off.length > 0) found.push({ owner: above[at] as object, name, gates: off });
+  visitDisabled(kind, object, features, (above, at, name, gates) => {
+    found.push({ owner: above[at] as object, name, gates });
   });
   return found;
 }
@@ -116,6 +130,8 @@ export function disabledFields(kind: Kind, object: KubeObject, features: Feature
  * Drops, in place, the fields whose feature gate is off, as the server does before it validates; a feature
  * that the stored object uses already stays usable in it. `kind` is the version that the object is written
  * in.
+ *
+ * Upstream: the functions dropDisabled… of pkg/api and of the strategies in pkg/registry
  */
 export function dropDisabledFields(
   kind: Kind,
@@ -123,17 +139,26 @@ export function dropDisabledFields(
   old: KubeObject | undefined,
   features: Features,
 ): void {
-  const walk = walkOfKind(kind);
-  if (walk === undefined) return;
-  const used = new Set<string>();
-  walk({ old }, "old", (_above, _at, _name, gates) => {
+  const used = new Set<FeatureGate>();
+  visitDisabled(kind, old, features, (_above, _at, _name, gates) => {
     for (const gate of gates) used.add(gate);
   });
-  walk({ object }, "object", (above, at, name, gates) => {
-    if (!gates.some((gate) => isOff(gate, features) && !used.has(gate))) return;
+  visitDisabled(kind, object, features, (above, at, name, gates) => {
+    if (gates.every((gate) => used.has(gate))) return;
     const owner = above[at] as Tree;
     delete owner[name];
     forgetEmpty(owner, name);
-    if (at === "lifecycle" && Object.keys(owner).length === 0) delete above[at];
+    if (isDroppedWhole(at, owner, gates)) delete above[at];
   });
+}
+
+/**
+ * Whether a struct goes with its field.
+ *
+ * Upstream: pkg/api/pod/util.go, dropContainerStopSignals; pkg/api/persistentvolumeclaim/util.go,
+ * DropDisabledFields
+ */
+function isDroppedWhole(at: string, owner: Tree, gates: readonly FeatureGate[]): boolean {
+  if (gates.includes(crossNamespace)) return true;
+  return at === "lifecycle" && Object.keys(owner).length === 0;
 }

@@ -104,10 +104,40 @@ const gates = {
   PodCertificateRequest: "AbbG",
   StorageVersionMigrator: "AbbG",
   MutatingAdmissionPolicy: "bbGG",
+  // Of these only the fields matter here: those of a gate that is off are dropped.
+  AtomicWriteVolumeUserFields: "---A",
+  CRDObservedGenerationTracking: "-bBB",
+  CSIServiceAccountTokenSecrets: "-BLL",
+  CSIVolumeHealth: "AAAA",
+  ContainerRestartRules: "ABBB",
+  ContainerStopSignals: "AAAA",
+  CoordinatedLeaderElection: "bbbb",
+  CrossNamespaceVolumeDataSource: "AAAA",
+  EmptyDirVolumeMode: "---A",
+  EnvFiles: "ABBB",
+  EvictionRequestAPI: "---A",
+  GRPCContainerProbeTLS: "---A",
+  H2CContainerProbe: "---A",
+  HPAConfigurableTolerance: "ABBL",
+  HostnameOverride: "ABBL",
+  ImageVolumeWithDigest: "--AA",
+  InPlacePodVerticalScaling: "BLLL",
+  InPlacePodVerticalScalingSchedulerPreemption: "---A",
+  JobManagedBy: "BLLL",
+  KubeletInUserNamespace: "AAAB",
+  MatchLabelKeysInPodTopologySpread: "BBBB",
+  MaxUnavailableStatefulSet: "AbbB",
+  MutableCSINodeAllocatableCount: "bBLL",
+  PodLevelResources: "BBBB",
+  PodObservedGenerationTracking: "BLLL",
+  SELinuxChangePolicy: "BBLL",
+  SELinuxMountReadWriteOncePod: "BBLL",
+  SupplementalGroupsPolicy: "BLLL",
+  UserNamespacesSupport: "BBLL",
+  VolumeAttributesClass: "GGLL",
+  VolumeBindMountOptions: "---A",
+  VolumeLimitScaling: "-AAB",
 } as const satisfies Readonly<Record<string, string>>;
-
-/** Gates without an effect: not implemented, or always on. */
-const gatesWithoutEffect: readonly FeatureGate[] = ["WorkloadAwarePreemption"];
 
 export type FeatureGate = keyof typeof gates;
 
@@ -209,7 +239,7 @@ export function featuresOf(
     else if (!states.has(name)) throw unknownGate(name, version);
     else if (stageOf(name, version) === "L" && !value) throw lockedGate(name, value);
     else states.set(name, value);
-    if (!isFeatureGate(name) || gatesWithoutEffect.includes(name)) withoutEffect.push(name);
+    if (!isFeatureGate(name)) withoutEffect.push(name);
   }
   for (const [gate, dependencies] of Object.entries(needs)) {
     const missing = dependencies.filter((dependency) => states.get(dependency) !== true);

@@ -11,35 +11,30 @@
  */
 const gates: Readonly<Record<string, string>> = {
   "---.": `
-    APIServerWebhookAuthenticationToken AtomicWriteVolumeUserFields
-    ConsistentListFromCacheSkipTimeoutFallback DefaultPodSysctls EmptyDirVolumeMode EtcdRangeStream
-    EvictionRequestAPI ExcludeAdmissionWebhookVirtualResources GRPCContainerProbeTLS H2CContainerProbe
-    HPAGeneration HPAOptimizedSelectorStore HugepageAwareEviction
-    InPlacePodVerticalScalingMemoryBackedVolumes InPlacePodVerticalScalingSchedulerPreemption
+    APIServerWebhookAuthenticationToken ConsistentListFromCacheSkipTimeoutFallback DefaultPodSysctls
+    EtcdRangeStream ExcludeAdmissionWebhookVirtualResources HPAGeneration HPAOptimizedSelectorStore
+    HugepageAwareEviction InPlacePodVerticalScalingMemoryBackedVolumes
     InterPodAffinityHostnameFastPath KubeProxyIPVS KubeProxyNFTablesLocalhostNodePorts
     KubeletAllocatedPodsEndpoint NFTablesNetlink NodeControllerLeaseCircuitBreaker
-    NodeLifecycleConditions PodLevelResourcesFixDefaulting
-    PodLevelResourcesFixKubeletQOSClass SchedulerPreQueueingHints StaleControllerConsistencyHPA
-    StatefulSetRecreateStrategy VolumeBindMountOptions WatchListCompression
-    WebhookRoundTripLoadBalancing`,
+    NodeLifecycleConditions PodLevelResourcesFixDefaulting PodLevelResourcesFixKubeletQOSClass
+    SchedulerPreQueueingHints StaleControllerConsistencyHPA StatefulSetRecreateStrategy
+    WatchListCompression WebhookRoundTripLoadBalancing`,
   "--..": `
     AllowServiceExternalIPs CRIListStreaming ControllerManagerReleaseLeaderElectionLockOnExit
-    CustomCPUCFSQuotaPeriod DeclarativeValidationBeta ExtendWebSocketsToKubelet ImageVolumeWithDigest
+    CustomCPUCFSQuotaPeriod DeclarativeValidationBeta ExtendWebSocketsToKubelet
     ManifestBasedAdmissionControlConfig NativeHistograms PersistentVolumeClaimUnusedSinceTime
-    PodLevelResourceManagers PodsAPI ReloadKubeletClientCAFile
-    RuntimeClassInImageCriApi ServiceCIDRStatusFieldWiping ShardedListAndWatch
-    StaleControllerConsistencyDaemonSet StaleControllerConsistencyJob
-    StaleControllerConsistencyReplicaSet StaleControllerConsistencyStatefulSet`,
+    PodLevelResourceManagers PodsAPI ReloadKubeletClientCAFile RuntimeClassInImageCriApi
+    ServiceCIDRStatusFieldWiping ShardedListAndWatch StaleControllerConsistencyDaemonSet
+    StaleControllerConsistencyJob StaleControllerConsistencyReplicaSet
+    StaleControllerConsistencyStatefulSet`,
   "--.T": "InPlacePodVerticalScalingInitContainers PLEGOnDemandRelist",
   "-...": `
-    AuthorizePodWebsocketUpgradeCreatePermission CRDObservedGenerationTracking
-    ChangeContainerStatusOnKubeletRestart CloudControllerManagerWatchBasedRoutesReconciliation
-    ConstrainedImpersonation MutablePVNodeAffinity
-    MutablePodResourcesForSuspendedJobs MutableSchedulingDirectivesForSuspendedJobs
-    OpportunisticBatching RestartAllContainersOnContainerExits StatefulSetSemanticRevisionComparison
-    StructuredAuthenticationConfigurationJWKSMetrics
-    UserNamespacesHostNetworkSupport VolumeLimitScaling`,
-  "-.TT": "CSIServiceAccountTokenSecrets",
+    AuthorizePodWebsocketUpgradeCreatePermission ChangeContainerStatusOnKubeletRestart
+    CloudControllerManagerWatchBasedRoutesReconciliation ConstrainedImpersonation
+    MutablePVNodeAffinity MutablePodResourcesForSuspendedJobs
+    MutableSchedulingDirectivesForSuspendedJobs OpportunisticBatching
+    RestartAllContainersOnContainerExits StatefulSetSemanticRevisionComparison
+    StructuredAuthenticationConfigurationJWKSMetrics UserNamespacesHostNetworkSupport`,
   ".---": "UserNamespacesPodSecurityStandards",
   "..--": `
     CPUCFSQuotaPeriod InPlacePodVerticalScalingAllocatedStatus InTreePluginPortworxUnregister
@@ -49,26 +44,22 @@ const gates: Readonly<Record<string, string>> = {
     APIResponseCompression APIServerIdentity APIServingWithRoutine AllowDNSOnlyNodeCSR
     AllowInsecureKubeletCertificateSigningRequests AllowParsingUserUIDFromCertAuth
     AllowUnsafeMalformedObjectDeletion CBORServingAndStorage CPUManagerPolicyAlphaOptions
-    CPUManagerPolicyBetaOptions CSIVolumeHealth ClearingNominatedNodeNameAfterBinding
-    CloudControllerManagerWebhook ComponentFlagz
-    ComponentStatusz ConcurrentWatchObjectDecode ContainerCheckpoint ContainerRestartRules
-    ContainerStopSignals ContextualLogging CoordinatedLeaderElection CrossNamespaceVolumeDataSource
-    DetectCacheInconsistency EnvFiles EventedPLEG
-    GracefulNodeShutdown GracefulNodeShutdownBasedOnPodPriority
-    InPlacePodVerticalScalingExclusiveCPUs InPlacePodVerticalScalingExclusiveMemory KMSv1
-    KubeletCrashLoopBackOffMax KubeletEnsureSecretPulledImages KubeletInUserNamespace
-    KubeletPodResourcesListUseActivePods KubeletRegistrationGetOnExistsOnly KubeletSeparateDiskGC
+    CPUManagerPolicyBetaOptions ClearingNominatedNodeNameAfterBinding CloudControllerManagerWebhook
+    ComponentFlagz ComponentStatusz ConcurrentWatchObjectDecode ContainerCheckpoint
+    ContextualLogging DetectCacheInconsistency EventedPLEG GracefulNodeShutdown
+    GracefulNodeShutdownBasedOnPodPriority InPlacePodVerticalScalingExclusiveCPUs
+    InPlacePodVerticalScalingExclusiveMemory KMSv1 KubeletCrashLoopBackOffMax
+    KubeletEnsureSecretPulledImages KubeletPodResourcesListUseActivePods
+    KubeletRegistrationGetOnExistsOnly KubeletSeparateDiskGC
     KubeletServiceAccountTokenForCredentialProviders ListFromCacheSnapshot
     LocalStorageCapacityIsolationFSQuotaMonitoring LoggingAlphaOptions LoggingBetaOptions
-    MatchLabelKeysInPodTopologySpread MatchLabelKeysInPodTopologySpreadSelectorMerge
-    MaxUnavailableStatefulSet MemoryQoS NominatedNodeNameForExpectation
-    OpenAPIEnums PodAndContainerStatsFromCRI PodDeletionCost PodLevelResources
-    PodLogsQuerySplitStreams PodTopologyLabelsAdmission PortForwardWebsockets QOSReserved
-    ReduceDefaultCrashLoopBackOffDecay ReloadKubeletServerCertificateFile RemoteRequestHeaderUID
-    RotateKubeletServerCertificate SELinuxMount SchedulerAsyncAPICalls
-    SchedulerAsyncPreemption SchedulerPopFromBackoffQ ServiceAccountNodeAudienceRestriction
-    SizeBasedListCostEstimate StorageCapacityScoring StorageNamespaceIndex StorageVersionAPI
-    StorageVersionHash StrictIPCIDRValidation
+    MatchLabelKeysInPodTopologySpreadSelectorMerge MemoryQoS NominatedNodeNameForExpectation
+    OpenAPIEnums PodAndContainerStatsFromCRI PodDeletionCost PodLogsQuerySplitStreams
+    PodTopologyLabelsAdmission PortForwardWebsockets QOSReserved ReduceDefaultCrashLoopBackOffDecay
+    ReloadKubeletServerCertificateFile RemoteRequestHeaderUID RotateKubeletServerCertificate
+    SELinuxMount SchedulerAsyncAPICalls SchedulerAsyncPreemption SchedulerPopFromBackoffQ
+    ServiceAccountNodeAudienceRestriction SizeBasedListCostEstimate StorageCapacityScoring
+    StorageNamespaceIndex StorageVersionAPI StorageVersionHash StrictIPCIDRValidation
     StructuredAuthenticationConfigurationEgressSelector TokenRequestServiceAccountUIDValidation
     TopologyManagerPolicyAlphaOptions TopologyManagerPolicyBetaOptions
     TranslateStreamCloseWebsocketRequests UnauthenticatedHTTP2DOSMitigation
@@ -76,21 +67,17 @@ const gates: Readonly<Record<string, string>> = {
     WindowsGracefulNodeShutdown WindowsHostNetwork`,
   "...F": "DeclarativeValidationTakeover",
   "...T": `
-    DisableCPUQuotaWithExclusiveCPUs HPAConfigurableTolerance HostnameOverride
-    PodReadyToStartContainersCondition RelaxedServiceNameValidation
+    DisableCPUQuotaWithExclusiveCPUs PodReadyToStartContainersCondition RelaxedServiceNameValidation
     WatchCacheInitializationPostStartHook`,
   "..FF": "GitRepoVolumeDriver SeparateCacheWatchRPC",
   "..TT": `
     DeclarativeValidation DisableNodeKubeProxyVersion ExternalServiceAccountTokenSigner ImageVolume
     KubeletFineGrainedAuthz KubeletPSI KubeletPodResourcesDynamicResources KubeletPodResourcesGet
-    MutableCSINodeAllocatableCount NodeLogQuery ProcMountType SELinuxChangePolicy
-    SELinuxMountReadWriteOncePod TopologyManagerPolicyOptions UserNamespacesSupport
-    VolumeAttributesClass`,
+    NodeLogQuery ProcMountType TopologyManagerPolicyOptions`,
   ".FFF": "AllowOverwriteTerminationGracePeriodSeconds",
   ".TTT": `
     AggregatedDiscoveryRemoveBetaType DisableAllocatorDualWrite ExecProbeTimeout ImageMaximumGCAge
-    InPlacePodVerticalScaling JobManagedBy PodObservedGenerationTracking PreferSameTrafficDistribution
-    SupplementalGroupsPolicy SystemdWatchdog`,
+    PreferSameTrafficDistribution SystemdWatchdog`,
   "F---": "AllowServiceLBStatusOnNonLB",
   "FF--": "WatchFromStorageWithoutResourceVersion",
   "T---": `
@@ -101,13 +88,13 @@ const gates: Readonly<Record<string, string>> = {
     CSIMigrationPortworx HonorPVReclaimPolicy MemoryManager ServiceTrafficDistribution
     StructuredAuthorizationConfiguration TopologyAwareHints`,
   "TTT-": `
-    APIServerTracing AnonymousAuthConfigurableEndpoints AnyVolumeDataSource AuthorizeNodeWithSelectors
-    AuthorizeWithSelectors BtreeWatchCache ConsistentListFromCache JobBackoffLimitPerIndex
-    JobPodReplacementPolicy JobSuccessPolicy LogarithmicScaleDown OrderedNamespaceDeletion
-    PodLifecycleSleepAction PodLifecycleSleepActionAllowZero RelaxedDNSSearchValidation
-    ResilientWatchCacheInitialization RetryGenerateName SchedulerQueueingHints SidecarContainers
-    StreamingCollectionEncodingToJSON StreamingCollectionEncodingToProtobuf
-    StructuredAuthenticationConfiguration`,
+    APIServerTracing AnonymousAuthConfigurableEndpoints AnyVolumeDataSource
+    AuthorizeNodeWithSelectors AuthorizeWithSelectors BtreeWatchCache ConsistentListFromCache
+    JobBackoffLimitPerIndex JobPodReplacementPolicy JobSuccessPolicy LogarithmicScaleDown
+    OrderedNamespaceDeletion PodLifecycleSleepAction PodLifecycleSleepActionAllowZero
+    RelaxedDNSSearchValidation ResilientWatchCacheInitialization RetryGenerateName
+    SchedulerQueueingHints SidecarContainers StreamingCollectionEncodingToJSON
+    StreamingCollectionEncodingToProtobuf StructuredAuthenticationConfiguration`,
   TTTT: `
     CPUManagerPolicyOptions CRDValidationRatcheting CustomResourceFieldSelectors
     KubeletCgroupDriverFromCRI KubeletTracing MatchLabelKeysInPodAffinity MultiCIDRServiceAllocator

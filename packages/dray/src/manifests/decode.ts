@@ -121,9 +121,10 @@ export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptio
   metadata.uid ??= uidOf(target.kind, metadata.namespace, metadata.name);
   if (!/^\d+$/.test(metadata.resourceVersion ?? "")) metadata.resourceVersion = "1";
   const draftObject = decoded.object as unknown as KubeObject;
+  // Before the defaults: a default that is dropped again is not in the manifest.
+  const dropped = stored ? [] : droppedFields(row, draftObject, options.features);
   setDefaults(row.group, row.version, row.kind, draftObject, options.now, options.features.version);
   const converted = convert(draftObject, row, target);
-  const dropped = stored ? [] : droppedFields(target, converted, options.features);
   dropDisabledFields(target, converted, stored ? converted : undefined, options.features);
   if (converted.kind === "Job" && !stored) selectOwnPods(converted as Job);
   return { decoded: { object: converted, place, stored, notes, dropped }, problems };

@@ -3,17 +3,17 @@ import type { Int64, NamespacedMeta, QuantityText, Time } from "../../../objects
 import type { LabelSelector, ListMeta } from "../meta/v1.ts";
 
 export interface ContainerResourceMetricSource {
-  name?: string;
+  name: string;
   targetAverageUtilization?: number;
   targetAverageValue?: QuantityText;
-  container?: string;
+  container: string;
 }
 
 export interface ContainerResourceMetricStatus {
-  name?: string;
+  name: string;
   currentAverageUtilization?: number;
-  currentAverageValue?: QuantityText;
-  container?: string;
+  currentAverageValue: QuantityText;
+  container: string;
 }
 
 export interface CrossVersionObjectReference {
@@ -25,16 +25,16 @@ export interface CrossVersionObjectReference {
 }
 
 export interface ExternalMetricSource {
-  metricName?: string;
+  metricName: string;
   metricSelector?: LabelSelector;
   targetValue?: QuantityText;
   targetAverageValue?: QuantityText;
 }
 
 export interface ExternalMetricStatus {
-  metricName?: string;
+  metricName: string;
   metricSelector?: LabelSelector;
-  currentValue?: QuantityText;
+  currentValue: QuantityText;
   currentAverageValue?: QuantityText;
 }
 
@@ -50,7 +50,7 @@ export interface HorizontalPodAutoscaler {
 }
 
 export interface HorizontalPodAutoscalerCondition {
-  type?: string;
+  type: string;
   /** Last observed status. The system writes it. */
   status?: string;
   lastTransitionTime?: Time;
@@ -81,7 +81,7 @@ export interface HorizontalPodAutoscalerStatus {
 }
 
 export interface MetricSpec {
-  type?: string;
+  type: string;
   object?: ObjectMetricSource;
   pods?: PodsMetricSource;
   resource?: ResourceMetricSource;
@@ -90,7 +90,7 @@ export interface MetricSpec {
 }
 
 export interface MetricStatus {
-  type?: string;
+  type: string;
   object?: ObjectMetricStatus;
   pods?: PodsMetricStatus;
   resource?: ResourceMetricStatus;
@@ -99,43 +99,43 @@ export interface MetricStatus {
 }
 
 export interface ObjectMetricSource {
-  target?: CrossVersionObjectReference;
-  metricName?: string;
-  targetValue?: QuantityText;
+  target: CrossVersionObjectReference;
+  metricName: string;
+  targetValue: QuantityText;
   selector?: LabelSelector;
   averageValue?: QuantityText;
 }
 
 export interface ObjectMetricStatus {
-  target?: CrossVersionObjectReference;
-  metricName?: string;
-  currentValue?: QuantityText;
+  target: CrossVersionObjectReference;
+  metricName: string;
+  currentValue: QuantityText;
   selector?: LabelSelector;
   averageValue?: QuantityText;
 }
 
 export interface PodsMetricSource {
-  metricName?: string;
-  targetAverageValue?: QuantityText;
+  metricName: string;
+  targetAverageValue: QuantityText;
   selector?: LabelSelector;
 }
 
 export interface PodsMetricStatus {
-  metricName?: string;
-  currentAverageValue?: QuantityText;
+  metricName: string;
+  currentAverageValue: QuantityText;
   selector?: LabelSelector;
 }
 
 export interface ResourceMetricSource {
-  name?: string;
+  name: string;
   targetAverageUtilization?: number;
   targetAverageValue?: QuantityText;
 }
 
 export interface ResourceMetricStatus {
-  name?: string;
+  name: string;
   currentAverageUtilization?: number;
-  currentAverageValue?: QuantityText;
+  currentAverageValue: QuantityText;
 }
 
 export interface Scale {

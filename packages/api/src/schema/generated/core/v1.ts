@@ -1647,7 +1647,7 @@ export interface PodExecOptions {
   stderr?: boolean;
   tty?: boolean;
   container?: string;
-  command?: string[];
+  command: string[];
 }
 
 /** The claim that serves the extended resources of a pod. */
@@ -1978,7 +1978,7 @@ export interface Preconditions {
 }
 
 export interface PreferAvoidPodsEntry {
-  podSignature?: PodSignature;
+  podSignature: PodSignature;
   evictionTime?: Time;
   reason?: string;
   message?: string;

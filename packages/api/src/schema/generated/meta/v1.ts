@@ -38,8 +38,8 @@ export interface APIVersions {
 
 export interface ApplyOptions {
   dryRun?: string[];
-  force?: boolean;
-  fieldManager?: string;
+  force: boolean;
+  fieldManager: string;
 }
 
 export interface GroupResource {
@@ -233,7 +233,7 @@ export interface Preconditions {
 }
 
 export interface RootPaths {
-  paths?: string[];
+  paths: string[];
 }
 
 export interface ServerAddressByClientCIDR {
@@ -275,16 +275,16 @@ export interface StatusDetails {
 export interface Table {
   /** Standard object's metadata: name, namespace, labels and what else all objects have. */
   metadata?: ListMeta;
-  columnDefinitions?: TableColumnDefinition[];
-  rows?: TableRow[];
+  columnDefinitions: TableColumnDefinition[];
+  rows: TableRow[];
 }
 
 export interface TableColumnDefinition {
-  name?: string;
-  type?: string;
-  format?: string;
-  description?: string;
-  priority?: number;
+  name: string;
+  type: string;
+  format: string;
+  description: string;
+  priority: number;
 }
 
 export interface TableOptions {
@@ -292,13 +292,13 @@ export interface TableOptions {
 }
 
 export interface TableRow {
-  cells?: unknown[];
+  cells: unknown[];
   conditions?: TableRowCondition[];
   object?: unknown;
 }
 
 export interface TableRowCondition {
-  type?: string;
+  type: string;
   /** Last observed status. The system writes it. */
   status?: string;
   reason?: string;

@@ -9,7 +9,7 @@ export interface CELDeviceSelector {
    * device.attributes["gpu.example.com"].model == "A100". An attribute that a device lacks is an error: test
    * it with `in` or orValue first.
    */
-  expression?: string;
+  expression: string;
 }
 
 /** Selects devices. */

@@ -97,5 +97,5 @@ export interface WorkloadPodGroupTemplateReference {
 
 export interface WorkloadSpec {
   controllerRef?: TypedLocalObjectReference;
-  podGroupTemplates?: PodGroupTemplate[];
+  podGroupTemplates: PodGroupTemplate[];
 }
