@@ -1,7 +1,7 @@
-import { randomUUID } from "node:crypto";
-import type { ApiRequest, ApiResponse } from "@dray/client";
+import type { ApiResponse } from "@dray/client";
 import type { RequestNotes } from "../flowcontrol/limiter.ts";
 import type { Filter } from "./call.ts";
+import type { FilterParts } from "./parts.ts";
 
 /** Maximum length of a client's `Audit-ID`. */
 const maxAuditIdLength = 64;
@@ -12,13 +12,17 @@ const maxAuditIdLength = 64;
  *
  * Upstream: apiserver/pkg/endpoints/filters/audit_init.go, WithAuditInit
  */
-export function withAuditId(): Filter {
-  return (next) => async (call) => identified(call.request, await next(call), call.notes);
+export function withAuditId({ newId }: Pick<FilterParts, "newId">): Filter {
+  return (next) => async (call) => {
+    const response = await next(call);
+    const { request } = call;
+    if (request.credential.type === "user") return response;
+    const id = request.headers["audit-id"]?.slice(0, maxAuditIdLength) || newId();
+    return identified(id, response, call.notes);
+  };
 }
 
-function identified(request: ApiRequest, response: ApiResponse, { flow }: RequestNotes): ApiResponse {
-  if (request.credential.type === "user") return response;
-  const id = request.headers["audit-id"]?.slice(0, maxAuditIdLength) || randomUUID();
+function identified(id: string, response: ApiResponse, { flow }: RequestNotes): ApiResponse {
   const headers: Record<string, string | readonly string[]> = { "audit-id": id, ...response.headers };
   if (flow !== undefined) {
     headers["x-kubernetes-pf-flowschema-uid"] = flow.uid;

@@ -19,7 +19,7 @@ import { withTimeout } from "./timeout.ts";
  */
 function filters(parts: FilterParts): readonly Filter[] {
   return [
-    withAuditId(),
+    withAuditId(parts),
     withRequestMetrics(parts),
     withFailures(parts),
     withRequestInfo(),

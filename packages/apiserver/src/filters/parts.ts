@@ -11,6 +11,8 @@ import type { LargeWork } from "../request/large-work.ts";
 export interface FilterParts {
   readonly clock: Clock;
   readonly log: Log;
+  /** Returns a new UUID. */
+  readonly newId: () => string;
   readonly authenticator: Authenticator;
   readonly authorize: (attributes: Attributes) => Decision;
   /** Impersonation requires a right for each kind of user (KEP-5284). */

@@ -24,6 +24,8 @@ export interface Context {
   readonly registry: Registry;
   readonly clock: Clock;
   readonly log: Log;
+  /** Returns a random number from 0 up to 1. */
+  readonly random: () => number;
   readonly authorize: (attributes: Attributes) => Decision;
   readonly rbac: Rbac;
   readonly tokens: ServiceAccountTokens;

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Readable, Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { TLSSocket } from "node:tls";
-import type { ApiRequest, UpgradeResponse } from "@dray/client";
+import type { ApiRequest, Clock, UpgradeResponse } from "@dray/client";
 import { headersOf } from "../request/headers.ts";
 
 /**
@@ -108,9 +108,11 @@ export class Http1Exchange implements Exchange {
   readonly socket: TLSSocket;
   readonly body: IncomingMessage | undefined;
   readonly answer: ServerResponse;
+  readonly #clock: Clock;
   #unread: IncomingMessage | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse) {
+  constructor(request: IncomingMessage, response: ServerResponse, clock: Clock) {
+    this.#clock = clock;
     this.answer = response;
     this.socket = request.socket as TLSSocket;
     this.method = request.method as string;
@@ -149,8 +151,15 @@ export class Http1Exchange implements Exchange {
     if (bytes === undefined) this.answer.flushHeaders();
     else this.answer.write(bytes);
     // The client knows the length and need not wait; the connection closes with the end.
-    const rest = finished(this.#unread, { signal: AbortSignal.timeout(lingerTimeout) });
-    rest.catch(() => {}).then(() => this.answer.end());
+    const lingering = new AbortController();
+    const cancel = this.#clock.after(lingerTimeout, () => lingering.abort());
+    const rest = finished(this.#unread, { signal: lingering.signal });
+    rest
+      .catch(() => {})
+      .then(() => {
+        cancel();
+        this.answer.end();
+      });
   }
 
   discardBody(): void {

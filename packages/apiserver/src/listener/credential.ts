@@ -1,7 +1,13 @@
 import type { TLSSocket } from "node:tls";
-import type { ApiRequest, Credential } from "@dray/client";
+import type { ApiRequest, Clock, Credential } from "@dray/client";
 import type { FrontProxies } from "../authentication/front-proxies.ts";
 import { subprotocolToken } from "../upgrade/request.ts";
+
+/** Dependencies of the check of credentials. */
+export interface CredentialParts {
+  readonly clock: Clock;
+  readonly proxies?: FrontProxies | undefined;
+}
 
 /**
  * Returns the credential of a client, in upstream's order: the headers of a front proxy, its certificate, its
@@ -10,12 +16,12 @@ import { subprotocolToken } from "../upgrade/request.ts";
 export function credentialOf(
   socket: TLSSocket,
   request: Pick<ApiRequest, "headers" | "repeated">,
-  proxies?: FrontProxies,
+  { clock, proxies }: CredentialParts,
 ): Credential {
   const { headers } = request;
   const token = bearerToken(headers["authorization"]) ?? subprotocolToken({ headers });
   const peer = peerOf(socket, proxies);
-  const isValid = Date.now() < peer.validUntil;
+  const isValid = clock.now() < peer.validUntil;
   const user = peer.frontProxy && isValid ? proxies?.user(request) : undefined;
   if (user !== undefined) return { type: "frontProxy", user };
   if (peer.credential !== undefined && isValid) return peer.credential;

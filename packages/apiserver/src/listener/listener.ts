@@ -93,13 +93,13 @@ export async function listen({ handler, tls, options, clock, log }: ListenerPart
   const service = new Service({ handler, clock, log, progressTimeout: timeouts.progress, proxies });
   server.on("request", (request, response) =>
     service.serve(
-      new Http1Exchange(request as unknown as IncomingMessage, response as unknown as ServerResponse),
+      new Http1Exchange(request as unknown as IncomingMessage, response as unknown as ServerResponse, clock),
     ),
   );
   const upgrading = server as unknown as HttpServer & { shouldUpgradeCallback: typeof mayUpgrade };
   upgrading.shouldUpgradeCallback = mayUpgrade;
   upgrading.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    upgradeExchange(request, socket, head).then(
+    upgradeExchange(request, socket, head, clock).then(
       (exchange) => service.serve(exchange),
       () => socket.destroy(),
     );
@@ -124,7 +124,7 @@ export async function listen({ handler, tls, options, clock, log }: ListenerPart
   server.on("sessionError", (error) => log.debug({ error }, "a connection has failed"));
   server.on("clientError", (error: Error, socket: TLSSocket) => {
     const answered = answerUnknownMethod(error, socket, (request) => {
-      const credential = credentialOf(socket, request, proxies);
+      const credential = credentialOf(socket, request, { clock, proxies });
       return handler.handle({ ...request, credential, signal: new AbortController().signal });
     });
     const tooLong = "code" in error && error.code === "HPE_HEADER_OVERFLOW";

@@ -5,7 +5,7 @@ import { encodeJSON } from "../encoding/codec.ts";
 import { statusObject } from "../errors/status.ts";
 import type { Exchange, ResponseHeaders } from "../http/exchange.ts";
 import { bodyLimit } from "../request/body-limit.ts";
-import { credentialOf } from "./credential.ts";
+import { type CredentialParts, credentialOf } from "./credential.ts";
 import { minRate } from "./timeouts.ts";
 import { type Waiting, WaitingBytes } from "./waiting-bytes.ts";
 
@@ -98,7 +98,7 @@ export class Service {
   }
 
   async #serve(exchange: Exchange): Promise<void> {
-    const request = new ExchangeRequest(exchange, this.#proxies);
+    const request = new ExchangeRequest(exchange, { clock: this.#clock, proxies: this.#proxies });
     let response = mayBeLarge(exchange) ? this.#handler.refusal(request) : undefined;
     if (response !== undefined) exchange.discardBody();
     else {
@@ -231,13 +231,13 @@ class ExchangeRequest implements ApiRequest {
   readonly #answer: Exchange["answer"];
   #disconnected: AbortController | undefined;
 
-  constructor(exchange: Exchange, proxies: FrontProxies | undefined) {
+  constructor(exchange: Exchange, parts: CredentialParts) {
     const { method, url, headers, repeated, socket, answer } = exchange;
     this.method = method;
     this.url = url;
     this.headers = headers;
     if (repeated !== undefined) this.repeated = repeated;
-    this.credential = credentialOf(socket, exchange, proxies);
+    this.credential = credentialOf(socket, exchange, parts);
     if (url.includes("/proxy") && socket.remoteAddress !== undefined)
       this.remoteAddress = socket.remoteAddress;
     this.#answer = answer;

@@ -13,6 +13,7 @@ interface Context {
   readonly info: RequestInfo;
   readonly served: ServedResource;
   readonly registry: ObjectReader;
+  readonly random: () => number;
 }
 
 /** The target of a request to a service. */
@@ -38,7 +39,11 @@ const unavailable = (name: string): StatusError =>
   StatusError.of("ServiceUnavailable", `no endpoints available for service ${quoted(name)}`);
 
 /** Before 1.37. Throws 404 if the service has no Endpoints. */
-function ofEndpoints({ info, served, registry }: Context, name: string, portName: string): ServiceEndpoint {
+function ofEndpoints(
+  { info, served, registry, random }: Context,
+  name: string,
+  portName: string,
+): ServiceEndpoint {
   const stored = registry.storage.cache("endpoints").get(objectKey("endpoints", info.namespace, name));
   if (stored === undefined) throw notFound({ group: "", resource: served.resource }, name);
   const { subsets } = stored.object as Endpoints;
@@ -48,14 +53,14 @@ function ofEndpoints({ info, served, registry }: Context, name: string, portName
     const pods = addresses.filter(({ targetRef }) => targetRef?.kind === "Pod");
     return chosen === undefined ? [] : pods.map(({ ip }) => ({ host: ip, port: String(chosen.port) }));
   });
-  const [one] = fromRandom(behind);
+  const [one] = fromRandom(behind, random);
   if (one === undefined) throw unavailable(info.name);
   return one;
 }
 
 /** Since 1.37. Upstream: k8s.io/apiserver, pkg/util/proxy/proxy.go, RandomEndpoint */
 function ofEndpointSlices(context: Context, name: string, portName: string): ServiceEndpoint {
-  const { info, registry } = context;
+  const { info, registry, random } = context;
   const cache = registry.storage.cache("endpointslices");
   const slices: EndpointSlice[] = [];
   for (const { object } of cache.range(`${cache.prefix}${info.namespace}/`)) {
@@ -64,13 +69,16 @@ function ofEndpointSlices(context: Context, name: string, portName: string): Ser
   const preferred = primaryFamily(context);
   const others = slices.filter(({ addressType }) => addressType !== preferred);
   const ordered = [
-    ...fromRandom(slices.filter(({ addressType }) => addressType === preferred)),
-    ...fromRandom(others),
+    ...fromRandom(
+      slices.filter(({ addressType }) => addressType === preferred),
+      random,
+    ),
+    ...fromRandom(others, random),
   ];
   for (const { ports = [], endpoints = [] } of ordered) {
     const number = ports.find((each) => each.name === portName && each.port !== undefined)?.port;
     if (number === undefined) continue;
-    const found = fromRandom(endpoints).find(
+    const found = fromRandom(endpoints, random).find(
       (endpoint) => (endpoint.conditions?.ready ?? true) && isPod(context, endpoint),
     );
     if (found !== undefined) return { host: found.addresses[0]!, port: String(number) };
@@ -103,7 +111,7 @@ function isPod({ info, registry }: Context, { targetRef, addresses }: Endpoint):
 }
 
 /** Rotates the list to a random start. */
-function fromRandom<T>(list: readonly T[]): readonly T[] {
-  const start = Math.floor(Math.random() * list.length);
+function fromRandom<T>(list: readonly T[], random: () => number): readonly T[] {
+  const start = Math.floor(random() * list.length);
   return [...list.slice(start), ...list.slice(0, start)];
 }

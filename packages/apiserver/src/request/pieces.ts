@@ -11,9 +11,10 @@ const pieceTime = 100;
 
 /**
  * Runs work with long steps, with a pause after each piece. The work is restarted for each piece and must be
- * deterministic; completed steps are not run again. Without `pause` all of it is one piece.
+ * deterministic; completed steps are not run again. Without `pause` all of it is one piece. `now` returns
+ * milliseconds.
  */
-export async function inPieces<T>(pause: Pause, work: (step: Step) => T): Promise<T> {
+export async function inPieces<T>(pause: Pause, now: () => number, work: (step: Step) => T): Promise<T> {
   if (pause === undefined) return work(atOnce);
   const results: unknown[] = [];
   for (;;) {
@@ -21,8 +22,8 @@ export async function inPieces<T>(pause: Pause, work: (step: Step) => T): Promis
     let end: number | undefined;
     const step: Step = <R>(run: () => R): R => {
       if (index === results.length) {
-        end ??= performance.now() + pieceTime;
-        if (performance.now() > end) throw unfinished;
+        end ??= now() + pieceTime;
+        if (now() > end) throw unfinished;
         results.push(run());
       }
       return results[index++] as R;

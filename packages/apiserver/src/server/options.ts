@@ -21,6 +21,8 @@ export interface ServerOptions {
   readonly log?: Log;
   /** Returns a new UUID. */
   readonly newId?: () => string;
+  /** Returns a random number from 0 up to 1. */
+  readonly random?: () => number;
   /** Certificates for HTTPS; without them only `handle` and `transport` work. */
   readonly serving?: { readonly certificate: string; readonly key: string; readonly clientAuthority: string };
   readonly serviceAccounts?: {

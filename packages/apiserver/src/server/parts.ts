@@ -50,6 +50,8 @@ export interface Foundation {
   readonly log: Log;
   /** Returns a new UUID. */
   readonly newId: () => string;
+  /** Returns a number from 0 up to 1. */
+  readonly random: () => number;
   readonly storage: Storage;
   readonly allocator: ServiceAllocator;
   readonly tokens: ServiceAccountTokens;
@@ -127,6 +129,7 @@ export function createParts(foundation: Foundation): ServerParts {
         registry,
         clock,
         log,
+        random: foundation.random,
         ...access,
         tokens,
         resources: resources.byPath,
@@ -209,13 +212,14 @@ function createControl(
 }
 
 function filterParts(
-  { options, features, clock, log, signal }: Foundation,
+  { options, features, clock, log, newId, signal }: Foundation,
   parts: Pick<FilterParts, "authenticator" | "authorize" | "limiter" | "largeWork" | "metrics" | "servedBy">,
 ): FilterParts {
   return {
     ...parts,
     clock,
     log,
+    newId,
     constrainedImpersonation: minorOf(features.version) >= 36,
     timeout: options.requestTimeout ?? defaultRequestTimeout,
     signal,

@@ -42,20 +42,21 @@ export async function createServer(options: ServerOptions): Promise<ApiServer> {
   const clock = options.clock ?? systemClock;
   const log = options.log ?? silentLog;
   const newId = options.newId ?? (() => globalThis.crypto.randomUUID());
+  const random = options.random ?? Math.random;
   const ranges = (options.serviceRanges ?? defaultServiceRanges).map(rangeOf);
   const storage = new Storage(options.store, clock, log, encodeObject);
   const allocator = new ServiceAllocator({
     storage,
     families: ranges.map(({ family }) => family),
     nodePorts: options.nodePorts ?? defaultPortRange,
-    random: Math.random,
+    random,
   });
   await storage.start();
   const issuer = options.serviceAccounts?.issuer ?? defaultIssuer;
   const { key = await createSigningKey(), verificationKeys } = options.serviceAccounts ?? {};
   const signer = new TokenSigner(key, verificationKeys);
   const tokens = new ServiceAccountTokens({ signer, issuer, storage, clock, newId });
-  const server = new Server({ options, features, clock, log, newId, storage, allocator, tokens });
+  const server = new Server({ options, features, clock, log, newId, random, storage, allocator, tokens });
   const { advertisedAddress: address, advertisedPort: port = defaultPort } = options;
   await server.bootstrap({ ranges, port, ...(address === undefined ? {} : { address }) });
   return server;

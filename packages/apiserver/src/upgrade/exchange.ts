@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import type { UpgradeResponse } from "@dray/client";
+import type { Clock, UpgradeResponse } from "@dray/client";
 import { Http1Exchange } from "../http/exchange.ts";
 
 /** Paths that support upgrades. On others the Upgrade header is ignored, as in HTTP. */
@@ -21,8 +21,8 @@ export class UpgradeExchange extends Http1Exchange {
   override readonly body = undefined;
   readonly #head: Uint8Array;
 
-  constructor(request: IncomingMessage, response: ServerResponse, head: Uint8Array) {
-    super(request, response);
+  constructor(request: IncomingMessage, response: ServerResponse, head: Uint8Array, clock: Clock) {
+    super(request, response, clock);
     this.#head = head;
   }
 
@@ -39,6 +39,7 @@ export async function upgradeExchange(
   request: IncomingMessage,
   socket: Duplex,
   head: Uint8Array,
+  clock: Clock,
 ): Promise<UpgradeExchange> {
   // The client's address, for the server to which the request may be passed on.
   request.rawHeaders.push("X-Forwarded-For", request.socket.remoteAddress ?? "");
@@ -48,5 +49,5 @@ export async function upgradeExchange(
   response.shouldKeepAlive = false;
   response.assignSocket(socket as TLSSocket);
   response.once("finish", () => socket.end());
-  return new UpgradeExchange(request, response, head);
+  return new UpgradeExchange(request, response, head, clock);
 }

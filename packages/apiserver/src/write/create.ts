@@ -104,7 +104,11 @@ async function validate(context: WriteContext, object: KubeObject): Promise<void
   const { parts, write, strategy } = context;
   const { served, subresource, pause } = write;
   const { checks } = parts;
-  const errors = await inPieces(pause, (step) => checks.create(served.stored, object, served.group, step));
+  const errors = await inPieces(
+    pause,
+    () => parts.reader.time(),
+    (step) => checks.create(served.stored, object, served.group, step),
+  );
   context.refuse(object, [...errors, ...(strategy.validateCreate?.(object, context) ?? [])]);
   context.warnAll(checks.warnings(served.stored, object, undefined, subresource));
   if (subresource === "") context.warnAll(strategy.warnings?.(object, undefined) ?? []);

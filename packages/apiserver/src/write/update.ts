@@ -127,8 +127,10 @@ async function validate(
   const { parts, write, strategy } = context;
   const { served, subresource, pause } = write;
   const { checks } = parts;
-  const errors = await inPieces(pause, (step) =>
-    checks.update(served.stored, object, old, { subresource, requestGroup: served.group, step }),
+  const errors = await inPieces(
+    pause,
+    () => parts.reader.time(),
+    (step) => checks.update(served.stored, object, old, { subresource, requestGroup: served.group, step }),
   );
   const problems = [
     ...(strategy.authorizeUpdate?.(object, old, context) ?? []),
