@@ -27,75 +27,73 @@ function inVersion(object: Converted, apiVersion: string): Converted {
   return { ...rest, apiVersion, hostPort: `${host}:${port}` };
 }
 
-describe("a conversion webhook", () => {
-  const hooks = new Hooks();
-  let tested: TestServer;
-  /** Changes the response of the webhook. */
-  let alterResponse: (review: { response: { convertedObjects: object[] } }) => object = (review) => review;
+const hooks = new Hooks();
+let tested: TestServer;
+/** Changes the response of the webhook. */
+let alterResponse: (review: { response: { convertedObjects: object[] } }) => object = (review) => review;
 
-  before(() => hooks.start());
-  after(() => hooks.stop());
-  beforeEach(async () => {
-    alterResponse = (review) => review;
-    hooks.asked.length = 0;
-    hooks.replies.set("convert", ({ apiVersion, request }: Review) => {
-      const convertedObjects = request.objects.map((object: Converted) =>
-        inVersion(object, request.desiredAPIVersion),
-      );
-      const response = { uid: request.uid, convertedObjects, result: { status: "Success" } };
-      return JSON.stringify(
-        alterResponse({ ...{ kind: "ConversionReview", apiVersion }, response } as never),
-      );
-    });
-    tested = await testServer();
-    await tested.namespace("n");
-    const version = (name: string, properties: Record<string, object>): object => ({
-      name,
-      served: true,
-      storage: name === "v1",
-      schema: { openAPIV3Schema: { type: "object", properties } },
-      selectableFields: Object.keys(properties).map((field) => ({ jsonPath: `.${field}` })),
-      additionalPrinterColumns: Object.keys(properties).map((name) => ({
-        name,
-        type: "string",
-        jsonPath: `.${name}`,
-      })),
-    });
-    const clientConfig = { url: `https://127.0.0.1:${hooks.port}/convert`, caBundle: hooks.caBundle };
-    const body = {
-      metadata: { name: `sites.${group}` },
-      spec: {
-        group,
-        scope: "Namespaced",
-        names: { plural: "sites", singular: "site", kind: "Site" },
-        versions: [version("v1", { hostPort: string }), version("v2", { host: string, port: string })],
-        conversion: {
-          strategy: "Webhook",
-          webhook: { clientConfig, conversionReviewVersions: ["v3", "v1", "v1beta1"] },
-        },
-      },
-    };
-    assert.equal((await tested.call("POST", definitions, { body })).status, 201);
-    while ((await tested.call("GET", collection("v2"))).status !== 200)
-      await new Promise((resolve) => setImmediate(resolve));
+before(() => hooks.start());
+after(() => hooks.stop());
+beforeEach(async () => {
+  alterResponse = (review) => review;
+  hooks.asked.length = 0;
+  hooks.replies.set("convert", ({ apiVersion, request }: Review) => {
+    const convertedObjects = request.objects.map((object: Converted) =>
+      inVersion(object, request.desiredAPIVersion),
+    );
+    const response = { uid: request.uid, convertedObjects, result: { status: "Success" } };
+    return JSON.stringify(alterResponse({ ...{ kind: "ConversionReview", apiVersion }, response } as never));
   });
-  afterEach(() => tested.server.close());
-
-  const create = (version: string, name: string, fields: object, metadata: object = {}): Promise<Answer> => {
-    const body = {
-      apiVersion: `${group}/${version}`,
-      kind: "Site",
-      metadata: { name, ...metadata },
-      ...fields,
-    };
-    return tested.call("POST", collection(version), { body });
+  tested = await testServer();
+  await tested.namespace("n");
+  const version = (name: string, properties: Record<string, object>): object => ({
+    name,
+    served: true,
+    storage: name === "v1",
+    schema: { openAPIV3Schema: { type: "object", properties } },
+    selectableFields: Object.keys(properties).map((field) => ({ jsonPath: `.${field}` })),
+    additionalPrinterColumns: Object.keys(properties).map((name) => ({
+      name,
+      type: "string",
+      jsonPath: `.${name}`,
+    })),
+  });
+  const clientConfig = { url: `https://127.0.0.1:${hooks.port}/convert`, caBundle: hooks.caBundle };
+  const body = {
+    metadata: { name: `sites.${group}` },
+    spec: {
+      group,
+      scope: "Namespaced",
+      names: { plural: "sites", singular: "site", kind: "Site" },
+      versions: [version("v1", { hostPort: string }), version("v2", { host: string, port: string })],
+      conversion: {
+        strategy: "Webhook",
+        webhook: { clientConfig, conversionReviewVersions: ["v3", "v1", "v1beta1"] },
+      },
+    },
   };
-  const names = async (version: string, fieldSelector: string): Promise<string[]> => {
-    const query = `?fieldSelector=${encodeURIComponent(fieldSelector)}`;
-    const { body } = await tested.call("GET", collection(version) + query);
-    return body.items.map(({ metadata }: Converted) => metadata.name);
-  };
+  assert.equal((await tested.call("POST", definitions, { body })).status, 201);
+  while ((await tested.call("GET", collection("v2"))).status !== 200)
+    await new Promise((resolve) => setImmediate(resolve));
+});
+afterEach(() => tested.server.close());
 
+const create = (version: string, name: string, fields: object, metadata: object = {}): Promise<Answer> => {
+  const body = {
+    apiVersion: `${group}/${version}`,
+    kind: "Site",
+    metadata: { name, ...metadata },
+    ...fields,
+  };
+  return tested.call("POST", collection(version), { body });
+};
+const names = async (version: string, fieldSelector: string): Promise<string[]> => {
+  const query = `?fieldSelector=${encodeURIComponent(fieldSelector)}`;
+  const { body } = await tested.call("GET", collection(version) + query);
+  return body.items.map(({ metadata }: Converted) => metadata.name);
+};
+
+describe("a conversion webhook", () => {
   test("serves an object in the requested version", async () => {
     const created = await create("v1", "a", { hostPort: "localhost:8080" }, { labels: { x: "y" } });
     assert.equal(hooks.asked.length, 0);
@@ -184,7 +182,9 @@ describe("a conversion webhook", () => {
       ["DELETED", "b", "h1"],
     ]);
   });
+});
 
+describe("a faulty conversion webhook", () => {
   const altered: Readonly<
     Record<string, readonly [change: (converted: Record<string, unknown>) => object, reason: RegExp]>
   > = {

@@ -34,42 +34,42 @@ function widgets(group: string, { schema, names, version, versions }: Definition
   };
 }
 
+let tested: TestServer;
+const call = (method: string, url: string, options?: CallOptions): Promise<Answer> =>
+  tested.call(method, url, options);
+
+before(async () => {
+  tested = await testServer();
+  await tested.namespace("n");
+});
+after(() => tested.server.close());
+
+async function until(url: string, holds: (answer: Answer) => boolean): Promise<Answer> {
+  return eventually(url, async () => {
+    const answer = await call("GET", url);
+    return holds(answer) && answer;
+  });
+}
+
+const condition = (answer: Answer, type: string): { status: string; reason: string } | undefined =>
+  answer.body.status?.conditions?.find((one: { type: string }) => one.type === type);
+
+/** Creates a definition of widgets and waits until it is served; returns the path of the collection. */
+async function define(group: string, options?: DefinitionOptions, version = "v1"): Promise<string> {
+  const answer = await call("POST", definitions, { body: widgets(group, options) });
+  assert.equal(answer.status, 201, JSON.stringify(answer.body));
+  await until(`/apis/${group}/${version}`, ({ status }) => status === 200);
+  return `/apis/${group}/${version}/namespaces/n/widgets`;
+}
+
+const widget = (group: string, spec: object, name = "a", version = "v1"): object => ({
+  apiVersion: `${group}/${version}`,
+  kind: "Widget",
+  metadata: { name },
+  spec,
+});
+
 suite("custom resources", () => {
-  let tested: TestServer;
-  const call = (method: string, url: string, options?: CallOptions): Promise<Answer> =>
-    tested.call(method, url, options);
-
-  before(async () => {
-    tested = await testServer();
-    await tested.namespace("n");
-  });
-  after(() => tested.server.close());
-
-  async function until(url: string, holds: (answer: Answer) => boolean): Promise<Answer> {
-    return eventually(url, async () => {
-      const answer = await call("GET", url);
-      return holds(answer) && answer;
-    });
-  }
-
-  const condition = (answer: Answer, type: string): { status: string; reason: string } | undefined =>
-    answer.body.status?.conditions?.find((one: { type: string }) => one.type === type);
-
-  /** Creates a definition of widgets and waits until it is served; returns the path of the collection. */
-  async function define(group: string, options?: DefinitionOptions, version = "v1"): Promise<string> {
-    const answer = await call("POST", definitions, { body: widgets(group, options) });
-    assert.equal(answer.status, 201, JSON.stringify(answer.body));
-    await until(`/apis/${group}/${version}`, ({ status }) => status === 200);
-    return `/apis/${group}/${version}/namespaces/n/widgets`;
-  }
-
-  const widget = (group: string, spec: object, name = "a", version = "v1"): object => ({
-    apiVersion: `${group}/${version}`,
-    kind: "Widget",
-    metadata: { name },
-    spec,
-  });
-
   test("a definition is established, served and discovered, and deleted with its objects", async () => {
     const group = "life.example.com";
     const path = await define(group);
@@ -120,7 +120,9 @@ suite("custom resources", () => {
     await call("DELETE", `${definitions}/widgets.${group}`);
     await until(`/apis/${group}/v1/gadgets`, ({ status }) => status === 200);
   });
+});
 
+suite("schemas of custom resources", () => {
   test("unknown fields are pruned, or rejected by strict validation; defaults are filled in", async () => {
     const group = "fields.example.com";
     const path = await define(group, {
@@ -205,7 +207,9 @@ suite("custom resources", () => {
     assert.notEqual(migrated, first, "written as v2");
     assert.equal(await patched(), migrated);
   });
+});
 
+suite("versions and subresources of custom resources", () => {
   test("an object is served in every served version", async () => {
     const group = "versions.example.com";
     const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
@@ -257,7 +261,9 @@ suite("custom resources", () => {
     const read = await call("GET", `${path}/a`);
     assert.deepEqual([read.body.spec.replicas, read.body.metadata.generation], [3, 2]);
   });
+});
 
+suite("apply and columns of custom resources", () => {
   test("server-side apply merges by the lists of the schema", async () => {
     const group = "apply.example.com";
     const item = { type: "object", required: ["k"], properties: { k: { type: "string" } } };
@@ -307,7 +313,9 @@ suite("custom resources", () => {
     const unknown = await call("GET", `${path}?fieldSelector=spec.other%3D2`);
     assert.equal(unknown.status, 400);
   });
+});
 
+suite("definitions of custom resources", () => {
   test("the schema is published until the definition is deleted", async () => {
     const group = "published.example.com";
     await define(group);

@@ -188,6 +188,69 @@ async function kubectlReason(): Promise<string | false> {
   return "kubectl 1.27 or later is not on PATH";
 }
 
+const bars = {
+  description: "List of Bars.",
+  type: "array",
+  items: {
+    type: "object",
+    required: ["name"],
+    properties: {
+      name: { description: "Name of Bar.", type: "string" },
+      bazs: { description: "List of Bazs.", type: "array", items: { type: "string" } },
+    },
+  },
+};
+const spec = { description: "Specification of Foo.", type: "object", properties: { bars } };
+const preserve = { "x-kubernetes-preserve-unknown-fields": true };
+/** Schemas of custom resources by their singular names. */
+const customSchemas = {
+  foo: { description: "Foo for testing.", type: "object", properties: { spec } },
+  empty: { type: "object", ...preserve },
+  open: {
+    description: "Open for testing.",
+    type: "object",
+    properties: { spec: { type: "object", ...preserve } },
+  },
+};
+/** Texts of `kubectl explain` for them, by path. */
+const explained: readonly (readonly [path: string, text: RegExp])[] = [
+  [
+    "foos",
+    /DESCRIPTION:.*Foo for testing.*FIELDS:.*apiVersion.*<string>.*APIVersion defines.*spec.*<Object>.*Spec/s,
+  ],
+  [
+    "foos.metadata",
+    /Standard object's metadata.*creationTimestamp.*<string>.*CreationTimestamp is a timestamp/s,
+  ],
+  ["foos.spec", /DESCRIPTION:.*Specification of Foo.*FIELDS:.*bars.*<\[\]Object>.*List of Bars/s],
+  [
+    "foos.spec.bars",
+    /bars.*<\[\]Object>.*List of Bars.*FIELDS:.*bazs.*<\[\]string>.*List of Bazs.*name.*<string>.*N/s,
+  ],
+  ["emptys", /KIND:\s+Empty.*DESCRIPTION:.*<empty>/s],
+  ["opens", /DESCRIPTION:.*Open for testing/s],
+];
+
+async function defineCustomResources({ call }: TestServer): Promise<void> {
+  for (const [singular, openAPIV3Schema] of Object.entries(customSchemas)) {
+    const plural = `${singular}s`;
+    const kind = singular.charAt(0).toUpperCase() + singular.slice(1);
+    const body = {
+      metadata: { name: `${plural}.example.com` },
+      spec: {
+        group: "example.com",
+        scope: "Namespaced",
+        names: { plural, singular, kind },
+        versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema } }],
+      },
+    };
+    const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    assert.equal((await call("POST", path, { body })).status, 201);
+    while ((await call("GET", `/apis/example.com/v1/${plural}`)).status !== 200)
+      await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
 suite("kubectl", { skip: await kubectlReason() }, () => {
   let tested: TestServer;
   let listener: Listener;
@@ -251,66 +314,11 @@ suite("kubectl", { skip: await kubectlReason() }, () => {
 
   /** Upstream: test/e2e/apimachinery/crd_publish_openapi.go */
   test("explains a custom resource with and without a schema", async () => {
-    const bars = {
-      description: "List of Bars.",
-      type: "array",
-      items: {
-        type: "object",
-        required: ["name"],
-        properties: {
-          name: { description: "Name of Bar.", type: "string" },
-          bazs: { description: "List of Bazs.", type: "array", items: { type: "string" } },
-        },
-      },
-    };
-    const spec = { description: "Specification of Foo.", type: "object", properties: { bars } };
-    const preserve = { "x-kubernetes-preserve-unknown-fields": true };
-    const schemas = {
-      foo: { description: "Foo for testing.", type: "object", properties: { spec } },
-      empty: { type: "object", ...preserve },
-      open: {
-        description: "Open for testing.",
-        type: "object",
-        properties: { spec: { type: "object", ...preserve } },
-      },
-    };
-    for (const [singular, openAPIV3Schema] of Object.entries(schemas)) {
-      const plural = `${singular}s`;
-      const kind = singular.charAt(0).toUpperCase() + singular.slice(1);
-      const body = {
-        metadata: { name: `${plural}.example.com` },
-        spec: {
-          group: "example.com",
-          scope: "Namespaced",
-          names: { plural, singular, kind },
-          versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema } }],
-        },
-      };
-      const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-      assert.equal((await tested.call("POST", path, { body })).status, 201);
-      while ((await tested.call("GET", `/apis/example.com/v1/${plural}`)).status !== 200)
-        await new Promise((resolve) => setImmediate(resolve));
-    }
-    for (const [path, pattern] of [
-      [
-        "foos",
-        /DESCRIPTION:.*Foo for testing.*FIELDS:.*apiVersion.*<string>.*APIVersion defines.*spec.*<Object>.*Spec/s,
-      ],
-      [
-        "foos.metadata",
-        /Standard object's metadata.*creationTimestamp.*<string>.*CreationTimestamp is a timestamp/s,
-      ],
-      ["foos.spec", /DESCRIPTION:.*Specification of Foo.*FIELDS:.*bars.*<\[\]Object>.*List of Bars/s],
-      [
-        "foos.spec.bars",
-        /bars.*<\[\]Object>.*List of Bars.*FIELDS:.*bazs.*<\[\]string>.*List of Bazs.*name.*<string>.*N/s,
-      ],
-      ["emptys", /KIND:\s+Empty.*DESCRIPTION:.*<empty>/s],
-      ["opens", /DESCRIPTION:.*Open for testing/s],
-    ] as const) {
+    await defineCustomResources(tested);
+    for (const [path, text] of explained) {
       const { code, output } = await kubectl("explain", path);
       assert.equal(code, 0, output);
-      assert.match(output, pattern);
+      assert.match(output, text);
     }
     const missing = await kubectl("explain", "foos.spec.bars2");
     assert.match(missing.output, /field "bars2" does not exist/);

@@ -16,74 +16,74 @@ const clientPair = await issue("kube-apiserver-kubelet-client", "client");
 
 const api = "/apis/metrics.k8s.io/v1beta1";
 
-describe("metrics.k8s.io", () => {
-  let tested: TestServer;
-  /** `COMMON NAME PATH` of each request to the kubelet. */
-  const asked: string[] = [];
-  /** A node that uses a quarter of a CPU, with a container that uses half a CPU. */
-  const kubelet = createServer(
-    {
-      cert: kubeletPair.certificate,
-      key: kubeletPair.key,
-      ca: authority.certificate,
-      requestCert: true,
-    },
-    (request, response) => {
-      asked.push(`${(request.socket as TLSSocket).getPeerCertificate().subject?.CN} ${request.url}`);
-      const at = Date.now();
-      const labels = '{container="main",namespace="default",pod="busy"}';
-      response.end(`node_cpu_usage_seconds_total ${(at - now) / 4000 + 1} ${at}
+let tested: TestServer;
+/** `COMMON NAME PATH` of each request to the kubelet. */
+const asked: string[] = [];
+/** A node that uses a quarter of a CPU, with a container that uses half a CPU. */
+const kubelet = createServer(
+  {
+    cert: kubeletPair.certificate,
+    key: kubeletPair.key,
+    ca: authority.certificate,
+    requestCert: true,
+  },
+  (request, response) => {
+    asked.push(`${(request.socket as TLSSocket).getPeerCertificate().subject?.CN} ${request.url}`);
+    const at = Date.now();
+    const labels = '{container="main",namespace="default",pod="busy"}';
+    response.end(`node_cpu_usage_seconds_total ${(at - now) / 4000 + 1} ${at}
 node_memory_working_set_bytes 1073741824 ${at}
 container_cpu_usage_seconds_total${labels} ${(at - now) / 2000 + 1} ${at}
 container_memory_working_set_bytes${labels} 2097152 ${at}
 `);
-    },
-  );
+  },
+);
 
-  before(async () => {
-    kubelet.listen(0, "127.0.0.1");
-    await once(kubelet, "listening");
-    const { port: Port } = kubelet.address() as AddressInfo;
-    tested = await testServer({
-      kubelet: { ...clientPair, authority: authority.certificate },
-      disabledAdmissionPlugins: ["ServiceAccount"],
-      runtimeConfig: { "metrics.k8s.io/v1beta1": true },
+before(async () => {
+  kubelet.listen(0, "127.0.0.1");
+  await once(kubelet, "listening");
+  const { port: Port } = kubelet.address() as AddressInfo;
+  tested = await testServer({
+    kubelet: { ...clientPair, authority: authority.certificate },
+    disabledAdmissionPlugins: ["ServiceAccount"],
+    runtimeConfig: { "metrics.k8s.io/v1beta1": true },
+  });
+  const addresses = [{ type: "InternalIP", address: "127.0.0.1" }];
+  for (const [name, status] of [
+    ["n1", { addresses, daemonEndpoints: { kubeletEndpoint: { Port } } }],
+    // Nothing listens there.
+    ["n2", { addresses, daemonEndpoints: { kubeletEndpoint: { Port: 1 } } }],
+  ] as const) {
+    await tested.call("POST", "/api/v1/nodes", { body: { metadata: { name, labels: { zone: "z" } } } });
+    await tested.call("PATCH", `/api/v1/nodes/${name}/status`, { body: { status } });
+  }
+  for (const [name, nodeName] of [
+    ["busy", "n1"],
+    ["starting", "n1"],
+    ["elsewhere", "n2"],
+  ]) {
+    const { status } = await tested.call("POST", "/api/v1/namespaces/default/pods", {
+      body: {
+        metadata: { name, labels: { app: name } },
+        spec: { nodeName, containers: [{ name: "main", image: "i" }] },
+      },
     });
-    const addresses = [{ type: "InternalIP", address: "127.0.0.1" }];
-    for (const [name, status] of [
-      ["n1", { addresses, daemonEndpoints: { kubeletEndpoint: { Port } } }],
-      // Nothing listens there.
-      ["n2", { addresses, daemonEndpoints: { kubeletEndpoint: { Port: 1 } } }],
-    ] as const) {
-      await tested.call("POST", "/api/v1/nodes", { body: { metadata: { name, labels: { zone: "z" } } } });
-      await tested.call("PATCH", `/api/v1/nodes/${name}/status`, { body: { status } });
-    }
-    for (const [name, nodeName] of [
-      ["busy", "n1"],
-      ["starting", "n1"],
-      ["elsewhere", "n2"],
-    ]) {
-      const { status } = await tested.call("POST", "/api/v1/namespaces/default/pods", {
-        body: {
-          metadata: { name, labels: { app: name } },
-          spec: { nodeName, containers: [{ name: "main", image: "i" }] },
-        },
-      });
-      assert.equal(status, 201);
-    }
-  });
-  after(async () => {
-    await tested.server.close();
-    kubelet.closeAllConnections();
-    kubelet.close();
-  });
+    assert.equal(status, 201);
+  }
+});
+after(async () => {
+  await tested.server.close();
+  kubelet.closeAllConnections();
+  kubelet.close();
+});
 
-  const near = (text: string, cores: number): boolean => {
-    assert.match(text, /^\d+[num]?$/);
-    const unit = { n: 1e-9, u: 1e-6, m: 1e-3 }[text.at(-1) as "n" | "u" | "m"] ?? 1;
-    return Math.abs(Number.parseInt(text, 10) * unit - cores) < 0.01;
-  };
+const near = (text: string, cores: number): boolean => {
+  assert.match(text, /^\d+[num]?$/);
+  const unit = { n: 1e-9, u: 1e-6, m: 1e-3 }[text.at(-1) as "n" | "u" | "m"] ?? 1;
+  return Math.abs(Number.parseInt(text, 10) * unit - cores) < 0.01;
+};
 
+describe("metrics.k8s.io", () => {
   test("lists nodes and pods with usage, from two readings of each kubelet", async () => {
     const { status, body } = await tested.call("GET", `${api}/nodes`);
     assert.equal(status, 200, JSON.stringify(body));
@@ -148,7 +148,9 @@ container_memory_working_set_bytes${labels} 2097152 ${at}
       assert.deepEqual([status, body.reason, body.message], [404, "NotFound", message]);
     }
   });
+});
 
+describe("metrics.k8s.io in the API", () => {
   test("encodes Tables and protobuf", async () => {
     const accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
     const { body } = await tested.call("GET", `${api}/pods`, { headers: { accept } });

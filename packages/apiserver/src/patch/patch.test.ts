@@ -128,7 +128,9 @@ describe("server-side apply", () => {
       ],
     );
   });
+});
 
+describe("schemas and versions in server-side apply", () => {
   test("an undeclared field is rejected in any case", () => {
     const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" }, nosuch: "x" };
     assert.throws(
@@ -240,7 +242,9 @@ describe("other writes", () => {
       "f:k4",
     ]);
   });
+});
 
+describe("emptied managedFields, and subresources", () => {
   test("a client that empties managedFields stops the tracking", () => {
     const live = stored(
       trackUpdate({

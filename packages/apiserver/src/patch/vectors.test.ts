@@ -12,6 +12,7 @@ import {
   jsonPatch,
   jsonPatchWarnings,
   mergePatch,
+  type ObjectType,
   strategicMergePatch,
   trackUpdate,
 } from "./index.ts";
@@ -74,6 +75,23 @@ function follow(scenario: Scenario): void {
   });
 }
 
+/** A step with what is known of its object. */
+interface Known {
+  readonly step: Step;
+  readonly objects: Map<string, JsonObject>;
+  readonly objectPath: string;
+  readonly subresource: string;
+  readonly recorded: JsonObject | undefined;
+  /** The object in any version. */
+  readonly known: JsonObject | undefined;
+  /** The object in the version of the step. */
+  readonly live: JsonObject | undefined;
+  readonly type: ObjectType | undefined;
+  readonly manager: string;
+  readonly force: boolean;
+  readonly compareManaged: boolean;
+}
+
 function takeStep(step: Step, objects: Map<string, JsonObject>, compareManaged: boolean): void {
   if (step.method === "GET") return;
   const [path = "", query = ""] = step.path.split("?");
@@ -101,80 +119,85 @@ function takeStep(step: Step, objects: Map<string, JsonObject>, compareManaged: 
   const kind = String(recorded?.["kind"] === "Status" ? known?.["kind"] : recorded?.["kind"]);
   const type = builtInType(apiVersionOf(path), kind);
   const manager = options.get("fieldManager") ?? "vectors";
-  if (step.contentType === "application/apply-patch+yaml") {
-    if (type === undefined || step.body === undefined) return;
-    if (known === undefined && step.expect.status === 200) return;
-    let result: JsonObject;
-    try {
-      result = apply({
-        live,
-        applied: step.body,
-        manager,
-        force: options.get("force") === "true",
-        type,
-        subresource,
-        now,
-      });
-    } catch (error) {
-      if (!(error instanceof StatusError)) throw error;
-      assert.deepEqual(pickError(error.status), pickError(recorded ?? {}));
-      return;
-    }
-    if (step.expect.status >= 400) {
-      // Only validation or the store can reject it.
-      const elsewhere = !String(recorded?.["message"]).startsWith("Apply failed");
-      assert.ok(
-        [422, 404, 409].includes(step.expect.status) && elsewhere,
-        `expected ${JSON.stringify(recorded)}`,
-      );
-      return;
-    }
-    assert.ok(recorded);
-    assertContains(recorded, result, compareManaged);
-    remember(objects, objectPath, step, recorded, result);
+  const force = options.get("force") === "true";
+  const found = { step, objects, objectPath, subresource, recorded, known, live, type };
+  const take =
+    step.contentType === "application/apply-patch+yaml"
+      ? takeApply
+      : step.method === "PATCH" && step.contentType?.endsWith("-patch+json")
+        ? takePatch
+        : takeWrite;
+  take({ ...found, manager, force, compareManaged });
+}
+
+/** Returns the result of a patch; undefined if it fails with the recorded error. */
+function resultOf({ recorded }: Known, patch: () => JsonObject): JsonObject | undefined {
+  try {
+    return patch();
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    assert.deepEqual(pickError(error.status), pickError(recorded ?? {}));
+    return undefined;
+  }
+}
+
+function takeApply(found: Known): void {
+  const { step, objects, objectPath, subresource, recorded, known, live, type, manager, force } = found;
+  const { body: applied, expect } = step;
+  if (type === undefined || applied === undefined) return;
+  if (known === undefined && expect.status === 200) return;
+  const result = resultOf(found, () => apply({ live, applied, manager, force, type, subresource, now }));
+  if (result === undefined) return;
+  if (expect.status >= 400) {
+    // Only validation or the store can reject it.
+    const elsewhere = !String(recorded?.["message"]).startsWith("Apply failed");
+    assert.ok([422, 404, 409].includes(expect.status) && elsewhere, `expected ${JSON.stringify(recorded)}`);
     return;
   }
-  if (step.method === "PATCH" && step.contentType?.endsWith("-patch+json")) {
-    const body = step.body ?? (step.rawBody === undefined ? undefined : tryParse(step.rawBody));
-    if (live === undefined || body === undefined || type === undefined) {
-      if (step.expect.status < 300) objects.delete(objectPath);
-      return;
-    }
-    let result: JsonObject;
-    try {
-      if (step.contentType === "application/json-patch+json") result = jsonPatch(live, body);
-      else if (step.contentType === "application/merge-patch+json") result = mergePatch(live, body);
-      else result = strategicMergePatch(live, body, type);
-    } catch (error) {
-      if (!(error instanceof StatusError)) throw error;
-      assert.deepEqual(pickError(error.status), pickError(recorded ?? {}));
-      return;
-    }
-    if (step.expect.status >= 300 || recorded === undefined) return;
-    if (step.contentType === "application/json-patch+json") {
-      for (const warning of jsonPatchWarnings(body))
-        assert.ok(step.expect.warnings?.includes(warning), warning);
-    }
-    assertContains(recorded, withoutManaged(result), false, step.expect.warnings !== undefined);
-    const tracked = trackUpdate({ live, updated: decoded(recorded, live), manager, type, subresource, now });
-    if (compareManaged) assertManaged(recorded, tracked);
-    remember(objects, objectPath, step, recorded, tracked);
+  assert.ok(recorded);
+  assertContains(recorded, result, found.compareManaged);
+  remember(objects, objectPath, step, recorded, result);
+}
+
+function takePatch(found: Known): void {
+  const { step, objects, objectPath, recorded, live, type } = found;
+  const { contentType, expect } = step;
+  const body = step.body ?? (step.rawBody === undefined ? undefined : tryParse(step.rawBody));
+  if (live === undefined || body === undefined || type === undefined) {
+    if (expect.status < 300) objects.delete(objectPath);
     return;
   }
-  if (
-    step.expect.status >= 300 ||
-    recorded === undefined ||
-    type === undefined ||
-    recorded["kind"] === "Status"
-  )
-    return;
+  const isJsonPatch = contentType === "application/json-patch+json";
+  const result = resultOf(found, () => {
+    if (isJsonPatch) return jsonPatch(live, body);
+    if (contentType === "application/merge-patch+json") return mergePatch(live, body);
+    return strategicMergePatch(live, body, type);
+  });
+  if (result === undefined || expect.status >= 300 || recorded === undefined) return;
+  if (isJsonPatch) {
+    for (const warning of jsonPatchWarnings(body)) assert.ok(expect.warnings?.includes(warning), warning);
+  }
+  assertContains(recorded, withoutManaged(result), false, expect.warnings !== undefined);
+  track(found, recorded, type);
+}
+
+function takeWrite(found: Known): void {
+  const { step, objects, objectPath, recorded, known, live, type } = found;
+  if (step.expect.status >= 300 || recorded === undefined || type === undefined) return;
+  if (recorded["kind"] === "Status") return;
   if (known !== undefined && live === undefined) {
     objects.delete(objectPath);
     return;
   }
   if (step.method === "PUT" && live === undefined && step.expect.status !== 201) return;
+  track(found, recorded, type);
+}
+
+/** Computes the managedFields after a write, and compares them with the recorded ones. */
+function track(found: Known, recorded: JsonObject, type: ObjectType): void {
+  const { step, objects, objectPath, subresource, live, manager } = found;
   const tracked = trackUpdate({ live, updated: decoded(recorded, live), manager, type, subresource, now });
-  if (compareManaged) assertManaged(recorded, tracked);
+  if (found.compareManaged) assertManaged(recorded, tracked);
   remember(objects, objectPath, step, recorded, tracked);
 }
 

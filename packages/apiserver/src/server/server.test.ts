@@ -349,8 +349,9 @@ test("an internal error is a Status 500 and is logged", async () => {
   };
   let broken = false;
   const newId = (): string => {
-    if (broken) throw new Error("there are no more identities");
-    return randomUUID();
+    if (!broken) return randomUUID();
+    broken = false;
+    throw new Error("there are no more identities");
   };
   const { server, call } = await testServer({ newId, log });
   broken = true;

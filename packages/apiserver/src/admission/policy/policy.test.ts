@@ -89,7 +89,9 @@ describe("ValidatingAdmissionPolicy", () => {
     assert.equal((await create(tested, "c")).headers["warning"], undefined);
     await tested.server.close();
   });
+});
 
+describe("variables and parameters of ValidatingAdmissionPolicies", () => {
   test("variables are computed when they are looked at, each once, from those before", async () => {
     const tested = await serverWith([
       {
@@ -155,7 +157,9 @@ describe("ValidatingAdmissionPolicy", () => {
     );
     await tested.server.close();
   });
+});
 
+describe("versions and authorization in ValidatingAdmissionPolicies", () => {
   test("other versions of a resource are converted to the one that a rule names", async () => {
     const tested = await serverWith([
       {
@@ -222,7 +226,9 @@ describe("ValidatingAdmissionPolicy", () => {
     assert.match(refused.body.message, /: jane devs,system:authenticated$/);
     await tested.server.close();
   });
+});
 
+describe("subresources and deletions in ValidatingAdmissionPolicies", () => {
   test("sees an eviction, a binding, a scale and a token request as what they are", async () => {
     const tested = await serverWith([
       {
@@ -295,7 +301,9 @@ describe("ValidatingAdmissionPolicy", () => {
     assert.match((await tested.call("DELETE", url)).body.message, /configmaps "Unknown" is.*: a -$/);
     await tested.server.close();
   });
+});
 
+describe("limits of ValidatingAdmissionPolicies", () => {
   test("expressions that cost too much together refuse", async () => {
     const loop = "object.data.l.split('').all(a, object.data.l.split('').all(b, a + b != 'x";
     const tested = await serverWith([

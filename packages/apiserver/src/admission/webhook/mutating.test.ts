@@ -61,7 +61,9 @@ describe("mutating webhooks", () => {
       await tested.server.close();
     }
   });
+});
 
+describe("versions, subresources and rights with mutating webhooks", () => {
   test("speak the version that their rule names", async () => {
     const rule = {
       apiGroups: ["resource.k8s.io"],

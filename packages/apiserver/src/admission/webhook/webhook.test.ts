@@ -70,7 +70,9 @@ describe("validating webhooks", () => {
     assert.equal(new Set(hooks.asked.map(({ port }) => port)).size, 2);
     await tested.server.close();
   });
+});
 
+describe("selection of requests for validating webhooks", () => {
   test("see deletions with the old object, whole collections one by one", async () => {
     const tested = await hooks.serverWith({ validating: [hooks.hook("see", () => ({}))] });
     await create(tested, "a");

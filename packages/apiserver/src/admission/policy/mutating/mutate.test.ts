@@ -107,7 +107,9 @@ describe("ApplyConfiguration", () => {
       assert.equal(refused.body.message, `${by}: ${text}`);
     }
   });
+});
 
+describe("ApplyConfiguration of custom resources", () => {
   test("changes custom resources by the schema of their definition", async () => {
     const tested = await serverWith([
       {

@@ -122,7 +122,9 @@ describe("MutatingAdmissionPolicy", () => {
     });
     await tested.server.close();
   });
+});
 
+describe("failures of MutatingAdmissionPolicies", () => {
   test("a failure denies the request, and names policy, binding and every failure", async () => {
     const tested = await serverWith([
       {
@@ -159,7 +161,9 @@ describe("MutatingAdmissionPolicy", () => {
     );
     await tested.server.close();
   });
+});
 
+describe("objects of MutatingAdmissionPolicies", () => {
   test("policies that mutate change no policies", async () => {
     const all = { ...rule, apiGroups: ["*"], apiVersions: ["*"], resources: ["*"] };
     const tested = await serverWith([
@@ -228,7 +232,9 @@ describe("MutatingAdmissionPolicy", () => {
     assert.match(refused.body.message, /spec\.replicas: Invalid value: -1/);
     await tested.server.close();
   });
+});
 
+describe("MutatingAdmissionPolicy in the API", () => {
   test("compile errors are told for the field when the policy is written", async () => {
     const tested = await testServer();
     const create = (mutation: object): ReturnType<TestServer["call"]> =>

@@ -25,52 +25,50 @@ const spec = {
   stubPKCS10Request: der(pem),
 };
 
+let tested: TestServer;
+let authority: Awaited<ReturnType<typeof createAuthority>>;
+before(async () => {
+  tested = await testServer();
+  await tested.namespace("n");
+  authority = await createAuthority("signer", Date.now());
+});
+after(() => tested.server.close());
+
+const create = (name: string, changes: object = {}): Promise<Answer> =>
+  tested.call("POST", collection, { body: { metadata: { name }, spec: { ...spec, ...changes } } });
+const causes = ({ body }: Answer): string[] =>
+  body.details.causes.map(({ field, message }: { field: string; message: string }) => `${field}: ${message}`);
+const setStatus = (name: string, status: object, more: object = {}): Promise<Answer> =>
+  tested.call("PATCH", `${collection}/${name}/status`, { body: { status }, ...more });
+const condition = (type: string, status = "True"): object => ({
+  type,
+  status,
+  reason: "Test",
+  message: "",
+  lastTransitionTime: seconds(Date.now()),
+});
+/** A status with a certificate that is valid from a minute ago on. */
+const issued = (duration = 60 * minute, request = pem): Record<string, unknown> => {
+  const now = Date.now() + 4 * minute;
+  const certificateChain = signCertificateRequest(authority, Buffer.from(request).toString("base64"), {
+    usages: ["client auth"],
+    duration: duration + 5 * minute,
+    now,
+  });
+  const { validFromDate: from, validToDate: to } = new X509Certificate(certificateChain);
+  return {
+    certificateChain,
+    notBefore: seconds(from.getTime()),
+    notAfter: seconds(to.getTime()),
+    beginRefreshAt: seconds(from.getTime() + 15 * minute),
+    conditions: [condition("Issued")],
+  };
+};
+
 /**
  * Upstream: pkg/apis/certificates/validation/validation.go; pkg/registry/certificates/podcertificaterequest
  */
 describe("PodCertificateRequests", () => {
-  let tested: TestServer;
-  let authority: Awaited<ReturnType<typeof createAuthority>>;
-  before(async () => {
-    tested = await testServer();
-    await tested.namespace("n");
-    authority = await createAuthority("signer", Date.now());
-  });
-  after(() => tested.server.close());
-
-  const create = (name: string, changes: object = {}): Promise<Answer> =>
-    tested.call("POST", collection, { body: { metadata: { name }, spec: { ...spec, ...changes } } });
-  const causes = ({ body }: Answer): string[] =>
-    body.details.causes.map(
-      ({ field, message }: { field: string; message: string }) => `${field}: ${message}`,
-    );
-  const setStatus = (name: string, status: object, more: object = {}): Promise<Answer> =>
-    tested.call("PATCH", `${collection}/${name}/status`, { body: { status }, ...more });
-  const condition = (type: string, status = "True"): object => ({
-    type,
-    status,
-    reason: "Test",
-    message: "",
-    lastTransitionTime: seconds(Date.now()),
-  });
-  /** A status with a certificate that is valid from a minute ago on. */
-  const issued = (duration = 60 * minute, request = pem): Record<string, unknown> => {
-    const now = Date.now() + 4 * minute;
-    const certificateChain = signCertificateRequest(authority, Buffer.from(request).toString("base64"), {
-      usages: ["client auth"],
-      duration: duration + 5 * minute,
-      now,
-    });
-    const { validFromDate: from, validToDate: to } = new X509Certificate(certificateChain);
-    return {
-      certificateChain,
-      notBefore: seconds(from.getTime()),
-      notAfter: seconds(to.getTime()),
-      beginRefreshAt: seconds(from.getTime() + 15 * minute),
-      conditions: [condition("Issued")],
-    };
-  };
-
   test("name pod, account, node and signer, and prove a key", async () => {
     assert.equal((await create("good")).status, 201);
     const wrong: readonly (readonly [changes: object, cause: RegExp])[] = [
@@ -145,7 +143,9 @@ describe("PodCertificateRequests", () => {
       /^status: .*immutable after PodCertificateRequest is issued, denied, or failed$/,
     );
   });
+});
 
+describe("rights for PodCertificateRequests", () => {
   test("are decided by those who may sign for the signer", async () => {
     await create("signed");
     const rules = [

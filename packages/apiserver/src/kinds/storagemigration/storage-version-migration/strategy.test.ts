@@ -5,30 +5,28 @@ import { type Answer, type TestServer, testServer } from "../../../testing/serve
 const root = "/apis/storagemigration.k8s.io/v1";
 const collection = `${root}/storageversionmigrations`;
 
+let tested: TestServer;
+before(async () => {
+  tested = await testServer();
+});
+after(() => tested.server.close());
+
+const create = (name: string, resource: object, status?: object): Promise<Answer> =>
+  tested.call("POST", collection, { body: { metadata: { name }, spec: { resource }, status } });
+const condition = (type: string, status = "True"): object => ({
+  type,
+  status,
+  reason: "Test",
+  message: "",
+  lastTransitionTime: "2026-01-01T00:00:00Z",
+});
+const patchStatus = (name: string, status: object): Promise<Answer> =>
+  tested.call("PATCH", `${collection}/${name}/status`, { body: { status } });
+const causes = ({ body }: Answer): string[] =>
+  body.details.causes.map(({ field, message }: { field: string; message: string }) => `${field}: ${message}`);
+
 /** Upstream: test/e2e/apimachinery/storage_version_migration.go; pkg/apis/storagemigration/validation */
 describe("StorageVersionMigrations", () => {
-  let tested: TestServer;
-  before(async () => {
-    tested = await testServer();
-  });
-  after(() => tested.server.close());
-
-  const create = (name: string, resource: object, status?: object): Promise<Answer> =>
-    tested.call("POST", collection, { body: { metadata: { name }, spec: { resource }, status } });
-  const condition = (type: string, status = "True"): object => ({
-    type,
-    status,
-    reason: "Test",
-    message: "",
-    lastTransitionTime: "2026-01-01T00:00:00Z",
-  });
-  const patchStatus = (name: string, status: object): Promise<Answer> =>
-    tested.call("PATCH", `${collection}/${name}/status`, { body: { status } });
-  const causes = ({ body }: Answer): string[] =>
-    body.details.causes.map(
-      ({ field, message }: { field: string; message: string }) => `${field}: ${message}`,
-    );
-
   test("are served as upstream serves them", async () => {
     const { body } = await tested.call("GET", root);
     assert.deepEqual(
