@@ -1,5 +1,6 @@
 import { type KubeObject, quoted } from "@dray/api";
 import { decodePatched, encodeJSON } from "../encoding/codec.ts";
+import { fieldsIn } from "../json/values.ts";
 import { convert } from "../kinds/conversion.ts";
 import type { ObjectReader } from "../read/objects.ts";
 import type { FieldValidation } from "../request/options.ts";
@@ -46,6 +47,7 @@ export function replaceObject(
 
 /** Changes the object in place: others hold references to it. */
 function replaceContent(object: KubeObject, next: KubeObject): void {
-  for (const key of Object.keys(object)) delete (object as unknown as Record<string, unknown>)[key];
+  const fields = fieldsIn(object);
+  for (const key of Object.keys(fields)) delete fields[key];
   Object.assign(object, next);
 }

@@ -15,7 +15,7 @@ export function podTopologyLabels({ storage, features }: AdmissionContext): Admi
       let node: string | undefined;
       if (subresource === "") node = (object as Pod).spec?.nodeName;
       else if (subresource === "binding" && kind?.kind === "Binding") {
-        const { target } = object as unknown as Binding;
+        const { target } = object as Binding;
         if (target.kind === "Node") node = target.name;
       }
       const labels = node && storage.cache("nodes").get(objectKey("nodes", "", node))?.object.metadata.labels;

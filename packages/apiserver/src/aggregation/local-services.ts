@@ -156,6 +156,7 @@ export class LocalServices {
       spec,
       status: { conditions: [localCondition(this.#own.now())] },
     };
+    // The server sets the rest of the metadata.
     return draft as unknown as KubeObject;
   }
 }

@@ -6,6 +6,7 @@ export interface Priority {
   readonly version: number;
 }
 
+// TypeScript reads pairs in JSON as arrays of any length.
 const builtIn = priorities as unknown as Readonly<Record<string, readonly [group: number, version: number]>>;
 
 /**

@@ -21,6 +21,7 @@ export function claimsOf(
     .filter((kind) => own[kind] !== undefined)
     .map((kind) => [kind, named(own[kind])]);
   return {
+    // The claims whose types matter are checked above, or replaced below.
     ...(claims as unknown as TokenClaims),
     aud: audiences.length === 0 ? [issuer] : audiences,
     "kubernetes.io": {

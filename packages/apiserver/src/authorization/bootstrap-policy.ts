@@ -46,7 +46,7 @@ interface BindingRow {
 
 /**
  * The roles of kube-apiserver 1.37 (plugin/pkg/auth/authorizer/rbac/bootstrappolicy), and the roles `dray:*`
- * with the additional rights of this project's components.
+ * with the additional rights of this project's components. TypeScript infers a type for each row of the JSON.
  */
 const data = policy as unknown as {
   readonly clusterRoles: readonly RoleRow[];

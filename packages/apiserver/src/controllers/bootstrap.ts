@@ -58,7 +58,7 @@ export async function bootstrap(
     const resource = served("rbac.authorization.k8s.io", `${draft.kind.toLowerCase()}s`);
     const present = registry.find(resource, namespace, name);
     if (present === undefined) return ensure(resource, draft, namespace);
-    return reconcile(registry, resource, present.object, draft as unknown as KubeObject);
+    return reconcile(registry, resource, present.object, draft as KubeObject);
   };
   // Writes of one turn of the event loop share one durable commit.
   await Promise.all([

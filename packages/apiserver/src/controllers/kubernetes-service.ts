@@ -1,6 +1,7 @@
 import type { KubeObject } from "@dray/api";
 import type { ServiceCIDR } from "@dray/api/networking/v1";
 import type { Clock, Log } from "@dray/client";
+import { fieldsIn } from "../json/values.ts";
 import type { IPAddressWriter, ServiceAllocator } from "../kinds/core/service/allocator.ts";
 import { type AddressRange, addressText, familyOf } from "../kinds/core/service/ranges.ts";
 import type { ServedResource } from "../kinds/resources.ts";
@@ -181,8 +182,7 @@ async function keep(own: OwnObjects, served: ServedResource, draft: object, firs
   await own.ensure(served, { ...draft, ...first });
   const present = own.find(served, metadata.namespace ?? "", metadata.name);
   if (present === undefined) return;
-  const same = Object.entries(contents).every(([name, value]) =>
-    deepEqual((present as unknown as Record<string, unknown>)[name], value),
-  );
+  const fields = fieldsIn(present);
+  const same = Object.entries(contents).every(([name, value]) => deepEqual(fields[name], value));
   if (!same) await own.change(served, present, (object) => void Object.assign(object, contents));
 }

@@ -62,7 +62,7 @@ function estimatorOf(objects: number, seats: number): { estimator: WorkEstimator
       for (let index = 0; index < objects; index++) yield { object };
     },
   };
-  const served = { stored: { resource: "configmaps" }, facts: {} } as unknown as ServedResource;
+  const served = { stored: { resource: "configmaps" }, facts: {} } as ServedResource;
   const level = new PriorityLevel("l", systemClock);
   level.configure({
     metadata: { name: "l" },

@@ -31,7 +31,7 @@ export async function bindPod(context: Context): Promise<ApiResponse> {
   const { info, served, registry } = context;
   const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
-  const binding = (await readObject(context, bindingKind, options.fieldValidation)) as unknown as Binding;
+  const binding = (await readObject(context, bindingKind, options.fieldValidation)) as Binding;
   ensureNamespace(served, info.namespace, binding);
   const write = writeOf(context, options);
   const key = registry.key(served, info.namespace, info.name);

@@ -54,7 +54,7 @@ async function statusOf({ registry }: Context, name: string): Promise<ComponentS
     apiVersion: "v1",
     metadata: { name },
     conditions: [{ type: "Healthy", status: healthy ? "True" : "False", message }],
-  } as unknown as ComponentStatus;
+  } as ComponentStatus;
 }
 
 /** Requests `/healthz` of a component on this machine, whose certificate is not verified. */

@@ -27,7 +27,7 @@ export async function admitConnection(context: Context, options: object): Promis
   const { info, served, registry } = context;
   if (info.query.has("dryRun")) throw StatusError.of("BadRequest", "dryRun is not supported");
   const kind = optionKinds[`${served.resource}/${info.subresource}`]!;
-  const object = { kind, apiVersion: "v1", ...options } as unknown as KubeObject;
+  const object = { kind, apiVersion: "v1", ...options } as KubeObject;
   const write = writeOf(context, {
     dryRun: false,
     fieldManager: "",

@@ -25,9 +25,9 @@ export async function evictPod(context: Context): Promise<ApiResponse> {
   const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
   const kind = isV1beta1(bodyOf(context)) ? oldKind : evictionKind;
-  const eviction = (await readObject(context, kind, options.fieldValidation)) as unknown as Eviction;
+  const eviction = (await readObject(context, kind, options.fieldValidation)) as Eviction;
   const write = writeOf(context, options);
-  const object = eviction as unknown as KubeObject;
+  const object = eviction as KubeObject;
   ensureNamespace(served, info.namespace, object);
   await registry.admit(write, {
     operation: "CREATE",

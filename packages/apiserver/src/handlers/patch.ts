@@ -6,6 +6,7 @@ import { type Decoded, type DecodeOptions, decodePatched } from "../encoding/cod
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { conflict, genericError } from "../errors/status.ts";
 import { duplicateFields } from "../json/nesting.ts";
+import { fieldsIn } from "../json/values.ts";
 import { convert } from "../kinds/conversion.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import {
@@ -74,7 +75,7 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
       const body = value();
       await context.pause?.();
       if (current === undefined) return create(context, { type, body, options }, warnings);
-      const live = convert(current, served.stored, served) as unknown as Plain;
+      const live = fieldsIn(convert(current, served.stored, served));
       const raw = withLiveKind(patched(context, { kind, type, live, body, options }), live, kind);
       checkRepeatedKeys(context, options, warnings);
       await context.pause?.();
@@ -158,7 +159,7 @@ function decodeOutcome(raw: Plain, live: Plain, patching: Patching): Decoded {
 /** Sorts the keys, as Go encodes maps. */
 function inOrder(value: unknown): object {
   if (Array.isArray(value)) return value.map(inOrder);
-  if (typeof value !== "object" || value === null) return value as unknown as object;
+  if (typeof value !== "object" || value === null) return value as object;
   return Object.fromEntries(
     Object.keys(value)
       .sort()

@@ -83,7 +83,7 @@ function checkReview({ served, registry, info }: Context, review: KubeObject, ma
 /** The legacy path for a binding: the pod's name is in the body. */
 async function bindByBody(context: Context): Promise<ApiResponse> {
   const options = writeOptions(context.info.query, "CreateOptions", context.request.headers["user-agent"]);
-  const binding = (await readObject(context, context.served, options.fieldValidation)) as unknown as Binding;
+  const binding = (await readObject(context, context.served, options.fieldValidation)) as Binding;
   const name = binding.metadata?.name;
   if (!name) throw StatusError.of("BadRequest", "Name parameter required.");
   const pods = context.resources.get("/v1/pods")!;
@@ -100,16 +100,16 @@ async function bindByBody(context: Context): Promise<ApiResponse> {
 function answer(context: Context, review: KubeObject): object {
   switch (context.served.kind) {
     case "TokenReview":
-      return tokenReview(context, review as unknown as TokenReview);
+      return tokenReview(context, review as TokenReview);
     case "SelfSubjectReview":
       return selfReview(context.user) as object;
     case "SelfSubjectAccessReview":
-      return accessReview(context, review as unknown as SelfSubjectAccessReview, context.user);
+      return accessReview(context, review as SelfSubjectAccessReview, context.user);
     case "SubjectAccessReview":
     case "LocalSubjectAccessReview":
-      return subjectReview(context, review as unknown as SubjectAccessReview);
+      return subjectReview(context, review as SubjectAccessReview);
     case "SelfSubjectRulesReview":
-      return rulesReview(context, review as unknown as SelfSubjectRulesReview);
+      return rulesReview(context, review as SelfSubjectRulesReview);
     default:
       throw new Error(`nothing answers a ${context.served.kind}`);
   }
@@ -231,7 +231,7 @@ function subjectReview(context: Context, review: SubjectAccessReview | LocalSubj
     ...(spec.uid ? { uid: spec.uid } : {}),
     ...(spec.extra ? { extra: spec.extra } : {}),
   };
-  return accessReview(context, review as unknown as SelfSubjectAccessReview, user);
+  return accessReview(context, review as SelfSubjectAccessReview, user);
 }
 
 const allRules: readonly PolicyRule[] = [

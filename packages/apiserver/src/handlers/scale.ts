@@ -6,6 +6,7 @@ import { accepted } from "../encoding/accepted.ts";
 import { decodePatched } from "../encoding/codec.ts";
 import { objectResponse, resourceForms } from "../encoding/representation.ts";
 import { serverError } from "../errors/status.ts";
+import { fieldsIn } from "../json/values.ts";
 import { converted } from "../kinds/conversion.ts";
 import { builtInModel, printedAs } from "../kinds/models.ts";
 import { scaledManagedFields, scaleManagedFields, trackUpdate } from "../patch/index.ts";
@@ -15,7 +16,7 @@ import { thaw } from "../storage/json.ts";
 import { objectType } from "../write/managed-fields.ts";
 import { readObject } from "./body.ts";
 import { type Context, representation, warn } from "./context.ts";
-import { type Plain, patched, patchKind, patchProblems, readPatch } from "./patch.ts";
+import { patched, patchKind, patchProblems, readPatch } from "./patch.ts";
 import { checkExport } from "./read.ts";
 import { ScaledParts } from "./scaled.ts";
 import { checkName, writeOf } from "./write.ts";
@@ -57,9 +58,7 @@ export async function scale(context: Context): Promise<ApiResponse> {
   const kind = method === "PATCH" ? patchKind(context) : undefined;
   const options = writeOptions(info.query, kind ? "PatchOptions" : "UpdateOptions", agent, kind === "apply");
   const body = kind ? await readPatch(context, kind) : undefined;
-  const sent = kind
-    ? undefined
-    : ((await readObject(context, scaleKind, options.fieldValidation)) as unknown as Scale);
+  const sent = kind ? undefined : ((await readObject(context, scaleKind, options.fieldValidation)) as Scale);
   if (sent) checkName(info.name, sent);
   const written = await registry.update(writeOf(context, options), {
     ownManagers: true,
@@ -77,14 +76,14 @@ export async function scale(context: Context): Promise<ApiResponse> {
         const raw = patched(context, {
           kind,
           type: objectType(scaleKind),
-          live: live as unknown as Plain,
+          live: fieldsIn(live),
           body,
           options,
         });
         const decoding = registry.decoding(options.fieldValidation);
         const decoded = decodePatched(raw, scaleKind, decoding, patchProblems(kind, body));
         warn(context, decoded.warnings);
-        next = decoded.object as unknown as Scale;
+        next = decoded.object as Scale;
       } else next = thaw(sent!);
       return withScale(context, object, {
         live,
@@ -148,8 +147,8 @@ function withScale(
   const tracked = isApply
     ? next
     : trackUpdate({
-        live: live as unknown as Plain,
-        updated: next as unknown as Plain,
+        live: fieldsIn(live),
+        updated: fieldsIn(next),
         manager: fieldManager,
         type: objectType(scaleKind),
         subresource: "scale",
@@ -161,7 +160,7 @@ function withScale(
   const apiVersion = apiVersionOf(served.stored);
   const fields = scaledManagedFields(
     current.metadata.managedFields,
-    (tracked as unknown as Scale).metadata?.managedFields,
+    (tracked as Scale).metadata?.managedFields,
     { apiVersion, apiVersions: new Set([apiVersion]), path: parts.fields },
   );
   if (fields === undefined) delete object.metadata.managedFields;

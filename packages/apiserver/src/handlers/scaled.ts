@@ -1,5 +1,6 @@
 import { type KubeObject, labelSelectorOf, StatusError } from "@dray/api";
 import { namesOf, valueAt } from "../customresources/scale-paths.ts";
+import { fieldsIn } from "../json/values.ts";
 import type { ServedResource } from "../kinds/resources.ts";
 import { isPlain, type Plain, setField } from "../structural-schemas/schema.ts";
 
@@ -22,7 +23,7 @@ export class ScaledParts {
   }
 
   replicas(object: KubeObject): number | undefined {
-    const { value } = valueAt(object as unknown as Plain, this.#paths.spec);
+    const { value } = valueAt(fieldsIn(object), this.#paths.spec);
     return value === undefined || value === null ? undefined : Number(value);
   }
 
@@ -41,7 +42,7 @@ export class ScaledParts {
 
   setReplicas(object: KubeObject, replicas: number): void {
     const names = namesOf(this.#paths.spec);
-    let parent = object as unknown as Plain;
+    let parent = fieldsIn(object);
     for (const name of names.slice(0, -1)) {
       const below = Object.hasOwn(parent, name) ? parent[name] : undefined;
       const next: Plain = isPlain(below) ? { ...below } : {};
@@ -52,13 +53,13 @@ export class ScaledParts {
   }
 
   statusReplicas(object: KubeObject): number {
-    return Number(valueAt(object as unknown as Plain, this.#paths.status).value ?? 0);
+    return Number(valueAt(fieldsIn(object), this.#paths.status).value ?? 0);
   }
 
   /** In the form of the query parameter. */
   selector(object: KubeObject): string {
     const { selector } = this.#paths;
-    return selector === undefined ? "" : selectorText(valueAt(object as unknown as Plain, selector).value);
+    return selector === undefined ? "" : selectorText(valueAt(fieldsIn(object), selector).value);
   }
 }
 

@@ -36,7 +36,7 @@ export async function createToken(context: Context): Promise<ApiResponse> {
   const { info, served, registry, tokens, clock } = context;
   const encoding = accepted(context, resourceForms);
   const options = writeOptions(info.query, "CreateOptions", context.request.headers["user-agent"]);
-  const request = (await readObject(context, tokenKind, options.fieldValidation)) as unknown as TokenRequest;
+  const request = (await readObject(context, tokenKind, options.fieldValidation)) as TokenRequest;
   // A token is not stored, so admission does not see it; this rule is checked here.
   checkNodeToken({
     storage: registry.storage,
@@ -46,13 +46,13 @@ export async function createToken(context: Context): Promise<ApiResponse> {
     request,
     authorize: context.authorize,
   });
-  ensureNamespace(served, info.namespace, request as unknown as KubeObject);
+  ensureNamespace(served, info.namespace, request as KubeObject);
   checkMetaName(request, info.name);
   const account = registry.need(served, info.namespace, info.name).object as ServiceAccount;
   const seconds = Number(request.spec?.expirationSeconds ?? defaultSeconds);
   const managed = withManager(request, seconds, options.fieldManager, registry.now());
   request.metadata = { ...request.metadata, name: info.name, namespace: info.namespace };
-  const object = request as unknown as KubeObject;
+  const object = request as KubeObject;
   await registry.admit(writeOf(context, options), { operation: "CREATE", object, kind: tokenKind });
   const spec = request.spec;
   checkSeconds(seconds);

@@ -4,6 +4,11 @@ export type JsonObject = { readonly [key: string]: unknown };
 /** An object under construction. */
 export type MutableObject = { [key: string]: unknown };
 
+/** Returns the object itself by its fields: the types of kinds have no index signature. */
+export function fieldsIn(object: object): MutableObject {
+  return object as MutableObject;
+}
+
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

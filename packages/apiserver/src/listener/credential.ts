@@ -49,7 +49,7 @@ function peerOf(socket: TLSSocket, proxies: FrontProxies | undefined): Peer {
   const known = peers.get(socket);
   if (known !== undefined) return known;
   const certificate = socket.getPeerCertificate();
-  const subject = (certificate?.subject ?? {}) as unknown as Record<string, string | string[] | undefined>;
+  const subject = (certificate?.subject ?? {}) as Record<string, string | string[] | undefined>;
   // The last of several common names counts, as in Go.
   const commonName = [subject["CN"] ?? ""].flat().at(-1)!;
   const uids = [subject[uidAttribute] ?? []].flat();

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
+import type { Server as HttpServer, IncomingMessage } from "node:http";
 import {
   createSecureServer,
   type Http2SecureServer,
@@ -87,18 +87,15 @@ export async function listen({ handler, tls, options, clock, log }: ListenerPart
     // The maximum that fits, at the minimum size of a header (RFC 9113, 6.5.2).
     maxHeaderListPairs: maxHeaderBytes / 32,
   } as SecureServerOptions);
+  // With `allowHTTP1` it is also an HTTP/1.1 server, and its `request` events are of that protocol.
+  const http1 = server as unknown as HttpServer & { shouldUpgradeCallback: typeof mayUpgrade };
   // Otherwise Node drops the last of many headers, which may be impersonation headers.
-  (server as unknown as HttpServer).maxHeadersCount = 0;
+  http1.maxHeadersCount = 0;
   const sockets = trackSockets(server);
   const service = new Service({ handler, clock, log, progressTimeout: timeouts.progress, proxies });
-  server.on("request", (request, response) =>
-    service.serve(
-      new Http1Exchange(request as unknown as IncomingMessage, response as unknown as ServerResponse, clock),
-    ),
-  );
-  const upgrading = server as unknown as HttpServer & { shouldUpgradeCallback: typeof mayUpgrade };
-  upgrading.shouldUpgradeCallback = mayUpgrade;
-  upgrading.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+  http1.on("request", (request, response) => service.serve(new Http1Exchange(request, response, clock)));
+  http1.shouldUpgradeCallback = mayUpgrade;
+  http1.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     upgradeExchange(request, socket, head, clock).then(
       (exchange) => service.serve(exchange),
       () => socket.destroy(),

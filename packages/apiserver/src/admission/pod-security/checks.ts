@@ -22,7 +22,7 @@ export function violations(
     containers: [
       ...(spec.initContainers ?? []),
       ...(spec.containers ?? []),
-      ...((spec.ephemeralContainers ?? []) as unknown as Container[]),
+      ...((spec.ephemeralContainers ?? []) as Container[]),
     ],
   };
   const restricted = level === "restricted";

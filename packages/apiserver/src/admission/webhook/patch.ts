@@ -1,5 +1,6 @@
 import { quoted } from "@dray/api";
 import { JSONError, parseJSON } from "@dray/api/codec";
+import { fieldsIn } from "../../json/values.ts";
 import type { ObjectReader } from "../../read/objects.ts";
 import { CallFailure, internalError } from "../../webhook/errors.ts";
 import type { AdmissionRequest } from "../admission.ts";
@@ -29,7 +30,7 @@ export function applyPatch(
     throw internalError(`admission webhook ${quoted(webhook)} ${what}`);
   }
   try {
-    const tree = applyOperations(object as unknown as Tree, operations);
+    const tree = applyOperations(fieldsIn(object), operations);
     return replaceObject(request, { tree, version, validation: "Ignore" }, reader);
   } catch (error) {
     if (!(error instanceof OperationError || error instanceof UndecodableError)) throw error;

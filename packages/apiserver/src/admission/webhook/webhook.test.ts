@@ -226,7 +226,7 @@ test("a webhook may write the object that it is asked about", async () => {
 test("who has effects beside its answer is not asked in a dry run", async () => {
   // No such webhook can be stored any more; those stored before stay.
   const webhook = hooks.hook("effects", () => ({}), { sideEffects: "Some", failurePolicy: "Ignore" });
-  const call = { hook: { webhook, id: "effects" } } as unknown as Parameters<typeof ask>[0];
+  const call = { hook: { webhook, id: "effects" } } as Parameters<typeof ask>[0];
   const request = { dryRun: true } as AdmissionRequest;
   await assert.rejects(ask(call, request, {} as AdmissionContext, false), {
     reason: "BadRequest",

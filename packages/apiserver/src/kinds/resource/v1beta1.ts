@@ -37,7 +37,7 @@ function conversionOf(from: string, to: string): Conversion | undefined {
   return to === "v1beta1" ? toV1beta1 : undefined;
 }
 
-const specOf = (object: KubeObject): Plain | undefined => (object as unknown as { spec?: Plain }).spec;
+const specOf = (object: KubeObject): Plain | undefined => (object as { spec?: Plain }).spec;
 
 /** Converts a ResourceClaim between versions. */
 export function convertClaim(object: KubeObject, from: ApiVersion, to: ApiVersion): KubeObject {

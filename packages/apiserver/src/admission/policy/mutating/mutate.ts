@@ -1,6 +1,7 @@
 import { apiVersionOf } from "@dray/api";
 import { kindOf } from "@dray/api/codec";
 import { appliedObject, PatchValueError, patchOperations, type Value } from "@dray/cel";
+import { fieldsIn } from "../../../json/values.ts";
 import type { ModelledKind } from "../../../kinds/model.ts";
 import { modelOf } from "../../../kinds/models.ts";
 import {
@@ -36,7 +37,8 @@ export function mutate(
 ): boolean {
   const { request, matched: version } = input;
   const objects = objectsIn(request, version);
-  const live = objects.object as unknown as Tree;
+  // Policies that mutate are not called for deletions, which have no object.
+  const live = fieldsIn(objects.object!);
   const value = evaluate(mutation, { ...input, objects });
   if (mutation.patchType === "ApplyConfiguration") return apply(value, live, request, version, reader);
   const tree = patched(value, live);

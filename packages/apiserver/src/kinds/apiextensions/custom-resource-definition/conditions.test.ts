@@ -20,7 +20,7 @@ function definition(plural: string, kind: string, more: object = {}, status: obj
       ],
     },
     status: { storedVersions: ["v1"], ...status },
-  } as unknown as Definition;
+  } as Definition;
 }
 
 const accepted = (one: Definition): Definition =>

@@ -14,6 +14,7 @@ function noteStoredVersion(definition: Definition): void {
   definition.status = { ...status, storedVersions: [...stored, storage] };
 }
 
+/** Lists without a value are written as null. */
 const emptyStatus = {
   conditions: null as unknown as [],
   acceptedNames: { plural: "", kind: "" },

@@ -132,7 +132,7 @@ test("conversion webhooks must have an address", () => {
 });
 
 test("stored versions cannot be removed, and the group is immutable", () => {
-  const stored = { ...definition(plain), status: { storedVersions: ["v0", "v1"] } } as unknown as Definition;
+  const stored = { ...definition(plain), status: { storedVersions: ["v0", "v1"] } } as Definition;
   assert.match(
     texts(validateDefinitionUpdate(stored, definition(plain))).join(),
     /^status\.storedVersions\[0\]: Invalid value: "v0": missing from spec\.versions/,

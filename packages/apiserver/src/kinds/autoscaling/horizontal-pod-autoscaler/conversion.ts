@@ -43,7 +43,7 @@ function toOldAutoscaler(object: KubeObject): KubeObject {
         ...plainStatus,
         ...(currentShare === undefined ? {} : { currentCPUUtilizationPercentage: currentShare }),
       },
-    } as unknown as KubeObject,
+    } as KubeObject,
     {
       ...(others.length > 0 ? { [annotation.metrics]: write(others.map(oldSpec)) } : {}),
       ...(currentMetrics.length > 0
@@ -94,7 +94,7 @@ function fromOldAutoscaler(object: KubeObject): KubeObject {
         currentMetrics: currentMetrics ?? null,
         ...(conditions === undefined ? {} : { conditions }),
       },
-    } as unknown as KubeObject,
+    } as KubeObject,
     {},
   );
 }

@@ -23,5 +23,6 @@ function rename(event: KubeObject, from: 0 | 1, to: 0 | 1): KubeObject {
   const names = new Map(renames.map((pair) => [pair[from], pair[to]]));
   const renamed: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(event)) renamed[names.get(key) ?? key] = value;
+  // The renamed fields are those of the other kind.
   return renamed as unknown as KubeObject;
 }

@@ -9,7 +9,7 @@ const pod = (metadata: object, spec: object): Pod =>
     kind: "Pod",
     metadata: { name: "p", ...metadata },
     spec: { containers: [{ name: "c" }], ...spec },
-  }) as unknown as Pod;
+  }) as Pod;
 
 test("label keys become requirements of the selectors beside them", () => {
   const term = { topologyKey: "k", labelSelector: { matchLabels: { a: "b" } } };
