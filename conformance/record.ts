@@ -10,7 +10,7 @@ import { Connection, readAdministrator } from "./scenarios/connection.ts";
 import { record } from "./scenarios/play.ts";
 import { readScenario } from "./scenarios/scenario.ts";
 
-export async function recorded(line: Fields, connection: Connection): Promise<Fields> {
+async function recorded(line: Fields, connection: Connection): Promise<Fields> {
   const steps = line["steps"] as Fields[];
   const asked = { ...line, steps: steps.map((step) => ({ ...step, expect: { status: 0 } })) };
   const answers = await record(readScenario(asked), connection);

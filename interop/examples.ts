@@ -16,7 +16,7 @@ interface Example {
 }
 
 /** The examples of tests in other languages, as their readers run them. */
-export const examples: readonly Example[] = [
+const examples: readonly Example[] = [
   {
     name: "example: tests in Go",
     directory: "go",

@@ -24,7 +24,7 @@ export const nodeSuitePeers = ["e2e_node.test"] as const;
 export const conformancePeers = ["kube-proxy", "coredns", "nnp", "sample-apiserver", "etcd"] as const;
 
 /** Drivers, device plugins and an API server of others, and what their tests need. */
-export const driverPeers = [
+const driverPeers = [
   "dracpu",
   "dra-driver-cpu",
   "dra-example-kubeletplugin",

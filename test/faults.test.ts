@@ -171,135 +171,137 @@ interface PodState {
   };
 }
 
-test("parts that are killed and come back", { skip: withoutKubectl, timeout: 240_000 }, async (t) => {
-  const parts = new Parts();
-  before(() => parts.startAll());
-  after(() => parts.down());
-  const label = "app.kubernetes.io/name=dra-example-driver";
+/** Parts that are killed and come back. */
+const withKubectl = { skip: withoutKubectl, timeout: 240_000 };
 
-  const create = async (objects: readonly object[]): Promise<void> => {
-    for (const object of objects) {
-      await eventually(
-        "the server takes the object",
-        async () => (await parts.tryKubectl(["apply", "-f", "-"], JSON.stringify(object))).code === 0,
+const parts = new Parts();
+before(() => (withoutKubectl ? undefined : parts.startAll()));
+after(() => (withoutKubectl ? undefined : parts.down()));
+const label = "app.kubernetes.io/name=dra-example-driver";
+
+const create = async (objects: readonly object[]): Promise<void> => {
+  for (const object of objects) {
+    await eventually(
+      "the server takes the object",
+      async () => (await parts.tryKubectl(["apply", "-f", "-"], JSON.stringify(object))).code === 0,
+    );
+  }
+};
+const running = (app: string, count: number, seconds = 60): Promise<PodState[]> =>
+  eventually(
+    `${count} pods of ${app} run`,
+    async () => {
+      const { items } = (await getJSON(parts, "pods", "-l", `app=${app}`)) as { items: PodState[] };
+      return (
+        items.length === count && items.every((pod) => pod.status.containerStatuses?.[0]?.ready) && items
       );
+    },
+    seconds * 1000,
+  );
+const processOf = async (pod: string): Promise<number> =>
+  eventually(`${pod} has said which process it is`, async () => {
+    const pid = /^pid (\d+)$/m.exec(await parts.kubectl("logs", pod))?.[1];
+    return pid === undefined ? undefined : Number(pid);
+  });
+/** Each allocated device, once. */
+const devicesAreDistinct = async (): Promise<void> => {
+  const { items } = await getJSON(parts, "resourceclaims", "-A");
+  const devices = items.flatMap(
+    (claim: {
+      status: { allocation?: { devices: { results: { driver: string; pool: string; device: string }[] } } };
+    }) =>
+      (claim.status.allocation?.devices.results ?? []).map(
+        (result) => `${result.driver}/${result.pool}/${result.device}`,
+      ),
+  );
+  assert.equal(new Set(devices).size, devices.length, `a device was given twice: ${devices}`);
+};
+
+test("installs the driver", withKubectl, () => installDriver(parts));
+
+test("the API server is killed while a Deployment rolls out", withKubectl, async () => {
+  await create(workload("first", 6));
+  await parts.kill("apiserver");
+  await parts.startServer();
+  await running("first", 6);
+  await devicesAreDistinct();
+});
+
+test("acknowledged writes survive the API server's death", withKubectl, async () => {
+  const acknowledged: string[] = [];
+  let killed = false;
+  const writer = async (id: number): Promise<void> => {
+    for (let i = 0; !killed && i < 200; i++) {
+      const name = `write-${id}-${i}`;
+      if ((await parts.tryKubectl(["create", "configmap", name])).code === 0) acknowledged.push(name);
     }
   };
-  const running = (app: string, count: number, seconds = 60): Promise<PodState[]> =>
-    eventually(
-      `${count} pods of ${app} run`,
-      async () => {
-        const { items } = (await getJSON(parts, "pods", "-l", `app=${app}`)) as { items: PodState[] };
-        return (
-          items.length === count && items.every((pod) => pod.status.containerStatuses?.[0]?.ready) && items
-        );
-      },
-      seconds * 1000,
-    );
-  const processOf = async (pod: string): Promise<number> =>
-    eventually(`${pod} has said which process it is`, async () => {
-      const pid = /^pid (\d+)$/m.exec(await parts.kubectl("logs", pod))?.[1];
-      return pid === undefined ? undefined : Number(pid);
-    });
-  /** Each allocated device, once. */
-  const devicesAreDistinct = async (): Promise<void> => {
-    const { items } = await getJSON(parts, "resourceclaims", "-A");
-    const devices = items.flatMap(
-      (claim: {
-        status: { allocation?: { devices: { results: { driver: string; pool: string; device: string }[] } } };
-      }) =>
-        (claim.status.allocation?.devices.results ?? []).map(
-          (result) => `${result.driver}/${result.pool}/${result.device}`,
-        ),
-    );
-    assert.equal(new Set(devices).size, devices.length, `a device was given twice: ${devices}`);
-  };
+  const writers = [writer(1), writer(2)];
+  await eventually("some writes are acknowledged", async () => acknowledged.length > 4);
+  await parts.kill("apiserver");
+  killed = true;
+  await Promise.all(writers);
+  await parts.startServer();
+  const { items } = await eventually("the server answers", () => getJSON(parts, "configmaps"));
+  const names = new Set(items.map((item: { metadata: { name: string } }) => item.metadata.name));
+  for (const name of acknowledged) assert.ok(names.has(name), `${name} was acknowledged and is gone`);
+});
 
-  await t.test("installs the driver", () => installDriver(parts));
+test("the node agents are killed: running containers are adopted", withKubectl, async () => {
+  const pods = await running("first", 6);
+  const before = await Promise.all(pods.map((pod) => processOf(pod.metadata.name)));
+  await parts.kill("kubelet");
+  await create(workload("second", 2));
+  for (const pid of before) assert.ok(existsSync(`/proc/${pid}`), "a container died with the agent");
+  parts.startAgents();
+  await running("second", 2);
+  const after = await running("first", 6);
+  assert.deepEqual(after.map((pod) => pod.metadata.name).sort(), pods.map((pod) => pod.metadata.name).sort());
+  assert.deepEqual(await Promise.all(pods.map((pod) => processOf(pod.metadata.name))), before);
+  assert.ok(after.every((pod) => pod.status.containerStatuses?.[0]?.restartCount === 0));
+  await devicesAreDistinct();
+});
 
-  await t.test("the API server is killed while a Deployment rolls out", async () => {
-    await create(workload("first", 6));
-    await parts.kill("apiserver");
-    await parts.startServer();
-    await running("first", 6);
-    await devicesAreDistinct();
+test("a container that ended while no agent ran is started again", withKubectl, async () => {
+  const [pod] = await running("second", 2);
+  const name = pod!.metadata.name;
+  const pid = await processOf(name);
+  await parts.kill("kubelet");
+  process.kill(pid, "SIGKILL");
+  parts.startAgents();
+  await eventually("the container is new", async () => {
+    const { status } = (await getJSON(parts, "pod", name)) as PodState;
+    return status.containerStatuses?.[0]?.restartCount === 1 && status.containerStatuses[0].ready;
   });
+  assert.notEqual(await processOf(name), pid);
+  assert.match(await gpuOf(parts, name), /^gpu-\d$/);
+});
 
-  await t.test("acknowledged writes survive the API server's death", async () => {
-    const acknowledged: string[] = [];
-    let killed = false;
-    const writer = async (id: number): Promise<void> => {
-      for (let i = 0; !killed && i < 200; i++) {
-        const name = `write-${id}-${i}`;
-        if ((await parts.tryKubectl(["create", "configmap", name])).code === 0) acknowledged.push(name);
-      }
-    };
-    const writers = [writer(1), writer(2)];
-    await eventually("some writes are acknowledged", async () => acknowledged.length > 4);
-    await parts.kill("apiserver");
-    killed = true;
-    await Promise.all(writers);
-    await parts.startServer();
-    const { items } = await eventually("the server answers", () => getJSON(parts, "configmaps"));
-    const names = new Set(items.map((item: { metadata: { name: string } }) => item.metadata.name));
-    for (const name of acknowledged) assert.ok(names.has(name), `${name} was acknowledged and is gone`);
-  });
+test("the drivers are killed: they come back, and serve what they had prepared", withKubectl, async () => {
+  const { items } = await getJSON(parts, "pods", "-n", "dra-tutorial", "-l", label);
+  // The port of the API server tells our drivers from those of other clusters on this machine.
+  const pids = processesOf(`KUBERNETES_SERVICE_PORT=${parts.port}`)
+    .filter((line) => /driver example|drivers\/example/.test(line))
+    .map((line) => Number(line.split(" ")[0]));
+  assert.ok(pids.length >= 2);
+  for (const pid of pids) process.kill(pid, "SIGKILL");
+  await create(workload("third", 2));
+  await running("third", 2, 90);
+  const after = await getJSON(parts, "pods", "-n", "dra-tutorial", "-l", label);
+  assert.deepEqual(
+    after.items.map((pod: PodState) => pod.metadata.name).sort(),
+    items.map((pod: PodState) => pod.metadata.name).sort(),
+  );
+  assert.ok(
+    after.items.every((pod: PodState) => (pod.status.containerStatuses?.[0]?.restartCount ?? 0) >= 1),
+  );
+  await devicesAreDistinct();
+});
 
-  await t.test("the node agents are killed: running containers are adopted", async () => {
-    const pods = await running("first", 6);
-    const before = await Promise.all(pods.map((pod) => processOf(pod.metadata.name)));
-    await parts.kill("kubelet");
-    await create(workload("second", 2));
-    for (const pid of before) assert.ok(existsSync(`/proc/${pid}`), "a container died with the agent");
-    parts.startAgents();
-    await running("second", 2);
-    const after = await running("first", 6);
-    assert.deepEqual(
-      after.map((pod) => pod.metadata.name).sort(),
-      pods.map((pod) => pod.metadata.name).sort(),
-    );
-    assert.deepEqual(await Promise.all(pods.map((pod) => processOf(pod.metadata.name))), before);
-    assert.ok(after.every((pod) => pod.status.containerStatuses?.[0]?.restartCount === 0));
-    await devicesAreDistinct();
-  });
-
-  await t.test("a container that ended while no agent ran is started again", async () => {
-    const [pod] = await running("second", 2);
-    const name = pod!.metadata.name;
-    const pid = await processOf(name);
-    await parts.kill("kubelet");
-    process.kill(pid, "SIGKILL");
-    parts.startAgents();
-    await eventually("the container is new", async () => {
-      const { status } = (await getJSON(parts, "pod", name)) as PodState;
-      return status.containerStatuses?.[0]?.restartCount === 1 && status.containerStatuses[0].ready;
-    });
-    assert.notEqual(await processOf(name), pid);
-    assert.match(await gpuOf(parts, name), /^gpu-\d$/);
-  });
-
-  await t.test("the drivers are killed: they come back, and serve what they had prepared", async () => {
-    const { items } = await getJSON(parts, "pods", "-n", "dra-tutorial", "-l", label);
-    // The port of the API server tells our drivers from those of other clusters on this machine.
-    const pids = processesOf(`KUBERNETES_SERVICE_PORT=${parts.port}`)
-      .filter((line) => /driver example|drivers\/example/.test(line))
-      .map((line) => Number(line.split(" ")[0]));
-    assert.ok(pids.length >= 2);
-    for (const pid of pids) process.kill(pid, "SIGKILL");
-    await create(workload("third", 2));
-    await running("third", 2, 90);
-    const after = await getJSON(parts, "pods", "-n", "dra-tutorial", "-l", label);
-    assert.deepEqual(
-      after.items.map((pod: PodState) => pod.metadata.name).sort(),
-      items.map((pod: PodState) => pod.metadata.name).sort(),
-    );
-    assert.ok(
-      after.items.every((pod: PodState) => (pod.status.containerStatuses?.[0]?.restartCount ?? 0) >= 1),
-    );
-    await devicesAreDistinct();
-  });
-
-  await t.test("scheduler and controllers are killed: pods are scheduled when they come back", async () => {
+test(
+  "scheduler and controllers are killed: pods are scheduled when they come back",
+  withKubectl,
+  async () => {
     await parts.kill("scheduler");
     await parts.kill("controller-manager");
     await create(workload("fourth", 3));
@@ -307,25 +309,25 @@ test("parts that are killed and come back", { skip: withoutKubectl, timeout: 240
     parts.startControllers();
     await running("fourth", 3);
     await devicesAreDistinct();
-  });
+  },
+);
 
-  await t.test("every pod ends with an unprepare, and nothing stays allocated", async () => {
-    const { items } = await getJSON(parts, "resourceclaims");
-    assert.equal(items.length, 6 + 2 + 2 + 3);
-    await parts.kubectl("delete", "deployment", "--all");
-    await eventually(
-      "the claims are gone",
-      async () => (await getJSON(parts, "resourceclaims")).items.length === 0,
-      60_000,
-    );
-    for (const i of parts.nodes.keys()) {
-      const folder = join(parts.layout.nodeRoot(i), "var", "run", "cdi");
-      const files = await command("sh", ["-c", `ls ${folder} | grep -v common || true`]);
-      assert.equal(files.stdout, "", "CDI files of claims are left");
-    }
-    assert.match(
-      await parts.kubectl("logs", "-l", label, "-n", "dra-tutorial", "--tail=-1"),
-      /UnprepareResourceClaims is called/,
-    );
-  });
+test("every pod ends with an unprepare, and nothing stays allocated", withKubectl, async () => {
+  const { items } = await getJSON(parts, "resourceclaims");
+  assert.equal(items.length, 6 + 2 + 2 + 3);
+  await parts.kubectl("delete", "deployment", "--all");
+  await eventually(
+    "the claims are gone",
+    async () => (await getJSON(parts, "resourceclaims")).items.length === 0,
+    60_000,
+  );
+  for (const i of parts.nodes.keys()) {
+    const folder = join(parts.layout.nodeRoot(i), "var", "run", "cdi");
+    const files = await command("sh", ["-c", `ls ${folder} | grep -v common || true`]);
+    assert.equal(files.stdout, "", "CDI files of claims are left");
+  }
+  assert.match(
+    await parts.kubectl("logs", "-l", label, "-n", "dra-tutorial", "--tail=-1"),
+    /UnprepareResourceClaims is called/,
+  );
 });

@@ -34,34 +34,7 @@ export const nvidiaDraDriver: DriverTrial = {
     assert.ok(node);
     const machine = nvidiaMachine(folder, count);
     await install(client);
-    const folders = [...paths.map((path) => [path, path]), [machine.root, "/driver-root"]] as const;
-    const env = {
-      NODE_NAME: node.name,
-      NAMESPACE: namespace,
-      NVIDIA_DRIVER_ROOT: machine.root,
-      CDI_ROOT: "/var/run/cdi",
-      IMAGE_NAME: "dra-driver-nvidia-gpu",
-      NVIDIA_CDI_HOOK_PATH: "/bin/true",
-      NVIDIA_VISIBLE_DEVICES: "void",
-      FEATURE_GATES: "NVMLDeviceHealthCheck=true",
-    };
-    await runOnce(
-      client,
-      "gpus",
-      {
-        command: [peer("gpu-kubelet-plugin"), "-v", "4"],
-        securityContext: { privileged: true },
-        env: Object.entries(env).map(([name, value]) => ({ name, value })),
-        volumeMounts: folders.map(([, mountPath], index) => ({
-          name: `folder-${index}`,
-          mountPath: mountPath ?? "",
-        })),
-      },
-      {
-        serviceAccountName: account,
-        volumes: folders.map(([path = ""], index) => ({ name: `folder-${index}`, hostPath: { path } })),
-      },
-    );
+    await startPlugin(client, node.name, machine.root);
     const devices = await eventually("the GPUs are published", async () => {
       const found = await published(client);
       return found.length === count && found.toSorted((a, b) => a.name.localeCompare(b.name));
@@ -134,6 +107,38 @@ export const nvidiaDraDriver: DriverTrial = {
     assert.match(await unschedulable(client, "all"), /cannot allocate all claims/);
   },
 };
+
+/** Runs the container `gpus` of the chart; `root` is where it finds the driver of the machine. */
+async function startPlugin(client: Client, nodeName: string, root: string): Promise<void> {
+  const folders = [...paths.map((path) => [path, path]), [root, "/driver-root"]] as const;
+  const env = {
+    NODE_NAME: nodeName,
+    NAMESPACE: namespace,
+    NVIDIA_DRIVER_ROOT: root,
+    CDI_ROOT: "/var/run/cdi",
+    IMAGE_NAME: "dra-driver-nvidia-gpu",
+    NVIDIA_CDI_HOOK_PATH: "/bin/true",
+    NVIDIA_VISIBLE_DEVICES: "void",
+    FEATURE_GATES: "NVMLDeviceHealthCheck=true",
+  };
+  await runOnce(
+    client,
+    "gpus",
+    {
+      command: [peer("gpu-kubelet-plugin"), "-v", "4"],
+      securityContext: { privileged: true },
+      env: Object.entries(env).map(([name, value]) => ({ name, value })),
+      volumeMounts: folders.map(([, mountPath], index) => ({
+        name: `folder-${index}`,
+        mountPath: mountPath ?? "",
+      })),
+    },
+    {
+      serviceAccountName: account,
+      volumes: folders.map(([path = ""], index) => ({ name: `folder-${index}`, hostPath: { path } })),
+    },
+  );
+}
 
 async function published(client: Client): Promise<readonly Device[]> {
   const { items } = await client.resource(ResourceSlice).list();

@@ -3,7 +3,7 @@ import { Pod, type PodSpec, type PodTemplateSpec } from "@dray/api/core/v1";
 import type { Stage } from "../scenario.ts";
 
 /** A container, and what the caller adds. */
-export const podSpec = (more: Partial<PodSpec> = {}): PodSpec => ({
+const podSpec = (more: Partial<PodSpec> = {}): PodSpec => ({
   containers: [
     { name: "main", image: "registry.k8s.io/pause:3.10", resources: { requests: { cpu: "100m" } } },
   ],

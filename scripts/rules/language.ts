@@ -1,4 +1,4 @@
-import type { Finding, Source } from "./source.ts";
+import { type Finding, type Source, walk } from "./source.ts";
 
 /** Maximum number of columns of a line with a comment. */
 export const maxColumns = 110;
@@ -29,13 +29,16 @@ const constructions: readonly Construction[] = [
 /** Words of names that the field has other terms for. Upstream's own names stay. */
 const names: readonly Construction[] = [
   // Not of the most recent, the least disruptive, nor the field `mostOnOneNode` of `dray plan -o json`.
-  { pattern: /^#?(?:most|longest)(?!Recent|Promising|OnOneNode)[A-Z]/, advice: "name a limit maxX" },
-  { pattern: /^#?least(?!Disruptive|Recent)[A-Z]/, advice: "name a limit minX" },
-  { pattern: /^#?told$|^#?told[A-Z]|Told$/, advice: "say what was reported or sent, and to whom" },
-  { pattern: /^#?patience$|Patience$/, advice: "name it timeout" },
+  { pattern: /^(?:most|longest)(?!Recent|Promising|OnOneNode)[A-Z]/, advice: "name a limit maxX" },
+  { pattern: /^least(?!Disruptive|Recent)[A-Z]/, advice: "name a limit minX" },
+  { pattern: /^told$|^told[A-Z]|Told$/, advice: "say what was reported or sent, and to whom" },
+  { pattern: /^patience$|Patience$/, advice: "name it timeout" },
 ];
 
-const identifier = /#?\b[A-Za-z_$][\w$]*/g;
+/** Most files have none of these, and need no syntax tree. */
+const mentioned = /[mM]ost|[lL]ongest|[lL]east|[tT]old|[pP]atience/;
+
+const identifierTypes: ReadonlySet<string> = new Set(["Identifier", "PrivateIdentifier"]);
 
 /** Comments and names that are read in one go. */
 export function language(sources: readonly Source[]): Finding[] {
@@ -74,27 +77,14 @@ function blocks(source: Source): { readonly start: number; readonly text: string
 
 function identifiers(source: Source): Finding[] {
   const found = new Map<string, Finding>();
-  const code = withoutTexts(source);
-  for (const { 0: name, index } of code.matchAll(identifier)) {
+  if (!mentioned.test(source.text)) return [];
+  walk(source.program, ({ type, name, start }) => {
+    if (!identifierTypes.has(type) || typeof name !== "string" || found.has(name)) return;
     const advice = names.find(({ pattern }) => pattern.test(name))?.advice;
-    if (advice !== undefined && !found.has(name))
-      found.set(name, { path: source.path, line: source.lineAt(index), text: `${name}: ${advice}` });
-  }
+    if (advice !== undefined)
+      found.set(name, { path: source.path, line: source.lineAt(start), text: `${name}: ${advice}` });
+  });
   return [...found.values()];
-}
-
-const texts =
-  /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\$]|\\.|\$(?!\{))*(?:`|\$\{)|\}(?:[^`\\${}]|\\.|\$(?!\{))*`/g;
-
-/** The code with blanks for its comments and strings; of templates the expressions stay. */
-function withoutTexts({ text, comments }: Source): string {
-  let code = "";
-  let end = 0;
-  for (const comment of comments) {
-    code += text.slice(end, comment.start) + " ".repeat(comment.end - comment.start);
-    end = comment.end;
-  }
-  return (code + text.slice(end)).replaceAll(texts, (found) => " ".repeat(found.length));
 }
 
 function wideComments(source: Source): Finding[] {

@@ -142,6 +142,10 @@ export class ChaosCluster {
     }
   }
 
+  memoryText(): string {
+    return `control plane ${this.memory("control plane")} MiB, agents ${this.memory("agents")} MiB`;
+  }
+
   /** Every line of the logs that the processes of the cluster have kept. */
   logLines(): string[] {
     return readdirSync(this.layout.logs).flatMap((name) =>

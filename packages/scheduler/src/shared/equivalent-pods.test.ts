@@ -117,9 +117,9 @@ test("a node that is not asked again would have answered the same", async () => 
       const pod = made("Pod", `p${step}`, { spec }, "d") as Pod;
       const expected = await offline(objects.values()).schedule(pod);
       const found = await live.schedule(pod);
-      const told = (placement: typeof found): string =>
+      const outcomeOf = (placement: typeof found): string =>
         placement.type === "placed" ? placement.node : "message" in placement ? placement.message : "";
-      assert.equal(told(found), told(expected), `seed ${seed}, step ${step}`);
+      assert.equal(outcomeOf(found), outcomeOf(expected), `seed ${seed}, step ${step}`);
       if (found.type !== "placed") continue;
       placed++;
       put({ ...pod, kind: "Pod", spec: { ...pod.spec, nodeName: found.node } } as OfflineObject);

@@ -138,95 +138,117 @@ describe("manifests", () => {
   });
 });
 
+/** Starts an API server, and writes kubeconfigs of two users to the folder. */
+async function startServer(folder: string): Promise<{ server: ApiServer; admin: Client }> {
+  const now = Date.now();
+  const authority = await createAuthority("test-ca", now);
+  const names = { commonName: "kube-apiserver", ipAddresses: ["127.0.0.1"], usages: ["server"] as const };
+  const pair = await issueCertificate(authority, names, now);
+  const server = await createServer({
+    store: memoryStore(systemClock),
+    serving: { ...pair, clientAuthority: authority.certificate },
+    tokens: ["reader", "narrow"].map((name) => ({ token: `token-of-${name}`, user: { name, groups: [] } })),
+    disabledAdmissionPlugins: ["ServiceAccount", "TaintNodesByCondition"],
+  });
+  const { url } = await server.listen({ port: 0 });
+  for (const user of ["reader", "narrow"]) {
+    const ca = Buffer.from(authority.certificate).toString("base64");
+    const config = {
+      "current-context": "test",
+      clusters: [{ name: "c", cluster: { server: url, "certificate-authority-data": ca } }],
+      users: [{ name: user, user: { token: `token-of-${user}` } }],
+      contexts: [{ name: "test", context: { cluster: "c", user } }],
+    };
+    writeFileSync(join(folder, user), JSON.stringify(config));
+  }
+  const admin = createClient({
+    transport: server.transport({ name: "admin", groups: ["system:masters", "system:authenticated"] }),
+    userAgent: "test",
+  });
+  return { server, admin };
+}
+
+async function create<T extends KubeObject>(
+  admin: Client,
+  kind: Kind<T>,
+  object: object,
+  status?: object,
+): Promise<T> {
+  const resource = admin.resource(kind);
+  const { metadata } = object as { metadata: object };
+  const place = kind.namespaced ? { namespace: "default" } : {};
+  const created = await resource.create({ ...object, metadata: { ...metadata, ...place } } as never);
+  if (status === undefined) return created;
+  return resource.update({ ...created, status } as T, { subresource: "status" });
+}
+
+/** Lets the user `reader` list all that the rules read, and `narrow` all but pods and events. */
+async function grantRights(admin: Client): Promise<void> {
+  const all = [
+    "nodes",
+    "pods",
+    "events",
+    "resourceslices",
+    "deviceclasses",
+    "resourceclaims",
+    "resourceclaimtemplates",
+    "devicetaintrules",
+  ];
+  for (const [name, resources] of Object.entries({
+    reader: all,
+    narrow: all.filter((each) => !["pods", "events"].includes(each)),
+  })) {
+    await create(admin, ClusterRole, {
+      metadata: { name },
+      rules: [{ apiGroups: ["*"], resources, verbs: ["list"] }],
+    });
+    const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
+    await create(admin, ClusterRoleBinding, {
+      metadata: { name },
+      roleRef,
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name }],
+    });
+  }
+}
+
+/** Creates a pod that waits for its claim, which a pod that is gone holds. */
+async function createObjects(admin: Client): Promise<void> {
+  await create(admin, Node, node("a"));
+  await create(admin, DeviceClass, gpuClass);
+  await create(admin, ResourceSlice, slice("a", 2));
+  const reservedFor = (name: string, uid: string): object => ({
+    allocation: allocation("a", "gpu-0"),
+    reservedFor: [{ resource: "pods", name, uid }],
+  });
+  const held = claim(
+    "held",
+    {},
+    { metadata: { name: "held", finalizers: ["resource.kubernetes.io/delete-protection"] } },
+  );
+  await create(admin, ResourceClaim, held, reservedFor("gone", "00000000-0000-4000-8000-000000000000"));
+  const waits = await create(admin, Pod, pod("waits", usesClaim("held", { nodeName: "a" })));
+  await create(admin, Event, {
+    metadata: { name: "waits.1" },
+    involvedObject: { kind: "Pod", namespace: "default", name: "waits", uid: waits.metadata.uid },
+    reason: "FailedPrepareDynamicResources",
+    message: "Failed to prepare dynamic resources: DRA driver gpu.example.com is not registered",
+    lastTimestamp: new Date().toISOString().replace(/\.\d+Z$/, "Z"),
+    type: "Warning",
+  });
+}
+
 describe("a cluster", () => {
   let server: ApiServer;
   let admin: Client;
   let folder: string;
-  const create = async <T extends KubeObject>(kind: Kind<T>, object: object, status?: object): Promise<T> => {
-    const resource = admin.resource(kind);
-    const { metadata } = object as { metadata: object };
-    const place = kind.namespaced ? { namespace: "default" } : {};
-    const created = await resource.create({ ...object, metadata: { ...metadata, ...place } } as never);
-    if (status === undefined) return created;
-    return resource.update({ ...created, status } as T, { subresource: "status" });
-  };
   const as = (user: string, ...args: readonly string[]): Promise<Output> =>
     dray(["doctor", "--kubeconfig", join(folder, user), "--settle", "0", ...args]);
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), "dray-doctor-"));
-    const now = Date.now();
-    const authority = await createAuthority("test-ca", now);
-    const names = { commonName: "kube-apiserver", ipAddresses: ["127.0.0.1"], usages: ["server"] as const };
-    const pair = await issueCertificate(authority, names, now);
-    server = await createServer({
-      store: memoryStore(systemClock),
-      serving: { ...pair, clientAuthority: authority.certificate },
-      tokens: ["reader", "narrow"].map((name) => ({ token: `token-of-${name}`, user: { name, groups: [] } })),
-      disabledAdmissionPlugins: ["ServiceAccount", "TaintNodesByCondition"],
-    });
-    const { url } = await server.listen({ port: 0 });
-    for (const user of ["reader", "narrow"]) {
-      const ca = Buffer.from(authority.certificate).toString("base64");
-      const config = {
-        "current-context": "test",
-        clusters: [{ name: "c", cluster: { server: url, "certificate-authority-data": ca } }],
-        users: [{ name: user, user: { token: `token-of-${user}` } }],
-        contexts: [{ name: "test", context: { cluster: "c", user } }],
-      };
-      writeFileSync(join(folder, user), JSON.stringify(config));
-    }
-    admin = createClient({
-      transport: server.transport({ name: "admin", groups: ["system:masters", "system:authenticated"] }),
-      userAgent: "test",
-    });
-    const all = [
-      "nodes",
-      "pods",
-      "events",
-      "resourceslices",
-      "deviceclasses",
-      "resourceclaims",
-      "resourceclaimtemplates",
-      "devicetaintrules",
-    ];
-    for (const [name, resources] of Object.entries({
-      reader: all,
-      narrow: all.filter((each) => !["pods", "events"].includes(each)),
-    })) {
-      await create(ClusterRole, {
-        metadata: { name },
-        rules: [{ apiGroups: ["*"], resources, verbs: ["list"] }],
-      });
-      const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name };
-      await create(ClusterRoleBinding, {
-        metadata: { name },
-        roleRef,
-        subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name }],
-      });
-    }
-    await create(Node, node("a"));
-    await create(DeviceClass, gpuClass);
-    await create(ResourceSlice, slice("a", 2));
-    const reservedFor = (name: string, uid: string): object => ({
-      allocation: allocation("a", "gpu-0"),
-      reservedFor: [{ resource: "pods", name, uid }],
-    });
-    const held = claim(
-      "held",
-      {},
-      { metadata: { name: "held", finalizers: ["resource.kubernetes.io/delete-protection"] } },
-    );
-    await create(ResourceClaim, held, reservedFor("gone", "00000000-0000-4000-8000-000000000000"));
-    const waits = await create(Pod, pod("waits", usesClaim("held", { nodeName: "a" })));
-    await create(Event, {
-      metadata: { name: "waits.1" },
-      involvedObject: { kind: "Pod", namespace: "default", name: "waits", uid: waits.metadata.uid },
-      reason: "FailedPrepareDynamicResources",
-      message: "Failed to prepare dynamic resources: DRA driver gpu.example.com is not registered",
-      lastTimestamp: new Date(now).toISOString().replace(/\.\d+Z$/, "Z"),
-      type: "Warning",
-    });
+    ({ server, admin } = await startServer(folder));
+    await grantRights(admin);
+    await createObjects(admin);
   });
   after(async () => {
     admin?.close();
