@@ -1,4 +1,4 @@
-import { defaultPluginArgs, type PluginArgs } from "../../packages/scheduler/src/config/plugin-args.ts";
+import { defaultPluginArgs, type PluginArgs } from "../../packages/scheduler/src/plugins/args.ts";
 import type { Maker } from "./objects.ts";
 
 /** Arguments that change scores and filters: those of one cluster. */

@@ -21,7 +21,7 @@ import { CSINode } from "@dray/api/storage/v1";
 import type { Client } from "@dray/client";
 import { eventually } from "@dray/testing/eventually";
 import { freePort } from "@dray/testing/ports";
-import type { PluginArgs } from "../../packages/scheduler/src/config/plugin-args.ts";
+import type { PluginArgs } from "../../packages/scheduler/src/plugins/args.ts";
 import { connect, Users } from "../credentials.ts";
 import { missingPeers, peer } from "../peers.ts";
 import { type Program, start } from "../processes.ts";

@@ -9,7 +9,11 @@ import {
   extensionPoints,
 } from "../../packages/scheduler/src/framework/extension-points.ts";
 import { MemoryClaims } from "../../packages/scheduler/src/plugins/dynamic-resources/memory-claims.ts";
-import { createPlugins, type PluginOptions } from "../../packages/scheduler/src/plugins/index.ts";
+import {
+  createPlugins,
+  defaultPlugins,
+  type PluginOptions,
+} from "../../packages/scheduler/src/plugins/registry.ts";
 import type { Scores } from "./real-scores.ts";
 
 /** Result of our plugins for a pod: scores if several nodes fit, the message if no node does. */
@@ -41,7 +45,7 @@ export class Judge {
       random: () => 0,
       ...lookups,
     } as PluginOptions);
-    this.#points = extensionPoints(plugins);
+    this.#points = extensionPoints(plugins, () => defaultPlugins);
     this.#cycle = new SchedulingCycle(this.#points, { random: () => 0, enough: (nodes) => nodes });
   }
 

@@ -1,8 +1,8 @@
 import type { Features } from "@dray/api";
 import type { FieldErrors } from "@dray/api/validation";
+import { defaultPluginArgs, type PluginArgs, type ResourceWeight, type ShapePoint } from "../plugins/args.ts";
 import { readConstraint, readNodeAffinity } from "./affinity.ts";
 import type { Fields } from "./fields.ts";
-import { defaultPluginArgs, type PluginArgs, type ResourceWeight, type ShapePoint } from "./plugin-args.ts";
 
 type Readers = {
   readonly [Name in keyof PluginArgs]: (fields: Fields, features: Features) => PluginArgs[Name];

@@ -1,37 +1,11 @@
+import { defaultPlugins } from "../plugins/registry.ts";
 import type { EnabledPlugin, PluginSet } from "./types.ts";
 
-/**
- * The plugins of a profile without `plugins`. DynamicResources comes before DefaultPreemption: an idle claim
- * is freed before pods are evicted. Upstream: pkg/scheduler/apis/config/v1/default_plugins.go,
- * getDefaultPlugins.
- */
-const defaultPlugins: readonly EnabledPlugin[] = [
-  { name: "SchedulingGates" },
-  { name: "PrioritySort" },
-  { name: "NodeName" },
-  { name: "NodeUnschedulable" },
-  { name: "TaintToleration", weight: 3 },
-  { name: "NodeAffinity", weight: 2 },
-  { name: "NodePorts" },
-  { name: "NodeResourcesFit", weight: 1 },
-  { name: "VolumeRestrictions" },
-  { name: "NodeVolumeLimits" },
-  { name: "VolumeBinding" },
-  { name: "VolumeZone" },
-  { name: "PodTopologySpread", weight: 2 },
-  { name: "InterPodAffinity", weight: 2 },
-  { name: "DynamicResources", weight: 2 },
-  { name: "DefaultPreemption" },
-  { name: "NodeResourcesBalancedAllocation", weight: 1 },
-  { name: "ImageLocality", weight: 1 },
-  { name: "DefaultBinder" },
-  { name: "NodeDeclaredFeatures" },
-  { name: "GangScheduling" },
-  { name: "TopologyPlacementGenerator" },
-  { name: "PodGroupPodsCount", weight: 1 },
-];
-
-export const defaultMultiPoint: PluginSet = { enabled: defaultPlugins, disabled: [] };
+/** The plugins of a profile without `plugins`. */
+export const defaultMultiPoint: PluginSet = {
+  enabled: defaultPlugins.map(({ name, weight }) => ({ name, ...(weight !== undefined && { weight }) })),
+  disabled: [],
+};
 export const emptySet: PluginSet = { enabled: [], disabled: [] };
 
 /** Removed from Kubernetes. Upstream: apis/config/validation/validation.go, invalidPluginsByVersion. */

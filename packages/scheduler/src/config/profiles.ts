@@ -1,9 +1,9 @@
 import type { Features } from "@dray/api";
 import type { FieldErrors } from "@dray/api/validation";
+import { defaultPluginArgs, type PluginArgs } from "../plugins/args.ts";
 import { hasArgs, readArgs } from "./args.ts";
 import { defaultMultiPoint, emptySet, mergePluginSet, removedPlugins } from "./default-plugins.ts";
 import { Fields } from "./fields.ts";
-import { defaultPluginArgs, type PluginArgs } from "./plugin-args.ts";
 import {
   apiVersion,
   type ExtensionPointName,

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { featuresOf } from "@dray/api";
 import { parseYAML } from "@dray/api/yaml";
 import { ConfigurationError, readSchedulerConfiguration, type SchedulerConfiguration } from "@dray/scheduler";
-import { defaultPluginArgs } from "./plugin-args.ts";
+import { defaultPluginArgs } from "../plugins/args.ts";
 
 const head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
 const read = (yaml: string, version?: "1.34"): SchedulerConfiguration =>

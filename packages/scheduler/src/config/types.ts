@@ -1,4 +1,4 @@
-import type { PluginArgs } from "./plugin-args.ts";
+import type { PluginArgs } from "../plugins/args.ts";
 
 export const apiVersion = "kubescheduler.config.k8s.io/v1";
 export const kind = "KubeSchedulerConfiguration";

@@ -12,7 +12,7 @@ import {
   servedResources,
 } from "../plugins/dynamic-resources/extended-resources.ts";
 import { claimsOf } from "../plugins/dynamic-resources/pod-claims.ts";
-import { createPlugins } from "../plugins/index.ts";
+import { createPlugins, defaultPlugins } from "../plugins/registry.ts";
 import { hasPodGroups } from "../podgroup/pod-groups.ts";
 import type { Reserving } from "../podgroup-cycle/placement.ts";
 import { OfflineObjects } from "./objects.ts";
@@ -24,7 +24,7 @@ export function createOfflineScheduler(options: OfflineOptions): OfflineSchedule
   const objects = new OfflineObjects(options);
   const { equivalentPods, cache, claims, groups } = objects;
   const plugins = pluginsOver(objects, options);
-  const points = extensionPoints(plugins);
+  const points = extensionPoints(plugins, () => defaultPlugins);
   const cycle = new SchedulingCycle(points, {
     random: () => 0,
     enough: (nodes) => nodes,

@@ -48,7 +48,6 @@ export function imageLocality(): Plugin {
   return {
     name,
     dependsOnOtherNodes: true,
-    weight: 1,
     preFilter(state, pod, nodes) {
       const images = imagesOf(pod);
       const spread = new Map<string, number>();

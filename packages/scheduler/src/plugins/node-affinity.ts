@@ -1,7 +1,7 @@
 import { type NodeTest, readNodeAffinity, readNodePreferences, readNodeSelector } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import type { PluginArgs } from "../config/plugin-args.ts";
 import { normalizeByHighest, type Plugin, type Rejection } from "../framework/framework.ts";
+import type { PluginArgs } from "./args.ts";
 
 const name = "NodeAffinity";
 const rejection = (reason: string): Rejection => ({ plugin: name, reasons: [reason], resolvable: false });
@@ -24,7 +24,6 @@ export function nodeAffinity({ addedAffinity }: PluginArgs["NodeAffinity"]): Plu
 
   return {
     name,
-    weight: 2,
     preFilter(state, pod) {
       const { affinity, nodeSelector } = pod.spec;
       const own = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;

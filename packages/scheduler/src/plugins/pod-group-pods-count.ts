@@ -9,7 +9,6 @@ import { scheduledPods } from "./topology-placement.ts";
 export function podGroupPodsCount(groups: PodGroups): Plugin {
   return {
     name: "PodGroupPodsCount",
-    weight: 1,
     scorePlacement: (group, _placement, pods) => scheduledPods(groups, group).length + pods.length,
     normalizePlacements(scores) {
       const most = Math.max(...scores.values());

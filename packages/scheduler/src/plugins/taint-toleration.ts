@@ -20,7 +20,6 @@ const isBlocked = ({ spec }: Pod, node: Node): boolean =>
 /** Upstream: plugins/tainttoleration/taint_toleration.go */
 export const taintToleration: Plugin = {
   name,
-  weight: 3,
   filter(_state, pod, { node }) {
     return isBlocked(pod, node) ? untoleratedTaint : undefined;
   },

@@ -1,6 +1,5 @@
 import type { Pod } from "@dray/api/core/v1";
 import { createEventRecorder, type EventRecorder } from "@dray/client";
-import type { PluginArgs } from "../config/plugin-args.ts";
 import type {
   EnabledPlugin,
   ProfileConfiguration,
@@ -10,9 +9,9 @@ import type {
 import type { Profile } from "../cycle/profile.ts";
 import { feasibleNodesToFind, SchedulingCycle } from "../cycle/scheduling-cycle.ts";
 import type { Plugin } from "../framework/framework.ts";
+import type { PluginArgs } from "../plugins/args.ts";
 import { defaultBinder } from "../plugins/default-binder.ts";
-import { createPlugins } from "../plugins/index.ts";
-import { prioritySort } from "../plugins/priority-sort.ts";
+import { createPlugins, type PluginOptions } from "../plugins/registry.ts";
 import { volumeWriter } from "../plugins/volume-binding/writer.ts";
 import { defaultPreemption } from "../preemption/default-preemption.ts";
 import { volumeLookup } from "../shared/informers.ts";
@@ -35,7 +34,6 @@ export function createProfile(
     waiting,
     budget,
     executor,
-    retry,
     informers,
     metrics,
     extenders,
@@ -64,11 +62,8 @@ export function createProfile(
   });
   const own = options.plugins?.({ client, clock, log, waiting }) ?? [];
   const available = [
-    prioritySort,
-    ...createDefaultPlugins(options, args, shared, recorder, name),
-    preemption,
+    ...createPlugins({ ...defaultPluginOptions(options, { name, args, shared, recorder }), preemption }),
     ...own,
-    defaultBinder(client, retry),
   ];
   const plugins =
     options.configuration === undefined ? withPlugins(configured.plugins, own) : configured.plugins;
@@ -103,17 +98,23 @@ function withPlugins(plugins: ProfilePlugins, own: readonly Plugin[]): ProfilePl
   return { ...plugins, multiPoint: { enabled: all, disabled } };
 }
 
-function createDefaultPlugins(
+interface ProfileParts {
+  readonly name: string;
+  readonly args: PluginArgs;
+  readonly shared: Shared;
+  readonly recorder: EventRecorder;
+}
+
+function defaultPluginOptions(
   { client, clock, random, features, newId, signal }: SchedulerOptions,
-  args: PluginArgs,
-  { informers, allocator, groups, claims, pending, claimMetricsOf, retry }: Shared,
-  recorder: EventRecorder,
-  profile: string,
-): readonly Plugin[] {
+  { name, args, shared, recorder }: ProfileParts,
+): PluginOptions {
+  const { informers, allocator, groups, claims, pending, claimMetricsOf, retry } = shared;
   const { classes, namespaces } = informers;
-  return createPlugins({
+  return {
     features,
-    metrics: claimMetricsOf(profile),
+    binder: defaultBinder(client, retry),
+    metrics: claimMetricsOf(name),
     event: (pod, reason, message) => recorder.event(pod, "Normal", reason, message),
     allocator,
     claims,
@@ -146,5 +147,5 @@ function createDefaultPlugins(
     namespaceLabels: (namespace) => namespaces.get({ name: namespace })?.metadata.labels,
     now: () => clock.now(),
     random,
-  });
+  };
 }

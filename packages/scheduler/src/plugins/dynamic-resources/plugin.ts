@@ -69,7 +69,6 @@ function reject(reason: string): Rejection {
  */
 export class DynamicResources implements Plugin {
   readonly name = name;
-  readonly weight = 2;
   readonly #options: DynamicResourcesOptions;
   readonly #pending: PendingAllocations;
   /** Absent where groups have no claims. */

@@ -1,5 +1,5 @@
-import type { ShapePoint } from "../../config/plugin-args.ts";
 import { maxScore } from "../../framework/framework.ts";
+import type { ShapePoint } from "../args.ts";
 
 /** The highest score that a shape of the configuration can give; it is scaled to `maxScore`. */
 const maxShapeScore = 10;

@@ -1,7 +1,7 @@
 import type { Node, Pod } from "@dray/api/core/v1";
-import type { PluginArgs } from "../../config/plugin-args.ts";
 import type { ClusterEvent, Plugin, Rejection } from "../../framework/framework.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
+import type { PluginArgs } from "../args.ts";
 import { allNodes, keepNodes } from "../helper/all-nodes.ts";
 import { PodCounter } from "../helper/pod-counter.ts";
 import { affinityScore, normalizeAffinity } from "./score.ts";
@@ -112,7 +112,6 @@ export function interPodAffinity(args: PluginArgs["InterPodAffinity"], labelsOf:
   return {
     name,
     dependsOnOtherNodes: true,
-    weight: 2,
     preFilter(state, pod, nodes) {
       keepNodes(state, nodes);
       const found = stateOf(pod, nodes);

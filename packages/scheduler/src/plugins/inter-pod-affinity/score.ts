@@ -3,9 +3,9 @@
  * Upstream: plugins/interpodaffinity/scoring.go
  */
 import type { Pod } from "@dray/api/core/v1";
-import type { PluginArgs } from "../../config/plugin-args.ts";
 import { maxScore } from "../../framework/framework.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
+import type { PluginArgs } from "../args.ts";
 import type { PodCounter } from "../helper/pod-counter.ts";
 import { type AffinityTerm, type AffinityTerms, DomainSums } from "./terms.ts";
 

@@ -1,6 +1,6 @@
 import type { KubernetesVersion } from "@dray/api";
-import type { PluginArgs } from "../../config/plugin-args.ts";
 import type { Plugin } from "../../framework/framework.ts";
+import type { PluginArgs } from "../args.ts";
 import { balanceScorer, type DeviceTotals, requestList, resourceScorer } from "./scoring.ts";
 
 const name = "NodeResourcesBalancedAllocation";
@@ -20,7 +20,6 @@ export function nodeResourcesBalancedAllocation(
   const scoreOf = resourceScorer(resources, balanceScorer(version), { ...assumed, deviceTotals });
   return {
     name,
-    weight: 1,
     preScore(state, pod) {
       const requests = requestList(pod, resources, assumed);
       if (requests.every((request) => request === 0)) return "skip";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defaultPluginArgs, type ScoringStrategy } from "../../config/plugin-args.ts";
+import { defaultPluginArgs, type ScoringStrategy } from "../args.ts";
 import { asking, filter, nodeInfo, nodeOf, podOf, scores } from "../testing/plugins.ts";
 import { nodeResourcesFit } from "./fit.ts";
 

@@ -1,10 +1,10 @@
 import type { KubernetesVersion } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import { isExtendedResourceName } from "@dray/api/validation";
-import type { PluginArgs } from "../../config/plugin-args.ts";
 import { differ } from "../../framework/changes.ts";
 import type { ClusterEvent, Plugin } from "../../framework/framework.ts";
 import { amountsOf, requestsOf, takenBy } from "../../framework/resources.ts";
+import type { PluginArgs } from "../args.ts";
 import {
   type ExtendedClass,
   isServedByDevices,
@@ -66,7 +66,6 @@ export function nodeResourcesFit(
 
   return {
     name,
-    weight: 1,
     preFilter(state, pod) {
       state.set(name, needsOf(pod));
       return { type: "continue" };

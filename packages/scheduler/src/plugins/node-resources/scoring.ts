@@ -5,10 +5,10 @@
  */
 import type { KubernetesVersion } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
-import type { ResourceWeight, ScoringStrategy } from "../../config/plugin-args.ts";
 import { maxScore } from "../../framework/framework.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
 import { isScalarResource, requestsOf, scoredRequest } from "../../framework/resources.ts";
+import type { ResourceWeight, ScoringStrategy } from "../args.ts";
 import { scoreByShape } from "../helper/score-shape.ts";
 
 /** Of each resource: with the pod, without it, and of the node. Resources without capacity do not count. */

@@ -14,7 +14,7 @@ import {
 } from "@dray/api";
 import type { ReplicaSet, StatefulSet } from "@dray/api/apps/v1";
 import type { Node, Pod, ReplicationController, Service, TopologySpreadConstraint } from "@dray/api/core/v1";
-import type { PluginArgs } from "../../config/plugin-args.ts";
+import type { PluginArgs } from "../args.ts";
 import type { CountPods, PodCounter } from "../helper/pod-counter.ts";
 
 export const hostnameLabel = "kubernetes.io/hostname";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
-import { defaultPluginArgs } from "../../config/plugin-args.ts";
 import type { CycleState } from "../../framework/framework.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
+import { defaultPluginArgs } from "../args.ts";
 import { filter, nodeInfo, nodeOf, podOf, preFilter, scores } from "../testing/plugins.ts";
 import type { WorkloadLookup } from "./constraints.ts";
 import { podTopologySpread } from "./plugin.ts";

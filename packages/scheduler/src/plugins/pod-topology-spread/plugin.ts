@@ -1,8 +1,8 @@
 import type { Node, Pod } from "@dray/api/core/v1";
-import type { PluginArgs } from "../../config/plugin-args.ts";
 import { differ } from "../../framework/changes.ts";
 import type { ClusterEvent, CycleState, Plugin, Rejection } from "../../framework/framework.ts";
 import type { NodeInfo } from "../../framework/node-info.ts";
+import type { PluginArgs } from "../args.ts";
 import { allNodes, keepNodes } from "../helper/all-nodes.ts";
 import { PodCounter } from "../helper/pod-counter.ts";
 import {
@@ -106,7 +106,6 @@ export function podTopologySpread(args: PluginArgs["PodTopologySpread"], workloa
   return {
     name,
     dependsOnOtherNodes: true,
-    weight: 2,
     preFilter(state, pod, nodes) {
       keepNodes(state, nodes);
       const constraints = read.of(pod, "DoNotSchedule");

@@ -1,9 +1,9 @@
 import type { Features } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { CSIDriver, CSINode, CSIStorageCapacity, StorageClass } from "@dray/api/storage/v1";
-import type { PluginArgs } from "../../config/plugin-args.ts";
 import { differ } from "../../framework/changes.ts";
 import type { ClusterEvent, Plugin, Rejection } from "../../framework/framework.ts";
+import type { PluginArgs } from "../args.ts";
 import { scoreByShape } from "../helper/score-shape.ts";
 import { classOf, classOfVolume, isOwnClaim, podClaims, type VolumeLookup } from "../helper/volume-lookup.ts";
 import { type ClaimsOfPod, type PodVolumes, VolumeBinder, type VolumeWrites } from "./binder.ts";
