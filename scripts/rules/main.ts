@@ -4,6 +4,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { type Allowance, judge } from "./allowances.ts";
 import { ambientState } from "./ambient-state.ts";
+import { casts } from "./casts.ts";
 import { deadExports } from "./dead-exports.ts";
 import { dependencies, type Manifest } from "./dependencies.ts";
 import { language } from "./language.ts";
@@ -49,6 +50,7 @@ const handWritten = sources.filter(({ isGenerated }) => !isGenerated);
 const rules: Readonly<Record<string, () => Finding[]>> = {
   "ambient state": () => ambientState(sources),
   "dead exports": () => deadExports(sources, entryPoints()),
+  casts: () => casts(handWritten),
   dependencies: () => dependencies(sources, named),
   lengths: () => lengths(handWritten),
   language: () => language(handWritten),

@@ -111,5 +111,5 @@ export function walk(node: unknown, visit: (node: Node) => void): void {
   }
 }
 
-const isNode = (value: unknown): value is Node =>
+export const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && "type" in value && typeof value.type === "string";

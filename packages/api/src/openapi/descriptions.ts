@@ -19,6 +19,7 @@ import storage from "./descriptions/storage.json" with { type: "json" };
 
 type Fields = Readonly<Record<string, string>>;
 
+// TypeScript infers a type for each row of the JSON, with all fields of the others as undefined.
 const descriptions: ReadonlyMap<string, Fields> = new Map<string, Fields>(
   [apiregistration, apps, batch, core, meta, metrics, policy, rbac, resource, scheduling, storage].flatMap(
     (group) => Object.entries(group as unknown as Readonly<Record<string, Fields>>),

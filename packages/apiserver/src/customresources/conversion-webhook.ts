@@ -117,6 +117,7 @@ function checked(original: KubeObject, made: unknown, apiVersion: string): KubeO
     const name = field === "uid" ? "UID" : field;
     if (before !== after) return `must have the same ${name}: ${before} != ${String(after)}`;
   }
+  // KubeObject has no index signature.
   const kept = thaw(original.metadata) as unknown as Plain;
   for (const field of ["labels", "annotations"] as const) {
     const texts = metadata[field] ?? undefined;
@@ -127,6 +128,7 @@ function checked(original: KubeObject, made: unknown, apiVersion: string): KubeO
     if (problem !== undefined) return problem;
     kept[field] = texts;
   }
+  // The metadata are those of the original; the schema is checked afterwards.
   return { ...made, metadata: kept } as unknown as KubeObject;
 }
 

@@ -255,6 +255,7 @@ export class CustomModel implements ResourceModel {
   /** Prunes an object of the webhook by the schema of its version. In place. */
   #coerced(object: KubeObject, version: string): KubeObject {
     const { resourceVersion } = object.metadata;
+    // KubeObject has no index signature.
     this.#coerce(object as unknown as Plain, { stored: true }, this.#schemas.get(version));
     if (resourceVersion !== undefined) object.metadata.resourceVersion = resourceVersion;
     return object;
@@ -270,6 +271,7 @@ export class CustomModel implements ResourceModel {
       );
     const renamed = thaw({ ...object, apiVersion, kind: to.kind });
     const { resourceVersion } = object.metadata;
+    // KubeObject has no index signature.
     this.#coerce(renamed as unknown as Plain, { stored: true }, this.#schemas.get(to.version));
     if (resourceVersion !== undefined) renamed.metadata.resourceVersion = resourceVersion;
     return renamed;
@@ -278,6 +280,7 @@ export class CustomModel implements ResourceModel {
   #revived(object: KubeObject): KubeObject {
     const schema = this.#schemas.get(versionOf(object));
     const draft = thaw(object);
+    // KubeObject has no index signature.
     const plain = draft as unknown as Plain;
     const { resourceVersion } = object.metadata;
     this.#coerce(plain, { stored: true }, schema);
@@ -345,6 +348,7 @@ export class CustomModel implements ResourceModel {
 
   /** Returns the object in this version. */
   #own(object: KubeObject): Plain {
+    // KubeObject has no index signature.
     return { ...object, apiVersion: apiVersionOf(this.#version) } as unknown as Plain;
   }
 

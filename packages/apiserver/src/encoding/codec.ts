@@ -126,6 +126,7 @@ function otherKind(
 }
 
 function finished(decoded: DecodedBody, kind: ModelledKind, options: DecodeOptions): Decoded {
+  // The codec of the kind has checked its fields.
   const object = decoded.object as unknown as KubeObject;
   modelOf(kind).setDefaults(object, options.now, options.release);
   return { object, warnings: options.validation === "Ignore" ? [] : decoded.warnings };

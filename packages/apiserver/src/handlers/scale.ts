@@ -111,6 +111,7 @@ function scaleOf({ served }: Context, object: KubeObject): Scale {
       uid,
       resourceVersion,
       creationTimestamp,
+      // The entries are those of the object, with times as they are stored.
       ...(own === undefined ? {} : { managedFields: own as unknown as NonNullable<typeof managedFields> }),
     },
     spec: replicas ? { replicas } : {},
@@ -164,6 +165,7 @@ function withScale(
     { apiVersion, apiVersions: new Set([apiVersion]), path: parts.fields },
   );
   if (fields === undefined) delete object.metadata.managedFields;
+  // The entries are those of the object, with times as they are stored.
   else object.metadata.managedFields = fields as unknown as NonNullable<typeof object.metadata.managedFields>;
   const { uid, resourceVersion } = next.metadata ?? {};
   if (uid) object.metadata.uid = uid;

@@ -60,6 +60,7 @@ export async function createToken(context: Context): Promise<ApiResponse> {
   const bound = boundTo(context, account, spec?.boundObjectRef);
   const token = tokens.issue(account, audiences, seconds, bound);
   const expires = new Date((Math.floor(clock.now() / 1000) + seconds) * 1000);
+  // KubeObject has neither spec nor status.
   const answer: KubeObject = {
     kind: "TokenRequest",
     apiVersion: apiVersionOf(tokenKind),

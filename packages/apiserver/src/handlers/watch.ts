@@ -288,6 +288,7 @@ class Frames {
     const tree = { kind: served.kind, apiVersion: apiVersionOf(served), metadata };
     // An object without any other data has the fields that are never omitted.
     const raw = { tree, duplicates: [], typed: false };
+    // A bookmark has no name, which KubeObject demands.
     const object = modelOf(served).decode(raw, registry.features.version).object as unknown as KubeObject;
     if (this.#accepted.as === undefined) return this.#frame("BOOKMARK", object);
     return this.#frame("BOOKMARK", this.#shown(object));

@@ -43,6 +43,7 @@ export interface TrackUpdateOptions<T extends object = JsonObject> {
  */
 export function trackUpdate<T extends object>(options: TrackUpdateOptions<T>): T {
   const live = options.live as JsonObject | undefined;
+  // Types of kinds have no index signature.
   const updated = options.updated as unknown as JsonObject;
   const managed = startingPoint(live, updated, options.subresource);
   // An untracked object stays so until somebody applies.

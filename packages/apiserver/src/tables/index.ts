@@ -65,6 +65,7 @@ export function makeTable(request: TableRequest): Table & { kind: "Table"; apiVe
     kind: "Table",
     apiVersion,
     metadata: listMeta,
+    // A list without a value is written as null.
     columnDefinitions: omitColumns ? (null as unknown as []) : [...printer.columns],
     rows,
   };

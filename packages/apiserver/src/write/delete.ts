@@ -132,6 +132,7 @@ function dryRunResult(
   if (action === "remove") return { isRemoved: true, object: old };
   const { zero } = modelOf(served.stored).objectType;
   const { apiVersion, kind } = old;
+  // Kubernetes shows it without a name, which KubeObject demands.
   const empty = { apiVersion, kind, metadata: {}, ...zero } as unknown as KubeObject;
   return { isRemoved: true, object: empty, shown: true };
 }

@@ -20,6 +20,7 @@ export function objectType(
       const other = find(apiVersion);
       // Fields that managers have set in another version are not converted by a webhook.
       if (other === undefined || other.model?.conversion !== undefined) return undefined;
+      // KubeObject has no index signature.
       const way = (from: ModelledKind, to: ModelledKind) => (object: Plain) =>
         convert(object as unknown as KubeObject, from, to) as unknown as Plain;
       return { type: modelOf(other).objectType, to: way(served, other), from: way(other, served) };

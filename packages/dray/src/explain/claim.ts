@@ -84,6 +84,7 @@ function usersOf(claim: ResourceClaim, { world }: Scene): Pod[] {
 function trialOf(claim: ResourceClaim, waiting: Pod | undefined, { world }: Scene): [Scene["world"], Pod] {
   if (waiting !== undefined) return [world, waiting];
   const { namespace, name } = claim.metadata;
+  // A pod that was never created has no uid.
   const pod = {
     apiVersion: "v1",
     kind: "Pod",

@@ -76,6 +76,7 @@ export async function readSurroundings(connection: Connection, wanted: Wanted): 
     for (const version of groupVersions) {
       const row = kindOf("scheduling.k8s.io", version, "PodGroup");
       if (row === undefined) continue;
+      // The kind is the PodGroup of its version: the fields that are read are the same in all.
       const found = await read(
         "PodGroup",
         async () => (await listAll(client.resource(row), { namespace })).items as unknown as PodGroup[],

@@ -120,6 +120,7 @@ export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptio
   }
   metadata.uid ??= uidOf(target.kind, metadata.namespace, metadata.name);
   if (!/^\d+$/.test(metadata.resourceVersion ?? "")) metadata.resourceVersion = "1";
+  // It has a uid and a resource version now.
   const draftObject = decoded.object as unknown as KubeObject;
   // Before the defaults: a default that is dropped again is not in the manifest.
   const dropped = stored ? [] : droppedFields(row, draftObject, options.features);

@@ -182,6 +182,7 @@ function changeLists(
     setText(fieldOf(first, "kind"), "List");
     setText(fieldOf(first, "apiVersion"), "v1");
   }
+  // An `object` is a plain tree here.
   (fieldOf(first, "items") as YAMLSeq).items.push(
     ...added.map((object) => nodeOf(object as unknown as Plain)),
   );
@@ -189,6 +190,7 @@ function changeLists(
 
 function newDocument(object: object): Document {
   const document = new Document(null, { schema: "failsafe" });
+  // Document infers the type of its contents from null.
   document.contents = nodeOf(object as unknown as Plain) as unknown as typeof document.contents;
   return document;
 }
@@ -199,6 +201,7 @@ function jsonText(document: Document, beside: readonly object[], text: string): 
   if (beside.length === 0) return withEnd(jsonOf(document, indent));
   const list = newDocument({ apiVersion: "v1", kind: "List", items: [] });
   const items = fieldOf(list.contents, "items") as YAMLSeq;
+  // An `object` is a plain tree here.
   items.items = [document.contents, ...beside.map((object) => nodeOf(object as unknown as Plain))];
   return withEnd(jsonOf(list, indent));
 }

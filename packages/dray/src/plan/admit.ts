@@ -19,6 +19,7 @@ function priorityClasses(world: World): PriorityClass[] {
   const built = systemPriorityClasses.filter(({ name }) => !known.has(name));
   return [
     ...given,
+    // Only the fields that the admission plugin reads.
     ...built.map(({ name, value }) => ({ metadata: { name }, value }) as unknown as PriorityClass),
   ];
 }

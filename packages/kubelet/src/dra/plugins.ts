@@ -75,6 +75,7 @@ export class DraPlugins {
     if (this.#instances.some((one) => one.driver === driver && one.endpoint === endpoint))
       throw new Error(`endpoint ${endpoint} is already registered for DRA driver ${driver}`);
     const channel = unixChannel(endpoint);
+    // Messages of v1beta1 have the fields of v1 (KEP-4381).
     const caller =
       service === "v1.DRAPlugin"
         ? channel.caller(DRAPluginDefinition)

@@ -168,6 +168,7 @@ export class StaticPods {
       );
     const { object, problems } = decodeAs(value, "core/v1.Pod", features.version);
     if (problems.length > 0) throw new Error(problems.join(", "));
+    // decodeAs has checked it as a Pod; the name may be missing.
     const given = object as unknown as Pod;
     if (!given.metadata?.name) throw new Error("invalid pod: name is needed for the pod");
     const hash = createHash("sha256")

@@ -14,10 +14,11 @@ function noteStoredVersion(definition: Definition): void {
   definition.status = { ...status, storedVersions: [...stored, storage] };
 }
 
-/** Lists without a value are written as null. */
 const emptyStatus = {
+  // Lists without a value are written as null, which the types of the API do not say.
   conditions: null as unknown as [],
   acceptedNames: { plural: "", kind: "" },
+  // As above.
   storedVersions: null as unknown as [],
 };
 
