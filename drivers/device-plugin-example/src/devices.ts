@@ -14,7 +14,7 @@ export interface SimulatedOptions
 /** Maximum size of the file with unhealthy devices. */
 const maxBytes = 1 << 20;
 /** Polling interval in addition to notifications of the file system, in milliseconds. */
-const lookInterval = 2000;
+const pollInterval = 2000;
 
 /**
  * A device plugin without hardware: `gpu-0`, `gpu-1`, ... of a resource `DOMAIN/gpu`. Containers get a
@@ -77,7 +77,7 @@ async function* unhealthyIds(
           yield new Set();
         }
       }
-      await sleep(clock, lookInterval, AbortSignal.any([signal, woken.signal]));
+      await sleep(clock, pollInterval, AbortSignal.any([signal, woken.signal]));
     }
   } finally {
     watcher?.close();

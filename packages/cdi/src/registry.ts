@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { NotRegularFileError, readRegularFile } from "@dray/files";
 import { type MergedEdits, mergeEdits } from "./apply/edits.ts";
 import { qualifiedName } from "./spec/names.ts";
-import { parseSpecAside } from "./spec/parse.ts";
+import { parseSpecInThread } from "./spec/parse.ts";
 import type { Device, Spec } from "./spec/spec.ts";
 
 /** The folders that runtimes search, lowest priority first: of administrators, of drivers. */
@@ -136,7 +136,7 @@ async function readSpecFile(
     version = `${info.ino} ${info.size} ${info.mtimeNs} ${info.ctimeNs}`;
     if (known?.version === version) return known;
     const text = (await readRegularFile(path, { maxBytes: maxSpecBytes })).toString("utf8");
-    return { path, priority, version, spec: await parseSpecAside(text) };
+    return { path, priority, version, spec: await parseSpecInThread(text) };
   } catch (error) {
     // The file was removed after the folder was read.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;

@@ -3,10 +3,10 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { fetchedNode } from "./fetched-node.js";
-import { beginAnew, flagsOf, start } from "./start.js";
+import { flagsOf, restartProcess, start } from "./start.js";
 
 const args = process.argv.slice(2);
-beginAnew(args);
+restartProcess(args);
 const inClone = existsSync(new URL("../src/main.ts", import.meta.url));
 const { node, flags, main } = inClone
   ? await (await import("../../../scripts/clone.js")).prepare()

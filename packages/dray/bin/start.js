@@ -79,7 +79,7 @@ const lacks = (flags) => flags.some((flag) => !process.execArgv.includes(flag));
  * Restarts this process for a server, with the settings that Node and glibc read only at their start. A Node
  * that is too old starts another one anyway.
  */
-export function beginAnew(args) {
+export function restartProcess(args) {
   if (!isNewEnough || !serves(args)) return;
   const flags = flagsOf(args);
   if (!lacks(flags) && process.env.MALLOC_MMAP_THRESHOLD_ !== undefined) return;

@@ -29,7 +29,7 @@ const yamlTimeout = 10_000;
  * `parseSpec` for a file of an untrusted writer. Half a megabyte of YAML takes a second, or ten if it is made
  * to be slow, so longer YAML is parsed in a thread.
  */
-export async function parseSpecAside(text: string): Promise<Spec> {
+export async function parseSpecInThread(text: string): Promise<Spec> {
   const json = parseJson(text);
   if (json !== undefined) return validateSpec(json.value);
   return validateSpec(text.length <= maxInlineYaml ? parseYaml(text) : await parseYamlAside(text));

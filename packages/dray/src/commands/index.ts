@@ -71,7 +71,7 @@ export function commandLine(): DrayCommand {
     .description("Kubernetes Dynamic Resource Allocation: clusters, drivers, answers")
     .option("-V, --version", "print the version, and end")
     .addOption(
-      new Option("-v, --verbose", "say more: details, debug lines in logs; -vv: stacks of errors, too")
+      new Option("-v, --verbose", "print more: details, debug lines in logs; -vv: stacks of errors, too")
         .argParser((_, count: number) => count + 1)
         .default(0, "no"),
     )

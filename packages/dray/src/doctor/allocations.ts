@@ -25,7 +25,7 @@ import { type Finding, finding, type Snapshot } from "./finding.ts";
 export function checkAllocations(snapshot: Snapshot): Finding[] {
   const { world } = snapshot;
   const slices = currentSlices(world);
-  const reach = new Reach(snapshot);
+  const reach = new ReachableNodes(snapshot);
   // One for all claims: most of them use the same selectors.
   const environment = deviceEnvironment({ stored: true });
   const pools = Map.groupBy(slices, ({ spec }) => `${spec.driver}/${spec.pool.name}`);
@@ -49,7 +49,7 @@ const domain = "doctor.dray.dev";
 function checkAllocation(
   claim: ResourceClaim,
   slices: readonly ResourceSlice[],
-  reach: Reach,
+  reach: ReachableNodes,
   snapshot: Snapshot,
   environment: DeviceEnvironment,
 ): Finding[] {
@@ -121,7 +121,7 @@ const resultText = ({ request, driver, pool, device }: DeviceRequestAllocationRe
   `request ${request}: ${deviceId(driver, pool, device)}`;
 
 /** Caches the nodes of node selectors: many claims have the same one. */
-class Reach {
+class ReachableNodes {
   readonly #nodes: readonly Node[];
   readonly #known = new Map<string, readonly Node[]>();
 

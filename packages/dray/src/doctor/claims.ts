@@ -28,7 +28,7 @@ function devicesText(claim: ResourceClaim): string {
 }
 
 /** Returns why a consumer no longer needs the claim; undefined: it may need it. */
-function goneBecause(
+function staleReason(
   { resource, apiGroup, name, uid }: ResourceClaimConsumerReference,
   claim: ResourceClaim,
   world: World,
@@ -44,7 +44,7 @@ function goneBecause(
 function leakedReservations(claim: ResourceClaim, world: World): Finding[] {
   const reservedFor = claim.status?.reservedFor ?? [];
   const leaked = reservedFor.flatMap((consumer, index) => {
-    const why = goneBecause(consumer, claim, world);
+    const why = staleReason(consumer, claim, world);
     return why === undefined ? [] : [{ ...consumer, index, why }];
   });
   if (leaked.length === 0) return [];
@@ -151,7 +151,7 @@ function stuck(claim: ResourceClaim, world: World, now: number): Finding[] {
   const { deletionTimestamp, finalizers = [] } = claim.metadata;
   if (deletionTimestamp === undefined || !isLongAgo(deletionTimestamp, now)) return [];
   const users = (claim.status?.reservedFor ?? []).filter(
-    (one) => goneBecause(one, claim, world) === undefined,
+    (one) => staleReason(one, claim, world) === undefined,
   );
   if (users.length > 0) return [];
   const others = finalizers.filter((each) => each !== protection);

@@ -9,7 +9,7 @@ import { counted, names } from "../text/words.ts";
 import { type Finding, finding, kubectl, type Snapshot } from "./finding.ts";
 
 /** A device, and its node if only one can reach it. */
-interface Seen {
+interface DeviceOnNode {
   readonly id: string;
   readonly driver: string;
   readonly node: string | undefined;
@@ -19,7 +19,7 @@ interface Seen {
  * Returns the devices of a class with the scheduler's rules: selectors are evaluated in order, and one that
  * fails matches no device.
  */
-function devicesOf({ spec }: DeviceClass, slices: readonly ResourceSlice[]): Seen[] {
+function devicesOf({ spec }: DeviceClass, slices: readonly ResourceSlice[]): DeviceOnNode[] {
   const environment = deviceEnvironment({ stored: true });
   const compiled = (spec.selectors ?? []).flatMap(({ cel }) =>
     cel === undefined ? [] : environment.compile(cel.expression),

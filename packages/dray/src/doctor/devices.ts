@@ -115,25 +115,28 @@ export function checkCounters(devices: readonly KnownDevice[], slices: readonly 
     (slice.spec.sharedCounters ?? []).flatMap(({ name: set, counters }) =>
       Object.entries(counters ?? {}).flatMap(([counter, { value }]) => {
         const pool = pools.get(`${slice.spec.driver}/${slice.spec.pool.name}`) ?? [];
-        const takers = pool.flatMap((known) => {
+        const consumers = pool.flatMap((known) => {
           const holders = known.holders.filter(({ adminAccess }) => !adminAccess);
           const amount = (known.device.consumesCounters ?? []).find(({ counterSet }) => counterSet === set)
             ?.counters?.[counter]?.value;
           if (holders.length === 0 || amount === undefined) return [];
           return [{ known, holders, amount: Quantity.parse(amount) }];
         });
-        const sum = takers.reduce((total, { amount }) => total.add(amount), Quantity.of(0));
+        const sum = consumers.reduce((total, { amount }) => total.add(amount), Quantity.of(0));
         if (sum.compare(Quantity.parse(value)) <= 0) return [];
         const evidence = [
           `counter ${counter} of set ${set} is ${value}`,
-          ...takers.map(
+          ...consumers.map(
             ({ known, holders, amount }) =>
               `${known.device.name} consumes ${amount}: ${names([...new Set(holders.map(({ claim }) => claim))])} ${holders.length === 1 ? "has" : "have"} it`,
           ),
         ];
         const message = `pool ${slice.spec.pool.name}: devices that are allocated consume ${sum} of counter ${counter} of set ${set}, and there is ${value}`;
         return [
-          finding("counter-overdrawn", slice, message, { evidence, fix: fixOf(takers.at(-1)!.holders[0]!) }),
+          finding("counter-overdrawn", slice, message, {
+            evidence,
+            fix: fixOf(consumers.at(-1)!.holders[0]!),
+          }),
         ];
       }),
     ),

@@ -24,7 +24,7 @@ export const rules = {
   "device-given-twice": {
     severity: "error",
     about:
-      "A device that is not shared is allocated to several claims, or to one alone and to others in parts.",
+      "A device that is not shared is allocated to several claims, or as a whole to one claim and in parts to others.",
     consequence: "Several pods use one device: they disturb each other, and see each other's memory.",
     needs: ["ResourceClaim"],
   },
@@ -50,7 +50,7 @@ export const rules = {
     severity: "error",
     about:
       "An allocation that kube-scheduler's rules would not give: class, selectors, count, constraints, taints, capacity, nodes.",
-    consequence: "The pod runs with something else than it asked for, or where its device is not.",
+    consequence: "The pod runs with other devices than it requested, or on a node without its device.",
     needs: ["ResourceClaim", "ResourceSlice", "DeviceClass", "Node"],
   },
   "pod-without-devices": {
@@ -74,14 +74,14 @@ export const rules = {
   },
   "unused-allocation": {
     severity: "warning",
-    about: "A claim has devices, and is reserved for nobody.",
-    consequence: "Nobody uses the devices, and other claims do not get them.",
+    about: "An allocated claim is not reserved for any pod.",
+    consequence: "No pod uses the devices, and other claims do not get them.",
     needs: ["ResourceClaim"],
   },
   "unprotected-allocation": {
     severity: "error",
     about: "An allocated claim lacks the finalizer `resource.kubernetes.io/delete-protection`.",
-    consequence: "Whoever deletes the claim frees its devices while pods use them.",
+    consequence: "Deleting the claim frees its devices while pods use them.",
     needs: ["ResourceClaim"],
   },
   "finalizer-without-allocation": {
@@ -98,7 +98,7 @@ export const rules = {
   },
   "pod-stuck-terminating": {
     severity: "error",
-    about: "The time that a deleted pod had to end is over for more than a minute.",
+    about: "The grace period of a deleted pod ended more than a minute ago.",
     consequence: "Its claims stay reserved, and a StatefulSet does not replace it.",
     needs: ["Pod", "Node"],
   },
@@ -116,7 +116,7 @@ export const rules = {
   },
   "pool-incomplete": {
     severity: "error",
-    about: "A pool has fewer slices of its newest generation than they say.",
+    about: "A pool has fewer slices of its newest generation than they announce.",
     consequence:
       "The scheduler uses no device of the pool; claims for all devices of a class fail on every node.",
     needs: ["ResourceSlice"],
@@ -167,7 +167,7 @@ export const rules = {
   "versions-out-of-step": {
     severity: "warning",
     about:
-      "A kubelet is newer than the API server or more than three minor versions older, or speaks a version of resource.k8s.io that is not served.",
+      "A kubelet is newer than the API server or more than three minor versions older, or uses a version of resource.k8s.io that is not served.",
     consequence:
       "Kubernetes does not support the pair; without its API version a kubelet prepares no claims.",
     needs: ["Node", "ResourceSlice", "server"],

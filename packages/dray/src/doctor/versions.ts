@@ -9,7 +9,7 @@ import { type Finding, finding, type ServerVersions, type Snapshot } from "./fin
 const maxSkew = 3;
 
 /** The version of resource.k8s.io in which a kubelet reads claims, since 1.31. */
-const spoken: readonly (readonly [since: number, version: string])[] = [
+const claimVersions: readonly (readonly [since: number, version: string])[] = [
   [34, "v1"],
   [32, "v1beta1"],
   [31, "v1alpha3"],
@@ -22,7 +22,10 @@ export function checkVersions({ world, server }: Snapshot): Finding[] {
     const kubelet = minorOf(text);
     const api = minorOf(server.release);
     if (kubelet === undefined || api === undefined) return [];
-    return [...skew(node, text, kubelet, api, server), ...unspoken(node, text, kubelet, world, server)];
+    return [
+      ...skew(node, text, kubelet, api, server),
+      ...unreadableVersion(node, text, kubelet, world, server),
+    ];
   });
 }
 
@@ -50,14 +53,14 @@ function skew(
 }
 
 /** Reports a node with devices whose kubelet cannot read claims. */
-function unspoken(
+function unreadableVersion(
   node: Node,
   text: string,
   kubelet: number,
   world: Snapshot["world"],
   { served }: ServerVersions,
 ): Finding[] {
-  const version = spoken.find(([since]) => kubelet >= since)?.[1];
+  const version = claimVersions.find(([since]) => kubelet >= since)?.[1];
   const hasDevices = world.slicesOf(node.metadata.name).length > 0;
   if (!hasDevices || (version !== undefined && served.includes(version))) return [];
   const needed =

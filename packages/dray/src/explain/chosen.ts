@@ -14,7 +14,7 @@ export interface ChosenDevices {
 }
 
 /** Checks that depend on the properties of a device only. */
-const byNature: ReadonlySet<Check> = new Set(["class-selector", "error", "node", "pool", "gate"]);
+const propertyChecks: ReadonlySet<Check> = new Set(["class-selector", "error", "node", "pool", "gate"]);
 /** Maximum number of reported reasons. */
 const maxRefusals = 5;
 
@@ -30,7 +30,7 @@ export function chosenBy(inventory: Inventory, name: string): ChosenDevices {
       for (const { check, cause, devices } of groups) {
         for (const id of devices) {
           seen.add(id);
-          if (!byNature.has(check)) ids.add(id);
+          if (!propertyChecks.has(check)) ids.add(id);
           else refused.set(cause, (refused.get(cause) ?? new Set()).add(id));
         }
       }

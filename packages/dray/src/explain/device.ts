@@ -2,7 +2,7 @@ import { Quantity } from "@dray/api";
 import type { Device } from "@dray/api/resource/v1";
 import { isRepelling, taintText } from "../inventory/devices.ts";
 import type { Inventory } from "../inventory/inventory.ts";
-import { type JudgedDevice, takers } from "../inventory/units.ts";
+import { allocatedHolders, type JudgedDevice } from "../inventory/units.ts";
 import { shapeKey } from "../inventory/usable.ts";
 import { names } from "../text/words.ts";
 import { countsOf, deviceRow } from "../top/rows.ts";
@@ -68,7 +68,7 @@ function capacityFacts(device: JudgedDevice): Fact[] {
   return Object.entries(device.device.capacity ?? {}).map(([key, { value }]) => {
     const total = Quantity.parse(String(value));
     if (!isShared) return { name: `capacity ${key}`, value: String(value) };
-    const left = takers(device).reduce((rest, { consumedCapacity }) => {
+    const left = allocatedHolders(device).reduce((rest, { consumedCapacity }) => {
       const part = consumedCapacity?.[key];
       return part === undefined ? rest : rest.sub(Quantity.parse(String(part)));
     }, total);
@@ -94,7 +94,7 @@ function counterFacts(
         .find((each) => each.name === counterSet);
       const total = Quantity.parse(String(set?.counters?.[name]?.value ?? "0"));
       const left = inPool
-        .filter((other) => takers(other).length > 0)
+        .filter((other) => allocatedHolders(other).length > 0)
         .flatMap((other) => other.device.consumesCounters ?? [])
         .filter((other) => other.counterSet === counterSet)
         .reduce(

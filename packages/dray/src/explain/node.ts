@@ -1,6 +1,6 @@
 import type { Node } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
-import { closedBecause } from "../inventory/allocator.ts";
+import { closedReason } from "../inventory/allocator.ts";
 import { headroomOf } from "../inventory/headroom.ts";
 import type { Inventory } from "../inventory/inventory.ts";
 import { nameOf } from "../manifests/place.ts";
@@ -23,7 +23,7 @@ export function explainNode(node: Node, scene: Scene, inventory: Inventory): Rep
     .filter(({ object }) => object.spec.nodeName === name && !isPodTerminal(object))
     .map(({ object }) => object);
   const waits = waitsOf(node, scene, inventory);
-  const closed = closedBecause(node.spec);
+  const closed = closedReason(node.spec);
   const known = [...inventory.known.values()].filter(
     (device) => device.node === name || device.node === undefined,
   );

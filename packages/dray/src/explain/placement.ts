@@ -59,7 +59,7 @@ function mostPromising(
       } = rejections.get(node) ?? {};
       const explanation = explain(node);
       return {
-        lacking: lackingOf(explanation),
+        lacking: missingFraction(explanation),
         isOther: plugin !== "DynamicResources",
         isHopeless: !resolvable && plugin !== "DynamicResources",
         node: { node, plugin, reasons, claims: withPods(explanation, trial.world) },
@@ -95,7 +95,7 @@ function withPods(explanation: Explanation | undefined, world: World): NodeData[
  * Returns the fraction of the requested devices that the node lacks, by the best alternative; then the
  * fraction that is not nearly suitable.
  */
-function lackingOf(explanation: Explanation | undefined): number {
+function missingFraction(explanation: Explanation | undefined): number {
   if (explanation === undefined || explanation.outcome === "allocated") return 0;
   return explanation.claims.reduce((sum, { requests }) => {
     const byRequest = Map.groupBy(requests, ({ request }) => request.split("/")[0]);

@@ -114,7 +114,7 @@ function claimsData(pod: Pod, world: World, inventory: Inventory): ClaimData[] {
 }
 
 /** Reasons of events that the waits already explain. */
-const saidByWaits: ReadonlySet<string | undefined> = new Set([
+const explainedReasons: ReadonlySet<string | undefined> = new Set([
   "FailedScheduling",
   "FailedResourceClaimCreation",
   "FailedPrepareDynamicResources",
@@ -124,7 +124,7 @@ const saidByWaits: ReadonlySet<string | undefined> = new Set([
 function factsOf(pod: Pod, { surroundings }: Scene): Fact[] {
   const owner = controllerOf(pod);
   const [event] = surroundings.events.filter(
-    ({ type, reason }) => type === "Warning" && !saidByWaits.has(reason),
+    ({ type, reason }) => type === "Warning" && !explainedReasons.has(reason),
   );
   return [
     ...(pod.spec.nodeName ? [{ name: "node", value: pod.spec.nodeName }] : []),

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import type { Log } from "@dray/client";
 import { AgentsFile, type Layout, type NodeFiles, removeProcessFile } from "@dray/cluster";
-import { ourselves } from "../process/ourselves.ts";
+import { ownCommand } from "../process/own-command.ts";
 
 /** Order for the process of the simulation, over IPC. */
 export type SimulationOrder =
@@ -68,7 +68,7 @@ export class SimulationProcess {
   }
 
   #spawn(): void {
-    const [command, args] = ourselves([
+    const [command, args] = ownCommand([
       "simulation",
       ...["--log-file", join(this.#layout.logs, "drivers.log")],
     ]);

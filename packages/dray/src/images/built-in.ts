@@ -1,5 +1,5 @@
 import { anyRegistry, type ImageMapping, imagePattern } from "@dray/kubelet";
-import { ourFiles, ourselves } from "../process/ourselves.ts";
+import { ownCommand, ownFiles } from "../process/own-command.ts";
 
 /**
  * Flags for our small servers: a small young generation and no helper threads save 12 MiB in each of them.
@@ -41,7 +41,7 @@ export function ownImageOf(name: string): OwnImage | undefined {
 
 /** Returns common images with their programs: those of the machine with the same name. */
 export function builtInImages(): ImageMapping[] {
-  const [nginx, nginxArgs] = ourselves(["image", "serve", nginxRoot], smallHeap);
+  const [nginx, nginxArgs] = ownCommand(["image", "serve", nginxRoot], smallHeap);
   const common: readonly (readonly [name: string, entrypoint: readonly string[], cmd: readonly string[]])[] =
     [
       ["busybox", [], ["sh"]],
@@ -55,15 +55,15 @@ export function builtInImages(): ImageMapping[] {
     ];
   return [
     ...ownImages.map(({ pattern, args }) => {
-      const [program, words] = ourselves(args, smallHeap);
-      return { pattern, command: [program, ...words], needs: ourFiles() };
+      const [program, words] = ownCommand(args, smallHeap);
+      return { pattern, command: [program, ...words], needs: ownFiles() };
     }),
     ...common.flatMap(([name, entrypoint, cmd]) =>
       anyRegistry(name).map((pattern) => ({
         pattern,
         entrypoint,
         cmd,
-        ...(name === "nginx" ? { needs: ourFiles() } : {}),
+        ...(name === "nginx" ? { needs: ownFiles() } : {}),
       })),
     ),
   ];

@@ -61,7 +61,7 @@ export function followMappedImages(path: string, log: Log): () => readonly Image
       try {
         rows = readMappedImages(path);
       } catch (error) {
-        log.warn({ err: error, path }, "the mapped images cannot be read: those before stay");
+        log.warn({ err: error, path }, "the mapped images cannot be read: the previous ones stay");
       }
     }
     return rows;

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { makeFolderSync } from "@dray/files";
-import { ourFiles, ourselves } from "../process/ourselves.ts";
+import { ownCommand, ownFiles } from "../process/own-command.ts";
 import { ownImageOf, smallHeap } from "./built-in.ts";
 
 /**
@@ -49,7 +49,7 @@ function writeLayout(folder: string, names: readonly string[]): void {
     rmSync(file);
     return { mediaType: "application/vnd.oci.image.layer.v1.tar", ...blob };
   };
-  const [node = "", ...code] = ourFiles();
+  const [node = "", ...code] = ownFiles();
   const machine = layer(
     "/",
     [node, ...libraries(node), ...code].map((path) => path.slice(1)),
@@ -63,7 +63,7 @@ function writeLayout(folder: string, names: readonly string[]): void {
     mkdirSync(join(root, "tmp"), { mode: 0o777 });
     const layers = [machine, layer(root, ["usr", "tmp"])];
     rmSync(root, { recursive: true });
-    const [command, args] = ourselves(own.args, smallHeap);
+    const [command, args] = ownCommand(own.args, smallHeap);
     const config = {
       Env: ["PATH=/usr/local/bin", `NODE_OPTIONS=${[...process.execArgv, ...smallHeap].join(" ")}`],
       Entrypoint: [command, ...args],

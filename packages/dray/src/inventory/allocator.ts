@@ -49,12 +49,12 @@ export function openNodes(world: World): Node[] {
   return world
     .all("Node")
     .map(({ object }) => object)
-    .filter(({ spec }) => closedBecause(spec) === undefined)
+    .filter(({ spec }) => closedReason(spec) === undefined)
     .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }
 
 /** Returns why new pods cannot go to a node; undefined: some can. */
-export function closedBecause({ unschedulable, taints }: Node["spec"]): string | undefined {
+export function closedReason({ unschedulable, taints }: Node["spec"]): string | undefined {
   const broken = taints?.find(
     ({ key, effect }) => key.startsWith("node.kubernetes.io/") && effect !== "PreferNoSchedule",
   );

@@ -31,7 +31,8 @@ export interface Unit {
 }
 
 /** Claims with admin access take no device. */
-export const takers = ({ holders }: KnownDevice) => holders.filter(({ adminAccess }) => !adminAccess);
+export const allocatedHolders = ({ holders }: KnownDevice) =>
+  holders.filter(({ adminAccess }) => !adminAccess);
 
 export function judgeDevice(device: KnownDevice, uses: Uses): JudgedDevice {
   const use = uses.of(device.id);
@@ -41,7 +42,7 @@ export function judgeDevice(device: KnownDevice, uses: Uses): JudgedDevice {
 function stateOfDevice(device: KnownDevice, use: Use): State {
   const { poolProblem, taints } = device;
   if (poolProblem !== undefined) return "unusable";
-  const isTaken = takers(device).length > 0;
+  const isTaken = allocatedHolders(device).length > 0;
   if (use.isAvailable) return use.shapes.size === 0 ? "waste" : isTaken ? "partly" : "free";
   if (isTaken) return "allocated";
   // A request that tolerates the taint can have it.
@@ -86,7 +87,7 @@ const isUnhealthy = (health: DeviceHealth | undefined): boolean => health?.healt
 function stateOfUnit(devices: readonly JudgedDevice[]): State {
   const has = (...states: readonly State[]): boolean => devices.some(({ state }) => states.includes(state));
   if (devices.every(({ state }) => state === "unusable")) return "unusable";
-  const isTaken = devices.some((device) => takers(device).length > 0);
+  const isTaken = devices.some((device) => allocatedHolders(device).length > 0);
   if (has("free", "partly")) return isTaken ? "partly" : "free";
   if (has("waste")) return "waste";
   if (isTaken) return "allocated";

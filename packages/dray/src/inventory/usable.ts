@@ -25,7 +25,7 @@ export class Uses {
   constructor(allocator: Allocator, nodes: readonly Node[], shapes: readonly Shape[]) {
     const anybody = claimOf(classShape(anyDevice));
     for (const node of nodes) {
-      const { suitable, refused } = judge(allocator, node, anybody);
+      const { suitable, refused } = testOn(allocator, node, anybody);
       if (suitable.length + refused.length === 0) continue;
       for (const id of suitable) this.#use(id).isAvailable = true;
       for (const { devices, ...refusal } of refused)
@@ -33,7 +33,7 @@ export class Uses {
       for (const shape of shapes) {
         const key = shapeKey(shape);
         for (const claim of singleClaims(shape))
-          for (const id of judge(allocator, node, claim).suitable) this.#use(id).shapes.add(key);
+          for (const id of testOn(allocator, node, claim).suitable) this.#use(id).shapes.add(key);
       }
     }
   }
@@ -51,7 +51,7 @@ export class Uses {
 }
 
 /** Returns which devices the node could give to a claim for one, and the refusals of the others. */
-function judge(allocator: Allocator, node: Node, claim: ResourceClaim) {
+function testOn(allocator: Allocator, node: Node, claim: ResourceClaim) {
   const { claims } = allocator.explain(node, [claim], { allDevices: true });
   const requests = claims.flatMap((each) => each.requests);
   return {

@@ -1,6 +1,6 @@
 import type { Features } from "@dray/api";
+import { checkDeviceExpression } from "../cel/check-device-expression.ts";
 import { expressionsOf } from "../cel/expressions.ts";
-import { judge } from "../cel/judge.ts";
 import type { DecodeOptions } from "../manifests/decode.ts";
 import { type Draft, readAllDrafts } from "../manifests/documents.ts";
 import type { Sources } from "../manifests/files.ts";
@@ -134,7 +134,7 @@ function suspicions({ draft, ...subject }: Subject, { features, namespace }: Dec
   return expressionsOf(draft, namespace).flatMap(({ path, kind, expression, fresh }) => {
     // The server reports everything about other expressions.
     if (kind !== "selector" && kind !== "attribute") return [];
-    const verdict = judge(expression, features, fresh, kind);
+    const verdict = checkDeviceExpression(expression, features, fresh, kind);
     const warnings = verdict.valid ? verdict.warnings : [];
     return warnings.map((warning) => finding("suspicious-selector", subject, path, warning));
   });

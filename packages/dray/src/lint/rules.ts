@@ -21,30 +21,30 @@ export const rules = {
   "unknown-field": { severity: "error", about: "A field that the release does not have." },
   "dropped-field": {
     severity: "warning",
-    about: "A field that the release drops without a word, because its feature gate is off.",
+    about: "A field that the release silently drops, because its feature gate is off.",
   },
-  "duplicate-key": { severity: "error", about: "A key stands twice in one map." },
-  "wrong-type": { severity: "error", about: "A value of a type that the field does not hold." },
-  invalid: { severity: "error", about: "The API server's validation refuses a value." },
+  "duplicate-key": { severity: "error", about: "A map has a key twice." },
+  "wrong-type": { severity: "error", about: "A value of a type that the field does not have." },
+  invalid: { severity: "error", about: "The API server's validation rejects a value." },
   immutable: {
     severity: "error",
-    about: "The object is in the cluster, and the API server refuses this change of it.",
+    about: "The object is in the cluster, and the API server rejects this change of it.",
   },
   forbidden: {
     severity: "error",
-    about: "Admission refuses the object: pod security, limits of the namespace.",
+    about: "Admission rejects the object: pod security, limits of the namespace.",
   },
   "server-warning": { severity: "warning", about: "The API server accepts the object with a warning." },
   "duplicate-object": { severity: "error", about: "Two manifests describe one object, and differ." },
-  "missing-claim": { severity: "error", about: "A pod names a ResourceClaim that nobody defines: it waits." },
+  "missing-claim": { severity: "error", about: "A pod names a ResourceClaim that does not exist: it waits." },
   "missing-template": {
     severity: "error",
-    about: "A pod names a ResourceClaimTemplate that nobody defines: it waits.",
+    about: "A pod names a ResourceClaimTemplate that does not exist: it waits.",
   },
   "missing-class": {
     severity: "error",
     about:
-      "A request names a DeviceClass that nobody defines: its pods wait. A warning where neither a class nor a cluster is known.",
+      "A request names a DeviceClass that does not exist: its pods wait. A warning where neither a class nor a cluster is known.",
   },
   "undeclared-claim": {
     severity: "error",
@@ -62,7 +62,7 @@ export const rules = {
   "invalid-selector": { severity: "error", about: "A CEL expression does not compile, or costs too much." },
   "suspicious-selector": {
     severity: "warning",
-    about: "A CEL expression compiles, and cannot have been meant.",
+    about: "A CEL expression compiles, but is probably a mistake.",
   },
   "selector-fails": {
     severity: "error",
@@ -108,7 +108,7 @@ export const rules = {
   },
   "missing-priority-class": {
     severity: "warning",
-    about: "A pod names a PriorityClass that nobody defines: it would be refused.",
+    about: "A pod names a PriorityClass that does not exist: it would be refused.",
   },
   "missing-service-account": {
     severity: "warning",

@@ -54,7 +54,7 @@ export class ExtendedResources {
   }
 
   /** Returns why a resource is unchanged. */
-  whyNot(resource: string): string {
+  reasonToKeep(resource: string): string {
     if (shared.test(resource))
       return `${resource} stays: it is a part of a GPU that the device plugin shares out, which no class stands for; a claim that several pods name shares a whole one`;
     return `${resource} stays: no DeviceClass for it is known; name one with --device-class ${resource}=CLASS`;

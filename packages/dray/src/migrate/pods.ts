@@ -150,7 +150,7 @@ class Limits {
       if (!isExtendedResource(resource)) continue;
       const where = `${at}.resources.limits[${resource}]`;
       if (this.#context.resources.kindOf(resource) === undefined) {
-        this.#manifest.note(where, this.#context.resources.whyNot(resource), pair.key);
+        this.#manifest.note(where, this.#context.resources.reasonToKeep(resource), pair.key);
         continue;
       }
       const count = isScalar(pair.value) ? Number(textOf(pair.value)) : Number.NaN;

@@ -18,7 +18,7 @@ export function migrateQuota(manifest: Manifest, resources: ExtendedResources): 
     const path = `spec.hard[${key}]`;
     const kind = resources.kindOf(resource);
     if (kind === undefined) {
-      manifest.note(path, resources.whyNot(resource), pair.key);
+      manifest.note(path, resources.reasonToKeep(resource), pair.key);
       continue;
     }
     const name = `${kind.deviceClass}.deviceclass.resource.k8s.io/devices`;

@@ -20,19 +20,16 @@ export function observeOptions(command: Command): Command {
     .addOption(context())
     .addOption(clusterName())
     .addOption(dataDir())
-    .option(
-      "-n, --namespace <name>",
-      "namespace of objects that do not say it (default: that of the context)",
-    )
+    .option("-n, --namespace <name>", "namespace of objects without one (default: that of the context)")
     .addOption(
       repeated(
         "-f, --filename <file>",
-        "manifests, or what `kubectl get -o yaml` printed: a file, a directory, - for standard input; no cluster is read unless a flag names one",
+        "manifests, or output of `kubectl get -o yaml`: a file, a directory, - for standard input; no cluster is read unless a flag names one",
         "none",
       ),
     )
     .option("-R, --recursive", "read the folders in directories, too")
-    .option("--rights", "print the commands that grant the rights that suffice, and end")
+    .option("--rights", "print the commands that grant the required permissions, and end")
     .addOption(kubernetesVersion("that of the cluster"))
     .addOption(featureGates());
 }

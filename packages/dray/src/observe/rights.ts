@@ -77,7 +77,7 @@ export function grantText(command: string, { sufficient }: Rights): string {
 }
 
 /** Returns a line for each missing permission. */
-export function lackingLines(source: string, { missing }: Rights): string[] {
+export function missingRightLines(source: string, { missing }: Rights): string[] {
   return missing.map(
     ({ verb, resource, only, without }) =>
       `${source}: no right to ${verb} ${resource}${only === null ? "" : ` in all namespaces (only in ${only})`}: ${without}`,

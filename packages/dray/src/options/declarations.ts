@@ -47,7 +47,7 @@ export const runtimeConfig = (): Option =>
 export const enableAdmissionPlugins = (): Option =>
   new LateOption(
     "--enable-admission-plugins <names>",
-    "comma-separated names of admission plugins to have, too",
+    "comma-separated names of admission plugins to enable in addition",
     async () => (await import("./admission-plugins.ts")).admissionPluginHelp(),
   );
 
@@ -82,7 +82,7 @@ export const joined = (value: string, before: string | undefined): string =>
 export const allowedUnsafeSysctls = (): Option =>
   new Option(
     "--allowed-unsafe-sysctls <sysctls>",
-    "comma-separated sysctls that pods may set beside the safe ones, as in kernel.msg*,net.core.somaxconn",
+    "comma-separated sysctls that pods may set in addition to the safe ones, as in kernel.msg*,net.core.somaxconn",
   ).argParser(joined);
 
 export const image = (): Option =>

@@ -52,18 +52,18 @@ export function podsOf(world: World, nodes: readonly Node[]): OriginPod[] {
 
 function missingPods(workload: Workload, nodes: readonly Node[], managed: Managed): [Kind, Missing[]] {
   // Its controller creates no more pods for a workload that is being deleted.
-  const isGoing = workload.metadata.deletionTimestamp !== undefined;
+  const isBeingDeleted = workload.metadata.deletionTimestamp !== undefined;
   switch (workload.kind) {
     case "Deployment":
-      return [ReplicaSet, isGoing ? [] : ofDeployment(workload as Deployment, managed)];
+      return [ReplicaSet, isBeingDeleted ? [] : ofDeployment(workload as Deployment, managed)];
     case "ReplicaSet":
-      return [ReplicaSet, isGoing ? [] : ofReplicaSet(workload as ReplicaSet, managed)];
+      return [ReplicaSet, isBeingDeleted ? [] : ofReplicaSet(workload as ReplicaSet, managed)];
     case "StatefulSet":
-      return [StatefulSet, isGoing ? [] : ofStatefulSet(workload as StatefulSet, managed)];
+      return [StatefulSet, isBeingDeleted ? [] : ofStatefulSet(workload as StatefulSet, managed)];
     case "DaemonSet":
-      return [DaemonSet, isGoing ? [] : ofDaemonSet(workload as DaemonSet, nodes, managed)];
+      return [DaemonSet, isBeingDeleted ? [] : ofDaemonSet(workload as DaemonSet, nodes, managed)];
     default:
-      return [Job, isGoing ? [] : ofJob(workload as Job, managed)];
+      return [Job, isBeingDeleted ? [] : ofJob(workload as Job, managed)];
   }
 }
 

@@ -27,7 +27,7 @@ export function keepYoungHeapSmall(): void {
  * Interval of the checks in milliseconds, maximum CPU fraction of an idle process, and minimum garbage of a
  * collection.
  */
-const lookEvery = 10_000;
+const checkInterval = 10_000;
 const idleBelow = 0.05;
 const worthCollecting = 16 * 2 ** 20;
 
@@ -38,7 +38,7 @@ let looks = false;
  * watches or pods have ended, an idle process would keep their memory. The live size after a collection is
  * the baseline of the next one, so that an idle process collects once.
  */
-export function collectWhenIdle(milliseconds = lookEvery): void {
+export function collectWhenIdle(milliseconds = checkInterval): void {
   if (looks) return;
   looks = true;
   flushCompileCache();

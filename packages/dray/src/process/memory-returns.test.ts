@@ -20,11 +20,11 @@ const program = `
   setTimeout(() => { gc(); console.log(Math.round(rss() - before), small.length); }, 200);
 `;
 
-/** Starts a process that calls `beginAnew` for a command, without our variables, and returns its output. */
+/** Starts a process that calls `restartProcess` without our variables, and returns its output. */
 function begun(command: string[]): string {
   const { MALLOC_MMAP_THRESHOLD_: _threshold, MALLOC_MMAP_MAX_: _max, ...env } = process.env;
-  const script = `import(${JSON.stringify(start)}).then(({ beginAnew }) => {
-    beginAnew(${JSON.stringify(command)});
+  const script = `import(${JSON.stringify(start)}).then(({ restartProcess }) => {
+    restartProcess(${JSON.stringify(command)});
     console.log(process.execArgv.join(" "), process.env.MALLOC_MMAP_THRESHOLD_, process.pid);
   });`;
   const { pid, stdout } = spawnSync(process.execPath, ["--eval", script], { encoding: "utf8", env });

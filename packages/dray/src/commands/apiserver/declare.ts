@@ -25,13 +25,13 @@ export function declareApiserver(program: Command): void {
     )
     .option("--store <store>", "sqlite:PATH, etcd:URL or memory (default: sqlite in the data directory)")
     .addOption(enableAdmissionPlugins())
-    .option("--disable-admission-plugins <names>", "comma-separated names of admission plugins to leave out");
+    .option("--disable-admission-plugins <names>", "comma-separated names of admission plugins to disable");
   addAuthenticationFlags(command);
   addAddressFlags(command);
   addPeerFlags(command);
   command
     .option("--kubelet-timeout <duration>", "accepted, and without effect, as in kube-apiserver")
-    .option("--request-timeout <duration>", "what a request may take: 1m0s, 90s, ... (default: 1m0s)")
+    .option("--request-timeout <duration>", "timeout of a request: 1m0s, 90s, ... (default: 1m0s)")
     .option(
       "--enable-priority-and-fairness [boolean]",
       "limit requests by FlowSchemas and priority levels (default: true)",
@@ -56,17 +56,20 @@ function addAuthenticationFlags(command: Command): void {
   command
     .option(
       "--enable-bootstrap-token-auth [boolean]",
-      "believe the bootstrap tokens in Secrets of kube-system (default: false)",
+      "accept the bootstrap tokens in Secrets of kube-system (default: false)",
     )
-    .option("--anonymous-auth [bool]", "let who has no credentials be system:anonymous (default: true)")
+    .option(
+      "--anonymous-auth [bool]",
+      "accept requests without credentials as system:anonymous (default: true)",
+    )
     .option("--token-auth-file <file>", 'lines of token,user,uid,"group1,group2": static tokens')
-    .option("--client-ca-file <file>", "authorities whose client certificates are believed, beside our own")
+    .option("--client-ca-file <file>", "authorities of accepted client certificates, in addition to our own")
     .option("--tls-cert-file <file>", "serving certificate, with --tls-private-key-file (default: our own)")
     .option("--tls-private-key-file <file>", "its key")
-    .option("--service-account-issuer <issuer>", "who service-account tokens say that they are from")
+    .option("--service-account-issuer <issuer>", "issuer of service-account tokens")
     .option(
       "--service-account-jwks-uri <url>",
-      "where others read the keys of tokens (default: at this server)",
+      "URL at which others read the keys of tokens (default: at this server)",
     )
     .option(
       "--service-account-signing-key-file <file>",
@@ -75,7 +78,7 @@ function addAuthenticationFlags(command: Command): void {
     .addOption(
       repeated(
         "--service-account-key-file <file>",
-        "keys whose service-account tokens are believed; may be repeated",
+        "keys of accepted service-account tokens; may be repeated",
         "the one that signs",
       ),
     );
@@ -88,10 +91,7 @@ function addAddressFlags(command: Command): void {
       "--service-cluster-ip-range <cidrs>",
       "CIDR of the services' addresses, or one of each family (default: 10.0.0.0/24)",
     )
-    .option(
-      "--service-node-port-range <ports>",
-      "ports that services may have on the nodes (default: 30000-32767)",
-    )
+    .option("--service-node-port-range <ports>", "range of node ports of services (default: 30000-32767)")
     .option(
       "--advertise-address <address>",
       "where the service kubernetes finds the server (default: the bind address, or that of this machine)",
@@ -112,23 +112,23 @@ function addPeerFlags(command: Command): void {
     .option("--kubelet-client-key <file>", "its key")
     .option(
       "--kubelet-preferred-address-types <types>",
-      "order in which a node's addresses are tried (default: InternalIP,ExternalIP,Hostname,InternalDNS,ExternalDNS)",
+      "order in which the addresses of a node are tried (default: InternalIP,ExternalIP,Hostname,InternalDNS,ExternalDNS)",
     )
     .option(
       "--proxy-client-cert-file <file>",
-      "what API servers behind this one know it by, with --proxy-client-key-file (default: our own)",
+      "client certificate for aggregated API servers, with --proxy-client-key-file (default: our own)",
     )
     .option("--proxy-client-key-file <file>", "its key")
     .option(
       "--requestheader-client-ca-file <file>",
-      "authorities of front proxies, which name the user in headers; beside our own",
+      "authorities of front proxies, which name the user in headers; in addition to our own",
     )
     .option("--requestheader-allowed-names <names>", "common names of front proxies (default: any)")
     .option("--requestheader-username-headers <names>", "headers of the user's name (default: X-Remote-User)")
     .option("--requestheader-uid-headers <names>", "headers of the user's uid (default: X-Remote-Uid)")
-    .option("--requestheader-group-headers <names>", "headers of its groups (default: X-Remote-Group)")
+    .option("--requestheader-group-headers <names>", "headers of the user's groups (default: X-Remote-Group)")
     .option(
       "--requestheader-extra-headers-prefix <prefixes>",
-      "beginning of headers of more about it (default: X-Remote-Extra-)",
+      "prefix of headers with extra data of the user (default: X-Remote-Extra-)",
     );
 }

@@ -11,14 +11,14 @@ import {
 export function declareCel(program: Command): void {
   const cel = program
     .command("cel")
-    .description("check device selectors (CEL), and ask them about devices")
+    .description("check device selectors (CEL), and evaluate them for devices")
     .addHelpText("after", example(`dray cel check 'device.driver == "gpu.example.com"'`));
   const fresh = (): Option =>
     new Option("--new", "by the rules for new objects: only what the release and its gates know");
   cel
     .command("check")
     .description(
-      "tell type and cost of a device selector, or of all expressions in manifests, or what is wrong; exit code 1 if any is",
+      "print type and cost of a device selector, or of all expressions in manifests, or their errors; exit code 1 for an error",
     )
     .argument("[expression]", "the CEL expression; one that begins with - goes after --")
     .addOption(
@@ -42,7 +42,7 @@ export function declareCel(program: Command): void {
     .action(async (expression, options) => (await import("./run.ts")).celCheck(expression, options));
   cel
     .command("eval")
-    .description("tell which devices a selector matches; exit code 1 if it is wrong or fails on a device")
+    .description("print which devices a selector matches; exit code 1 if it is invalid or fails on a device")
     .argument("<expression>", "the CEL expression; one that begins with - goes after --")
     .addOption(repeated("-f, --filename <file>", "ResourceSlices: a file, a directory, - for standard input"))
     .option("-R, --recursive", "read the folders in directories, too")

@@ -1,9 +1,9 @@
 import { type Features, parseFeatureGates } from "@dray/api";
 import { costLimit, type Reads } from "@dray/cel";
 import { systemClock, timeText } from "@dray/client";
+import { checkDeviceExpression, type Rejected } from "../../cel/check-device-expression.ts";
+import { checkExpressions } from "../../cel/check-expressions.ts";
 import { expressionsOf } from "../../cel/expressions.ts";
-import { judge, type Rejected } from "../../cel/judge.ts";
-import { judgeFound } from "../../cel/judge-found.ts";
 import { readAllDrafts } from "../../manifests/documents.ts";
 import { readSources } from "../../manifests/files.ts";
 import { positionOf, positionText } from "../../manifests/place.ts";
@@ -60,7 +60,7 @@ export async function celCheck(expression: string | undefined, flags: CelCheckFl
     return withProgress("Reading the manifests", (progress) => checkFiles(flags, features, progress));
   }
   if (expression === undefined) throw new UsageError("give an expression, or manifests with -f");
-  const verdict = judge(expression, features, flags.new === true);
+  const verdict = checkDeviceExpression(expression, features, flags.new === true);
   if (!verdict.valid) return refuse(expression, verdict, flags.output);
   const { type, maxCost, reads, warnings } = verdict;
   if (flags.output !== undefined)
@@ -87,7 +87,7 @@ async function checkFiles(flags: CelCheckFlags, features: Features, progress: Pr
     kubernetesVersion: features.version,
     featureGates: parseFeatureGates(flags.featureGates ?? ""),
   };
-  const judged = await judgeFound(
+  const judged = await checkExpressions(
     expressions,
     features,
     rules,
@@ -197,7 +197,7 @@ export function celEval(expression: string, flags: CelEvalFlags): Promise<void> 
 
 async function evaluate(expression: string, flags: CelEvalFlags, progress: Progress): Promise<void> {
   const features = featuresOption(flags);
-  const verdict = judge(expression, features, flags.new === true);
+  const verdict = checkDeviceExpression(expression, features, flags.new === true);
   if (!verdict.valid) return refuse(expression, verdict, flags.output);
   const { warnings } = verdict;
   const selector = verdict.selector!;
@@ -212,7 +212,7 @@ async function evaluate(expression: string, flags: CelEvalFlags, progress: Progr
   if (slices.length === 0) {
     progress.stop();
     for (const text of problemTexts(problems)) process.stderr.write(`error: ${text}\n`);
-    throw new Error("there is no ResourceSlice in what -f names");
+    throw new Error("-f names no ResourceSlice");
   }
   const devices = slices.flatMap(({ metadata, spec }, i) =>
     (spec.devices ?? []).map((device) => {

@@ -15,24 +15,21 @@ export function declareControllerManager(program: Command): void {
     .option("--bind-address <address>", "where that port listens", "127.0.0.1")
     .option(
       "--controllers <list>",
-      "which run: * are those that are on by default, foo one more, -foo one less (default: *)",
+      "controllers to run: * are those that are on by default, foo adds one, -foo removes one (default: *)",
     )
     .option(
       "--cluster-signing-cert-file <file>",
       "authority that signs CertificateSigningRequests, with --cluster-signing-key-file (default: none are signed)",
     )
     .option("--cluster-signing-key-file <file>", "its key")
-    .option(
-      "--cluster-signing-duration <duration>",
-      "what certificates are valid for at most (default: 8760h0m0s)",
-    )
+    .option("--cluster-signing-duration <duration>", "maximum lifetime of certificates (default: 8760h0m0s)")
     .option(
       "--root-ca-file <file>",
       "authority that pods verify the API server with (default: the kubeconfig's)",
     )
     .option(
       "--service-account-private-key-file <file>",
-      "key that signs the tokens in Secrets of service accounts (default: they get none)",
+      "key that signs the tokens in Secrets of service accounts (default: Secrets get no tokens)",
     )
     .option("--allocate-node-cidrs [boolean]", "give each node a network for its pods (default: false)")
     .option(
@@ -42,10 +39,13 @@ export function declareControllerManager(program: Command): void {
     .option("--node-cidr-mask-size <bits>", "prefix length of a node's network (default: 24, IPv6 64)")
     .option("--node-cidr-mask-size-ipv4 <bits>", "the same for IPv4, with two networks")
     .option("--node-cidr-mask-size-ipv6 <bits>", "the same for IPv6, with two networks")
-    .option("--service-cluster-ip-range <cidrs>", "networks of Services, which no node gets (default: none)")
+    .option(
+      "--service-cluster-ip-range <cidrs>",
+      "networks of Services, which nodes must not get (default: none)",
+    )
     .option(
       "--terminated-pod-gc-threshold <count>",
-      "number of pods that have ended and are kept; 0 keeps all (default: 12500)",
+      "maximum number of ended pods; 0 keeps all (default: 12500)",
     )
     .addHelpText(
       "after",

@@ -9,7 +9,7 @@ import type { Client } from "@dray/client";
 import { layoutOf, readConfig } from "@dray/cluster";
 import { connect } from "../../connection/connect.ts";
 import { examplesFolder } from "../../drivers/examples.ts";
-import { ourselves } from "../../process/ourselves.ts";
+import { ownCommand } from "../../process/own-command.ts";
 import { outliveReader } from "../../terminal/guard-output.ts";
 import { withProgress } from "../../terminal/progress.ts";
 import { shellWord } from "../../text/shell.ts";
@@ -169,7 +169,7 @@ async function dray(
   args: readonly string[],
   { interruption, detached = false }: { interruption?: Interruption; detached?: boolean },
 ): Promise<void> {
-  const [command, all] = ourselves(args);
+  const [command, all] = ownCommand(args);
   // The user's kubeconfig must not get a temporary cluster.
   const env = { ...process.env, KUBECONFIG: "" };
   let code: number | null;
@@ -190,7 +190,7 @@ function kubectlPath(folder: string): string {
   const minor = /"minor": "(\d+)/.exec(found.stdout ?? "")?.[1];
   if (found.status === 0 && Number(minor) >= minKubectlMinor) return path;
   const bin = mkdtempSync(join(folder, "bin-"));
-  const [command, args] = ourselves(["kubectl"]);
+  const [command, args] = ownCommand(["kubectl"]);
   const quoted = [command, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
   writeFileSync(join(bin, "kubectl"), `#!/bin/sh\nexec ${quoted} "$@"\n`);
   chmodSync(join(bin, "kubectl"), 0o755);

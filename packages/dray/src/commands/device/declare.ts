@@ -12,7 +12,7 @@ import {
 export function declareDevice(program: Command): void {
   const device = program
     .command("device")
-    .description("list devices and who has them, and break and heal simulated ones")
+    .description("list devices and their holders, and break and heal simulated ones")
     .addHelpText("after", example("dray device break worker-1/gpu-0"));
   const ofCluster = (command: Command): Command =>
     command
@@ -22,13 +22,13 @@ export function declareDevice(program: Command): void {
       .addOption(context("context of the kubeconfig, of another cluster"));
   const deviceArgument = "NODE/DEVICE, NODE/DRIVER/POOL/DEVICE; of the network: DRIVER/POOL/DEVICE";
   ofCluster(device.command("list"))
-    .description("print the devices of a cluster and how they are")
+    .description("print the devices of a cluster and their health")
     .addOption(dataOutput())
     .addHelpText("after", example("dray device list"))
     .action(async (options) => (await import("./run.ts")).deviceList(options));
   device
     .command("holders")
-    .description("print which containers have which devices, as the kubelets' pod resources API says it")
+    .description("print which containers have which devices, from the kubelets' pod resources API")
     .addOption(clusterName())
     .addOption(dataDir())
     .option("--node <node>", "of one node of the cluster")
@@ -37,7 +37,9 @@ export function declareDevice(program: Command): void {
     .addHelpText("after", example("dray device holders"))
     .action(async (options) => (await import("./run-holders.ts")).deviceHolders(options));
   ofCluster(device.command("break"))
-    .description("make a simulated device unhealthy: its slice gets a taint, its pods are told")
+    .description(
+      "make a simulated device unhealthy: its slice gets a taint, and the status of its pods reports it",
+    )
     .argument("<device>", deviceArgument)
     .option("--message <text>", "what is wrong with it")
     .addOption(

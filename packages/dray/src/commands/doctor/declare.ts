@@ -7,9 +7,9 @@ export function declareDoctor(program: Command): void {
   observeOptions(
     program
       .command("doctor")
-      .description("say what is wrong with the devices, claims and drivers of a cluster, and how to fix it"),
+      .description("find problems of the devices, claims and drivers of a cluster, and how to fix them"),
   )
-    .addOption(repeated("--rule <rules>", "comma-separated rules to judge; may be repeated", "all"))
+    .addOption(repeated("--rule <rules>", "comma-separated rules to check; may be repeated", "all"))
     .addOption(repeated("--skip <rules>", "comma-separated rules to leave out; may be repeated", "none"))
     .addOption(
       new Option("--severity <severity>", "the least that is judged")
@@ -18,7 +18,7 @@ export function declareDoctor(program: Command): void {
     )
     .option(
       "--settle <duration>",
-      "what is found counts if it is there after this time, too; 0: at once (default: 5s; of manifests always at once)",
+      "report findings that are still there after this time; 0: at once (default: 5s; of manifests always at once)",
     )
     .addOption(
       new Option("-o, --output <format>", "output format; junit: a test for each finding").choices([

@@ -5,7 +5,7 @@ import { type DoctorData, doctorText, junitText } from "../../doctor/print.ts";
 import { doctorKinds, type Examination, readSnapshot } from "../../doctor/read.ts";
 import { type RuleId, ruleIds, rules } from "../../doctor/rules.ts";
 import type { ObserveFlags } from "../../observe/read.ts";
-import { grantText, lackingLines, rightsOf } from "../../observe/rights.ts";
+import { grantText, missingRightLines, rightsOf } from "../../observe/rights.ts";
 import { durationOption } from "../../options/values.ts";
 import { reportFailure, UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
@@ -70,7 +70,7 @@ async function report(
     notJudged: diagnosis.notJudged,
     rights: rightsOf(doctorKinds, missing),
   };
-  for (const line of [...lackingLines(source, data.rights), ...notes]) remark(`warning: ${line}\n`);
+  for (const line of [...missingRightLines(source, data.rights), ...notes]) remark(`warning: ${line}\n`);
   if (missing.length > 0)
     remark(`note: \`dray doctor --rights\` prints the commands that grant what is missing\n`);
   if (findings.length > 0) process.exitCode = 1;

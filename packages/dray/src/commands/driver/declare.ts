@@ -19,17 +19,17 @@ export function declareDriver(program: Command): void {
   driver
     .command("simulate")
     .description("run the drivers that a fleet file has for one node")
-    .requiredOption("--fleet <file>", "the fleet, or what `kubectl get resourceslices -o yaml` printed")
+    .requiredOption("--fleet <file>", "the fleet, or output of `kubectl get resourceslices -o yaml`")
     .option("--node-name <name>", "the node that this runs on (default: $NODE_NAME)")
     .addOption(kubeconfig())
     .addOption(context())
     .option(
       "--registrar-dir <dir>",
-      "registration sockets (default: $KUBELET_REGISTRAR_DIRECTORY_PATH, /var/lib/kubelet/plugins_registry)",
+      "folder of registration sockets (default: $KUBELET_REGISTRAR_DIRECTORY_PATH, /var/lib/kubelet/plugins_registry)",
     )
     .option(
       "--plugins-dir <dir>",
-      "sockets and data of drivers (default: $KUBELET_PLUGINS_DIRECTORY_PATH, /var/lib/kubelet/plugins)",
+      "folder of drivers' sockets and data (default: $KUBELET_PLUGINS_DIRECTORY_PATH, /var/lib/kubelet/plugins)",
     )
     .option("--cdi-dir <dir>", "CDI files (default: $CDI_ROOT, /var/run/cdi)")
     .addHelpText(

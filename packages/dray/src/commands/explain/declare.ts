@@ -7,9 +7,11 @@ export function declareExplain(program: Command): void {
   observeOptions(
     program
       .command("explain")
-      .description("say why a pod waits, what it has, who has a device, and what would help")
+      .description(
+        "explain why a pod waits, which devices it has, which pods have a device, and what would help",
+      )
       .argument("[kind]", "pod, claim, node, device, class or slice; or KIND/NAME")
-      .argument("[name]", "its name; of a device DRIVER/POOL/DEVICE, or as much of it as says which"),
+      .argument("[name]", "its name; of a device DRIVER/POOL/DEVICE, or an unambiguous part of it"),
   )
     .addOption(dataOutput())
     .addHelpText(

@@ -7,7 +7,7 @@ import { noSurroundings, readSurroundings } from "../../explain/surroundings.ts"
 import { claimsOfPod } from "../../explain/waits.ts";
 import { Inventory } from "../../inventory/inventory.ts";
 import { type ObserveFlags, observe } from "../../observe/read.ts";
-import { grantText, lackingLines, rightsOf } from "../../observe/rights.ts";
+import { grantText, missingRightLines, rightsOf } from "../../observe/rights.ts";
 import { UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
 import { withProgress } from "../../terminal/progress.ts";
@@ -62,7 +62,7 @@ export async function explain(first: string, second: string | undefined, flags: 
       new Inventory(world, features),
       rights,
     );
-    return { explained, notes: [...lackingLines(source, rights), ...observed.notes] };
+    return { explained, notes: [...missingRightLines(source, rights), ...observed.notes] };
   });
   for (const note of notes) remark(`warning: ${note}\n`);
   if (notes.length > 0 && explained.rights.missing.length > 0)

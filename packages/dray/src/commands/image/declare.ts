@@ -7,7 +7,7 @@ import type { ImageLoadOptions } from "./run.ts";
 export function declareImage(program: Command): void {
   const images = program
     .command("image")
-    .description("say which command stands for an image on the nodes of a cluster, running or not")
+    .description("show and change which commands replace images on the nodes of a cluster, running or not")
     .addHelpText("after", example("dray image map 'example.com/tool:*' '/usr/bin/tool --flag'"));
   images
     .command("map")
@@ -15,7 +15,7 @@ export function declareImage(program: Command): void {
     .argument("<pattern>", "image reference; * matches anything")
     .argument(
       "<command>",
-      "the command in one word, with quotes inside where its own words have blanks; or a folder of programs, with / at its end",
+      "the command as one argument, with quotes around words with spaces; or a folder of programs, with / at its end",
     )
     .addOption(clusterName())
     .addOption(dataDir())
@@ -30,7 +30,7 @@ start. The latest row that matches counts, before those of --image and those tha
     .action(async (...args: [string, string, TargetFlags]) => (await import("./run.ts")).imageMap(...args));
   images
     .command("unmap")
-    .description("take back what `image map` has done for a pattern")
+    .description("remove the mapping of a pattern that `image map` has added")
     .argument("<pattern>", "as it was mapped")
     .addOption(clusterName())
     .addOption(dataDir())

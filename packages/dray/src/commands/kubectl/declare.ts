@@ -4,7 +4,7 @@ import type { Command } from "commander";
 export function declareKubectl(program: Command): void {
   program
     .command("kubectl", { hidden: true })
-    .description("the few verbs of kubectl that the demo needs, for machines without it")
+    .description("the few verbs of kubectl that the demo needs, for machines without kubectl")
     .argument("[arguments...]")
     .allowUnknownOption()
     .helpOption(false)

@@ -45,11 +45,11 @@ function addNodeOptions(command: Command): void {
     )
     .option(
       "--rotate-server-certificates [boolean]",
-      "nodes without a serving certificate ask the cluster for one, and again before it ends (default: false)",
+      "request serving certificates from the cluster, and renew them (default: false)",
     )
     .option(
       "--bootstrap-kubeconfig <file>",
-      "with what nodes whose kubeconfig is missing ask for it, such as a bootstrap token (default: none)",
+      "kubeconfig with which nodes without a kubeconfig request theirs, such as one with a bootstrap token (default: none)",
     )
     .addOption(
       repeated(
@@ -73,9 +73,9 @@ function addNodeOptions(command: Command): void {
         "none",
       ),
     )
-    .option("--max-pods <count>", "how many pods a node runs at most (default: 110)")
+    .option("--max-pods <count>", "maximum number of pods of a node (default: 110)")
     .option("--log-file <file>", "where to log (default: standard error)")
-    .option("--state-file <file>", "where to write how each node's agent fares, as JSON (default: nowhere)")
+    .option("--state-file <file>", "file for the states of the nodes' agents, as JSON (default: none)")
     .option(
       "--client-ca-file <file>",
       "CA of clients that may call the agents (default: that of the kubeconfig)",
@@ -94,7 +94,7 @@ function addLimitOptions(command: Command): void {
   command
     .option(
       "--shutdown-grace-period <duration>",
-      "on SIGTERM end the pods, within this time, since the machine goes down (default: 0s, pods go on)",
+      "on SIGTERM end the pods, within this time, as the machine shuts down (default: 0s, pods go on)",
     )
     .option(
       "--shutdown-grace-period-critical-pods <duration>",
@@ -102,12 +102,12 @@ function addLimitOptions(command: Command): void {
     )
     .option(
       "--eviction-hard <thresholds>",
-      "evict pods when less is left; '' for never (default: memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%,imagefs.available<15%,imagefs.inodesFree<5%)",
+      "evict pods when less is available; '' for never (default: memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%,imagefs.available<15%,imagefs.inodesFree<5%)",
       joined,
     )
     .option(
       "--eviction-soft <thresholds>",
-      "evict pods when less is left for a grace period, as in memory.available<1Gi (default: none)",
+      "evict pods when less is available for a grace period, as in memory.available<1Gi (default: none)",
       joined,
     )
     .option(
@@ -117,37 +117,37 @@ function addLimitOptions(command: Command): void {
     )
     .option(
       "--eviction-minimum-reclaim <amounts>",
-      "how much more than a threshold has to be free again, as in nodefs.available=500Mi (default: none)",
+      "how much more than a threshold must be free after an eviction, as in nodefs.available=500Mi (default: none)",
       joined,
     )
     .option(
       "--eviction-pressure-transition-period <duration>",
-      "how long the Node says that it is under pressure after it was (default: 5m)",
+      "how long the Node reports pressure after its end (default: 5m)",
     )
     .option(
       "--eviction-max-pod-grace-period <seconds>",
-      "how long pods may take to end because of a soft threshold (default: 0)",
+      "maximum grace period of pods that a soft threshold evicts (default: 0)",
     )
     .option(
       "--image-gc-high-threshold <percent>",
-      "remove unused images when so much of their disk is used; 100: never (default: 85)",
+      "percentage of used disk space above which unused images are removed; 100: never (default: 85)",
     )
-    .option("--image-gc-low-threshold <percent>", "until so much is used (default: 80)")
-    .option("--minimum-image-ttl-duration <duration>", "younger images stay (default: 2m)")
+    .option("--image-gc-low-threshold <percent>", "percentage at which the removal stops (default: 80)")
+    .option("--minimum-image-ttl-duration <duration>", "minimum age of removed images (default: 2m)")
     .option(
       "--image-maximum-gc-age <duration>",
-      "remove images that were not used for so long; 0s: never (default: 0s)",
+      "remove images that were unused for this time; 0s: never (default: 0s)",
     )
     .addOption(allowedUnsafeSysctls().default(undefined, "none"))
-    .option("--pod-max-pids <count>", "how many processes a pod may have; -1: any number (default: -1)")
+    .option("--pod-max-pids <count>", "maximum number of processes of a pod; -1: any number (default: -1)")
     .option("--node-labels <labels>", "labels of the Node, as in zone=a,disk=ssd (default: none)", joined)
     .option(
       "--register-with-taints <taints>",
       "taints of a Node that is new, as in gpu=yes:NoSchedule (default: none)",
       joined,
     )
-    .option("--container-log-max-size <bytes>", "size from which on a log is rotated (default: 10Mi)")
-    .option("--container-log-max-files <count>", "files of logs that a container has at most (default: 5)")
+    .option("--container-log-max-size <bytes>", "maximum size of a log before it is rotated (default: 10Mi)")
+    .option("--container-log-max-files <count>", "maximum number of log files of a container (default: 5)")
     .option(
       "--topology-manager-policy <policy>",
       "none, or best-effort: devices of device plugins from one NUMA node (default: none)",
@@ -160,11 +160,11 @@ function addLimitOptions(command: Command): void {
     .option("--cluster-domain <domain>", "domain of Services and pods (default: cluster.local)")
     .option(
       "--resolv-conf <file>",
-      "names the DNS servers of the machine, for pods and for what is not the cluster's (default: /etc/resolv.conf)",
+      "file with the DNS servers of the machine, for pods with dnsPolicy Default and for names outside of the cluster (default: /etc/resolv.conf)",
     )
     .option(
       "--dra-wipe-delay <duration>",
-      "how long a DRA driver may be away before its ResourceSlices go (default: 30s)",
+      "how long a DRA driver may be disconnected before its ResourceSlices are deleted (default: 30s)",
     );
 }
 
@@ -175,7 +175,7 @@ export function declareNodeAgents(program: Command): void {
     .description("run the agents of the nodes that `dray up` names")
     .requiredOption("--client-ca-file <file>", "CA of clients that may call the agents")
     .requiredOption("--log-file <file>", "where to log")
-    .option("--state-file <file>", "where to write how each node's agent fares, as JSON")
+    .option("--state-file <file>", "file for the states of the nodes' agents, as JSON")
     .option("--images-file <file>", "the images that `dray image map` has mapped")
     .addOption(ociDir())
     .addOption(registryHosts())

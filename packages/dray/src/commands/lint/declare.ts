@@ -12,7 +12,7 @@ import {
 export function declareLint(program: Command): void {
   program
     .command("lint")
-    .description("say what of manifests would be refused, or would hang, before they are applied")
+    .description("find what in manifests would be rejected or would hang, before they are applied")
     .argument("[files...]", "files, directories, - for standard input (the output of helm or kustomize)")
     .addOption(repeated("-f, --filename <file>", "the same as naming it alone; may be repeated", "none"))
     .option("-R, --recursive", "read the folders in directories, too")
@@ -23,7 +23,7 @@ export function declareLint(program: Command): void {
     .addOption(
       repeated(
         "--cluster <file>",
-        "what the cluster has, as `kubectl get -o yaml` printed it: known, and not checked itself",
+        "objects of the cluster, as output of `kubectl get -o yaml`: used, but not checked",
         "none",
       ),
     )

@@ -13,8 +13,8 @@ export function declareLogs(program: Command): void {
     .addOption(clusterName())
     .addOption(dataDir())
     .option("-f, --follow", "go on with new lines until Ctrl-C")
-    .option("--since <time>", "only lines from then on: 10m, 1h30m, 2026-01-31T08:00:00Z (default: all)")
-    .option("--tail <lines>", "only so many of the last lines (default: all)")
+    .option("--since <time>", "only lines since a time: 10m, 1h30m, 2026-01-31T08:00:00Z (default: all)")
+    .option("--tail <lines>", "number of last lines to print (default: all)")
     .addOption(dataOutput())
     .addHelpText(
       "after",

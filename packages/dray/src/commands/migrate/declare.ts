@@ -5,7 +5,7 @@ import { example, repeated } from "../../options/declarations.ts";
 export function declareMigrate(program: Command): void {
   program
     .command("migrate")
-    .description("write manifests of older versions of DRA, and of device plugins, as resource.k8s.io/v1")
+    .description("rewrite manifests of older versions of DRA, and of device plugins, as resource.k8s.io/v1")
     .argument("[files...]", "files, directories, - for standard input (the output of helm or kustomize)")
     .addOption(repeated("-f, --filename <file>", "the same as naming it alone; may be repeated", "none"))
     .option("-R, --recursive", "read the folders in directories, too")

@@ -12,11 +12,11 @@ import {
 export function declarePlan(program: Command): void {
   program
     .command("plan")
-    .description("say where pods would land and with which devices, or why not; no cluster is needed")
+    .description("show where pods would be placed and with which devices, or why not; no cluster is needed")
     .addOption(
       repeated(
         "-f, --filename <file>",
-        "manifests, or what `kubectl get -o yaml` printed: a file, a directory, - for standard input",
+        "manifests, or output of `kubectl get -o yaml`: a file, a directory, - for standard input",
         "none",
       ),
     )
@@ -28,7 +28,7 @@ export function declarePlan(program: Command): void {
       "-n, --namespace <name>",
       'where objects live that do not say it (default: that of the context, "default" without a cluster)',
     )
-    .option("--add-nodes <count>", "add so many copies of a node; auto: say how many are needed")
+    .option("--add-nodes <count>", "number of copies of a node to add; auto: find how many are needed")
     .option(
       "--like <node>",
       "the node that --add-nodes copies, with its ResourceSlices (auto: by default the best kind)",

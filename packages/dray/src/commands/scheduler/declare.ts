@@ -23,9 +23,12 @@ export function declareScheduler(program: Command): void {
     )
     .option("--leader-elect-resource-name <name>", "name of the lease (default: kube-scheduler)")
     .option("--leader-elect-resource-namespace <namespace>", "its namespace (default: kube-system)")
-    .option("--leader-elect-lease-duration <duration>", "how long others wait for a renewal (default: 15s)")
-    .option("--leader-elect-renew-deadline <duration>", "how long renewing is tried (default: 10s)")
-    .option("--leader-elect-retry-period <duration>", "between two tries (default: 2s)")
+    .option(
+      "--leader-elect-lease-duration <duration>",
+      "how long other candidates wait for a renewal (default: 15s)",
+    )
+    .option("--leader-elect-renew-deadline <duration>", "how long the holder tries to renew (default: 10s)")
+    .option("--leader-elect-retry-period <duration>", "time between two tries (default: 2s)")
     .option("--port <port>", "port of /metrics, /healthz, /livez and /readyz over HTTP (default: none)")
     .option("--bind-address <address>", "where that port listens", "127.0.0.1")
     .addHelpText(

@@ -5,21 +5,21 @@ import { context, example, featureGates, kubeconfig, kubernetesVersion } from ".
 export function declareSimulatedNodes(program: Command): void {
   program
     .command("simulated-nodes")
-    .description("simulate nodes of a cluster, which run no containers and only say so of their pods")
+    .description("simulate nodes of a cluster, which run no containers and report their pods as running")
     .addOption(kubeconfig())
     .addOption(context())
     .addOption(kubernetesVersion())
     .addOption(featureGates())
     .option("--count <count>", "number of nodes: simulated-1 and so on (default: 0)")
-    .option("--fleet <file>", "simulate the nodes and devices that a file describes, as for `dray up`")
+    .option("--fleet <file>", "simulate the nodes and devices of a fleet file, as for `dray up`")
     .option(
       "--address <address>",
-      "address of the nodes, where the API server is told over HTTPS that no container runs",
+      "address of the nodes, where HTTPS requests of the API server get the answer that no container runs",
       "127.0.0.1",
     )
     .option(
       "--tls-cert-file <file>",
-      "certificate there, for API servers that verify those of kubelets (default: one that they do not know)",
+      "serving certificate at this address, for API servers that verify those of kubelets (default: self-signed)",
     )
     .option("--tls-private-key-file <file>", "its key")
     .addHelpText(

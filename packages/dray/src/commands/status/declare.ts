@@ -5,7 +5,7 @@ import { clusterName, dataDir, example } from "../../options/declarations.ts";
 export function declareStatus(program: Command): void {
   program
     .command("status")
-    .description("show how the cluster is: processes, nodes, drivers, and where its logs are")
+    .description("show the state of the cluster: processes, nodes, drivers, and where its logs are")
     .addOption(clusterName())
     .addOption(dataDir())
     .addOption(new Option("-o, --output <format>", "output format").choices(["json", "yaml", "kubeconfig"]))

@@ -7,14 +7,14 @@ export function declareTop(program: Command): void {
   observeOptions(
     program
       .command("top")
-      .description("show devices, who has them, what is free, what is lost, and how many more claims fit")
+      .description("show devices, their holders, what is free, what is lost, and how many more claims fit")
       .addArgument(
         new Argument("[kind]", "what to list")
           .default("nodes")
           .choices(["devices", "nodes", "classes", "claims", "namespaces"]),
       ),
   )
-    .option("-w, --watch", "print anew again and again")
+    .option("-w, --watch", "print again at intervals")
     .option("--interval <duration>", "how often --watch reads the cluster (default: 2s)")
     .addOption(dataOutput())
     .addHelpText(

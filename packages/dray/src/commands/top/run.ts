@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { systemClock } from "@dray/client";
 import { Inventory } from "../../inventory/inventory.ts";
 import { type ObserveFlags, observe } from "../../observe/read.ts";
-import { grantText, lackingLines, rightsOf } from "../../observe/rights.ts";
+import { grantText, missingRightLines, rightsOf } from "../../observe/rights.ts";
 import { durationOption } from "../../options/values.ts";
 import { UsageError } from "../../terminal/failure.ts";
 import { printData } from "../../terminal/print-data.ts";
@@ -62,5 +62,5 @@ async function read(
   const observed = await observe(flags, topKinds, systemClock.now(), async () => undefined);
   const rights = rightsOf(topKinds, observed.missing);
   const data = topData(what, new Inventory(observed.world, observed.features));
-  return { data, notes: [...lackingLines(observed.source, rights), ...observed.notes] };
+  return { data, notes: [...missingRightLines(observed.source, rights), ...observed.notes] };
 }

@@ -14,7 +14,7 @@ import { createLog } from "../../log/create.ts";
 import { rotateInPlace } from "../../log/rotate.ts";
 import { commandText } from "../../options/target.ts";
 import { keepYoungHeapSmall } from "../../process/heap.ts";
-import { agentsCommand } from "../../process/ourselves.ts";
+import { agentsCommand } from "../../process/own-command.ts";
 import { outliveReader } from "../../terminal/guard-output.ts";
 import { withProgress } from "../../terminal/progress.ts";
 import { interrupted, type Started } from "./detached.ts";

@@ -28,7 +28,7 @@ export function declareUp(program: Command): void {
     )
     .option(
       "--simulated-nodes <count>",
-      "number of nodes beside them that run no containers, and only say so of their pods; all: those of --fleet (default: what the cluster has)",
+      "number of additional simulated nodes, which run no containers and report their pods as running; all: those of --fleet (default: what the cluster has)",
     )
     .option("--port <port>", "port of the API server (default: a free one, then the same again)")
     .option(
@@ -61,7 +61,7 @@ export function declareUp(program: Command): void {
     )
     .option(
       "--fleet <file>",
-      "simulate the nodes and devices that a file describes, or that `kubectl get resourceslices -o yaml` printed; none: no longer",
+      "simulate the nodes and devices of a fleet file, or of the output of `kubectl get resourceslices -o yaml`; none: no longer",
     )
     .option(
       "--scheduler-config <file>",

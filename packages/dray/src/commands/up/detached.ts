@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { ClusterConfig, FailedAgent, Layout } from "@dray/cluster";
-import { ourselves } from "../../process/ourselves.ts";
+import { ownCommand } from "../../process/own-command.ts";
 
 /** A cluster that has started, as a detached one reports it. */
 export interface Started {
@@ -32,7 +32,7 @@ export async function startDetached(
   logFile: string,
   onProgress: (text: string) => void,
 ): Promise<Started> {
-  const [command, args] = ourselves(["up", "--data-dir", layout.dataDir, "--detached"]);
+  const [command, args] = ownCommand(["up", "--data-dir", layout.dataDir, "--detached"]);
   const child = spawn(command, args, { detached: true, cwd: "/", stdio: ["ignore", output, output, "ipc"] });
   child.send(config);
   const started = await outcome(child, logFile, onProgress);

@@ -28,7 +28,7 @@ export async function podsEnding(
 ): Promise<Change[]> {
   const found: { readonly pods: readonly Pod[]; readonly node: string }[] = [];
   for (const { node } of nodes.slice(0, maxNodes)) {
-    let ending = inTheWay(trial, node);
+    let ending = blockingPods(trial, node);
     if (ending.length === 0) continue;
     let landed = await attempts.ask(() => trial.with(...without(trial, ending)));
     if (landed === null) continue;
@@ -57,7 +57,7 @@ const priority = ({ spec }: Pod): number => spec.priority ?? 0;
 const priorityOf = (pods: readonly Pod[]): number => Math.max(...pods.map(priority));
 
 /** Returns the pods on the node and those with devices that the node can reach, lowest priority first. */
-function inTheWay(trial: Trial, node: string): Pod[] {
+function blockingPods(trial: Trial, node: string): Pod[] {
   const { world, pod } = trial;
   const pools = new Set(
     world

@@ -32,7 +32,7 @@ const rejected = (error: string, hints: readonly string[] = []): Rejected => ({ 
  * Checks a device selector or the expression of a derived attribute as the API server does. `fresh`: as a new
  * one.
  */
-export function judge(
+export function checkDeviceExpression(
   expression: string,
   features: Features,
   fresh: boolean,

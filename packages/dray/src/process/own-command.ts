@@ -6,15 +6,15 @@ import type { ClusterConfig, Layout } from "@dray/cluster";
  * Returns the command that runs `dray` with `args` in the same way as this process, with additional flags of
  * Node.
  */
-export function ourselves(
+export function ownCommand(
   args: readonly string[],
   flags: readonly string[] = [],
 ): [command: string, args: string[]] {
   return [process.execPath, [...process.execArgv, ...flags, process.argv[1]!, ...args]];
 }
 
-/** Returns the files and folders that a command of `ourselves` reads. */
-export function ourFiles(): string[] {
+/** Returns the files and folders that a command of `ownCommand` reads. */
+export function ownFiles(): string[] {
   const main = process.argv[1]!;
   // Sources load those of other packages, the bundle loads the files beside it.
   const code = main.endsWith(".ts") ? join(import.meta.dirname, "../../../..") : dirname(main);
@@ -23,7 +23,7 @@ export function ourFiles(): string[] {
 
 /** Starts the process of all node agents. It ends with this one; its pods outlive both. */
 export function agentsCommand(layout: Layout, config: ClusterConfig): ChildProcess {
-  const [command, args] = ourselves([
+  const [command, args] = ownCommand([
     "node-agents",
     ...["--runtime", config.runtime],
     ...["--oci-dir", layout.ociDir],

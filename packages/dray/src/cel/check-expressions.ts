@@ -6,8 +6,8 @@ import type { Draft } from "../manifests/documents.ts";
 import type { ServerRules, TrialServer } from "../trial-server/server.ts";
 import { trialObject } from "../trial-server/trial-object.ts";
 import { writtenPath } from "../trial-server/written-path.ts";
+import { type Accepted, checkDeviceExpression, type Rejected } from "./check-device-expression.ts";
 import type { FoundExpression } from "./expressions.ts";
-import { type Accepted, judge, type Rejected } from "./judge.ts";
 
 /** An expression that the API server accepts, which reports no more about it. */
 export interface AcceptedByServer {
@@ -31,7 +31,7 @@ export interface Judged {
 /**
  * Checks expressions; those outside of device selectors by creating their objects in an API server in memory.
  */
-export async function judgeFound(
+export async function checkExpressions(
   expressions: readonly FoundExpression[],
   features: Features,
   rules: ServerRules,
@@ -50,7 +50,7 @@ export async function judgeFound(
       onProgress(i);
       const { draft, kind, expression } = found;
       if (kind === "selector" || kind === "attribute") {
-        judged.push({ found, verdict: judge(expression, features, isFresh(found), kind) });
+        judged.push({ found, verdict: checkDeviceExpression(expression, features, isFresh(found), kind) });
         continue;
       }
       const answer = answers.get(draft) ?? (await ask(server!, draft, features));
