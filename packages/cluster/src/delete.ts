@@ -30,7 +30,7 @@ export async function deleteData(
     database,
   } = layout;
   const config = readSoundConfig(layout);
-  // While the keys are there that tell the entries from those of others.
+  // Before the keys are deleted: they distinguish the entries from those of others.
   await removeFromKubeconfigs(layout, config?.name ?? name, warn);
   const store = config && parseStore(config.store);
   const files = new Set([database, ...(store?.type === "sqlite" ? [store.path] : [])]);

@@ -180,8 +180,8 @@ interface NodeChangerOptions {
 }
 
 /**
- * Changes the number of nodes of a cluster that runs. `gone` aborts when nobody waits for the change any
- * more.
+ * Changes the number of nodes of a cluster that runs. `gone` aborts when the caller does not wait for the
+ * change any more.
  */
 function nodeChanger({ layout, config, url, addresses, start, signal }: NodeChangerOptions) {
   return async (count: number, say: (line: string) => void, gone: AbortSignal): Promise<string> => {

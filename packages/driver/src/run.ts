@@ -39,8 +39,8 @@ export interface RunOptions {
   readonly podUID?: string;
   /**
    * False: `prepare` and `unprepare` are called for different claims at the same time, for one claim still
-   * one call at a time in this instance. For drivers that bear it and whose devices take long to get ready.
-   * True by default.
+   * one call at a time in this instance. For drivers that support it and whose devices take long to become
+   * ready. True by default.
    */
   readonly serialize?: boolean;
   /** Called whenever all pools are published as `discover` yielded them last. */

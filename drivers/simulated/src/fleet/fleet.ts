@@ -14,7 +14,7 @@ export interface Fleet {
   readonly deviceClasses: readonly Draft<DeviceClass>[];
   /** Parts of the files that were ignored, in words. */
   readonly notes: readonly string[];
-  /** The node with this name: named, or matched by a pattern; undefined if the files do not know it. */
+  /** The node with this name: named, or matched by a pattern; undefined if the files do not have it. */
   node(name: string): FleetNode | undefined;
 }
 

@@ -63,7 +63,7 @@ export function healthConfigMap(record: HealthRecord): {
   };
 }
 
-/** The record of a ConfigMap; undefined if somebody has written it in another form. */
+/** The record of a ConfigMap; undefined if it has another form. */
 export function readHealthConfigMap({ data = {} }: Pick<ConfigMap, "data">): HealthRecord | undefined {
   const { driver, pool, device, health, message, effect, since } = data as Record<string, string | undefined>;
   if (driver === undefined || pool === undefined || device === undefined) return undefined;

@@ -72,7 +72,7 @@ export async function publishNodes(options: PublishNodesOptions): Promise<void> 
   }
 }
 
-/** Whether the health of a device changes by the file's schedule. */
+/** Reports whether the health of a device changes by the file's schedule. */
 function isScheduled({ driver }: Place): boolean {
   return driver.pools.some(({ devices }) => devices.some(({ behaviour }) => behaviour.health.length > 0));
 }

@@ -247,7 +247,7 @@ test("sriov: a network device for the pod, and its addresses in the claim's stat
   assert.equal(await simulation.unprepare(driver, claim), "");
 });
 
-/** Whether this user may make network devices here. */
+/** Returns why this user may not make network devices here. */
 function withoutInterfaces(): string | false {
   const name = `vt${process.pid % 1_000_000}`;
   if (spawnSync("ip", ["link", "add", name, "type", "veth", "peer", "name", `${name}p`]).status !== 0)

@@ -17,7 +17,7 @@ const maxDelay = 10_000;
 /** Milliseconds after which a watch counts as healthy: the delay starts again. */
 const minHealthyDuration = 1_000;
 /**
- * Statuses of servers that do not support `sendInitialEvents`, or whose store cannot tell when a list is
+ * Statuses of servers that do not support `sendInitialEvents`, or whose store cannot detect when a list is
  * complete.
  */
 const streamingUnsupported: ReadonlySet<number> = new Set([400, 422, 500]);

@@ -7,8 +7,8 @@ const durations = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
 const errorCode = "<error>";
 
 /**
- * Metrics of the requests and leases of a component: an option of its client and of its leader election,
- * where somebody may read them.
+ * Metrics of the requests and leases of a component: an option of its client and of its leader election
+ * if they are served.
  *
  * Upstream: component-base, metrics/prometheus/restclient/metrics.go and clientgo/leaderelection/metrics.go.
  */

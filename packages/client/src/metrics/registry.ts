@@ -11,8 +11,8 @@ export function exponentialBuckets(start: number, factor: number, count: number)
 }
 
 /**
- * Metrics in the text format of Prometheus. An observation costs a third of one of prom-client, and no
- * program waits for a library that nobody may ever ask for its metrics.
+ * Metrics in the text format of Prometheus. An observation costs a third of one of prom-client, and a
+ * program does not load a library for metrics that may never be read.
  */
 export class MetricsRegistry {
   readonly #metrics: Metric[] = [];

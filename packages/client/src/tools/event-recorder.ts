@@ -135,7 +135,7 @@ class QueueingRecorder implements EventRecorder {
     this.#writing = undefined;
   }
 
-  /** Retries only without a response: what the server refuses once it refuses again. */
+  /** Retries only without a response: a refusal would be repeated. */
   async #writeWithRetries(key: string, queued: QueuedEvent): Promise<void> {
     const { clock, log, random } = this.#options;
     for (let tries = 1; ; tries++) {

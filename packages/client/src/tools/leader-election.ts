@@ -92,7 +92,7 @@ class LeaderElector {
     signal.addEventListener("abort", stop, { once: true });
     const work = Promise.resolve(this.#options.lead(leading.signal)).finally(stop);
     const renewal = this.#renewUntilLost(leading).finally(() => signal.removeEventListener("abort", stop));
-    // Released only when the work has ended: nobody else leads in the meantime.
+    // Released only when the work has ended: no other candidate leads in the meantime.
     await Promise.allSettled([work, renewal]);
     await this.#release();
     await work;
@@ -138,7 +138,7 @@ class LeaderElector {
     const leaseDurationSeconds = Math.floor(this.#leaseDuration / 1000);
     const held = { holderIdentity: identity, leaseDurationSeconds, renewTime: now };
     if (this.#observed !== undefined && this.#isLeader() && this.#isLeaseValid()) {
-      // Optimistic: one request instead of two if nobody else has changed the Lease.
+      // Optimistic: one request instead of two if the Lease has not been changed.
       try {
         await this.#update(this.#observed.lease, held, signal);
         return true;

@@ -7,7 +7,7 @@ import type { Store } from "@dray/store";
 const key = "/registry/dray-default-storage-class";
 
 /**
- * Creates the default storage class of a cluster, once: a class that somebody has deleted or changed stays as
+ * Creates the default storage class of a cluster, once: a class that was deleted or changed stays as
  * it is. The store remembers that it was created.
  */
 export async function ensureDefaultStorageClass(client: Client, store: Store): Promise<void> {

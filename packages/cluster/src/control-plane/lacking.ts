@@ -25,7 +25,7 @@ const lacking: readonly Lack[] = [
     resource: "runtimeclasses",
     warning: (object, runtime) => {
       const { handler } = object as RuntimeClass;
-      // A CRI runtime knows its handlers itself.
+      // A CRI runtime has its own handlers.
       if (runtime.startsWith("cri") || (runtime === "oci" && handler === "runc")) return undefined;
       return `the nodes of this cluster have no runtime beside that of --runtime ${runtime}: pods with handler ${JSON.stringify(handler)} do not start`;
     },
@@ -53,7 +53,7 @@ const lacking: readonly Lack[] = [
   },
 ];
 
-/** Returns the warnings for an object that is created, so that nobody waits in vain. */
+/** Returns the warnings for an object whose creation will have no effect. */
 export function lackWarnings(
   runtime: string,
 ): (group: string, resource: string, object: KubeObject) => readonly string[] {

@@ -201,7 +201,7 @@ function isUsable(
   }
 }
 
-/** Whether a certificate is for exactly these addresses and names. */
+/** Reports whether a certificate is for exactly these addresses and names. */
 function isFor(
   certificate: X509Certificate,
   { dnsNames, ipAddresses }: Pick<ServerAddresses, "ipAddresses" | "dnsNames">,

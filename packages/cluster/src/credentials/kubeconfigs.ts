@@ -66,7 +66,7 @@ function listedFiles(env: NodeJS.ProcessEnv): string[] {
   return [...new Set(listed.map((name) => resolve(name)))].filter((name) => name !== "/dev/null");
 }
 
-/** Whether a file is the own kubeconfig of a cluster in another data directory. */
+/** Reports whether a file is the own kubeconfig of a cluster in another data directory. */
 function isOfAnotherCluster(file: string, layout: Layout): boolean {
   if (sameFile(file, layout.kubeconfig)) return false;
   const other = layoutOf(dirname(resolve(followLinksSync(file))));
@@ -328,12 +328,12 @@ function ownerOf(value: Readonly<Record<string, unknown>>): string | undefined {
   return typeof owner === "string" ? owner : undefined;
 }
 
-/** Whether both paths lead to the same file. */
+/** Reports whether both paths lead to the same file. */
 function sameFile(one: string, other: string): boolean {
   return resolve(followLinksSync(one)) === resolve(followLinksSync(other));
 }
 
-/** Whether kubectl would find the file by default. */
+/** Reports whether kubectl would find the file by default. */
 export function isUsedByDefault(file: string, env: NodeJS.ProcessEnv = process.env): boolean {
   const listed = listedFiles(env);
   if (listed.length > 0) return listed.some((one) => sameFile(one, file));

@@ -14,7 +14,7 @@ export interface Layout {
   readonly agentsFile: string;
   /** The process of all that is simulated, likewise. */
   readonly simulationFile: string;
-  /** How the agents fare; written by their process, while it lives. */
+  /** States of the agents, written by their process while it runs. */
   readonly nodesFile: string;
   /** Which images run which commands, as `dray image map` has said. */
   readonly imagesFile: string;
@@ -46,7 +46,7 @@ export interface Layout {
   nodeVolumes(node: string): string;
 }
 
-/** The name of a cluster that nobody has named. */
+/** The name of a cluster if none is given. */
 export const defaultName = "dray";
 const maxNameLength = 63;
 

@@ -78,7 +78,7 @@ export function urlHost(address: string): string {
   return address.includes(":") ? `[${address}]` : address;
 }
 
-/** Whether only this machine reaches an address. */
+/** Reports whether only this machine reaches an address. */
 export function isLoopback(text: string): boolean {
   const address = parseAddress(text);
   return typeof address !== "string" && isLoopbackAddress(unmapped(address));

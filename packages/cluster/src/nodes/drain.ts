@@ -117,7 +117,7 @@ async function evict(pod: Pod, { client, clock, say }: DrainOptions, signal: Abo
     const cancel = clock.after(retryInterval, () => late.abort());
     let reason = "the API server asks to wait: its PodDisruptionBudget has no status yet";
     try {
-      // The client would wait for as long as the server tells it to.
+      // The client would wait for the Retry-After of the server.
       const either = AbortSignal.any([signal, late.signal]);
       await client.resource(Pod).post({ namespace, name }, "eviction", eviction, { signal: either });
       return;

@@ -125,7 +125,7 @@ export async function removeNodes(
   for (const { name, index } of former) {
     await removeNodeRoot(layout, index);
     await client.resource(Node).delete({ name }).catch(ifMissing);
-    // Nobody is left to say that they have ended. After the node, so that no DaemonSet creates new ones
+    // No agent is left to report that they have ended. After the node, so that no DaemonSet creates new ones
     // there.
     const { items } = await client.resource(Pod).list({ fieldSelector: `spec.nodeName=${name}` });
     for (const { metadata } of items) {

@@ -13,7 +13,7 @@ export interface NodeStates {
 const maxBytes = 64 << 20;
 
 /**
- * How the agents of the cluster's nodes fare, as their process says it, whether or not the API server
+ * Returns how the agents of the cluster's nodes fare, as their process says it, whether or not the API server
  * responds. Undefined if no such process lives, or it has said nothing yet.
  */
 export function readNodeStates(layout: Layout): readonly NodeState[] | undefined {

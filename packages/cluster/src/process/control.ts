@@ -12,7 +12,7 @@ export interface ControlRequest {
 type ControlMessage = { readonly say: string } | { readonly done: string } | { readonly failed: string };
 
 /**
- * Does what a request asks, and returns what was done. The signal ends when nobody waits for it any longer.
+ * Does what a request asks, and returns what was done. The signal aborts when the caller no longer waits.
  */
 export type ControlHandler = (
   request: ControlRequest,

@@ -90,8 +90,8 @@ export function processRecord(pid: number): ProcessRecord {
 }
 
 /**
- * Whether this very process lives. One whose record lacks what the system could tell of it does not: the
- * record is not ours, and the number may be anybody's.
+ * Reports whether this very process lives. One whose record lacks what the system could tell of it does not:
+ * the record is not ours, and the number may be anybody's.
  */
 export function isAlive(id: ProcessId): boolean {
   // 0 and negative numbers are groups of processes.
@@ -134,7 +134,7 @@ export function claimProcessFile(path: string): ProcessRecord | undefined {
 }
 
 /**
- * Records in the file of this process how far it has come. On a full disk the file tells the former phase.
+ * Records in the file of this process how far it has come. On a full disk the file keeps the former phase.
  */
 export function recordPhase(path: string, phase: "ready" | "stopping"): void {
   const file = readProcessFile(path);

@@ -9,7 +9,7 @@ export interface WatchedStore {
 
 export function watchStore(inner: Store): WatchedStore {
   const { promise: failed, reject } = Promise.withResolvers<never>();
-  // Nobody has to listen.
+  // Listeners are optional.
   failed.catch(() => {});
   const store: Store = {
     name: inner.name,

@@ -119,8 +119,9 @@ export async function startCertificateApprover(context: ControllerContext): Prom
 }
 
 /**
- * Whether a name or address is another node's, a Service's or the API server's: a node writes its own names
- * and addresses, and all clients of the cluster trust the authority. A loopback address has no other owner.
+ * Reports whether a name or address is another node's, a Service's or the API server's: a node writes its own
+ * names and addresses, and all clients of the cluster trust the authority. A loopback address has no other
+ * owner.
  */
 function isForeign(informers: Informers, text: string, own: string): boolean {
   if (/^(localhost|kubernetes|.*\.svc|.*\.svc\..*|kubernetes\..*|.*\.cluster\.local)$/i.test(text))
@@ -150,7 +151,7 @@ function addressesOf({ metadata, status }: Node): string[] {
   return [metadata.name, ...(status?.addresses ?? []).map(({ address }) => plain(address))];
 }
 
-/** Whether the certificate would be for nothing but names and addresses of the node. */
+/** Reports whether the certificate would be for nothing but names and addresses of the node. */
 function hasNamesOf(
   node: Node | undefined,
   { alternativeNames }: CertificateRequest,

@@ -7,7 +7,7 @@ import { conditionOf } from "./requests.ts";
 const hour = 60 * 60_000;
 
 /**
- * Deletes CertificateSigningRequests that nobody needs any more: an hour after they were signed, denied or
+ * Deletes CertificateSigningRequests that are no longer needed: an hour after they were signed, denied or
  * failed, a day after they were made or approved and nothing came of it, and when their certificate has
  * expired.
  *

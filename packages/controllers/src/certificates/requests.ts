@@ -21,7 +21,7 @@ export function conditionOf(
 export const nodePrefix = "system:node:";
 
 /**
- * Why the request is not for the client certificate of a kubelet; undefined if it is.
+ * Returns why the request is not for the client certificate of a kubelet; undefined if it is.
  * Upstream: pkg/apis/certificates/helpers.go, ValidateKubeletClientCSR.
  */
 export function kubeletClientProblem(
@@ -37,7 +37,7 @@ export function kubeletClientProblem(
 }
 
 /**
- * Why the request is not for the serving certificate of a kubelet; undefined if it is.
+ * Returns why the request is not for the serving certificate of a kubelet; undefined if it is.
  * Upstream: pkg/apis/certificates/helpers.go, ValidateKubeletServingCSR.
  */
 export function kubeletServingProblem(

@@ -52,7 +52,7 @@ function localTime(zone: string, instant: number): LocalTime {
   };
 }
 
-/** How far clocks of the zone are ahead of UTC, in milliseconds. */
+/** Returns how far clocks of the zone are ahead of UTC, in milliseconds. */
 function offsetAt(zone: string, instant: number): number {
   const { year, month, day, hour: hours, minute: minutes } = localTime(zone, instant);
   return Date.UTC(year, month - 1, day, hours, minutes) - Math.floor(instant / minute) * minute;
@@ -81,7 +81,7 @@ export function zonedTimeText(zone: string, instant: number): string {
   return `${text}${offset < 0 ? "-" : "+"}${pad(minutes / 60)}:${pad(minutes % 60)}`;
 }
 
-/** Whether there is such a time zone. */
+/** Reports whether there is such a time zone. */
 export function isTimeZone(zone: string): boolean {
   try {
     formatOf(zone);

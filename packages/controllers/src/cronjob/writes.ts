@@ -51,7 +51,7 @@ export class CronJobWrites {
     });
   }
 
-  /** Whether the Job is there: the cache may not have one that was made just now. */
+  /** Reports whether the Job is there: the cache may not have one that was made just now. */
   async exists({ namespace = "", name = "", uid }: ObjectReference): Promise<boolean> {
     try {
       return (await this.#client.resource(Job).get({ namespace, name })).metadata.uid === uid;

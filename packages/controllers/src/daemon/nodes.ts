@@ -27,7 +27,7 @@ function daemonTolerations(template: PodTemplateSpec): Toleration[] {
   ];
 }
 
-/** Whether the DaemonSet wants a pod on the node. */
+/** Decides whether the DaemonSet wants a pod on the node. */
 export function shouldRunDaemonPod(set: DaemonSet, node: Node): DaemonNodeDecision {
   const { spec } = set.spec.template;
   if (spec.nodeName && spec.nodeName !== node.metadata.name) return { run: false, keep: false };
@@ -69,7 +69,7 @@ export function templateFor(set: DaemonSet, node: string, hash: string): PodTemp
 }
 
 /**
- * How often the template has changed, as the server counts it in an annotation: for readers of older
+ * Returns how often the template has changed, as the server counts it in an annotation: for readers of older
  * releases.
  */
 function generationLabel({ metadata }: DaemonSet): Record<string, string> {

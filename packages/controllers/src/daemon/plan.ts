@@ -77,7 +77,7 @@ export class DaemonPlan {
     return [...byAge(news).slice(1), ...byAge(olds).slice(available ? 0 : 1)];
   }
 
-  /** Which pods of older templates to delete now, and beside which to make new ones. */
+  /** Returns which pods of older templates to delete now, and beside which to make new ones. */
   rollout(): { replace: Pod[]; addBeside: string[] } {
     const replace: Pod[] = [];
     const addBeside: string[] = [];

@@ -112,7 +112,7 @@ export class BudgetStatus {
     });
   }
 
-  /** How many pods there should be, and how many of them must stay healthy. */
+  /** Returns how many pods there should be, and how many of them must stay healthy. */
   async #wanted(
     budget: PodDisruptionBudget,
     covered: readonly Pod[],

@@ -15,7 +15,7 @@ import { workloadSizes } from "./workload-sizes.ts";
 
 /**
  * Says in the status of each PodDisruptionBudget how many of its pods may be evicted now (policy/v1), and
- * takes back conditions of disruptions that did not come (KEP-3329).
+ * removes conditions of disruptions that did not come (KEP-3329).
  *
  * Upstream: pkg/controller/disruption.
  */

@@ -12,7 +12,7 @@ export function isHeadless({ spec }: Service): boolean {
   return spec.clusterIP === "None" || !spec.clusterIP;
 }
 
-/** Whether the controllers choose the endpoints of the Service; others are written by their users. */
+/** Reports whether the controllers choose the endpoints of the Service; others are written by their users. */
 export function hasSelector({ spec }: Service): boolean {
   return spec.type !== "ExternalName" && Object.keys(spec.selector ?? {}).length > 0;
 }

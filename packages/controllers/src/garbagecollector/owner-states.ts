@@ -90,13 +90,13 @@ export function placed(object: KubeObject): KubeObject["metadata"] & { readonly 
   return object.metadata;
 }
 
-/** Whether the owner can have dependents there: those of a namespaced one are in its namespace. */
+/** Reports whether the owner can have dependents there: those of a namespaced one are in its namespace. */
 export function isInReach(owner: KubeObject, dependent: KubeObject): boolean {
   const { namespace } = placed(owner);
   return namespace === undefined || namespace === placed(dependent).namespace;
 }
 
-/** Whether a reference names the object in every respect. */
+/** Reports whether a reference names the object in every respect. */
 export function isMeant(owner: KubeObject, { apiVersion, kind, name, uid }: OwnerReference): boolean {
   const { metadata } = owner;
   return (

@@ -47,7 +47,7 @@ export class JobIndexes {
     return this.#intervals.some(([first, last]) => first <= index && index <= last);
   }
 
-  /** How many indexes are in both. */
+  /** Returns how many indexes are in both. */
   shared(other: JobIndexes): number {
     let count = 0;
     for (const [first, last] of this.#intervals)

@@ -8,7 +8,7 @@ import { ignoreNotFound, type JobWrites } from "./writes.ts";
 
 const ownName = "kubernetes.io/job-controller";
 
-/** Whether another controller manages the Job (KEP-4368). */
+/** Reports whether another controller manages the Job (KEP-4368). */
 export const isForeign = ({ spec }: Job): boolean => (spec.managedBy ?? ownName) !== ownName;
 
 /** Pods with the tracking finalizer that no Job counts any more. */
@@ -25,7 +25,7 @@ export class OrphanedPods {
     this.#writes = writes;
   }
 
-  /** Whether no Job counts the pod: its finalizer would hold it for ever. */
+  /** Reports whether no Job counts the pod: its finalizer would hold it for ever. */
   isOrphaned(pod: Pod): boolean {
     const controller = controllerOf(pod);
     if (controller === undefined) return true;

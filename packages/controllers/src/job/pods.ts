@@ -41,11 +41,11 @@ function countOf(pod: Pod, annotation: string): number {
   return count < 2 ** 31 ? count : 0;
 }
 
-/** How often pods of this index have failed before this one. */
+/** Returns how often pods of this index have failed before this one. */
 const countedFailures = (pod: Pod): number => countOf(pod, indexFailures);
 export const allFailures = (pod: Pod): number => countedFailures(pod) + countOf(pod, indexIgnoredFailures);
 
-/** Whether the index of a failed pod may not be tried again (KEP-3850). */
+/** Reports whether the index of a failed pod may not be tried again (KEP-3850). */
 export function failsIndex(job: Job, pod: Pod): boolean {
   if (!hasFailed(job, pod)) return false;
   const { action, counts } = matchPodFailurePolicy(job, pod);

@@ -50,7 +50,7 @@ export function matchPodFailurePolicy({ spec }: Job, pod: Pod): PodFailurePolicy
 }
 
 /**
- * Why a Job whose indexes have succeeded so far is a success already. Upstream:
+ * Returns why a Job whose indexes have succeeded so far is a success already. Upstream:
  * pkg/controller/job/success_policy.go.
  */
 export function matchSuccessPolicy({ spec }: Job, succeeded: JobIndexes): string | undefined {

@@ -174,7 +174,7 @@ export class JobEvaluation {
     return backoffLimit === 0 ? restarts > 0 : restarts >= backoffLimit;
   }
 
-  /** How many pods should be active. */
+  /** Returns how many pods should be active. */
   wanted(): number {
     const { completions, parallelism = 1 } = this.job.spec;
     if (completions === undefined) return this.succeeded > 0 ? this.active.length : parallelism;

@@ -23,7 +23,7 @@ export function groupMode(job: Job): GroupMode {
   return job.metadata.annotations?.[groupTemplateAnnotation] === undefined ? "none" : "podgroup";
 }
 
-/** Whether the Job has never had a pod: one that is older than the gate stays as it is. */
+/** Reports whether the Job has never had a pod: one that is older than the gate stays as it is. */
 export function isNewJob({ status = {} }: Job, pods: number): boolean {
   const { conditions = [], failed = 0, startTime, succeeded = 0 } = status;
   return (

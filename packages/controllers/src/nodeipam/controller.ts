@@ -94,7 +94,7 @@ export async function startNodeIpam(
       });
       await nodes.until(() => hasReached(nodes, written));
     } catch (error) {
-      // Without an answer the node may have it: the watch will tell.
+      // Without a response the write may have succeeded: the watch shows it.
       if (error instanceof StatusError && error.code < 500) giveBack();
       throw error;
     }

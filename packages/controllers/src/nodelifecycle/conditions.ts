@@ -50,7 +50,7 @@ export function unknownConditions({ metadata, status }: Node, now: string): Node
   return conditions;
 }
 
-/** Whether the pods of a node that is not ready are being evicted. */
+/** Reports whether the pods of a node that is not ready are being evicted. */
 export function isEvicted({ spec }: Node): boolean {
   return (spec.taints ?? []).some(({ key, effect }) => effect === "NoExecute" && ownKeys.has(key));
 }

@@ -48,7 +48,7 @@ export class NodeWrites {
       .patch(refTo(node), "merge", { metadata: { uid, resourceVersion }, spec: { taints } });
   }
 
-  /** Nobody on the node can say any more whether they serve. */
+  /** The kubelet can no longer report whether they serve. */
   async markPodsNotReady({ metadata: { name } }: Node): Promise<void> {
     for (const pod of this.#pods.byIndex("node", name)) {
       const ready = pod.status?.conditions?.find(({ type }) => type === "Ready");

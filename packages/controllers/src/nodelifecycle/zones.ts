@@ -55,7 +55,7 @@ export class Zones {
     if (old.ready) counts.ready--;
   }
 
-  /** Whether no node of any zone is ready: nothing is evicted then. */
+  /** Reports whether no node of any zone is ready: nothing is evicted then. */
   get allDown(): boolean {
     let total = 0;
     for (const zone of this.#zones.values()) {

@@ -66,7 +66,7 @@ function tolerancesOf({ spec }: HorizontalPodAutoscaler): Tolerances {
 }
 
 /**
- * How many pods a metric asks for. Rejects with a `MetricFailure`.
+ * Returns how many pods a metric asks for. Rejects with a `MetricFailure`.
  *
  * Upstream: pkg/controller/podautoscaler/horizontal.go, computeReplicasForMetric.
  */

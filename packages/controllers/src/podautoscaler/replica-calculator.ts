@@ -172,7 +172,7 @@ function groupPods({ pods, usages, resource, now }: PodMetricInput): Groups {
   return { counted, ready, unready, missing };
 }
 
-/** Whether the pod's CPU usage is not yet representative. */
+/** Reports whether the pod's CPU usage is not yet representative. */
 function isSettling({ status }: Pod, usage: PodUsage, now: number): boolean {
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   if (ready === undefined || status?.startTime === undefined) return true;

@@ -8,7 +8,7 @@ import { MetricFailure, proposeReplicas } from "./proposals.ts";
 import type { AutoscalerSelectors } from "./selectors.ts";
 import { type AutoscalerSync, Unscalable } from "./sync.ts";
 
-/** How often a size is written that somebody else changes at the same time. */
+/** Maximum number of writes of a size that another client changes at the same time. */
 const maxTries = 5;
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -55,7 +55,7 @@ export class AutoscalerSync {
   }
 
   /**
-   * The target has no pods because the autoscaler took them away, not because somebody has switched it off.
+   * The target has no pods because the autoscaler scaled it to zero, not because it was switched off.
    */
   get mayLeaveZero(): boolean {
     const condition = this.status.conditions?.find(({ type }) => type === "ScaledToZero");

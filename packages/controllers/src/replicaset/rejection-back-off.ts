@@ -51,7 +51,7 @@ export class RejectionBackOff {
     }
   }
 
-  /** How many pods of the owner must not be replaced yet, and for how many milliseconds. */
+  /** Returns how many pods of the owner must not be replaced yet, and for how many milliseconds. */
   held(owner: string): { readonly pods: number; readonly wait: number } {
     const entry = this.#entries.get(owner);
     if (entry === undefined || entry.pods === 0) return { pods: 0, wait: 0 };

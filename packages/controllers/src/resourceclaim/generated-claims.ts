@@ -195,7 +195,7 @@ function asksForAdminAccess({ spec }: ResourceClaimTemplate): boolean {
   return (spec.spec.devices?.requests ?? []).some(({ exactly }) => exactly?.adminAccess === true);
 }
 
-/** Why no claim may be made from the template: it was stored while a gate was on that is off now. */
+/** Returns why no claim may be made from the template: it was stored while a gate was on that is off now. */
 function missingFeature(template: ResourceClaimTemplate, features: Features): string | undefined {
   if (!features.enabled("DRAAdminAccess") && asksForAdminAccess(template))
     return "admin access is requested, but the feature is disabled";

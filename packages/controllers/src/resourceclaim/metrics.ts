@@ -6,7 +6,7 @@ import { podClaimAnnotation } from "./names.ts";
 const extendedResourceAnnotation = "resource.kubernetes.io/extended-resource-claim";
 
 /**
- * How many claims there are of each sort. Upstream: pkg/controller/resourceclaim/controller.go,
+ * Returns how many claims there are of each sort. Upstream: pkg/controller/resourceclaim/controller.go,
  * customCollector.
  */
 export function countClaims(claims: Iterable<ResourceClaim>): Sample[] {

@@ -131,7 +131,7 @@ export class ClaimRelease {
   }
 }
 
-/** Whether the server has this very consumer. */
+/** Reports whether the server has this very consumer. */
 async function isThere(
   { uid }: ResourceClaimConsumerReference,
   get: () => Promise<{ metadata: { uid: string } }>,

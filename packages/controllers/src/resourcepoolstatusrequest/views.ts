@@ -33,7 +33,7 @@ interface Partition {
 }
 
 /**
- * How much of a partitionable or shareable pool is left (KEP-5677).
+ * Returns how much of a partitionable or shareable pool is left (KEP-5677).
  *
  * Upstream: pkg/controller/resourcepoolstatusrequest/views.go.
  */
@@ -104,7 +104,7 @@ function summarizePartitions(
     .sort((a, b) => byText(a.attribute, b.attribute) || byText(a.type, b.type));
 }
 
-/** How many of the devices fit beside what is in use, each group for itself. */
+/** Returns how many of the devices fit beside what is in use, each group for itself. */
 function fitting(devices: readonly Device[], room: CounterRoom): number {
   let count = 0;
   for (const { consumesCounters = [] } of devices) {

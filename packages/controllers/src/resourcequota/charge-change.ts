@@ -20,7 +20,9 @@ export function isChangeable(resource: string): boolean {
   return Object.hasOwn(otherChanges, resource);
 }
 
-/** Whether an update may change what quotas count. Upstream: pkg/quota/v1/install/update_filter.go. */
+/**
+ * Reports whether an update may change what quotas count. Upstream: pkg/quota/v1/install/update_filter.go.
+ */
 export function changesCount(
   resource: string,
   evaluator: QuotaEvaluator,

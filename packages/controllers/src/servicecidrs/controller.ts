@@ -59,7 +59,7 @@ export async function startServiceCIDRController(context: ControllerContext): Pr
     );
   }
 
-  /** Whether a Service has an address that would be in no range any more. */
+  /** Reports whether a Service has an address that would be in no range any more. */
   function isNeeded(range: ServiceCIDR): boolean {
     const others = ranges
       .list()

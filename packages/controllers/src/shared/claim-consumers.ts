@@ -6,7 +6,9 @@ import { groupOf } from "./owners.ts";
 
 const schedulingGroup = "scheduling.k8s.io";
 
-/** Whether the claim was generated for the pod or, where groups have claims (KEP-5729), for its group. */
+/**
+ * Reports whether the claim was generated for the pod or, where groups have claims (KEP-5729), for its group.
+ */
 export function isForPod(pod: Pod, claim: ResourceClaim, groupsHaveClaims: boolean): boolean {
   const owner = controllerOf(claim);
   if (owner === undefined) return false;
@@ -20,8 +22,8 @@ export function isForPod(pod: Pod, claim: ResourceClaim, groupsHaveClaims: boole
 }
 
 /**
- * Whether the claim is reserved for the pod or its group. A pod does not have its group's uid: the name
- * decides.
+ * Reports whether the claim is reserved for the pod or its group. A pod does not have its group's uid: the
+ * name decides.
  */
 export function isReservedForPod(pod: Pod, claim: ResourceClaim, groupsHaveClaims: boolean): boolean {
   return (claim.status?.reservedFor ?? []).some(
@@ -31,12 +33,12 @@ export function isReservedForPod(pod: Pod, claim: ResourceClaim, groupsHaveClaim
   );
 }
 
-/** Whether an entry of `reservedFor` names a group of pods. */
+/** Reports whether an entry of `reservedFor` names a group of pods. */
 export function isPodGroup({ apiGroup, resource }: ResourceClaimConsumerReference): boolean {
   return apiGroup === schedulingGroup && resource === "podgroups";
 }
 
-/** Whether an entry of `reservedFor` names a pod. */
+/** Reports whether an entry of `reservedFor` names a pod. */
 export function isPod({ apiGroup, resource }: ResourceClaimConsumerReference): boolean {
   return (apiGroup ?? "") === "" && resource === "pods";
 }
@@ -45,7 +47,7 @@ export function podGroupName(pod: Pod): string | undefined {
   return pod.spec.schedulingGroup?.podGroupName;
 }
 
-/** Whether the group's claim of this name stands for the pod's: name and reference must be equal. */
+/** Reports whether the group's claim of this name stands for the pod's: name and reference must be equal. */
 export function isGroupClaim(group: PodGroup, entry: PodResourceClaim): boolean {
   return (group.spec.resourceClaims ?? []).some(
     ({ name, resourceClaimName, resourceClaimTemplateName }) =>

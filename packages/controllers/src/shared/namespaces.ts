@@ -2,7 +2,7 @@ import { StatusError } from "@dray/api";
 import type { Namespace } from "@dray/api/core/v1";
 import { isNamespaceTerminating } from "@dray/client";
 
-/** Whether the namespace exists and is not being deleted. */
+/** Reports whether the namespace exists and is not being deleted. */
 export function isActive(namespace: Namespace | undefined): boolean {
   return namespace !== undefined && namespace.metadata.deletionTimestamp === undefined;
 }

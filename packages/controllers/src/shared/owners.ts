@@ -18,7 +18,7 @@ export function controllerReference(kind: Kind, owner: KubeObject): OwnerReferen
   };
 }
 
-/** Whether a reference points to an object of the kind, whatever the version. */
+/** Reports whether a reference points to an object of the kind, whatever the version. */
 export function refersTo(kind: Kind, reference: OwnerReference): boolean {
   return reference.kind === kind.kind && groupOf(reference.apiVersion) === kind.group;
 }

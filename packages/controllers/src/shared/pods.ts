@@ -1,7 +1,7 @@
 import type { Pod } from "@dray/api/core/v1";
 import { isPodTerminal } from "@dray/api/pod";
 
-/** Whether it is certain that the pod does not run and never will. */
+/** Reports whether it is certain that the pod does not run and never will. */
 export function isDone(pod: Pod): boolean {
   return isPodTerminal(pod) || (pod.metadata.deletionTimestamp !== undefined && !pod.spec.nodeName);
 }

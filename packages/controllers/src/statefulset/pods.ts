@@ -90,7 +90,7 @@ export function statefulPod(
   };
 }
 
-/** An active pod with its identity restored, where somebody has changed it; undefined if nothing is wrong. */
+/** Returns an active pod with its identity restored if it was changed; otherwise undefined. */
 export function repairedPod(set: StatefulSet, pod: Pod, ordinal: number): Pod | undefined {
   const volumes = volumesFor(set, ordinal, pod.spec.volumes ?? []);
   const claims = new Map(

@@ -19,7 +19,7 @@ export function hasCondition({ status }: StorageVersionMigration, type: Conditio
   return status?.conditions?.some((entry) => entry.type === type && entry.status === "True") ?? false;
 }
 
-/** Whether the migration has succeeded or failed: it is never run again. */
+/** Reports whether the migration has succeeded or failed: it is never run again. */
 export function isFinished(migration: StorageVersionMigration): boolean {
   return hasCondition(migration, "Succeeded") || hasCondition(migration, "Failed");
 }

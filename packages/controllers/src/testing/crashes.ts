@@ -8,7 +8,7 @@ import { type TestCluster, type TestOptions, withCluster } from "./cluster.ts";
 export interface Crash {
   /** Creates the objects that exist before the controller starts. */
   before(cluster: TestCluster): Promise<void>;
-  /** Whether its work is done. */
+  /** Reports whether its work is done. */
   done(cluster: TestCluster): Promise<boolean>;
   /** Checks the final state. */
   after?(cluster: TestCluster): Promise<void>;

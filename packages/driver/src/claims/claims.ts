@@ -28,7 +28,7 @@ export interface ClaimsOptions {
   readonly atStep?: ((step: CrashStep) => void) | undefined;
 }
 
-/** A device in the answer to the kubelet. */
+/** A device in the response to the kubelet. */
 export interface AnsweredDevice {
   readonly requestNames: string[];
   readonly poolName: string;
@@ -144,7 +144,7 @@ class NodeClaims implements Claims {
   }
 
   async #prepare(claim: AllocatedClaim, signal: AbortSignal): Promise<AnsweredDevice[]> {
-    // A caller that has given up may unprepare next, and would not know of what is prepared from now on.
+    // A caller that has given up may unprepare next, and would miss devices that are prepared from now on.
     if (signal.aborted) throw new Error("the caller has gone");
     const { driver, checkpoints, bootID, log } = this.#options;
     this.#atStep("prepare-begun");
@@ -195,7 +195,7 @@ class NodeClaims implements Claims {
     }
   }
 
-  /** Writes the files that the answer names, and returns it. */
+  /** Writes the files that the response names, and returns the response. */
   async #answer(claim: AllocatedClaim, prepared: readonly PreparedDevice[]): Promise<AnsweredDevice[]> {
     const { uid } = claim;
     await this.#specs.write(uid, prepared);

@@ -122,7 +122,7 @@ export async function openInstanceLock(path: string): Promise<InstanceLock> {
   await check(probe, [0, 1]);
   if (probe === 0) await locker.run("-u");
 
-  /** Whether the file that is locked is the one that other instances see. */
+  /** Reports whether the file that is locked is the one that other instances see. */
   const isInPlace = async ({ inode }: Locker): Promise<boolean> => {
     try {
       return (await stat(path, { bigint: true })).ino === inode;
@@ -172,7 +172,7 @@ export async function openInstanceLock(path: string): Promise<InstanceLock> {
 /** Runs functions one after the other, in their order. */
 export type Serial = <T>(run: () => Promise<T>) => Promise<T>;
 
-/** Milliseconds for which a busy instance keeps the lock before the others get their turn. */
+/** Milliseconds for which a busy instance keeps the lock before it lets the others have it. */
 const maxHeld = 2000;
 
 /** A queue of functions that run one at a time while `lock` is held; it is kept while the next one waits. */

@@ -100,7 +100,7 @@ async function holdLock() {
   };
 }
 
-/** Whether somebody holds the lock. */
+/** Reports whether somebody holds the lock. */
 async function isLocked(): Promise<boolean> {
   const program = spawn("flock", ["-n", lockPath(), "true"], { stdio: "ignore" });
   return (await once(program, "exit"))[0] === 1;

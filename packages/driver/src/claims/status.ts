@@ -39,11 +39,11 @@ export interface DeviceStatus {
   readonly networkData?: NetworkDeviceData | null;
 }
 
-/** Writes what a driver knows of the devices of claims into their status. */
+/** Writes the status of devices into that of their claims. */
 export interface ClaimStatusWriter {
   /**
    * Merges `devices` into `claim.status.devices`: entries of other drivers and of other devices stay as they
-   * are. Tries again when somebody else has written the claim meanwhile; writes nothing where nothing
+   * are. Retries on a conflict; writes nothing where nothing
    * changes. Rejects where the claim was created anew, or a device is not allocated to it (any more);
    * otherwise as the API server says, such as with Forbidden where a right is missing.
    */

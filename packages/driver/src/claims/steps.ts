@@ -8,14 +8,14 @@ export const crashSteps = [
   "prepare-called",
   /** CDI and metadata files are there. */
   "prepare-written",
-  /** It is on disk that the claim is prepared; the kubelet has no answer yet. */
+  /** The checkpoint says that the claim is prepared; the kubelet has no response yet. */
   "prepare-completed",
   "unprepare-begun",
   /** The driver's `unprepare` has returned. */
   "unprepare-called",
   /** CDI and metadata files are gone. */
   "unprepare-removed",
-  /** The checkpoint is gone; the kubelet has no answer yet. */
+  /** The checkpoint is gone; the kubelet has no response yet. */
   "unprepare-completed",
 ] as const;
 export type CrashStep = (typeof crashSteps)[number];

@@ -34,8 +34,8 @@ export interface FinalizeClaimsOptions {
   /**
    * Cleans up after a claim that is no longer allocated: no pod uses it, and its devices are unprepared.
    * Until it resolves the claim stays. Called for different claims side by side (10), and again after a
-   * restart or an error: it must bear that. Its errors are logged, and it is tried again with back-off (1 s
-   * to 1 min).
+   * restart or an error: it must be idempotent. Its errors are logged, and it is tried again with back-off (1
+   * s to 1 min).
    */
   cleanUp(claim: ReleasedClaim, signal: AbortSignal): Promise<void>;
 }

@@ -16,7 +16,7 @@ export interface PublishPoolsOptions extends Pick<Driver, "name" | "discover" | 
   readonly signal: AbortSignal;
   /**
    * Owner of the slices: an object without a namespace, such as a ClusterRole or a custom resource of the
-   * driver. Without one they stay until somebody deletes them.
+   * driver. Without one they stay until they are deleted.
    */
   readonly owner?: SliceOwner;
   /**

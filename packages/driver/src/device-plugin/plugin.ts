@@ -17,14 +17,14 @@ export interface DevicePlugin {
    * (UnexpectedAdmissionError).
    */
   allocate(ids: readonly string[], signal: AbortSignal): Promise<AllocatedDevices> | AllocatedDevices;
-  /** Which devices it had best be; the kubelet may choose others. */
+  /** Returns which devices it had best be; the kubelet may choose others. */
   preferred?(request: PreferenceRequest): Promise<readonly string[]> | readonly string[];
   /** Makes devices ready before each start of a container, restarts too; the kubelet waits for 30 seconds. */
   preStart?(ids: readonly string[], signal: AbortSignal): Promise<void>;
 }
 
 export interface PluginDevice {
-  /** Any text that tells the device from others of the resource. */
+  /** Any text that is unique among the devices of the resource. */
   readonly id: string;
   /** Only healthy devices are given to pods; `Healthy` if absent. */
   readonly health?: "Healthy" | "Unhealthy";

@@ -197,7 +197,7 @@ class Presence {
     this.#served = await identity(this.#socket);
   }
 
-  /** Whether our socket is at its path. It may have been deleted before its identity was known. */
+  /** Reports whether our socket is at its path. It may have been deleted before its identity was known. */
   async #isServed(): Promise<boolean> {
     return this.#served !== undefined && (await identity(this.#socket)) === this.#served;
   }
@@ -236,7 +236,7 @@ class Presence {
       return;
     }
     if (kubelet !== this.#tried) {
-      // Another kubelet knows nothing of what this one's predecessor had against us.
+      // Another kubelet starts without the rejections of its predecessor.
       this.#tried = kubelet;
       this.#delay = registerDelays.first;
       this.#notBefore = 0;

@@ -14,7 +14,7 @@ export interface HealthcheckOptions {
   readonly onListening?: (address: string) => void;
 }
 
-/** Milliseconds that one of our own sockets may take to answer. */
+/** Timeout of a call to one of our own sockets, in milliseconds. */
 const timeout = 2000;
 
 /**

@@ -211,7 +211,7 @@ function registration(
         type: "DRAPlugin",
         name: driver.name,
         endpoint,
-        // The kubelet takes the first that it knows.
+        // The kubelet takes the first that it supports.
         supportedVersions: [
           ...(["v1", "v1beta1"] as const)
             .filter((version) => nodeAPIs.includes(version))
@@ -294,7 +294,7 @@ function draServices({ driver, claims, nodeAPIs, metrics, clock, log }: PluginOp
 }
 
 /**
- * Maximum length of an error's text, in characters: an answer of over 4 MiB would say nothing to the kubelet.
+ * Maximum length of an error's text, in characters: the kubelet rejects a response of more than 4 MiB.
  */
 const maxErrorText = 4096;
 

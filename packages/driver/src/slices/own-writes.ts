@@ -6,7 +6,7 @@ import type { ResourceSlice } from "@dray/api/resource/v1";
  */
 export function createOwnWrites() {
   const written = new Map<string, ResourceSlice>();
-  /** UIDs that never come back; the news of an end may overtake the answer to the write before it. */
+  /** UIDs of deleted slices: the event of a deletion may arrive before the response to an earlier write. */
   const ended = new Set<string>();
   return {
     wrote(slice: ResourceSlice): void {

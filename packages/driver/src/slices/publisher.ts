@@ -13,7 +13,7 @@ export interface PublisherOptions {
   readonly scope: SliceScope;
   readonly clock: Clock;
   readonly log: Log;
-  /** Is told of errors; with "end", `run` rejects with the error. */
+  /** Called with each error; with "end", `run` rejects with the error. */
   readonly decide: (error: Error, context: ErrorContext) => ErrorDecision;
   /** Called whenever all pools are published as they should be. */
   readonly onPublished?: ((statistics: SliceStatistics) => void) | undefined;

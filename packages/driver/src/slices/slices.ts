@@ -13,7 +13,7 @@ export type SliceContent = Omit<ResourceSliceSpec, "driver" | "nodeName" | "pool
 export type SliceScope =
   | { readonly nodeName: string }
   | {
-      /** None: the slices stay when the driver is uninstalled, until somebody deletes them. */
+      /** None: the slices stay when the driver is uninstalled, until they are deleted. */
       readonly owner?: SliceOwner;
     };
 
@@ -198,7 +198,7 @@ function countOf(slice: ResourceSlice): number {
 
 /**
  * Slices are allocated from in the order of their names, so they begin with an index. The only slice of a
- * node's pool has the name that people know from the tutorials.
+ * node's pool has the name that the tutorials use.
  * Upstream: k8s.io/dynamic-resource-allocation/resourceslice, 0.36, and until 0.35
  */
 function namePrefix(driver: string, scope: SliceScope, index: number, count: number): string {
@@ -235,7 +235,7 @@ function namesIn({ devices = [], sharedCounters = [] }: SliceContent): string {
   return JSON.stringify([devices.map(({ name }) => name), sharedCounters.map(({ name }) => name)]);
 }
 
-/** The server stamps taints that come without a time; a driver that does not care keeps what is there. */
+/** The server sets the time of taints without one; a driver that sets none keeps that. */
 export function keepTimes(content: SliceContent, existing: SliceContent | undefined): SliceContent {
   if (!content.devices?.some(({ taints = [] }) => taints.some(({ timeAdded }) => timeAdded === undefined))) {
     return content;

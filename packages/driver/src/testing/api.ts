@@ -20,7 +20,7 @@ export function memoryApi(clock: Clock): MemoryApi {
   return {
     transport: {
       async request(request) {
-        // As over a network, an answer never comes in the turn of its request.
+        // As over a network, a response never arrives in the turn of the event loop of its request.
         await new Promise((resolve) => setImmediate(resolve));
         try {
           return handle(objects, request);

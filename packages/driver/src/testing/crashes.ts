@@ -33,7 +33,7 @@ export async function checkCrashes<P>(
   }
 }
 
-/** Fixed, so that answers can be compared. */
+/** Fixed, so that responses can be compared. */
 const uidPattern = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 
 async function undisturbed<P>(make: () => Driver<P>, claim: ClaimOptions, options: DriverNodeOptions) {

@@ -43,7 +43,7 @@ export interface Driver<P = unknown> {
    */
   discover(signal: AbortSignal): AsyncIterable<readonly Pool[]>;
   /**
-   * Makes the devices of a claim ready and answers what containers need in order to use them. Called one
+   * Makes the devices of a claim ready and returns what containers need in order to use them. Called one
    * claim at a time, again for a claim that may be prepared already (after a crash, after a reboot): it must
    * answer the same. An error is reported to the kubelet, which tries again; retry within the call what
    * passes in seconds.

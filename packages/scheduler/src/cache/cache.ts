@@ -34,7 +34,7 @@ export class SchedulerCache {
     return this.#list;
   }
 
-  /** How many there are of each. */
+  /** Returns how many there are of each. */
   counts(): Record<"nodes" | "pods" | "assumed_pods", number> {
     return { nodes: this.#nodes.size, pods: this.#places.size, assumed_pods: this.#assumed.size };
   }
@@ -49,7 +49,7 @@ export class SchedulerCache {
     return name === undefined ? undefined : this.#nodes.get(name);
   }
 
-  /** Whether the pod is on a node, or assumed to be. */
+  /** Reports whether the pod is on a node, or assumed to be. */
   isPlaced(uid: string): boolean {
     return this.#places.has(uid);
   }

@@ -224,7 +224,7 @@ function differ(a: unknown, b: unknown): boolean {
   return a !== b && encodeJSON(a) !== encodeJSON(b);
 }
 
-/** Whether the change of a waiting pod may matter to a plugin: its own status conditions do not. */
+/** Reports whether the change of a waiting pod may matter to a plugin: its own status conditions do not. */
 function schedulingChanged(pod: Pod, old: Pod): boolean {
   return (
     pod.metadata.generation !== old.metadata.generation ||
@@ -234,7 +234,9 @@ function schedulingChanged(pod: Pod, old: Pod): boolean {
   );
 }
 
-/** Whether the change of a pod on a node may matter to a waiting one: its labels, or what it asks for. */
+/**
+ * Reports whether the change of a pod on a node may matter to a waiting one: its labels, or what it asks for.
+ */
 function assignedPodChanged(pod: Pod, old: Pod): boolean {
   return (
     differ(pod.metadata.labels, old.metadata.labels) ||

@@ -23,7 +23,7 @@ import { SchedulingLoop } from "./loop.ts";
 export interface Scheduler {
   /** Resolves when the signal has aborted and the bindings begun are done. */
   readonly stopped: Promise<void>;
-  /** How many pods wait, by the reason why (metric scheduler_pending_pods). */
+  /** Returns how many pods wait, by the reason why (metric scheduler_pending_pods). */
   pending(): Record<string, number>;
   /** In the text format of Prometheus, under the names of kube-scheduler. */
   metrics(): string;

@@ -66,7 +66,7 @@ export interface PluginSet {
 /** The plugins of a profile: by extension point, and for all points that a plugin implements. */
 export type ProfilePlugins = Readonly<Record<ExtensionPointName | "multiPoint", PluginSet>>;
 
-/** An HTTP service that has a say. */
+/** An HTTP service that filters and scores nodes, too. */
 export interface ExtenderConfiguration {
   readonly urlPrefix: string;
   readonly filterVerb?: string;

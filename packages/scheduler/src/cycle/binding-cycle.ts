@@ -205,7 +205,7 @@ export class BindingCycle {
         await sleep(clock, readAgain, signal);
       }
     }
-    // Our own binding, whose answer was lost; or that of another scheduler.
+    // Our own binding, whose response was lost, or that of another scheduler.
     const bound = now?.spec.nodeName ?? "";
     if (bound === node.name) return true;
     await this.giveBack(profile, now ?? pod, node, state);

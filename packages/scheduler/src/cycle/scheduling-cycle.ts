@@ -27,7 +27,7 @@ export type Decision =
     };
 
 /**
- * How many feasible nodes are enough; 0 per cent: a share that shrinks with the number of nodes.
+ * Returns how many feasible nodes are enough; 0 per cent: a share that shrinks with the number of nodes.
  * Upstream: pkg/scheduler/schedule_one.go, numFeasibleNodesToFind.
  */
 export function feasibleNodesToFind(percentage: number): (nodes: number) => number {
@@ -77,7 +77,7 @@ export class SchedulingCycle {
   readonly #profile: string;
   /** How many nodes each filter has seen in this search. */
   readonly #evaluations: number[];
-  /** Where the last search stopped: the next one begins there, so that all nodes get their turn. */
+  /** Where the last search stopped: the next one begins there, so that all nodes are considered. */
   #start = 0;
   /**
    * Number of searches: results of plugins from another search are not in the state of this one. The time of
@@ -216,8 +216,8 @@ export class SchedulingCycle {
   }
 
   /**
-   * Whether the node takes the pod, with and without the pods of at least its priority that are nominated to
-   * it: what keeps pods away may depend on them, and so may what attracts the pod.
+   * Returns why the node does not take the pod, with or without the pods of at least its priority that are
+   * nominated to it: anti-affinity may depend on them, and so may affinity.
    * Upstream: pkg/scheduler/framework/runtime/framework.go, RunFilterPluginsWithNominatedPods.
    */
   firstRejection(state: CycleState, pod: Pod, node: NodeInfo): Rejection | undefined {

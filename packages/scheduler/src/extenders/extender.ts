@@ -15,7 +15,7 @@ export const extenderName = "Extender";
 type Answer = Readonly<Record<string, unknown>>;
 
 /**
- * A service that has a say where pods go. Upstream: pkg/scheduler/extender.go;
+ * A service that filters, scores and binds, too. Upstream: pkg/scheduler/extender.go;
  * kube-scheduler/extender/v1/types.go has the bodies, whose fields Go reads in any case.
  */
 export class Extender {
@@ -49,7 +49,7 @@ export class Extender {
     return this.#configuration.preemptVerb !== undefined;
   }
 
-  /** Whether the pod asks for a resource that the extender manages. */
+  /** Reports whether the pod asks for a resource that the extender manages. */
   isInterested({ spec }: Pod): boolean {
     if (this.#managed.size === 0) return true;
     return [...spec.containers, ...(spec.initContainers ?? [])].some((container) => this.#asks(container));
@@ -185,7 +185,7 @@ function listOf(answer: Answer, name: string): readonly Answer[] {
   return Array.isArray(value) ? (value as Answer[]) : [];
 }
 
-/** The nodes of a filter's answer: their names, or whole nodes. */
+/** Returns the nodes of a filter's response: their names, or whole nodes. */
 function namesOf(answer: Answer): readonly string[] {
   const names = fieldOf(answer, "NodeNames");
   if (Array.isArray(names)) return names.map(String);

@@ -18,7 +18,7 @@ export class Extenders {
     this.#log = log;
   }
 
-  /** Whether one of them has a say about where the pod goes. */
+  /** Reports whether one of them is interested in the pod. */
   isInterestedIn(pod: Pod): boolean {
     return this.#extenders.some(
       (extender) => (extender.filters || extender.prioritizes) && extender.isInterested(pod),
@@ -61,7 +61,7 @@ export class Extenders {
     return sums;
   }
 
-  /** Whether an extender has bound the pod. */
+  /** Reports whether an extender has bound the pod. */
   async bind(pod: Pod, node: NodeInfo): Promise<boolean> {
     for (const extender of this.#extenders) {
       if (!extender.binds || !extender.isInterested(pod)) continue;

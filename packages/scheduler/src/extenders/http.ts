@@ -3,7 +3,10 @@ import { request as httpRequest } from "node:http";
 import { request as httpsRequest, type RequestOptions } from "node:https";
 import type { ExtenderConfiguration, TLSPart } from "../config/types.ts";
 
-/** Posts JSON to a verb of an extender, and returns the answer's text. Rejects unless the status is 200. */
+/**
+ * Posts JSON to a verb of an extender, and returns the text of the response. Rejects unless the status is
+ * 200.
+ */
 export type PostToExtender = (verb: string, body: string) => Promise<string>;
 
 /**

@@ -1,6 +1,6 @@
 import { encodeJSON } from "@dray/api";
 
-/** Whether two parts of objects differ; absent, null and empty are the same. */
+/** Reports whether two parts of objects differ; absent, null and empty are the same. */
 export function differ(a: unknown, b: unknown): boolean {
   return text(a) !== text(b);
 }

@@ -239,13 +239,13 @@ export interface Plugin {
   /** Takes in memory what the pod needs on the node. */
   reserve?(state: CycleState, pod: Pod, node: NodeInfo): Rejection | undefined;
   /**
-   * Takes back in memory what `reserve` took, so that the same can be reserved again. Called for every
+   * Releases in memory what `reserve` took, so that the same can be reserved again. Called for every
    * plugin, in reverse order, also when `reserve` was not reached or has thrown. A plugin without it does so
    * in `unreserve`.
    */
   undo?(state: CycleState, pod: Pod, node: NodeInfo): void;
   /**
-   * After `undo`: takes back what `preBind` wrote. Called for every plugin, in reverse order, also when
+   * After `undo`: reverts what `preBind` wrote. Called for every plugin, in reverse order, also when
    * `preBind` was not reached or has thrown. The pod has a node if another scheduler has bound it.
    */
   unreserve?(state: CycleState, pod: Pod, node: NodeInfo): Promise<void>;
@@ -257,8 +257,8 @@ export interface Plugin {
   bind?(state: CycleState, pod: Pod, node: NodeInfo): Promise<boolean>;
   postBind?(state: CycleState, pod: Pod, node: NodeInfo): void;
   /**
-   * Whether the event may let a pod through that this plugin has rejected or gated (KEP-4247, queueing
-   * hints).
+   * Reports whether the event may let a pod through that this plugin has rejected or gated (KEP-4247,
+   * queueing hints).
    */
   mayHelp(pod: Pod, event: ClusterEvent): boolean;
 }

@@ -45,7 +45,7 @@ export class HostPorts {
     else this.#taken.delete(port);
   }
 
-  /** Whether the port is free on that address. */
+  /** Reports whether the port is free on that address. */
   isFree({ port, ip }: HostPort): boolean {
     const addresses = this.#taken.get(port);
     if (addresses === undefined) return true;

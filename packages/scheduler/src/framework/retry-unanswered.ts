@@ -4,12 +4,12 @@ import { type Clock, ConnectionError, sleep } from "@dray/client";
 const firstDelay = 100;
 const maxDelay = 10_000;
 
-/** Repeats a request until the server answers it, or the signal aborts. */
+/** Repeats a request until the server responds, or the signal aborts. */
 export type RetryUnanswered = <T>(request: () => Promise<T>) => Promise<T>;
 
 /**
- * A write whose answer was lost has an unknown outcome, and its devices must not be allocated to others
- * meanwhile. Therefore a request without an answer, or that the server could not handle (503, 504), is
+ * A write whose response was lost has an unknown outcome, and its devices must not be allocated to others
+ * meanwhile. Therefore a request without a response, or that the server could not handle (503, 504), is
  * repeated, at intervals from 100 ms to 10 s; every other outcome is passed through.
  */
 export function retryUnanswered(clock: Clock, signal: AbortSignal): RetryUnanswered {

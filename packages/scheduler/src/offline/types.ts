@@ -70,8 +70,8 @@ export interface OfflineScheduler {
   /** The newest state of a claim. */
   claim(namespace: string, name: string): ResourceClaim | undefined;
   /**
-   * Why the node can or cannot serve the claims of the pod that have no devices yet; undefined: it has none
-   * such.
+   * Returns why the node can or cannot serve the claims of the pod that have no devices yet; undefined: it
+   * has none such.
    */
   explain(pod: Pod, node: string): Explanation | undefined;
 }

@@ -62,7 +62,9 @@ export class GangScheduling implements Plugin {
     return now !== undefined && before !== undefined && now < before;
   }
 
-  /** Whether the event is about a group with which the pod is scheduled. Upstream: areSameHierarchy. */
+  /**
+   * Reports whether the event is about a group with which the pod is scheduled. Upstream: areSameHierarchy.
+   */
   #isOfOneRoot({ metadata, spec }: Pod, event: ClusterEvent & { kind: "pod-group" }): boolean {
     const name = spec.schedulingGroup?.podGroupName;
     if (name === undefined || event.namespace !== metadata.namespace) return false;

@@ -52,8 +52,8 @@ export function nodeVolumeLimits(lookup: VolumeLookup, features: Features): Plug
   }
 
   /**
-   * How many volumes of each driver are on the node, or are being detached; `wanted` loses those that are
-   * there.
+   * Returns how many volumes of each driver are on the node, or are being detached; `wanted` loses those that
+   * are there.
    */
   function attached({ name: node, pods }: NodeInfo, wanted: Volumes): ReadonlyMap<string, number> {
     const volumes: Volumes = new Map();

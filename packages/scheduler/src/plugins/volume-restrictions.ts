@@ -87,7 +87,7 @@ function isExclusiveDisk(volume: Volume): boolean {
   return [gcePersistentDisk, awsElasticBlockStore, rbd, iscsi].some((source) => source !== undefined);
 }
 
-/** Whether the pod has one of the disks; most can be shared where all pods only read. */
+/** Reports whether the pod has one of the disks; most can be shared where all pods only read. */
 function conflicts(disks: readonly Volume[], { spec }: Pod): boolean {
   return disks.some((disk) => spec.volumes?.some((other) => isSameDisk(disk, other)));
 }

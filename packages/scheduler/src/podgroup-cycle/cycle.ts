@@ -85,8 +85,8 @@ export class GroupCycle {
   }
 
   /**
-   * Places what can be placed, at once; resolves when the pods are bound or told why not. Throws
-   * BudgetExceeded when the turn is over, and everything is as it was.
+   * Places what can be placed, at once; resolves when the pods are bound or their conditions say why not.
+   * Throws BudgetExceeded when the turn is over, and everything is as it was.
    */
   schedule(profile: Profile, taken: GroupNode, waiting: readonly QueuedPod[]): Promise<void> {
     const { groups, placer, cache, equivalentPods, metrics, hasPolicies } = this.#options;

@@ -47,7 +47,7 @@ export function allFailed(root: GroupNode, message: string): LeafOutcome[] {
 export interface PostFilterOutcome {
   /** Messages of plugins. */
   readonly reasons: readonly string[];
-  /** The node of each pod, by uid, once others have left; undefined: nobody leaves for the group. */
+  /** The node of each pod, by uid, once others have left; undefined: no pods leave for the group. */
   readonly nominated: ReadonlyMap<string, string> | undefined;
 }
 

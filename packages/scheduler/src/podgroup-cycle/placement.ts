@@ -33,7 +33,7 @@ export interface GroupPlacerOptions {
   readonly random: () => number;
 }
 
-/** Reserves and takes back at once. */
+/** Reserves and releases at once. */
 export interface Reserving {
   /** Counts the pod on its node, with what plugins reserve for it; a rejection by one of them. */
   take(profile: RunProfile, entry: WaitingPod, placed: Placed): Rejection | undefined;

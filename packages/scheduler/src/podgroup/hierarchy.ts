@@ -58,7 +58,8 @@ export const isLeaf = (object: PodGroup | CompositePodGroup): object is PodGroup
   object.kind === "PodGroup";
 
 /**
- * Whether the minimum number of its groups are ready, down to the pods. Upstream: isCPGTreeReady, isPGReady.
+ * Reports whether the minimum number of its groups are ready, down to the pods. Upstream: isCPGTreeReady,
+ * isPGReady.
  */
 export function isReady(
   node: GroupNode,

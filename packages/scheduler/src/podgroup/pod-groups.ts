@@ -9,7 +9,7 @@ import type { NodeInfo } from "../framework/node-info.ts";
 import { priorityOf } from "../framework/priority.ts";
 import { type Ancestry, ancestryOf, type CompositeLookup, treeOf } from "./hierarchy.ts";
 
-/** Whether pods are scheduled in groups. 1.35 has Workloads in their place. */
+/** Reports whether pods are scheduled in groups. 1.35 has Workloads in their place. */
 export const hasPodGroups = (features: Features): boolean =>
   features.enabled("GenericWorkload") && features.version >= "1.36";
 
@@ -50,7 +50,7 @@ export class PodGroups {
     return name === undefined ? undefined : this.#find(pod.metadata.namespace, name);
   }
 
-  /** Whether there are groups of groups. */
+  /** Reports whether there are groups of groups. */
   get hasComposites(): boolean {
     return this.#composites !== undefined;
   }
@@ -106,7 +106,10 @@ export class PodGroups {
     return { ...node, pods: own };
   }
 
-  /** How many pods of a group have to be scheduled together; a group without a gang is satisfied with one. */
+  /**
+   * Returns how many pods of a group have to be scheduled together; a group without a gang is satisfied with
+   * one.
+   */
   minCount({ spec }: PodGroup): number {
     return (this.#hasGangs ? spec.schedulingPolicy.gang?.minCount : undefined) ?? 1;
   }

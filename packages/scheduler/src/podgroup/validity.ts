@@ -8,8 +8,8 @@ const defaultPolicy = "PreemptLowerPriority";
 const policyOf = ({ spec }: Pick<Pod, "spec">): string => spec.preemptionPolicy ?? defaultPolicy;
 
 /**
- * Why the pods cannot be scheduled together. `hasPolicies`: groups have a preemption policy of their own
- * (gate PodGroupPreemptionPolicy). Upstream: validatePodGroup, validateScheduledPods.
+ * Returns why the pods cannot be scheduled together. `hasPolicies`: groups have a preemption policy of their
+ * own (gate PodGroupPreemptionPolicy). Upstream: validatePodGroup, validateScheduledPods.
  */
 export function groupProblem(root: GroupNode, groups: PodGroups, hasPolicies: boolean): string | undefined {
   const all = [...podsOf(root), ...leavesOf(root).flatMap(({ object }) => groups.placed(object))];

@@ -126,7 +126,7 @@ export function defaultPreemption(options: DefaultPreemptionOptions): Plugin {
   };
 }
 
-/** Why the pod must not make others leave; undefined: it may. */
+/** Returns why the pod must not make others leave; undefined: it may. */
 function ineligible(
   pod: Pod,
   rejections: ReadonlyMap<string, Rejection>,

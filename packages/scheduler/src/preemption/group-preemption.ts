@@ -97,7 +97,9 @@ function nominationsOf(
   );
 }
 
-/** Whether pods that were preempted for the group are still leaving. Upstream: isOngoingPreemption. */
+/**
+ * Reports whether pods that were preempted for the group are still leaving. Upstream: isOngoingPreemption.
+ */
 function isOngoing(
   priority: number,
   nodes: ReadonlySet<string>,
@@ -154,7 +156,7 @@ function restore(node: NodeInfo, pods: readonly Pod[]): void {
   for (const pod of pods) if (!node.pods.has(pod.metadata.uid)) node.add(pod);
 }
 
-/** Whether all pods of the group fit on their nodes beside the unit, which then stays. */
+/** Reports whether all pods of the group fit on their nodes beside the unit, which then stays. */
 function reprieve(unit: VictimUnit, assignments: readonly Assignment[], trials: Trials): boolean {
   for (const { pod: victim, node } of unit.pods)
     for (const { state, pod } of assignments) trials.addPod(state, pod, victim, node);

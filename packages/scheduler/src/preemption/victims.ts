@@ -49,7 +49,7 @@ export function selectVictims(
     if (rejected !== undefined) return rejected;
     const { violating, others } = byBudgets(potential, budgets);
     const leaving: VictimUnit[] = [];
-    /** Whether the pod fits beside the unit, which then stays. */
+    /** Reports whether the pod fits beside the unit, which then stays. */
     const reprieve = (unit: VictimUnit): boolean => {
       add(unit);
       if (trials.firstRejection(state, pod, node) === undefined) return true;

@@ -8,7 +8,7 @@ import { anyEvent, byPriority, type Place, type QueuedPod } from "./queued-pod.t
 
 /** Milliseconds after which a rejected pod is tried again though no event helped it. */
 const maxUnschedulable = 300_000;
-/** How often such pods are looked for, while there are rejected pods. */
+/** Interval of the check for such pods, while there are rejected pods. */
 const flushInterval = 30_000;
 
 export interface QueueOptions {
@@ -64,14 +64,14 @@ export class SchedulingQueue {
     this.#errors = new Heap(sooner);
   }
 
-  /** How many pods are in each place. */
+  /** Returns how many pods are in each place. */
   counts(): Record<Place, number> {
     const counts = { active: 0, backoff: 0, unschedulable: 0, gated: 0, "in-flight": 0 };
     for (const entry of this.#pods.values()) counts[entry.place]++;
     return counts;
   }
 
-  /** How many pods wait because of each plugin, by plugin and profile. */
+  /** Returns how many pods wait because of each plugin, by plugin and profile. */
   rejections(): Iterable<readonly [readonly [string, string], number]> {
     const counts = new Map<string, [readonly [string, string], number]>();
     for (const { pod, place, rejectedBy } of this.#pods.values()) {
@@ -160,7 +160,7 @@ export class SchedulingQueue {
     return others.sort((a, b) => a.sequence - b.sequence);
   }
 
-  /** Whether the pod wants a node still. */
+  /** Reports whether the pod wants a node still. */
   has(entry: QueuedPod): boolean {
     return this.#pods.get(entry.pod.metadata.uid) === entry;
   }
@@ -272,7 +272,7 @@ export class SchedulingQueue {
     this.#options.ready();
   }
 
-  /** Whether a plugin turns the pod away. */
+  /** Reports whether a plugin turns the pod away. */
   #gate(entry: QueuedPod, event: string): boolean {
     const gate = this.#options
       .points(entry.pod)

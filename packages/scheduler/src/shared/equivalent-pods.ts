@@ -35,7 +35,7 @@ export class EquivalentPods {
     this.#options = options;
   }
 
-  /** Undefined for a pod that is like no other, or about which other nodes have a say. */
+  /** Returns undefined for a pod that has no equivalent, or whose results depend on other nodes. */
   resultsFor(pod: Pod): NodeResults | undefined {
     const signature = this.#signatureOf(pod);
     return signature === undefined ? undefined : this.#results.of(signature);
@@ -108,7 +108,7 @@ export class EquivalentPods {
     const { resourceClaims: _c, volumes = [], containers, initContainers, hostname: _h, ...spec } = pod.spec;
     if (volumes.some(bindsToNodes)) return undefined;
     const distinct = [...new Set(found.claims.map((each) => each.claim))];
-    // Labels matter only where other nodes have a say.
+    // Labels matter only if results depend on other nodes.
     const { namespace, ownerReferences } = pod.metadata;
     return encodeJSON([
       [namespace, ownerReferences, spec],

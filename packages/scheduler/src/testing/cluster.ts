@@ -28,7 +28,7 @@ export interface TestCluster {
   pod(name: string, more?: object, labels?: object): Promise<Pod>;
   /** Class `gpu`, which takes all devices. */
   gpuClass(name?: string, expression?: string): Promise<DeviceClass>;
-  /** A slice of the node with so many devices. */
+  /** Creates a slice of the node with this number of devices. */
   slice(node: string, devices: number, driver?: string): Promise<ResourceSlice>;
   /** A claim for one device of class `gpu`. */
   claim(name: string, request?: object): Promise<ResourceClaim>;

@@ -14,9 +14,9 @@ export interface RunningScheduler {
    * more.
    */
   loseAnswers(which: ((method: string, url: string) => boolean) | undefined): void;
-  /** Called after each request that the server has handled: the answer arrives when it is done. */
+  /** Called after each request that the server has handled: the response arrives when it is done. */
   beforeAnswers(run: (method: string, url: string) => Promise<void>): void;
-  /** Holds back what watches of claims bring, until the answer is called. */
+  /** Holds back events of watches of claims until the returned function is called. */
   holdClaims(): () => void;
 }
 

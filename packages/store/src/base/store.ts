@@ -42,7 +42,7 @@ export interface StoreEvent {
 }
 
 export interface ListOptions {
-  /** At most so many entries. */
+  /** Maximum number of entries. */
   readonly limit?: number;
   /** Begin behind this key. */
   readonly after?: string;

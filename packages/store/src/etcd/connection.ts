@@ -124,7 +124,7 @@ export class Connection {
       (bytes: Buffer) => method.response.decode(bytes),
       this.#metadata(),
     );
-    // A stream that is cancelled reports so by an event that nobody waits for.
+    // Default handler: a cancelled stream emits an event without a listener.
     stream.on("error", (error: ServiceError) => {
       if (error.code === this.#unavailable) this.#failed(client);
     });
@@ -170,7 +170,7 @@ export class Connection {
     return false;
   }
 
-  /** Why there is no connection: a call says so. */
+  /** Returns why there is no connection: a call says so. */
   async #reason(client: Client): Promise<string> {
     try {
       await this.#once(client, range, {}, againAfter);

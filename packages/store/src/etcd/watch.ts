@@ -38,7 +38,7 @@ export async function* watchEvents(
   }
 }
 
-/** Throws `CompactedError` if etcd no longer knows all that happened after `revision`. */
+/** Throws `CompactedError` if etcd has compacted events after `revision`. */
 async function checkHistory(connection: Connection, key: string, revision: number): Promise<void> {
   try {
     await connection.call(range, { key, revision: Math.max(revision, 1), countOnly: true }, false);

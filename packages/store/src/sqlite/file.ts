@@ -101,7 +101,7 @@ function prepare(database: DatabaseSync, path: string): void {
 
 /**
  * Returns a check that throws StoreFileError if another file, or none, has since taken the place of the one
- * at `path`: SQLite would go on with a file that nobody finds again.
+ * at `path`: SQLite would go on with a file that has no path.
  */
 export function placeCheck(path: string): () => void {
   const opened = statSync(path);

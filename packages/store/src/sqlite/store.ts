@@ -285,7 +285,7 @@ export class SqliteStore implements Store, History {
     }
   }
 
-  /** In steps, between which others have their turn: a long history must not stop the world. */
+  /** In steps, between which other work runs: a long history must not block the process. */
   async #compact(revision: number): Promise<void> {
     const target = Math.min(revision, this.#durable);
     if (target <= this.compacted || this.#closed) return;

@@ -8,7 +8,7 @@ export function watchConformance(check: Check, lag: number): void {
   writeVisibility(check);
 }
 
-/** Which events a watch yields, and in which batches. */
+/** Tests which events a watch yields, and in which batches. */
 function eventConformance(check: Check, lag: number): void {
   check("watches from a revision: what was, then what comes, each once and in order", async (store) => {
     const start = await store.revision();

@@ -18,7 +18,7 @@ function mountsHere(): boolean {
   }
 }
 
-/** The folder at which a file system of so many MiB is mounted until the test ends. */
+/** Returns the folder of a file system of this size in MiB, mounted until the test ends. */
 export function smallDisk(t: TestContext, size: number): string {
   const folder = mkdtempSync(join(tmpdir(), "dray-disk-"));
   const { status, stderr } = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${size}m`, "tmpfs", folder]);
@@ -31,7 +31,7 @@ export function smallDisk(t: TestContext, size: number): string {
   return folder;
 }
 
-/** Fills the file system but for `left` bytes; the answer frees it again. */
+/** Fills the file system but for `left` bytes. Returns a function that frees it again. */
 export function fillDisk(disk: string, left = 0): () => void {
   const path = join(disk, "fill");
   const file = openSync(path, "w");

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { eventually } from "@dray/testing/eventually";
 import { freePorts } from "@dray/testing/ports";
 
-/** Why tests with a real etcd cannot run here; undefined if they can. */
+/** Returns why tests with a real etcd cannot run here; undefined if they can. */
 export const withoutEtcd =
   spawnSync("etcd", ["--version"]).status === 0 ? undefined : "etcd is not on the PATH (Debian: etcd-server)";
 

@@ -57,7 +57,7 @@ function* volumesOf(informers: Informers, { metadata, spec }: Pod): Generator<Pe
   }
 }
 
-/** Whether several nodes may have it at a time. */
+/** Reports whether several nodes may have it at a time. */
 export function isShared({ spec }: PersistentVolume): boolean {
   return (spec?.accessModes ?? []).some((mode) => mode === "ReadWriteMany" || mode === "ReadOnlyMany");
 }

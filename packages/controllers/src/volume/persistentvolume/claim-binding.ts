@@ -133,7 +133,7 @@ export class ClaimBinding {
   }
 }
 
-/** Why no volume of the class is provisioned for the claim. */
+/** Returns why no volume of the class is provisioned for the claim. */
 function provisioningProblem(
   { spec }: PersistentVolumeClaim,
   className: string,

@@ -10,7 +10,7 @@ export function claimNames({ metadata, spec }: Pod): string[] {
   );
 }
 
-/** Whether the volume is reserved for the claim, or bound to it. */
+/** Reports whether the volume is reserved for the claim, or bound to it. */
 export function refersTo({ spec }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
   const { claimRef } = spec ?? {};
   return (
@@ -47,7 +47,7 @@ function classOfVolume({ metadata, spec }: PersistentVolume): string {
   return metadata.annotations?.[betaClass] ?? spec?.storageClassName ?? "";
 }
 
-/** Whether a volume that is reserved for the claim may be bound to it. */
+/** Reports whether a volume that is reserved for the claim may be bound to it. */
 export function holds(volume: PersistentVolume, { spec }: PersistentVolumeClaim): boolean {
   return (
     volume.metadata.deletionTimestamp === undefined &&
@@ -58,7 +58,7 @@ export function holds(volume: PersistentVolume, { spec }: PersistentVolumeClaim)
 }
 
 /**
- * Why the claim may not have the volume that it names; undefined if it may.
+ * Returns why the claim may not have the volume that it names; undefined if it may.
  *
  * Upstream: pkg/controller/volume/persistentvolume/pv_controller.go, checkVolumeSatisfyClaim.
  */

@@ -9,7 +9,7 @@ const storageProvisioner = "volume.kubernetes.io/storage-provisioner";
 const betaStorageProvisioner = "volume.beta.kubernetes.io/storage-provisioner";
 const bindCompleted = "pv.kubernetes.io/bind-completed";
 
-/** Whether the claim has had a volume. */
+/** Reports whether the claim has had a volume. */
 export function wasBound({ metadata }: PersistentVolumeClaim): boolean {
   return metadata.annotations?.[bindCompleted] !== undefined;
 }

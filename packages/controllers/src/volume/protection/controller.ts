@@ -63,7 +63,7 @@ const queueNames: Readonly<Record<string, string>> = {
   VolumeAttributesClass: "vacprotection",
 };
 
-/** Looks at every object of the kind that waits for this finalizer, when it changes or somebody says so. */
+/** Checks each object of the kind that waits for this finalizer, when it changes or on demand. */
 async function protect<T extends KubeObject>(
   context: ControllerContext,
   kind: Kind<T>,
@@ -98,8 +98,8 @@ async function protect<T extends KubeObject>(
 }
 
 /**
- * Whether a pod that has not ended has the claim among its volumes; the claim of an ephemeral volume is named
- * after both.
+ * Reports whether a pod that has not ended has the claim among its volumes; the claim of an ephemeral volume
+ * is named after both.
  */
 function uses(pod: Pod, claim: string): boolean {
   if (isPodTerminal(pod)) return false;

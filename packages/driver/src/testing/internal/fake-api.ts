@@ -5,7 +5,7 @@ import type { Client, GetOptions, Informer, InformerHandler, ObjectRef, Resource
 /** An API server of a few lines, for tests that need to stand between driver and server. */
 export interface FakeApi {
   readonly client: Client;
-  /** Puts an object there, as somebody else would. */
+  /** Stores an object, as another client would. */
   put<T extends KubeObject>(kind: Kind<T>, object: Draft<T>): T;
   list<T extends KubeObject>(kind: Kind<T>): T[];
   remove(kind: Kind, ref: ObjectRef): void;
@@ -131,7 +131,7 @@ function fakeInformer(objects: ReadonlyMap<string, KubeObject>, followers: Set<F
         }
         followers.add((type, key, object) => {
           if (!key.startsWith(`${kind.resource}/`)) return;
-          // Later than the answer to the write, as over a network.
+          // Later than the response to the write, as over a network.
           setTimeout(() => {
             const old = cache.get(key);
             if (type === "delete") cache.delete(key);

@@ -9,7 +9,7 @@ export type BindingState =
   | { readonly type: "waiting" }
   | { readonly type: "failed"; readonly message: string };
 
-/** Whether a device of the allocation has to become ready before its pods may be bound. */
+/** Reports whether a device of the allocation has to become ready before its pods may be bound. */
 export function hasBindingConditions(claim: ResourceClaim): boolean {
   const results = claim.status?.allocation?.devices?.results ?? [];
   return results.some(({ bindingConditions }) => (bindingConditions ?? []).length > 0);
@@ -52,7 +52,7 @@ export function bindingDeadline(claim: ResourceClaim, timeout: number): number |
   return since === undefined ? undefined : Date.parse(since) + timeout;
 }
 
-/** Whether an allocation has to be given up: its devices failed, or had their time. */
+/** Reports whether an allocation has to be given up: its devices failed, or had their time. */
 export function isLost(claim: ResourceClaim, timeout: number, now: number): boolean {
   const state = bindingState(claim);
   if (state.type !== "waiting") return state.type === "failed";

@@ -12,7 +12,7 @@ export interface FreeingOptions {
 }
 
 /**
- * Frees one claim that some node cannot use, if nobody but the consumer uses it; else deletes what an earlier
+ * Frees one claim that some node cannot use, if only the consumer uses it; else deletes what an earlier
  * attempt has left for extended resources. Upstream: deallocateOrDeletePodClaims.
  */
 export async function freeIdleClaim(

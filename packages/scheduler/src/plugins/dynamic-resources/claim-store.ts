@@ -15,7 +15,7 @@ export interface ClaimReservation {
   readonly allocationTimestamp: string | undefined;
 }
 
-/** Whether the claim is already what the reservation makes of it. */
+/** Reports whether the claim is already what the reservation makes of it. */
 export function isStored({ status }: ResourceClaim, { consumer, allocation }: ClaimReservation): boolean {
   if (status?.allocation === undefined || !isReservedFor({ status } as ResourceClaim, consumer)) return false;
   return allocation === undefined || sameDevices(status.allocation, allocation);
@@ -61,7 +61,7 @@ export interface ClaimStore {
   confirm(stored: ResourceClaim, consumer: Consumer): Promise<void>;
   /**
    * Waits until a later state of the claim is decided, or until the deadline (milliseconds since the epoch).
-   * Returns the newest state; undefined: the claim is gone. Absent where nobody prepares devices: they count
+   * Returns the newest state; undefined: the claim is gone. Absent if devices are not prepared: they count
    * as ready.
    */
   settled?(

@@ -151,7 +151,7 @@ export class ClaimWriter implements ClaimStore {
     await this.#patchStatus(pod, { extendedResourceClaimStatus });
   }
 
-  /** An empty list is written as such: it takes back what an earlier attempt has written. */
+  /** An empty list is written as such: it replaces what an earlier attempt has written. */
   async setTaken(pod: Pod, taken: readonly NodeAllocatableResourceClaimStatus[]): Promise<void> {
     await this.#patchStatus(pod, { nodeAllocatableResourceClaimStatuses: taken });
   }
@@ -195,7 +195,7 @@ export class ClaimWriter implements ClaimStore {
     throw new Error(conflict);
   }
 
-  /** Why the claim cannot keep its allocation. The allocation may be unconfirmed. */
+  /** Returns why the claim cannot keep its allocation. The allocation may be unconfirmed. */
   #conflict(claim: Claim): string | undefined {
     const { claims, overdrawn } = this.#options;
     const { namespace, name, uid } = claim.metadata;
@@ -258,7 +258,7 @@ export class ClaimWriter implements ClaimStore {
         await retryUnanswered(() => resource.patch({ namespace, name }, "strategic", patch, write)),
       );
     } catch (error) {
-      // A claim that is gone, or is another one now, is reserved for nobody.
+      // A claim that is gone or was replaced is not reserved.
       if (!StatusError.is(error, "NotFound") && !StatusError.is(error, "Conflict")) throw error;
     }
   }

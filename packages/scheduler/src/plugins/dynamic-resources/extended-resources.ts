@@ -34,14 +34,14 @@ export function preferredClass(classes: readonly DeviceClass[]): DeviceClass | u
   )[0];
 }
 
-/** Whether devices may serve the resource: neither cpu nor memory nor another of Kubernetes' own. */
+/** Reports whether devices may serve the resource: neither cpu nor memory nor another of Kubernetes' own. */
 function isExtended(resource: string): boolean {
   return resource.startsWith(implicit) || isExtendedResourceName(resource);
 }
 
 /**
- * Whether devices serve the resource where a node has none of its own: what a device plugin offers comes
- * first.
+ * Reports whether devices serve the resource where a node has none of its own: what a device plugin offers
+ * comes first.
  */
 export function isServedByDevices(
   resource: string,
@@ -72,7 +72,7 @@ export function servedResources(
   return served;
 }
 
-/** Whether the scheduler has made the claim for extended resources of a pod. */
+/** Reports whether the scheduler has made the claim for extended resources of a pod. */
 export function isExtendedClaim({ metadata }: ResourceClaim): boolean {
   return metadata.annotations?.[annotation] === "true";
 }

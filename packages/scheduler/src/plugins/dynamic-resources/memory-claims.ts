@@ -4,7 +4,7 @@ import type { ResourceClaim } from "@dray/api/resource/v1";
 import { type ClaimReservation, type ClaimStore, isStored, withReservation } from "./claim-store.ts";
 import { extendedClaimOwner } from "./extended-resources.ts";
 
-/** Claims in memory: nobody else writes them, so that what is decided holds at once. */
+/** Claims in memory, without other writers: a decision takes effect at once. */
 export class MemoryClaims implements ClaimStore {
   readonly #claims = new Map<string, ResourceClaim>();
   /** By the uid of the pod that they are for. */
@@ -37,7 +37,7 @@ export class MemoryClaims implements ClaimStore {
 
   async store(claim: ResourceClaim, reservation: ClaimReservation): Promise<ResourceClaim> {
     if (isStored(claim, reservation)) return claim;
-    // Nobody waits here for devices to become ready, and the same question gets the same answer.
+    // Devices are ready at once, and equal questions get equal results.
     return this.#setStatus(
       claim,
       withReservation(claim, { ...reservation, allocationTimestamp: undefined }).status!,
@@ -63,7 +63,7 @@ export class MemoryClaims implements ClaimStore {
     this.#allocator.update({ kind: "claim", object: claim, deleted: true });
   }
 
-  /** Nobody prepares devices. */
+  /** Devices are not prepared. */
   async map(
     _pod: Pod,
     _claim: ResourceClaim,
@@ -73,7 +73,7 @@ export class MemoryClaims implements ClaimStore {
   /** Pods are held elsewhere. */
   async setTaken(): Promise<void> {}
 
-  /** Nobody else gives devices away. */
+  /** There is no other allocator. */
   async cached(): Promise<void> {}
 
   async confirm(): Promise<void> {}

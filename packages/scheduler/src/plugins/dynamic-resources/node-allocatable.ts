@@ -38,7 +38,9 @@ export interface AllocatedClaim {
 
 const resultsOf = (allocation: AllocationResult): readonly Result[] => allocation.devices?.results ?? [];
 
-/** Whether a device of the allocation stands for resources of the node: then only one pod may have it. */
+/**
+ * Reports whether a device of the allocation stands for resources of the node: then only one pod may have it.
+ */
 export function hasMappedDevice(allocation: AllocationResult, find: FindDevice): boolean {
   return resultsOf(allocation).some((result) =>
     Object.values(find(result)?.nodeAllocatableResources ?? {}).some(({ mapping }) => mapping !== undefined),
@@ -155,8 +157,8 @@ export interface Shortage {
 }
 
 /**
- * Why the pod with its claims (`withStatuses`) does not fit: the limits that it sets itself, or what the node
- * has left.
+ * Returns why the pod with its claims (`withStatuses`) does not fit: the limits that it sets itself, or what
+ * the node has left.
  */
 export function shortageOf(pod: Pod, node: NodeInfo): Shortage | undefined {
   const uncovered = uncoveredByPod(pod);

@@ -13,7 +13,9 @@ import {
 } from "./node-allocatable.ts";
 import { isReservedFor } from "./pod-claims.ts";
 
-/** Why a claim with a device that stands for resources of the node cannot be used by this pod as well. */
+/**
+ * Returns why a claim with a device that stands for resources of the node cannot be used by this pod as well.
+ */
 export function sharingProblem(
   { claims }: ClaimState,
   group: GroupClaimState | undefined,

@@ -142,7 +142,7 @@ export class DynamicResources implements Plugin {
     return { type: "continue", ...(first && { first }) };
   }
 
-  /** Why the claim cannot be used for the pod on any node. */
+  /** Returns why the claim cannot be used for the pod on any node. */
   #claimProblem(claim: Claim, consumer: Consumer): string | undefined {
     const { namespace, name: claimed, uid } = claim.metadata;
     if (claim.status?.allocation !== undefined) {
@@ -180,7 +180,7 @@ export class DynamicResources implements Plugin {
     return unavailable.length > 0 ? reject("resourceclaim not available on the node") : undefined;
   }
 
-  /** Whether a claim that is allocated can be used on the node. */
+  /** Reports whether a claim that is allocated can be used on the node. */
   #isAvailable(entry: PodClaim, node: Node): boolean {
     const { claim } = entry;
     const allocation = allocationOf(entry);

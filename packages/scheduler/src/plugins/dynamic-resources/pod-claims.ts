@@ -46,8 +46,8 @@ export function claimsOf(
 }
 
 /**
- * Why a generated claim is not for the pod. Upstream: k8s.io/dynamic-resource-allocation/resourceclaim,
- * IsForPod.
+ * Returns why a generated claim is not for the pod. Upstream:
+ * k8s.io/dynamic-resource-allocation/resourceclaim, IsForPod.
  */
 function ownerProblem(
   { metadata, spec }: Pod,
@@ -65,8 +65,8 @@ function ownerProblem(
 }
 
 /**
- * Why a claim cannot be allocated on any node: the first request whose class does not exist. Throws for a
- * request whose kind is unknown, which waiting does not mend.
+ * Returns why a claim cannot be allocated on any node: the first request whose class does not exist. Throws
+ * for a request whose kind is unknown, which waiting does not mend.
  */
 export function requestProblem(
   { metadata, spec }: ResourceClaim,
@@ -118,7 +118,7 @@ export function isReservedFor(claim: ResourceClaim, { uid }: Pick<Consumer, "uid
   return claim.status?.reservedFor?.some((consumer) => consumer.uid === uid) ?? false;
 }
 
-/** Nobody but this consumer uses the claim. */
+/** Reports whether only this consumer uses the claim. */
 export function unusedByOthers(claim: ResourceClaim, { uid }: Pick<Consumer, "uid">): boolean {
   return (claim.status?.reservedFor ?? []).every((consumer) => consumer.uid === uid);
 }
@@ -133,7 +133,7 @@ export function exclusiveDevices(allocation: AllocationResult | undefined): read
     .map(({ driver, pool, device }) => `${driver}/${pool}/${device}`);
 }
 
-/** Whether both give the same devices to the same requests. */
+/** Reports whether both give the same devices to the same requests. */
 export function sameDevices(a: AllocationResult, b: AllocationResult): boolean {
   const text = ({ devices }: AllocationResult): string =>
     JSON.stringify(
@@ -148,13 +148,13 @@ export function sameDevices(a: AllocationResult, b: AllocationResult): boolean {
   return text(a) === text(b);
 }
 
-/** Whether a claim says which devices it likes better (firstAvailable). */
+/** Reports whether a claim says which devices it likes better (firstAvailable). */
 export function hasAlternatives({ spec }: ResourceClaim): boolean {
   return (spec.devices?.requests ?? []).some(({ firstAvailable }) => (firstAvailable ?? []).length > 0);
 }
 
 /**
- * How far up the chosen alternatives stand in their lists (KEP-4816): the first of a list counts 8
+ * Returns how far up the chosen alternatives stand in their lists (KEP-4816): the first of a list counts 8
  * (FirstAvailableDeviceRequestMaxSize), the last 1. `allocations` belong to the claims, in their order.
  */
 export function alternativesScore(

@@ -4,9 +4,9 @@ import { podClaimName } from "@dray/api/pod";
 import type { ClusterEvent } from "../../framework/framework.ts";
 
 /**
- * Whether an event may help a pod that DynamicResources has rejected or gated. A claim that is freed helps
- * every pod, another change of a claim only the pods that use it; neither helps a pod whose own claims are
- * not complete (`isComplete`).
+ * Reports whether an event may help a pod that DynamicResources has rejected or gated. A claim that is freed
+ * helps every pod, another change of a claim only the pods that use it; neither helps a pod whose own claims
+ * are not complete (`isComplete`).
  * Upstream: dynamicresources.go, EventsToRegister, isSchedulableAfterClaimChange,
  * isSchedulableAfterTargetPodUpdate.
  */

@@ -16,8 +16,8 @@ const maxSteps = 1_000;
 const maxGroups = 4;
 
 /**
- * Which request fails on the node that lacks least, and what became of its devices, in words that stay the
- * same while that does: without the names of devices and of those who have them.
+ * Returns which request fails on the node that lacks least, and what became of its devices, in words that
+ * stay the same while that does: without the names of devices and of those who have them.
  */
 export function causeOf(allocator: Allocator, refused: readonly RefusedNode[]): string | undefined {
   let best: { readonly lacking: number; readonly text: string } | undefined;

@@ -55,7 +55,7 @@ export function classOfVolume({ metadata, spec }: PersistentVolume): string {
   return metadata.annotations?.["volume.beta.kubernetes.io/storage-class"] ?? spec?.storageClassName ?? "";
 }
 
-/** Whether the event is about a claim of the pod. */
+/** Reports whether the event is about a claim of the pod. */
 export function isOwnClaim(pod: Pod, event: ClusterEvent & { readonly kind: "volume" }): boolean {
   const { kind, metadata } = event.object;
   return (

@@ -102,7 +102,7 @@ export function interPodAffinity(args: PluginArgs["InterPodAffinity"], labelsOf:
       if (term.matches(other)) state.avoided.add(node.metadata.labels ?? none, term.topologyKey, sign);
   }
 
-  /** Whether anything is said about pods near each other, so that scores depend on other nodes. */
+  /** Reports whether anything is said about pods near each other, so that scores depend on other nodes. */
   function anyPreference(pod: Pod, nodes: readonly NodeInfo[]): boolean {
     const { preferred, preferredAnti } = termsOf(pod);
     if (preferred.length > 0 || preferredAnti.length > 0) return true;

@@ -38,7 +38,7 @@ export class AffinityTerm {
     return `${namespaces} ${this.#selector}`;
   }
 
-  /** Whether the other pod is one that this term is about. */
+  /** Reports whether the other pod is one that this term is about. */
   matches({ metadata: { namespace, labels } }: Pod): boolean {
     if (!this.#selector.matches(labels)) return false;
     return (
@@ -129,7 +129,7 @@ export class DomainSums {
     return this.#sums.get(key)?.get(labels[key]!) ?? 0;
   }
 
-  /** Whether a domain of the node has more than zero. */
+  /** Reports whether a domain of the node has more than zero. */
   anyOf(labels: Readonly<Record<string, string>>): boolean {
     for (const key of this.#sums.keys()) if (this.of(labels, key) > 0) return true;
     return false;

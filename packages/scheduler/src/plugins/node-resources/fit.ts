@@ -127,7 +127,7 @@ function mayHelp(
   }
 }
 
-/** Whether the test holds for a resource that the pod asks for. */
+/** Reports whether the test holds for a resource that the pod asks for. */
 function wants(pod: Pod, test: (resource: string, amount: number) => boolean): boolean {
   for (const [resource, amount] of requestsOf(pod)) if (amount > 0 && test(resource, amount)) return true;
   return false;

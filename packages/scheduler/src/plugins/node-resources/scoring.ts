@@ -62,8 +62,8 @@ export function resourceScorer(
 }
 
 /**
- * How much of all nodes of a placement is used with pods that would run there (MostAllocated), whatever the
- * strategy for nodes is. Upstream: resource_allocation.go, scorePlacement.
+ * Returns how much of all nodes of a placement is used with pods that would run there (MostAllocated),
+ * whatever the strategy for nodes is. Upstream: resource_allocation.go, scorePlacement.
  */
 export function placementScore(
   resources: readonly ResourceWeight[],
@@ -154,8 +154,8 @@ function byRatio(
 }
 
 /**
- * How evenly resources are used. Until 1.35 with the pod; from 1.36 on what the pod makes of it: 75 where it
- * changes nothing.
+ * Returns how evenly resources are used. Until 1.35 with the pod; from 1.36 on what the pod makes of it: 75
+ * where it changes nothing.
  */
 export function balanceScorer(version: KubernetesVersion): Scorer {
   if (version < "1.36") return (requested, _allocated, allocatable) => balance(requested, allocatable);

@@ -69,7 +69,8 @@ export class SpreadConstraints {
   }
 
   /**
-   * Whether a node without one of the topology keys gets no score; with Kubernetes' own constraints it does.
+   * Reports whether a node without one of the topology keys gets no score; with Kubernetes' own constraints
+   * it does.
    */
   requiresAllKeys({ spec }: Pod): boolean {
     return !this.#system || Boolean(spec.topologySpreadConstraints?.length);
@@ -151,7 +152,7 @@ export function nodeInclusion({ spec }: Pod): NodeInclusion {
       untolerated(node.spec.taints, spec.tolerations, blocking).length === 0);
 }
 
-/** Whether the node has the topology keys of all constraints. */
+/** Reports whether the node has the topology keys of all constraints. */
 export function hasKeys({ metadata }: Node, constraints: readonly SpreadConstraint[]): boolean {
   const { labels = {} } = metadata;
   return constraints.every(({ topologyKey }) => Object.hasOwn(labels, topologyKey));

@@ -148,7 +148,7 @@ export function podTopologySpread(args: PluginArgs["PodTopologySpread"], workloa
   };
 }
 
-/** How many pods there are in the domains of all nodes that count and have all the topology keys. */
+/** Returns how many pods there are in the domains of all nodes that count and have all the topology keys. */
 function countDomains(
   constraints: readonly SpreadConstraint[],
   pod: Pod,

@@ -73,7 +73,7 @@ function countDomains(
     for (let i = 0; i < constraints.length; i++) {
       const constraint = constraints[i]!;
       const domain = node.metadata.labels?.[constraint.topologyKey];
-      // Nodes without the key score nothing for it: nobody asks for their pods.
+      // Nodes without the key have no score for it: their pods are not counted.
       const before = domain === undefined ? undefined : counts[i]!.get(domain);
       if (domain === undefined || before === undefined || !included(constraint, node)) continue;
       counts[i]!.set(domain, before + onNode[i]!(info));

@@ -97,7 +97,7 @@ export function inZone(...values: string[]): object {
   return { nodeAffinity: { required: { nodeSelectorTerms: [{ matchExpressions }] } } };
 }
 
-/** As the API server answers: with the next version. */
+/** Returns the object as the API server does: with the next version. */
 export function stored<T extends { readonly metadata: { readonly resourceVersion: string } }>(object: T): T {
   const resourceVersion = String(Number(object.metadata.resourceVersion) + 1000);
   return { ...object, metadata: { ...object.metadata, resourceVersion } };

@@ -89,7 +89,7 @@ export class VolumeBinder {
   }
 
   /**
-   * How the claims get volumes on the node, or why they do not. Throws for claims that can have none
+   * Returns how the claims get volumes on the node, or why they do not. Throws for claims that can have none
    * anywhere.
    */
   find({ bound, delayed }: ClaimsOfPod, node: Node): PodVolumes | readonly string[] {
@@ -178,7 +178,8 @@ export class VolumeBinder {
   }
 
   /**
-   * Whether the controller has bound the written volumes. Throws if the pod has to be scheduled again.
+   * Reports whether the controller has bound the written volumes. Throws if the pod has to be scheduled
+   * again.
    * Upstream: checkBindings
    */
   isBound({ volumes, claims }: VolumeWrites, node: Node): boolean {
@@ -226,7 +227,7 @@ function checkNode(volume: PersistentVolume, node: Node): void {
     );
 }
 
-/** Whether the cache has what was written, or something newer. */
+/** Reports whether the cache has what was written, or something newer. */
 function hasReached(
   { metadata }: { readonly metadata: { readonly resourceVersion: string } },
   written: { readonly metadata: { readonly resourceVersion: string } },

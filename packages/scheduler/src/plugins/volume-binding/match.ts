@@ -29,7 +29,7 @@ export function isFullyBound({ metadata, spec }: PersistentVolumeClaim): boolean
 const everywhere: NodeTest = () => true;
 const reaches = new WeakMap<PersistentVolume, NodeTest>();
 
-/** Whether the node can use the volume, by its node affinity. */
+/** Reports whether the node can use the volume, by its node affinity. */
 export function reachesNode(volume: PersistentVolume, node: Node): boolean {
   let test = reaches.get(volume);
   if (test === undefined) {
@@ -44,7 +44,7 @@ export function storageOf(list: Readonly<Record<string, string>> | undefined): Q
   return Quantity.parse(list?.["storage"] ?? "0");
 }
 
-/** Whether the volume is reserved for the claim, by name or for good. */
+/** Reports whether the volume is reserved for the claim, by name or for good. */
 function isBoundTo({ spec }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
   const { name, namespace, uid } = spec?.claimRef ?? {};
   return name === metadata.name && namespace === metadata.namespace && (!uid || uid === metadata.uid);
@@ -103,7 +103,7 @@ function isOfKind({ spec: volume }: PersistentVolume, { spec: claim }: Persisten
   );
 }
 
-/** Whether volumes of the class can be made for the node. Upstream: MatchTopologySelectorTerms */
+/** Reports whether volumes of the class can be made for the node. Upstream: MatchTopologySelectorTerms */
 export function servesNode({ allowedTopologies = [] }: StorageClass, { metadata }: Node): boolean {
   const { labels = {} } = metadata;
   if (allowedTopologies.length === 0) return true;

@@ -120,7 +120,7 @@ export function volumeBinding({ lookup, writer, args, features }: VolumeBindingO
   };
 }
 
-/** Why the pod can be nowhere, whatever its claims need. Upstream: podHasPVCs */
+/** Returns why the pod can be nowhere, whatever its claims need. Upstream: podHasPVCs */
 function claimProblem(pod: Pod, lookup: VolumeLookup): string | undefined {
   const { namespace, name: podName, uid } = pod.metadata;
   for (const { name: claimName, ephemeral } of podClaims(pod)) {

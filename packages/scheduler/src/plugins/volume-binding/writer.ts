@@ -6,7 +6,7 @@ import type { RetryUnanswered } from "../../framework/retry-unanswered.ts";
 export interface VolumeWriter {
   volume(changed: PersistentVolume): Promise<PersistentVolume>;
   claim(changed: PersistentVolumeClaim): Promise<PersistentVolumeClaim>;
-  /** Whether the pod is there still. */
+  /** Reports whether the pod is there still. */
   exists(pod: Pod): boolean;
   /**
    * Asks at each change of a claim, volume or pod; false: it did not come about in time. Rejects with what
