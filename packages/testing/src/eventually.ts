@@ -34,8 +34,24 @@ export async function eventually<T>(
   return value;
 }
 
-/** Calls `check` until it does not throw, and returns what it returns: for checks that are assertions. */
-export async function eventuallyPasses<T>(
+/**
+ * Calls `check` until it does not throw, and returns what it returns: for checks that are assertions. `what`
+ * is for those whose error does not say what the test waits for.
+ */
+export function eventuallyPasses<T>(
+  ...args:
+    | [what: string | (() => string), check: () => T | Promise<T>, timeout?: number]
+    | [check: () => T | Promise<T>, timeout?: number]
+): Promise<T> {
+  if (typeof args[1] !== "function") {
+    const [check, timeout] = args as [check: () => T | Promise<T>, timeout?: number];
+    return passes("an assertion", check, timeout);
+  }
+  const [what, check, timeout] = args as [string | (() => string), () => T | Promise<T>, number?];
+  return passes(what, check, timeout);
+}
+
+async function passes<T>(
   what: string | (() => string),
   check: () => T | Promise<T>,
   timeout = defaultTimeout,

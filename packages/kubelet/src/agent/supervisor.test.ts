@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 import { Lease } from "@dray/api/coordination/v1";
 import { Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { type Clock, silentLog, systemClock } from "@dray/client";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { type NodeState, superviseNode } from "../index.ts";
 import { podBecomes, podOn, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
 
 test("a node that cannot start says why in its state and its Node, and is started again", async (t) => {
   const cluster = await testCluster();
@@ -35,14 +35,14 @@ test("a node that cannot start says why in its state and its Node, and is starte
   assert.ok(Date.parse(failed?.nextStart ?? "") > Date.parse(failed?.since ?? ""));
   const ready = async (name: string) =>
     (await admin.resource(Node).get({ name })).status?.conditions?.find(({ type }) => type === "Ready");
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     const condition = await ready("bad");
     assert.deepEqual([condition?.status, condition?.reason], ["False", "KubeletNotReady"]);
     assert.equal(condition?.message, failed?.reason);
   });
   assert.ok((await admin.resource(Lease).get({ namespace: "kube-node-lease", name: "bad" })).spec.renewTime);
   rmSync(checkpoint);
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     assert.equal((await ready("bad"))?.status, "True");
     assert.equal(nodes[1]?.state.state, "running");
   });
@@ -74,7 +74,7 @@ test("an agent that fails again and again is started ever more rarely, and forgi
     },
     { clock, log: silentLog, changed: () => {} },
   );
-  await eventually(async () => assert.equal(node.state.state, "running"));
+  await eventuallyPasses(async () => assert.equal(node.state.state, "running"));
   assert.deepEqual(delays, [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000]);
   assert.equal(node.state.restarts, 8);
   assert.match(node.state.reason ?? "", /^no.{900,}\(20000 characters, shortened\)$/);
@@ -168,7 +168,7 @@ test("pods outlive the restart of their agent in one process", async (t) => {
   await new Promise((resolve) => setTimeout(resolve, 200));
   await first.stop({ leavePods: true });
   await cluster.node("n1");
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     const { items } = await admin.resource(Pod).list({ namespace: "default" });
     assert.deepEqual(
       items.map(({ metadata }) => metadata.name),

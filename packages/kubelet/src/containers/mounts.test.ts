@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { VolumeMount } from "@dray/api/core/v1";
+import { temporaryFolder } from "@dray/testing/folder";
 import type { StartableContainer } from "../types/containers.ts";
 import { containerMounts, isRecursivelyReadOnly } from "./mounts.ts";
 
@@ -52,8 +52,7 @@ test("a pod that insists on it does not start where the runtime cannot", () => {
 });
 
 test("a folder that a subPath lacks is made on the machine only where the container could make it", (context) => {
-  const place = mkdtempSync(join(tmpdir(), "dray-mounts-"));
-  context.after(() => rmSync(place, { recursive: true }));
+  const place = temporaryFolder(context);
   const mount = (subPath: string, { readOnly = false, writesMachine = true, contains = false }) =>
     containerMounts({
       container: {

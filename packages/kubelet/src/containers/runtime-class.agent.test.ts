@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Event, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { RuntimeClass } from "@dray/api/node/v1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { podOn, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
 
 test("a pod whose RuntimeClass the runtime lacks does not start, and the event says why", async () => {
   const cluster = await testCluster();
@@ -14,7 +14,7 @@ test("a pod whose RuntimeClass the runtime lacks does not start, and the event s
     await cluster.node("n1");
     const containers = [{ name: "main", command: ["sleep", "1000"] }];
     await admin.resource(Pod).create(podOn("n1", "isolated", { runtimeClassName: "sandboxed", containers }));
-    const said = await eventually(async () => {
+    const said = await eventuallyPasses(async () => {
       const { items } = await admin.resource(Event).list({ namespace: "default" });
       const event = items.find(({ reason }) => reason === "FailedCreatePodSandBox");
       assert.ok(event, "no event yet");

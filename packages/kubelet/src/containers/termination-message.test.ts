@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { temporaryFolder } from "@dray/testing/folder";
 import { LogReader } from "../runtime/host/logs.ts";
 import { terminationMessage } from "./termination-message.ts";
 
-const folder = mkdtempSync("/tmp/dray-message-");
-after(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder({ after });
 
 test("a termination message is the last 4096 bytes, and the file stays as it is", () => {
   const path = join(folder, "long");

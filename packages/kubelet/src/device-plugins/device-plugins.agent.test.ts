@@ -5,10 +5,10 @@ import { after, before, test } from "node:test";
 import { type Container, Event, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { unixChannel } from "@dray/rpc";
 import { PodResourcesListerDefinition } from "@dray/rpc/podresources/v1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type { Kubelet } from "../index.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
 import { device, type TestPlugin, testPlugin } from "../testing/device-plugin.ts";
-import { eventually } from "../testing/eventually.ts";
 
 const lamp = "example.com/lamp";
 let cluster: TestCluster;
@@ -74,7 +74,7 @@ const shared = (file: string): string => join(root(), "var/lib/shared", file);
 async function remove(name: string): Promise<void> {
   const pods = cluster.admin.resource(Pod);
   await pods.delete({ namespace: "default", name }, { gracePeriodSeconds: 1 });
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     const { items } = await pods.list({ namespace: "default" });
     assert.ok(!items.some(({ metadata }) => metadata.name === name));
   });
@@ -89,7 +89,7 @@ const messagesOf = async (name: string, reason: string): Promise<(string | undef
 
 test("a pod has the variables, mounts and CDI devices of its devices; the Node says how many there are", async () => {
   const plugin = await newPlugin();
-  await eventually(async () => assert.equal(await lamps(), "3 3"));
+  await eventuallyPasses(async () => assert.equal(await lamps(), "3 3"));
   writeFileSync(
     join(root(), "etc/cdi/lamp.json"),
     JSON.stringify({
@@ -114,7 +114,7 @@ test("a pod has the variables, mounts and CDI devices of its devices; the Node s
   const init = asks(1, { name: "init", command: ["sh", "-c", `echo "$LAMPS" >> /shared/out`] });
   await create("reader", container, [init]);
   const pod = await becomes("reader", running);
-  await eventually(async () => assert.equal(readFileSync(out, "utf8"), "a\na,b a pod green a,b\n"));
+  await eventuallyPasses(async () => assert.equal(readFileSync(out, "utf8"), "a\na,b a pod green a,b\n"));
   assert.deepEqual(plugin.calls, ["allocate a", "allocate a,b", "preStart a", "preStart a,b"]);
   assert.deepEqual(pod.status?.containerStatuses?.[0]?.allocatedResourcesStatus, [
     {
@@ -140,9 +140,9 @@ test("a pod has the variables, mounts and CDI devices of its devices; the Node s
     ({ status }) =>
       status?.containerStatuses?.[0]?.allocatedResourcesStatus?.[0]?.resources?.[1]?.health === "Unhealthy",
   );
-  await eventually(async () => assert.equal(await lamps(), "3 2"));
+  await eventuallyPasses(async () => assert.equal(await lamps(), "3 2"));
   plugin.report([device("a", 0), device("b", 0), device("c", 1)]);
-  await eventually(async () => assert.equal(await lamps(), "3 3"));
+  await eventuallyPasses(async () => assert.equal(await lamps(), "3 3"));
 
   // Bound without the scheduler: the node refuses a pod for which it lacks devices.
   await create("greedy", asks(2));
@@ -151,7 +151,7 @@ test("a pod has the variables, mounts and CDI devices of its devices; the Node s
     "Allocate failed due to requested number of devices unavailable for example.com/lamp. Requested: 2, Available: 1, which is unexpected";
   assert.equal(refused.status?.reason, "UnexpectedAdmissionError");
   assert.equal(refused.status?.message, `Pod was rejected: ${message}`);
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.deepEqual(await messagesOf("greedy", "UnexpectedAdmissionError"), [message]),
   );
   // A pod that is refused for another reason releases its devices.
@@ -175,7 +175,7 @@ test("another agent knows who holds what, and starts no container before the plu
   const { startedAt } = status?.containerStatuses?.[0]?.state?.running ?? {};
   await node.stop({ leavePods: true });
   node = await cluster.node("n1");
-  await eventually(async () => assert.equal(await lamps(), "0 0"));
+  await eventuallyPasses(async () => assert.equal(await lamps(), "0 0"));
   // It runs on; a new pod waits for the plugin.
   const still = await becomes("holder", running);
   assert.equal(still.status?.containerStatuses?.[0]?.state?.running?.startedAt, startedAt);
@@ -184,7 +184,7 @@ test("another agent knows who holds what, and starts no container before the plu
     .create(podOn("n1", "waiting", { containers: [asks(1)] }));
   const plugin = await newPlugin();
   await becomes("waiting", running);
-  await eventually(async () => assert.equal(await lamps(), "3 3"));
+  await eventuallyPasses(async () => assert.equal(await lamps(), "3 3"));
   // The holder's devices were not allocated to the other pod.
   assert.ok(plugin.calls.includes("allocate c"), plugin.calls.join());
   await remove(metadata.name);

@@ -9,10 +9,10 @@ import {
   ListAndWatchResponse,
   RegistrationDefinition,
 } from "@dray/rpc/deviceplugin/v1beta1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type { Kubelet } from "../index.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
 import { device, type TestPlugin, testPlugin } from "../testing/device-plugin.ts";
-import { eventually } from "../testing/eventually.ts";
 
 const good = "example.com/good";
 const bad = "example.com/bad";
@@ -136,11 +136,11 @@ for (const [what, devices] of [
   ["a message of 5 MB", list(["x".repeat(5_000_000)])],
 ] as const)
   test(`a plugin that reports ${what} is left, and another's devices go on`, async () => {
-    await eventually(async () => assert.equal(await amount(good), "2"));
+    await eventuallyPasses(async () => assert.equal(await amount(good), "2"));
     const server = await rawPlugin("bad.sock", { devices: [devices] });
     try {
       await register(bad, "bad.sock");
-      await eventually(async () => {
+      await eventuallyPasses(async () => {
         const { status } = await cluster.admin.resource(Node).get({ name: "n1" });
         assert.equal(status?.allocatable?.[bad], "0");
       });
@@ -162,7 +162,7 @@ test("a plugin whose options or answers are no messages refuses its own pods onl
   const server = await rawPlugin("bad.sock", { devices: [list(["a"])], allocate: garbage });
   try {
     await register(bad, "bad.sock");
-    await eventually(async () => assert.equal(await amount(bad), "1"));
+    await eventuallyPasses(async () => assert.equal(await amount(bad), "1"));
     const [mine, others] = await Promise.all([run(bad, "true"), run(good, "true")]);
     assert.deepEqual(
       [mine.status?.phase, mine.status?.reason, others.status?.phase],
@@ -187,7 +187,7 @@ test("IDs of devices are texts, whatever they look like, and outlive the agent",
   try {
     odd.allocate = (asked) => ({ envs: { DEVICE: JSON.stringify(asked), COUNT: String(asked.length) } });
     await odd.register("example.com/odd");
-    await eventually(async () => assert.equal(await amount("example.com/odd"), String(ids.length)));
+    await eventuallyPasses(async () => assert.equal(await amount("example.com/odd"), String(ids.length)));
     const name = `p${pods++}`;
     const limits = { "example.com/odd": String(ids.length) };
     await cluster.admin.resource(Pod).create(

@@ -3,11 +3,11 @@ import { rmSync } from "node:fs";
 import { test } from "node:test";
 import { silentLog, systemClock } from "@dray/client";
 import type { ContainerAllocateResponse } from "@dray/rpc/deviceplugin/v1beta1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { DraPlugins } from "../dra/plugins.ts";
 import { PluginWatcher } from "../dra/watcher.ts";
 import { device, testPlugin } from "../testing/device-plugin.ts";
 import { admit, gpu, refused, simplePod, testNode } from "../testing/device-plugin-node.ts";
-import { eventually } from "../testing/eventually.ts";
 
 test("many pods at once never share a device, whatever the plugin prefers", async (t) => {
   const names = Array.from({ length: 40 }, (_, index) => `d${index}`);
@@ -49,12 +49,12 @@ test("allocatedResourcesStatus follows the health of devices, and the pods that 
   ];
   assert.deepEqual(health(), says("Healthy", "Healthy"));
   plugin.report([device("a"), device("b", 0, "Unhealthy"), device("c")]);
-  await eventually(async () => assert.deepEqual(health(), says("Healthy", "Unhealthy")));
+  await eventuallyPasses(async () => assert.deepEqual(health(), says("Healthy", "Unhealthy")));
   assert.deepEqual(node.healthChanges, ["p"]);
   plugin.report([device("a"), device("c")]);
-  await eventually(async () => assert.deepEqual(health(), says("Healthy", "Unknown")));
+  await eventuallyPasses(async () => assert.deepEqual(health(), says("Healthy", "Unknown")));
   plugin.endStreams();
-  await eventually(async () => assert.deepEqual(health(), says("Unknown", "Unknown")));
+  await eventuallyPasses(async () => assert.deepEqual(health(), says("Unknown", "Unknown")));
   assert.deepEqual(node.healthChanges, ["p", "p", "p", "q"]);
 });
 
@@ -75,17 +75,19 @@ test("plugins register through plugins_registry, too, and go with their socket",
   t.after(() => wrong.close());
   const native = await testPlugin({ ...options, name: "native-reg.sock", info: { name: "cpu" } });
   t.after(() => native.close());
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     assert.match(wrong.registered[0]?.error ?? "", /requested API version "v2" is not supported by kubelet/);
     assert.match(native.registered[0]?.error ?? "", /the ResourceName "cpu" is invalid/);
   });
   const plugin = await testPlugin({ ...options, name: "gpu-reg.sock", info: { name: gpu } });
   t.after(() => plugin.close());
-  await eventually(async () => assert.deepEqual(plugin.registered, [{ pluginRegistered: true, error: "" }]));
-  await eventually(async () => assert.equal(node.manager.resources().allocatable[gpu], "1"));
+  await eventuallyPasses(async () =>
+    assert.deepEqual(plugin.registered, [{ pluginRegistered: true, error: "" }]),
+  );
+  await eventuallyPasses(async () => assert.equal(node.manager.resources().allocatable[gpu], "1"));
   await admit(node, simplePod("p", 1));
   rmSync(plugin.socket);
-  await eventually(async () => assert.equal(node.manager.resources().allocatable[gpu], "0"));
+  await eventuallyPasses(async () => assert.equal(node.manager.resources().allocatable[gpu], "0"));
 });
 
 test("a slow plugin holds up pods that want its devices, and nobody else", async (t) => {
@@ -98,7 +100,7 @@ test("a slow plugin holds up pods that want its devices, and nobody else", async
     admit(node, simplePod("p", 1, "example.com/slow")),
     refused("rpc error: code = Unknown desc = at last"),
   );
-  await eventually(async () => assert.equal(slow.calls.length, 1));
+  await eventuallyPasses(async () => assert.equal(slow.calls.length, 1));
   // The devices are held while the plugin computes its preference.
   await assert.rejects(admit(node, simplePod("q", 1, "example.com/slow")), /Requested: 1, Available: 0/);
   await admit(node, simplePod("r", 1));
@@ -158,7 +160,7 @@ test("a plugin whose reports are beyond all bounds is cut off; one that floods i
     const bad = await testPlugin({ directory: node.directory, name: "bad.sock", devices });
     t.after(() => bad.close());
     await bad.register("example.com/bad");
-    await eventually(async () => assert.match(String(node.lines.at(-1)?.fields["err"]), problem));
+    await eventuallyPasses(async () => assert.match(String(node.lines.at(-1)?.fields["err"]), problem));
     assert.deepEqual(node.manager.resources().capacity, { "example.com/bad": "0", [gpu]: "1" });
     await bad.close();
   }
@@ -169,11 +171,11 @@ test("a plugin whose reports are beyond all bounds is cut off; one that floods i
   });
   t.after(() => clearInterval(flood));
   await admit(node, simplePod("p", 1));
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.ok(node.lines.some(({ message }) => message.includes("more often than is read"))),
   );
   clearInterval(flood);
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.deepEqual(
       node.manager.allocatable().filter(({ resource }) => resource === "example.com/flood"),
       [String(last), "b"].map((id) => ({ resource: "example.com/flood", id, numaNode: undefined })),

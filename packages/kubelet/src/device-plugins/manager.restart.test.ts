@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { device } from "../testing/device-plugin.ts";
 import {
   admit,
@@ -13,7 +14,6 @@ import {
   testNode,
   waits,
 } from "../testing/device-plugin-node.ts";
-import { eventually } from "../testing/eventually.ts";
 
 test("after a restart containers have their devices, and wait until the plugin has reported them", async (t) => {
   const node = await testNode(t);
@@ -44,7 +44,7 @@ test("after a restart containers have their devices, and wait until the plugin h
   await assert.rejects(start(node, pod), waits(unhealthy));
   await assert.rejects(admit(node, simplePod("other", 1)), /Requested: 1, Available: 0/);
   again.report([device("a"), device("b", 1)]);
-  await eventually(async () => assert.equal(node.retries, 3));
+  await eventuallyPasses(async () => assert.equal(node.retries, 3));
   assert.deepEqual(await start(node, pod), before);
   assert.deepEqual([plugin.calls, again.calls], [["allocate a,b"], []]);
 

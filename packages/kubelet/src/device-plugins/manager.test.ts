@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
 import type { ContainerAllocateResponse } from "@dray/rpc/deviceplugin/v1beta1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { device, testPlugin } from "../testing/device-plugin.ts";
 import {
   admit,
@@ -18,7 +19,6 @@ import {
   testNode,
   waits,
 } from "../testing/device-plugin-node.ts";
-import { eventually } from "../testing/eventually.ts";
 
 test("the start deletes sockets and nothing else; a wrong registration is refused in the kubelet's words", async (t) => {
   const node = await testNode(t);
@@ -73,14 +73,14 @@ test("the start deletes sockets and nothing else; a wrong registration is refuse
   const serving = await testPlugin({ directory: node.directory, name: "late.sock", devices: [device("a")] });
   t.after(() => serving.close());
   await late;
-  await eventually(async () => assert.deepEqual(node.manager.resources().capacity, { [gpu]: "1" }));
+  await eventuallyPasses(async () => assert.deepEqual(node.manager.resources().capacity, { [gpu]: "1" }));
 });
 
 test("the Node has all devices as capacity and healthy ones as allocatable, and 0 five minutes after the plugin went", async (t) => {
   const node = await testNode(t);
   const plugin = await node.plugin({ devices: [device("a"), device("b"), device("c", 0, "Unhealthy")] });
   const says = (capacity: string, allocatable: string) =>
-    eventually(async () =>
+    eventuallyPasses(async () =>
       assert.deepEqual(node.manager.resources(), {
         capacity: { [gpu]: capacity },
         allocatable: { [gpu]: allocatable },
@@ -188,7 +188,7 @@ test("what cannot be allocated refuses the pod with the kubelet's texts, and hol
   node.manager.release("p2");
   await admit(node, simplePod("p7", 1));
   plugin.report([device("a", 0, "Unhealthy"), device("b", 0, "Unhealthy")]);
-  await eventually(async () => assert.equal(node.manager.resources().allocatable[gpu], "0"));
+  await eventuallyPasses(async () => assert.equal(node.manager.resources().allocatable[gpu], "0"));
   await assert.rejects(
     admit(node, simplePod("p8", 1)),
     refused("no healthy devices present; cannot allocate unhealthy devices example.com/gpu"),
@@ -197,7 +197,7 @@ test("what cannot be allocated refuses the pod with the kubelet's texts, and hol
   await admit(node, simplePod("p9", 1, "example.com/licence"));
   // The plugin is gone for good while a pod holds its devices.
   plugin.endStreams();
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.equal(node.manager.health("p7", "main")[0]?.resources?.[0]?.health, "Unknown"),
   );
   node.clock.push(300_001);
@@ -306,7 +306,7 @@ test("PreStartContainer is called before every start of a container, and its fai
     waits("device plugin PreStartContainer rpc failed with err: rpc error: code = Unknown desc = not yet"),
   );
   plugin.endStreams();
-  await eventually(async () => assert.equal(node.manager.resources().allocatable[gpu], "0"));
+  await eventuallyPasses(async () => assert.equal(node.manager.resources().allocatable[gpu], "0"));
   await assert.rejects(
     start(node, pod),
     waits(/endpoint of device plugin example\.com\/gpu has been stopped/),

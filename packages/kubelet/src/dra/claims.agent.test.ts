@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { ConfigMap, Event, Pod } from "@dray/api/core/v1";
 import { ResourceClaim } from "@dray/api/resource/v1";
 import { type Client, silentLog, systemClock } from "@dray/client";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { podOn } from "../testing/cluster.ts";
 import {
   becomes,
@@ -15,7 +16,6 @@ import {
   startDraAgent,
   suite,
 } from "../testing/dra-agent.ts";
-import { eventually } from "../testing/eventually.ts";
 import { DraManager } from "./manager.ts";
 import { DraPlugins } from "./plugins.ts";
 
@@ -32,7 +32,7 @@ test("a claim made again under its name waits until the old one is unprepared", 
     .delete({ namespace: "default", name: "p6" }, { gracePeriodSeconds: 0 });
   await claims.delete({ namespace: "default", name: "c6" });
   await podWithClaim("p7", "c6", "sleep 1000");
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.ok(
       (await events("p7")).some((event) =>
         /old ResourceClaim with same name c6 and different UID \S+ still exists \(previous pod force-deleted\?!\)/.test(
@@ -42,7 +42,7 @@ test("a claim made again under its name waits until the old one is unprepared", 
     ),
   );
   // Retried again and again, but reported once, since the pod is gone.
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.ok(suite.driver.calls.filter((call) => call === "unprepare c6").length >= 3),
   );
   const { items } = await suite.cluster.admin.resource(Event).list({ namespace: "default" });
@@ -61,7 +61,7 @@ test("a claim made again under its name waits until the old one is unprepared", 
   await suite.cluster.admin
     .resource(Pod)
     .delete({ namespace: "default", name: "p7" }, { gracePeriodSeconds: 0 });
-  await eventually(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
+  await eventuallyPasses(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
 });
 
 const devices = (): unknown[] =>
@@ -86,7 +86,7 @@ for (const restarted of [false, true])
     await pods.delete({ namespace: "default", name: old }, { gracePeriodSeconds: 0 });
     suite.driver.device = "gpu-1";
     await podWithClaim(next, claim, "sleep 1000", "gpu-1");
-    await eventually(async () =>
+    await eventuallyPasses(async () =>
       assert.ok(
         (await events(next)).some((event) =>
           event.includes(`claim default/${claim} is still prepared for an earlier allocation`),
@@ -103,14 +103,14 @@ for (const restarted of [false, true])
     );
     suite.driver.device = "gpu-0";
     await pods.delete({ namespace: "default", name: next }, { gracePeriodSeconds: 0 });
-    await eventually(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
+    await eventuallyPasses(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
   });
 
 test("a claim allocated anew that nobody else holds is unprepared first, then prepared", async () => {
   suite.driver.calls.length = 0;
   suite.driver.prepareError = "not yet";
   await podWithClaim("p24", "c24", "sleep 1000");
-  await eventually(async () => assert.deepEqual(suite.driver.calls, ["prepare c24"]));
+  await eventuallyPasses(async () => assert.deepEqual(suite.driver.calls, ["prepare c24"]));
   const claims = suite.cluster.admin.resource(ResourceClaim);
   const claim = await claims.get({ namespace: "default", name: "c24" });
   const results = [{ request: "gpu", driver: name, pool: "pool", device: "gpu-1" }];
@@ -131,7 +131,7 @@ test("a claim allocated anew that nobody else holds is unprepared first, then pr
   await suite.cluster.admin
     .resource(Pod)
     .delete({ namespace: "default", name: "p24" }, { gracePeriodSeconds: 0 });
-  await eventually(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
+  await eventuallyPasses(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
 });
 
 test("a pod that is not in reservedFor may not use the claim, and nothing is prepared", async () => {
@@ -144,7 +144,7 @@ test("a pod that is not in reservedFor may not use the claim, and nothing is pre
       containers: [{ name: "main", command: ["sleep", "1000"] }],
     }),
   );
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.ok(
       (await events("p9")).some((event) =>
         /pod p9 \(\S+\) is not allowed to use ResourceClaim c8/.test(event),
@@ -156,7 +156,7 @@ test("a pod that is not in reservedFor may not use the claim, and nothing is pre
     await suite.cluster.admin
       .resource(Pod)
       .delete({ namespace: "default", name: pod }, { gracePeriodSeconds: 0 });
-  await eventually(async () => assert.deepEqual(suite.driver.calls, ["prepare c8", "unprepare c8"]));
+  await eventuallyPasses(async () => assert.deepEqual(suite.driver.calls, ["prepare c8", "unprepare c8"]));
 });
 
 test("a pod deleted while its claim is being prepared is unprepared, and its container never starts", async () => {
@@ -166,7 +166,7 @@ test("a pod deleted while its claim is being prepared is unprepared, and its con
     open = resolve;
   });
   await podWithClaim("p10", "c10", "sleep 1000");
-  await eventually(async () => assert.deepEqual(suite.driver.calls, ["prepare c10"]));
+  await eventuallyPasses(async () => assert.deepEqual(suite.driver.calls, ["prepare c10"]));
   assert.deepEqual(
     checkpoint().ClaimInfoStateList.map((claim) => claim.ClaimName),
     ["c10"],
@@ -174,8 +174,10 @@ test("a pod deleted while its claim is being prepared is unprepared, and its con
   );
   await suite.cluster.admin.resource(Pod).delete({ namespace: "default", name: "p10" });
   open();
-  await eventually(async () => assert.deepEqual(suite.driver.calls, ["prepare c10", "unprepare c10"]));
-  await eventually(async () => assert.deepEqual((await suite.cluster.admin.resource(Pod).list()).items, []));
+  await eventuallyPasses(async () => assert.deepEqual(suite.driver.calls, ["prepare c10", "unprepare c10"]));
+  await eventuallyPasses(async () =>
+    assert.deepEqual((await suite.cluster.admin.resource(Pod).list()).items, []),
+  );
   assert.ok(!(await events("p10")).some((event) => event.startsWith("Started")));
 });
 
@@ -184,7 +186,7 @@ test("claims are prepared once the pod's volumes are in place", async () => {
   await podWithClaim("p32", "c31", "sleep 1000", "gpu-0", {
     volumes: [{ name: "v", configMap: { name: "late" } }],
   });
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.ok((await events("p32")).some((event) => event.startsWith("FailedMount"))),
   );
   assert.deepEqual(suite.driver.calls, []);
@@ -196,7 +198,7 @@ test("claims are prepared once the pod's volumes are in place", async () => {
   await suite.cluster.admin
     .resource(Pod)
     .delete({ namespace: "default", name: "p32" }, { gracePeriodSeconds: 0 });
-  await eventually(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
+  await eventuallyPasses(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
 });
 
 test("a claim of a pod group is for its pods alone", async () => {

@@ -6,6 +6,7 @@ import { Event, Pod } from "@dray/api/core/v1";
 import { unixChannel } from "@dray/rpc";
 import { HealthStatus } from "@dray/rpc/drahealth/v1";
 import { PodResourcesListerDefinition } from "@dray/rpc/podresources/v1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { podBecomes } from "../testing/cluster.ts";
 import { allocated, podWithClaims } from "../testing/dra.ts";
 import {
@@ -19,7 +20,6 @@ import {
   suite,
 } from "../testing/dra-agent.ts";
 import { testDriver } from "../testing/driver.ts";
-import { eventually } from "../testing/eventually.ts";
 
 startDraAgent();
 
@@ -29,7 +29,7 @@ test("a pod waits for its driver with an event, and starts when the driver comes
     "c1",
     'echo "GPU=$GPU" >/dev/termination-log; trap "exit 0" TERM; sleep 1000 & wait',
   );
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.ok(
       (await events("p1")).some((event) =>
         /FailedPrepareDynamicResources: .*DRA driver gpu.example.com is not registered/.test(event),
@@ -51,11 +51,11 @@ test("a pod waits for its driver with an event, and starts when the driver comes
 test("deletion stops the container, then unprepares, then ends the pod", async () => {
   suite.driver.unprepareError = "device is busy";
   await suite.cluster.admin.resource(Pod).delete({ namespace: "default", name: "p1" });
-  await eventually(async () => assert.ok(suite.driver.calls.includes("unprepare c1")));
+  await eventuallyPasses(async () => assert.ok(suite.driver.calls.includes("unprepare c1")));
   const pod = await becomes("p1", (p) => p.metadata.deletionTimestamp !== undefined);
   assert.notEqual(pod.status?.phase, "Succeeded", "no terminal status before the claim is unprepared");
   suite.driver.unprepareError = "";
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.deepEqual((await suite.cluster.admin.resource(Pod).list({ namespace: "default" })).items, []),
   );
   assert.deepEqual(checkpoint().ClaimInfoStateList, []);
@@ -70,14 +70,14 @@ test("a shared claim is prepared once and unprepared with its last pod", async (
   await becomes("p3", running);
   assert.deepEqual(suite.driver.calls, ["prepare c2"]);
   await suite.cluster.admin.resource(Pod).delete({ namespace: "default", name: "p2" });
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.equal((await suite.cluster.admin.resource(Pod).list()).items.length, 1),
   );
   assert.deepEqual(suite.driver.calls, ["prepare c2"]);
   await suite.cluster.admin
     .resource(Pod)
     .delete({ namespace: "default", name: "p3" }, { gracePeriodSeconds: 0 });
-  await eventually(async () => assert.deepEqual(suite.driver.calls, ["prepare c2", "unprepare c2"]));
+  await eventuallyPasses(async () => assert.deepEqual(suite.driver.calls, ["prepare c2", "unprepare c2"]));
 });
 
 test("an agent that comes back adopts its containers and unprepares their claims", async () => {
@@ -97,7 +97,7 @@ test("an agent that comes back adopts its containers and unprepares their claims
     .resource(Pod)
     .delete({ namespace: "default", name: "p4" }, { gracePeriodSeconds: 0 });
   suite.node = await suite.cluster.node("n1");
-  await eventually(async () => assert.deepEqual(suite.driver.calls, ["prepare c4", "unprepare c4"]));
+  await eventuallyPasses(async () => assert.deepEqual(suite.driver.calls, ["prepare c4", "unprepare c4"]));
 });
 
 test("the node says once which driver is waited for by claims of a pod that went while no agent looked", async () => {
@@ -119,17 +119,17 @@ test("the node says once which driver is waited for by claims of a pod that went
         assert.ok(message?.startsWith(wanted), message);
         return count;
       });
-  await eventually(async () => assert.deepEqual(await eventCounts(), [1]));
+  await eventuallyPasses(async () => assert.deepEqual(await eventCounts(), [1]));
   assert.ok(suite.driver.calls.length > before);
   suite.driver.unprepareError = "";
   // A new instance is asked at once.
   const busy = await testDriver(suite.root(), name, "-busy");
   busy.unprepareError = "still busy";
-  await eventually(async () => assert.deepEqual(busy.calls, ["unprepare c60"]));
-  await eventually(async () => assert.deepEqual(await eventCounts(), [1]));
+  await eventuallyPasses(async () => assert.deepEqual(busy.calls, ["unprepare c60"]));
+  await eventuallyPasses(async () => assert.deepEqual(await eventCounts(), [1]));
   const free = await testDriver(suite.root(), name, "-free");
-  await eventually(async () => assert.deepEqual(free.calls, ["unprepare c60"]));
-  await eventually(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
+  await eventuallyPasses(async () => assert.deepEqual(free.calls, ["unprepare c60"]));
+  await eventuallyPasses(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
   assert.deepEqual(await eventCounts(), [1]);
   await Promise.all([busy.close(), free.close()]);
 });
@@ -137,7 +137,7 @@ test("the node says once which driver is waited for by claims of a pod that went
 test("the health of a pod's devices is in its status, and stays after its end", async () => {
   const otherName = "health.example.com";
   const other = await testDriver(suite.root(), otherName, "", {}, { health: ["v1"] });
-  await eventually(async () => assert.equal(other.registered.length, 1));
+  await eventuallyPasses(async () => assert.equal(other.registered.length, 1));
   const created = await podWithClaims(suite.cluster.admin, "n1", "p51", [
     { podClaim: "gpu", name: "c51", results: [allocated(otherName)] },
   ]);
@@ -181,13 +181,13 @@ test("the health of a pod's devices is in its status, and stays after its end", 
       { namespace: "default", name: "p51" },
       { gracePeriodSeconds: 0, preconditions: { uid: created.metadata.uid } },
     );
-  await eventually(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
+  await eventuallyPasses(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
   await other.close();
 });
 
 test("rolling update: the newest instance is called, and the older again when that goes", async () => {
   const newer = await testDriver(suite.root(), name, "-2");
-  await eventually(async () => assert.equal(newer.registered.length, 1));
+  await eventuallyPasses(async () => assert.equal(newer.registered.length, 1));
   suite.driver.calls.length = 0;
   await podWithClaim("p11", "c11", "sleep 1000");
   await becomes("p11", running);
@@ -196,7 +196,7 @@ test("rolling update: the newest instance is called, and the older again when th
   await suite.cluster.admin
     .resource(Pod)
     .delete({ namespace: "default", name: "p11" }, { gracePeriodSeconds: 0 });
-  await eventually(async () => assert.deepEqual(suite.driver.calls, ["unprepare c11"]));
+  await eventuallyPasses(async () => assert.deepEqual(suite.driver.calls, ["unprepare c11"]));
 });
 
 test("a container whose devices are not known does not start", async () => {
@@ -222,7 +222,7 @@ test("a container whose devices are not known does not start", async () => {
   await suite.cluster.admin
     .resource(Pod)
     .delete({ namespace: "default", name: "p30" }, { gracePeriodSeconds: 0 });
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.ok(
       !(await suite.cluster.admin.resource(Pod).list()).items.some((pod) => pod.metadata.name === "p30"),
     ),
@@ -237,7 +237,7 @@ test("CDI edits that the runtime does not make are named in an event, once", asy
   await becomes("p40", running);
   suite.driver.edits = {};
   const left = async () => (await events("p40")).filter((event) => event.startsWith("UnsupportedByRuntime"));
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.deepEqual(await left(), [
       'UnsupportedByRuntime: Container main runs without hooks of CDI devices: the runtime "host" does not support that',
     ]),
@@ -245,7 +245,7 @@ test("CDI edits that the runtime does not make are named in an event, once", asy
   await suite.cluster.admin
     .resource(Pod)
     .delete({ namespace: "default", name: "p40" }, { gracePeriodSeconds: 0 });
-  await eventually(async () => assert.ok(suite.driver.calls.includes("unprepare c40")));
+  await eventuallyPasses(async () => assert.ok(suite.driver.calls.includes("unprepare c40")));
 });
 
 test("stop without leaving pods ends processes, claims and leaves no mount", async () => {

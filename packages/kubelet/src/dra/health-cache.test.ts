@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Log, silentLog } from "@dray/client";
-import { skipClock } from "../testing/skip-clock.ts";
+import { skipClock } from "@dray/testing/clock";
 import { HealthCache } from "./health.ts";
 
 test("a damaged file is named, and everything is Unknown until drivers report", () => {

@@ -6,6 +6,8 @@ import { featuresOf, type KubernetesVersion, parseFeatureGates } from "@dray/api
 import type { Container, Pod, ResourceStatus } from "@dray/api/core/v1";
 import { type Log, silentLog } from "@dray/client";
 import { HealthStatus } from "@dray/rpc/drahealth/v1";
+import { skipClock } from "@dray/testing/clock";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { podStatus } from "../status/pod-status.ts";
 import type { TestCluster } from "../testing/cluster.ts";
 import {
@@ -17,8 +19,6 @@ import {
   type TestDraNodeOptions,
 } from "../testing/dra.ts";
 import { type TestDriver, testDriver } from "../testing/driver.ts";
-import { eventually } from "../testing/eventually.ts";
-import { skipClock } from "../testing/skip-clock.ts";
 import { HealthCache } from "./health.ts";
 
 const name = "gpu.example.com";
@@ -55,7 +55,7 @@ async function prepared(
   const info = versions === undefined ? {} : { supportedVersions: versions };
   const driver = await testDriver(node.root, name, "", info, { health });
   t.after(() => driver.close());
-  await eventually(async () => assert.equal(driver.registered.length, 1));
+  await eventuallyPasses(async () => assert.equal(driver.registered.length, 1));
   const pod = await podWithClaims(cluster.admin, id, id, [
     { podClaim: "gpu", name: id, results: [allocated(name)] },
   ]);
@@ -84,10 +84,10 @@ for (const [services, used] of [
     const { driver, pod, status, health, changes } = await prepared(t, { health: services });
     assert.equal(health(), "Unknown");
     driver.report([{ health: HEALTHY }]);
-    await eventually(async () => assert.equal(health(), "Healthy"));
+    await eventuallyPasses(async () => assert.equal(health(), "Healthy"));
     assert.deepEqual(driver.streams, [used]);
     driver.report([{ health: UNHEALTHY, message: "too hot" }]);
-    await eventually(async () =>
+    await eventuallyPasses(async () =>
       assert.deepEqual(status(), [
         {
           name: "claim:gpu",
@@ -98,7 +98,7 @@ for (const [services, used] of [
       ]),
     );
     driver.report([{ health: HEALTHY }]);
-    await eventually(async () => assert.equal(health(), "Healthy"));
+    await eventuallyPasses(async () => assert.equal(health(), "Healthy"));
     assert.deepEqual(changes, [[pod.metadata.uid], [pod.metadata.uid], [pod.metadata.uid]]);
   });
 
@@ -117,7 +117,7 @@ test("a device that is not reported within its timeout is Unknown, and its pod i
   ] as const) {
     changes.length = 0;
     driver.report([{ health: HEALTHY, healthCheckTimeoutSeconds: seconds }]);
-    await eventually(async () => assert.equal(health(), "Healthy"));
+    await eventuallyPasses(async () => assert.equal(health(), "Healthy"));
     clock.skip(timeout - 10_000);
     assert.equal(health(), "Healthy");
     clock.skip(20_000);
@@ -130,11 +130,11 @@ test("a device that is left out of a report keeps its health until its timeout",
   const clock = skipClock();
   const { node, driver, health } = await prepared(t, { clock });
   driver.report([{ health: HEALTHY }]);
-  await eventually(async () => assert.equal(health(), "Healthy"));
+  await eventuallyPasses(async () => assert.equal(health(), "Healthy"));
   clock.skip(20_000);
   driver.report([{ device: { poolName: "pool", deviceName: "gpu-1" }, health: HEALTHY }]);
   const saved = join(node.root, "var/lib/kubelet/dra_health_state");
-  await eventually(async () => assert.match(readFileSync(saved, "utf8"), /"pool\/gpu-1"/));
+  await eventuallyPasses(async () => assert.match(readFileSync(saved, "utf8"), /"pool\/gpu-1"/));
   assert.equal(health(), "Healthy");
   clock.skip(11_000);
   assert.equal(health(), "Unknown");
@@ -144,33 +144,33 @@ test("the end of a stream clears what came over it; it is opened again after 5 s
   const clock = skipClock();
   const { driver, health, changes } = await prepared(t, { clock });
   driver.report([{ health: HEALTHY }]);
-  await eventually(async () => assert.equal(health(), "Healthy"));
+  await eventuallyPasses(async () => assert.equal(health(), "Healthy"));
   driver.endStreams();
-  await eventually(async () => assert.equal(health(), "Unknown"));
+  await eventuallyPasses(async () => assert.equal(health(), "Unknown"));
   assert.equal(changes.length, 2);
   assert.equal(driver.streams.length, 1);
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     clock.skip(5000);
     assert.equal(driver.streams.length, 2);
   });
-  await eventually(async () => assert.equal(health(), "Healthy"));
+  await eventuallyPasses(async () => assert.equal(health(), "Healthy"));
 });
 
 test("of two instances the newer one is believed, and the older one's end changes nothing", async (t) => {
   const { node, driver, health, changes } = await prepared(t);
   driver.report([{ health: HEALTHY }]);
-  await eventually(async () => assert.equal(health(), "Healthy"));
+  await eventuallyPasses(async () => assert.equal(health(), "Healthy"));
   const newer = await testDriver(node.root, name, "-2", {}, { health: ["v1"] });
   t.after(() => newer.close());
   newer.report([{ health: UNHEALTHY }]);
-  await eventually(async () => assert.equal(health(), "Unhealthy"));
+  await eventuallyPasses(async () => assert.equal(health(), "Unhealthy"));
   driver.report([{ health: HEALTHY, message: "of the older one" }]);
   newer.report([{ health: UNHEALTHY, message: "of the newer one" }]);
-  await eventually(async () => assert.equal(health(), "Unhealthy: of the newer one"));
+  await eventuallyPasses(async () => assert.equal(health(), "Unhealthy: of the newer one"));
   changes.length = 0;
   await driver.close();
   newer.report([{ health: UNHEALTHY, message: "still" }]);
-  await eventually(async () => assert.equal(health(), "Unhealthy: still"));
+  await eventuallyPasses(async () => assert.equal(health(), "Unhealthy: still"));
   assert.equal(changes.length, 1, "never Unknown in between");
 });
 
@@ -185,7 +185,7 @@ test("a driver without the service is asked once before 1.37, and never from the
       versions: ["v1.DRAPlugin"],
     });
     driver.report([{ health: HEALTHY }]);
-    if (streams.length > 0) await eventually(async () => assert.deepEqual(driver.streams, streams));
+    if (streams.length > 0) await eventuallyPasses(async () => assert.deepEqual(driver.streams, streams));
     else assert.deepEqual(driver.streams, []);
     await node.close();
   }
@@ -195,7 +195,7 @@ test("a driver without the service is asked once before 1.37, and never from the
   const log = { ...silentLog, info: note, warn: note, debug: note };
   const { node } = await prepared(t, { features: featuresOf("1.36"), health: [], clock, log });
   const unsupported = "the driver does not report the health of its devices";
-  await eventually(async () => assert.ok(lines.includes(unsupported)));
+  await eventuallyPasses(async () => assert.ok(lines.includes(unsupported)));
   for (let i = 0; i < 5; i++) {
     clock.skip(5000);
     await new Promise(setImmediate);
@@ -216,7 +216,7 @@ for (const [version, gates, wanted] of [
     const { driver, status, health } = await prepared(t, { features });
     driver.report([{ health: UNHEALTHY, message: "hot" }]);
     if (wanted === "") assert.deepEqual([status(), driver.streams], [[], []]);
-    else await eventually(async () => assert.equal(health(), wanted));
+    else await eventuallyPasses(async () => assert.equal(health(), wanted));
   });
 
 test("a message is cut at 1024 bytes, in whole characters", async (t) => {
@@ -227,7 +227,7 @@ test("a message is cut at 1024 bytes, in whole characters", async (t) => {
     ["é".repeat(600), `${"é".repeat(510)}...`],
   ] as const) {
     driver.report([{ health: UNHEALTHY, message }]);
-    await eventually(async () => assert.equal(health(), `Unhealthy: ${wanted}`));
+    await eventuallyPasses(async () => assert.equal(health(), `Unhealthy: ${wanted}`));
   }
 });
 
@@ -237,7 +237,7 @@ test("devices belong to the requests that a container lists; equal IDs are named
   t.after(() => node.close());
   const driver = await testDriver(node.root, name, "", {}, { health: ["v1"] });
   t.after(() => driver.close());
-  await eventually(async () => assert.equal(driver.registered.length, 1));
+  await eventuallyPasses(async () => assert.equal(driver.registered.length, 1));
   const device = (deviceName: string, requestNames: string[], cdiDeviceIds: string[]): object => ({
     poolName: "pool",
     deviceName,
@@ -286,9 +286,9 @@ test("devices belong to the requests that a container lists; equal IDs are named
 test("the health is saved as the kubelet saves it, and read again", async (t) => {
   const { node, driver, pod, health } = await prepared(t);
   driver.report([{ health: UNHEALTHY, message: "hot", healthCheckTimeoutSeconds: 60 }]);
-  await eventually(async () => assert.equal(health(), "Unhealthy: hot"));
+  await eventuallyPasses(async () => assert.equal(health(), "Unhealthy: hot"));
   const path = join(node.root, "var/lib/kubelet/dra_health_state");
-  await eventually(async () => assert.ok(existsSync(path)));
+  await eventuallyPasses(async () => assert.ok(existsSync(path)));
   const saved = JSON.parse(readFileSync(path, "utf8"));
   const updated = saved[name].Devices["pool/gpu-0"].LastUpdated;
   assert.ok(Math.abs(Date.parse(updated) - Date.now()) < 60_000);

@@ -4,10 +4,10 @@ import { StatusError } from "@dray/api";
 import { Event, Pod, type PodStatus, ServiceAccount } from "@dray/api/core/v1";
 import { ResourceClaim } from "@dray/api/resource/v1";
 import { type Client, type Log, silentLog } from "@dray/client";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { StatusReporter } from "../status/status-reporter.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
 import { type TestDriver, testDriver } from "../testing/driver.ts";
-import { eventually } from "../testing/eventually.ts";
 
 const driverName = "gpu.example.com";
 let cluster: TestCluster;
@@ -61,7 +61,7 @@ async function podWithClaim(name: string): Promise<void> {
 }
 
 async function eventOf(name: string, pattern: RegExp): Promise<void> {
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     const { items } = await cluster.admin.resource(Event).list({ namespace: "default" });
     const messages = items.filter(({ involvedObject }) => involvedObject.name === name).map((e) => e.message);
     assert.ok(
@@ -74,7 +74,7 @@ async function eventOf(name: string, pattern: RegExp): Promise<void> {
 
 async function goes(name: string): Promise<void> {
   await cluster.admin.resource(Pod).delete({ namespace: "default", name });
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     const { items } = await cluster.admin.resource(Pod).list({ namespace: "default" });
     assert.ok(!items.some(({ metadata }) => metadata.name === name));
   });
@@ -127,7 +127,7 @@ test("an error text of 3 MB is shortened in the event, and the pod can be delete
   await cluster.admin.resource(Pod).delete({ namespace: "default", name: "error" });
   await eventOf("error", /NodeUnprepareResources failed for ResourceClaim error: x+/);
   driver.unprepareError = "";
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     const { items } = await cluster.admin.resource(Pod).list({ namespace: "default" });
     assert.deepEqual(items, []);
   });
@@ -142,11 +142,11 @@ test("information of 3 MB at the registration is refused with a short text, and 
     { supportedVersions: [big] },
   ].entries()) {
     const other = await testDriver(cluster.rootDir("n1"), `d${i}`, "", info);
-    await eventually(async () => assert.equal(other.registered[0]?.pluginRegistered, false));
+    await eventuallyPasses(async () => assert.equal(other.registered[0]?.pluginRegistered, false));
     const error = other.registered[0]?.error ?? "";
     assert.ok(error.length > 20 && error.length <= 1024, error.slice(0, 2000));
     // It is logged after the response to the driver.
-    await eventually(async () => assert.ok(longest > 100));
+    await eventuallyPasses(async () => assert.ok(longest > 100));
     await other.close();
   }
 });

@@ -6,11 +6,11 @@ import { featuresOf, parseFeatureGates } from "@dray/api";
 import type { Container, Pod } from "@dray/api/core/v1";
 import type { DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/resource/v1";
 import type { Client } from "@dray/client";
+import { skipClock } from "@dray/testing/clock";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { type TestCluster, testCluster } from "../testing/cluster.ts";
 import { allocated, draNode, type TestDraNode, type TestDraNodeOptions } from "../testing/dra.ts";
 import { type TestDriver, testDriver } from "../testing/driver.ts";
-import { eventually } from "../testing/eventually.ts";
-import { skipClock } from "../testing/skip-clock.ts";
 import { UnprepareError } from "./manager.ts";
 
 let cluster: TestCluster;
@@ -77,7 +77,7 @@ async function fixture(
     async driver(name) {
       const driver = await testDriver(node.root, name);
       t.after(() => driver.close());
-      await eventually(async () => assert.equal(driver.registered.length, 1));
+      await eventuallyPasses(async () => assert.equal(driver.registered.length, 1));
       return driver;
     },
   };
@@ -115,7 +115,7 @@ for (const [what, ours, calls] of [
     await node.close();
     const later = draNode(cluster, `skip-${what.replace(/\W+/g, "-")}`, { client: claims.client });
     t.after(() => later.close());
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       for (const name of ["a.example.com", "b.example.com"]) assert.ok(later.plugins.get(name).connected);
     });
     await later.manager.unprepare(pod.metadata.uid);
@@ -272,7 +272,7 @@ test("what cannot be unprepared names its drivers, and the others are done", asy
   claims.put("c2", [pod], [{ driver: "b.example.com" }]);
   await node.manager.prepare(pod);
   await a.close();
-  await eventually(async () => assert.throws(() => node.plugins.get("a.example.com")));
+  await eventuallyPasses(async () => assert.throws(() => node.plugins.get("a.example.com")));
   await assert.rejects(node.manager.unprepare(pod.metadata.uid), (error) => {
     assert.ok(error instanceof UnprepareError);
     assert.deepEqual(error.drivers, ["a.example.com"]);
@@ -305,7 +305,7 @@ test("a claim that was allocated to another driver while the agent was away is u
   claims.put("c", [pod], [{ driver: "b.example.com" }]);
   const later = draNode(cluster, "moved", { client: claims.client });
   t.after(() => later.close());
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     for (const name of ["a.example.com", "b.example.com"]) assert.ok(later.plugins.get(name).connected);
   });
   await later.manager.prepare(pod);
@@ -335,7 +335,7 @@ test("metrics count claims in use by driver, operations and calls with their end
     open = resolve;
   });
   const prepared = node.manager.prepare(pod);
-  await eventually(async () => assert.equal(a.calls.length, 2));
+  await eventuallyPasses(async () => assert.equal(a.calls.length, 2));
   clock.skip(41_000);
   open();
   await prepared;

@@ -6,11 +6,11 @@ import { type Client, type Log, silentLog } from "@dray/client";
 import { type RpcServer, service, unixServer } from "@dray/rpc";
 import { DRAPluginDefinition as V1beta1Definition } from "@dray/rpc/dra/v1beta1";
 import { RegistrationDefinition } from "@dray/rpc/pluginregistration/v1";
+import { skipClock } from "@dray/testing/clock";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type { TestCluster } from "../testing/cluster.ts";
 import { allocated, draCluster, draNode, podWithClaims } from "../testing/dra.ts";
 import { testDriver } from "../testing/driver.ts";
-import { eventually } from "../testing/eventually.ts";
-import { skipClock } from "../testing/skip-clock.ts";
 import { SliceWiper } from "./slices.ts";
 
 const name = "gpu.example.com";
@@ -52,7 +52,7 @@ test("the first version of the plugin's own list that is known is used; none is 
       supportedVersions: [...supportedVersions],
     });
     t.after(() => driver.close());
-    await eventually(async () => assert.ok(driver.registered.length > 0));
+    await eventuallyPasses(async () => assert.ok(driver.registered.length > 0));
     if (index < 2) assert.equal(node.plugins.get(`d${index}.example.com`).service, wanted);
     else assert.deepEqual(driver.registered[0], { pluginRegistered: false, error: wanted });
   }
@@ -84,7 +84,7 @@ test("a driver that has v1beta1 only prepares and unprepares", async (t) => {
   t.after(async () => {
     for (const server of servers) await server.close(0);
   });
-  await eventually(async () => assert.doesNotThrow(() => node.plugins.get(name)));
+  await eventuallyPasses(async () => assert.doesNotThrow(() => node.plugins.get(name)));
   const pod = await podWithClaims(cluster.admin, "beta", "beta", [
     { podClaim: "gpu", name: "beta", results: [allocated(name)] },
   ]);
@@ -144,16 +144,16 @@ test("a registration that fails is tried again with back-off, and one that is no
     [3, 2000],
     [4, 4000],
   ] as const) {
-    await eventually(async () => assert.equal(asked.length, attempts));
-    if (attempts === 4) await eventually(async () => assert.deepEqual(notified, [true]));
+    await eventuallyPasses(async () => assert.equal(asked.length, attempts));
+    if (attempts === 4) await eventuallyPasses(async () => assert.deepEqual(notified, [true]));
     // The response has to be on its way before time passes.
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       clock.skip(wait / 10);
       assert.ok(asked.length > attempts);
     });
     assert.ok((asked[attempts] ?? 0) - (asked[attempts - 1] ?? 0) >= wait, `${attempts}`);
   }
-  await eventually(async () => assert.deepEqual(notified, [true, true]));
+  await eventuallyPasses(async () => assert.deepEqual(notified, [true, true]));
   assert.doesNotThrow(() => node.plugins.get(name));
 });
 
@@ -163,16 +163,18 @@ test("a socket that is made anew at the same path is another plugin: the old one
   t.after(() => node.close());
   let driver = await testDriver(node.root, name);
   t.after(() => driver.close());
-  await eventually(async () => assert.equal(driver.registered.length, 1));
+  await eventuallyPasses(async () => assert.equal(driver.registered.length, 1));
   await driver.close();
   driver = await testDriver(node.root, name);
-  await eventually(async () => assert.deepEqual(driver.registered, [{ pluginRegistered: true, error: "" }]));
+  await eventuallyPasses(async () =>
+    assert.deepEqual(driver.registered, [{ pluginRegistered: true, error: "" }]),
+  );
   assert.deepEqual(
     all.map(({ message }) => message).filter((message) => message.startsWith("DRA driver")),
     ["DRA driver registered", "DRA driver unregistered", "DRA driver registered"],
   );
   await driver.close();
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.throws(() => node.plugins.get(name), /DRA driver \S+ is not registered/),
   );
 });
@@ -182,22 +184,22 @@ test("of several instances the latest connected one is called; one endpoint belo
   t.after(() => node.close());
   const old = await testDriver(node.root, name, "-1");
   t.after(() => old.close());
-  await eventually(async () => assert.equal(old.registered.length, 1));
+  await eventuallyPasses(async () => assert.equal(old.registered.length, 1));
   const next = await testDriver(node.root, name, "-2");
-  await eventually(async () => assert.equal(next.registered.length, 1));
+  await eventuallyPasses(async () => assert.equal(next.registered.length, 1));
   // Registered last, but not connected: a connected instance is preferred.
   const lost = await testDriver(node.root, name, "-3", { endpoint: "/var/lib/kubelet/nobody.sock" });
   t.after(() => lost.close());
-  await eventually(async () => assert.equal(lost.registered.length, 1));
-  await eventually(async () => assert.match(node.plugins.get(name).endpoint, /dra-2\.sock$/));
+  await eventuallyPasses(async () => assert.equal(lost.registered.length, 1));
+  await eventuallyPasses(async () => assert.match(node.plugins.get(name).endpoint, /dra-2\.sock$/));
   const thief = await testDriver(node.root, name, "-4", {
     endpoint: `/var/lib/kubelet/plugins/${name}/dra-2.sock`,
   });
   t.after(() => thief.close());
-  await eventually(async () => assert.equal(thief.registered[0]?.pluginRegistered, false));
+  await eventuallyPasses(async () => assert.equal(thief.registered[0]?.pluginRegistered, false));
   assert.match(thief.registered[0]?.error ?? "", /dra-2\.sock is already registered for DRA driver/);
   await next.close();
-  await eventually(async () => assert.match(node.plugins.get(name).endpoint, /dra-1\.sock$/));
+  await eventuallyPasses(async () => assert.match(node.plugins.get(name).endpoint, /dra-1\.sock$/));
 });
 
 test("a CSI plugin is ignored with one line, and is told nothing", async (t) => {
@@ -215,12 +217,12 @@ test("a CSI plugin is ignored with one line, and is told nothing", async (t) => 
     "CSIPlugin",
   );
   t.after(() => server.close(0));
-  await eventually(async () => assert.equal(asked, 1));
-  await eventually(async () => assert.equal(all.length, 1));
+  await eventuallyPasses(async () => assert.equal(asked, 1));
+  await eventuallyPasses(async () => assert.equal(all.length, 1));
   clock.skip(300_000);
   const driver = await testDriver(node.root, name);
   t.after(() => driver.close());
-  await eventually(async () => assert.equal(driver.registered.length, 1));
+  await eventuallyPasses(async () => assert.equal(driver.registered.length, 1));
   assert.deepEqual([asked, notified], [1, []]);
   assert.deepEqual(
     all.filter(({ message }) => message.includes("CSI")).map(({ fields }) => fields["socket"]),
@@ -271,21 +273,21 @@ for (const delay of [undefined, 20_000])
     t.after(() => driver.close());
     const connected = (): boolean => node.plugins.get(name).connected;
     const gone = (): void => assert.throws(() => node.plugins.get(name));
-    await eventually(async () => assert.ok(connected()));
+    await eventuallyPasses(async () => assert.ok(connected()));
     clock.skip(wait * 2);
     assert.equal(wiped.length, 1);
     await driver.close();
-    await eventually(async () => gone());
+    await eventuallyPasses(async () => gone());
     clock.skip(wait / 2);
     driver = await testDriver(node.root, name);
-    await eventually(async () => assert.ok(connected()));
+    await eventuallyPasses(async () => assert.ok(connected()));
     clock.skip(wait * 2);
     assert.equal(wiped.length, 1, "it came back in time");
     await driver.close();
-    await eventually(async () => gone());
+    await eventuallyPasses(async () => gone());
     failures.push(new Error("no"), new Error("no"));
     clock.skip(wait + 1000);
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       clock.skip(500);
       assert.deepEqual(wiped.slice(1), new Array(3).fill(`spec.nodeName=${id},spec.driver=${name}`));
     });
@@ -298,12 +300,14 @@ test("slices of a driver that registers and is never reached go, too; what its i
   t.after(close);
   const driver = await testDriver(node.root, name, "", { endpoint: "/var/lib/kubelet/nobody.sock" });
   t.after(() => driver.close());
-  await eventually(async () => assert.doesNotThrow(() => node.plugins.get(name)));
+  await eventuallyPasses(async () => assert.doesNotThrow(() => node.plugins.get(name)));
   clock.skip(20_000);
   const other = await testDriver(node.root, name, "-2", { endpoint: "/var/lib/kubelet/nobody-2.sock" });
   t.after(() => other.close());
-  await eventually(async () => assert.equal(other.registered.length, 1));
+  await eventuallyPasses(async () => assert.equal(other.registered.length, 1));
   assert.deepEqual(wiped, []);
   clock.skip(11_000);
-  await eventually(async () => assert.deepEqual(wiped, [`spec.nodeName=unreached,spec.driver=${name}`]));
+  await eventuallyPasses(async () =>
+    assert.deepEqual(wiped, [`spec.nodeName=unreached,spec.driver=${name}`]),
+  );
 });

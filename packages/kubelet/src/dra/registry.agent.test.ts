@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Log, silentLog } from "@dray/client";
+import { eventuallyPasses } from "@dray/testing/eventually";
+import { temporaryFolder } from "@dray/testing/folder";
 import { testCluster } from "../testing/cluster.ts";
 import { testDriver } from "../testing/driver.ts";
-import { eventually } from "../testing/eventually.ts";
 import { DraPlugins } from "./plugins.ts";
 import { PluginWatcher } from "./watcher.ts";
 
@@ -61,20 +62,22 @@ test("entries of plugins_registry that are of no use are named once, and the dri
 
   const first = await testDriver(root, "gpu.example.com");
   t.after(() => first.close());
-  await eventually(async () => assert.equal(first.registered.length, 1));
+  await eventuallyPasses(async () => assert.equal(first.registered.length, 1));
   assert.equal(ignored().length, 6, "once");
-  await eventually(
+  await eventuallyPasses(
     async () => assert.ok(lines.some(({ fields }) => fields["socket"] === join(registry, "dead-reg.sock"))),
     30_000,
   );
 
   // Drivers that start after the whole folder was removed register.
   rmSync(registry, { recursive: true });
-  await eventually(async () => assert.doesNotThrow(() => writeFileSync(join(registry, "notes"), "text")));
-  await eventually(async () => assert.equal(ignored().length, 7));
+  await eventuallyPasses(async () =>
+    assert.doesNotThrow(() => writeFileSync(join(registry, "notes"), "text")),
+  );
+  await eventuallyPasses(async () => assert.equal(ignored().length, 7));
   const second = await testDriver(root, "nic.example.com");
   t.after(() => second.close());
-  await eventually(async () => assert.equal(second.registered.length, 1));
+  await eventuallyPasses(async () => assert.equal(second.registered.length, 1));
 });
 
 const linuxOnly = { skip: process.platform !== "linux" && "other systems have no mount name spaces" };
@@ -88,8 +91,7 @@ test(
     const node = "node-with-a-long-name";
     const root = cluster.rootDir(node);
     mkdirSync(root, { recursive: true });
-    const inPod = mkdtempSync("/tmp/d");
-    t.after(() => rmSync(inPod, { recursive: true }));
+    const inPod = temporaryFolder(t);
     symlinkSync(root, join(inPod, "r"));
     await cluster.node(node);
     // As `podUID` names them: for a rolling update, two instances have sockets of their own.
@@ -97,15 +99,14 @@ test(
     t.after(() => driver.close());
     const path = join(root, `var/lib/kubelet/plugins_registry/gpu.example.com-${"u".repeat(24)}-reg.sock`);
     assert.ok(path.length > 107, path);
-    await eventually(async () =>
+    await eventuallyPasses(async () =>
       assert.deepEqual(driver.registered, [{ pluginRegistered: true, error: "" }]),
     );
   },
 );
 
 test("changes that come together are looked at together", async (t) => {
-  const directory = mkdtempSync("/tmp/dk-");
-  t.after(() => rmSync(directory, { recursive: true }));
+  const directory = temporaryFolder(t);
   const named: unknown[] = [];
   const timers: { milliseconds: number; run: () => void }[] = [];
   const watcher = new PluginWatcher({
@@ -124,7 +125,7 @@ test("changes that come together are looked at together", async (t) => {
   watcher.start();
   for (const name of ["a", "b"]) {
     writeFileSync(join(directory, name), "");
-    await eventually(async () => assert.equal(timers.length, 1));
+    await eventuallyPasses(async () => assert.equal(timers.length, 1));
   }
   assert.deepEqual(named, []);
   assert.ok(timers.every(({ milliseconds }) => milliseconds > 0));

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { Quantity } from "@dray/api";
 import { Event, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
+import { fastClock } from "@dray/testing/clock";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { type EvictionSignal, type Observation, parseThresholds } from "../index.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
-import { fastClock } from "../testing/fast-clock.ts";
 
 const ref = (name: string): { namespace: string; name: string } => ({ namespace: "default", name });
 const command = ["sleep", "1000"];
@@ -89,7 +89,7 @@ test("ends the pod that is furthest above its requests, says why, and takes no o
   );
   const target = greedy.status?.conditions?.find(({ type }) => type === "DisruptionTarget");
   assert.deepEqual([target?.status, target?.reason], ["True", "TerminationByKubelet"]);
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.equal(await condition("MemoryPressure"), "True KubeletHasInsufficientMemory"),
   );
   await cluster.admin.resource(Pod).create(podOn("n1", "late", { containers: [{ name: "main", command }] }));
@@ -99,7 +99,7 @@ test("ends the pod that is furthest above its requests, says why, and takes no o
     ["Evicted", "Pod was rejected: The node had condition: [MemoryPressure]. "],
   );
   plenty();
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.equal(await condition("MemoryPressure"), "False KubeletHasSufficientMemory"),
   );
   assert.deepEqual([await phase("critical"), await phase("within")], ["Running", "Running"]);
@@ -117,7 +117,9 @@ test("ends the pod that is furthest above its requests, says why, and takes no o
 test("never ends critical pods, though nothing else is left", async () => {
   await cluster.admin.resource(Pod).delete(ref("within"), { gracePeriodSeconds: 0 });
   available("nodefs.available", "500Mi");
-  await eventually(async () => assert.equal(await condition("DiskPressure"), "True KubeletHasDiskPressure"));
+  await eventuallyPasses(async () =>
+    assert.equal(await condition("DiskPressure"), "True KubeletHasDiskPressure"),
+  );
   // Some looks at the node later.
   await new Promise((resolve) => setTimeout(resolve, 600));
   assert.equal(await phase("critical"), "Running");

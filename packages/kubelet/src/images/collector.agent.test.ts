@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { Quantity } from "@dray/api";
 import { Node, Pod, ServiceAccount } from "@dray/api/core/v1";
+import { fastClock } from "@dray/testing/clock";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { defaultImageGCPolicy, hostRuntime } from "../index.ts";
 import type { Image, ImageService } from "../runtime/images.ts";
 import type { RuntimeService } from "../runtime/service.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
-import { fastClock } from "../testing/fast-clock.ts";
 
 /** Images that exist; containers run the commands of their pods. */
 class TestImages implements ImageService {
@@ -82,13 +82,13 @@ test("a node whose disk is full removes images that no container uses, and shows
     return (status?.images ?? []).map((image) => image.names?.at(-1));
   };
   const all = ["used", "unused", "loaded"].map((name) => `example.com/${name}:1`);
-  await eventually(async () => assert.deepEqual(await names(), all));
+  await eventuallyPasses(async () => assert.deepEqual(await names(), all));
   const containers = [{ name: "main", image: "example.com/used:1", command: ["sleep", "1000"] }];
   await cluster.admin.resource(Pod).create(podOn("n1", "user", { containers }));
   const ref = { namespace: "default", name: "user" };
   await podBecomes(cluster.admin, ref, ({ status }) => status?.phase === "Running");
   available = "1Gi";
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.deepEqual(
       await names(),
       all.filter((name) => !name.includes("unused")),

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { silentLog } from "@dray/client";
+import { skipClock } from "@dray/testing/clock";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { RuntimeError } from "../runtime/error.ts";
 import type { Image, ImageService } from "../runtime/images.ts";
-import { eventually } from "../testing/eventually.ts";
-import { skipClock } from "../testing/skip-clock.ts";
 import { ImageCollector } from "./collector.ts";
 import { defaultImageGCPolicy, type FileSystemUse, type ImageGCPolicy } from "./policy.ts";
 
@@ -141,7 +141,7 @@ test("the Node shows the 50 largest, with at most five names each, and hears of 
   const names = ["t1", "t2", "t3", "t4", "t5", "t6"];
   const { collector, clock, changes, images } = setUp([...many, image("big", 1000, { tags: names })]);
   collector.start();
-  await eventually(() => assert.equal(changes(), 1));
+  await eventuallyPasses(() => assert.equal(changes(), 1));
   const shown = collector.nodeImages;
   assert.equal(shown.length, 50);
   assert.deepEqual(shown[0], { names: ["big@sha256:0", "t1", "t2", "t3", "t4"], sizeBytes: 1000 });
@@ -150,7 +150,7 @@ test("the Node shows the 50 largest, with at most five names each, and hears of 
   await new Promise((resolve) => setTimeout(resolve, 20));
   assert.equal(changes(), 1);
   images.push(image("bigger", 2000));
-  await eventually(() => {
+  await eventuallyPasses(() => {
     clock.skip(30_000);
     assert.equal(changes(), 2);
   });
@@ -161,7 +161,7 @@ test("collections that fail again and again are told in an event", async () => {
   const { collector, clock, full, events } = setUp([]);
   full(10n);
   collector.start();
-  await eventually(() => {
+  await eventuallyPasses(() => {
     clock.skip(30_000);
     assert.ok(events.some((event) => event.startsWith("ImageGCFailed: Insufficient")));
   });

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Event, Pod, Secret, ServiceAccount } from "@dray/api/core/v1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { hostRuntime } from "../index.ts";
 import { RuntimeError } from "../runtime/error.ts";
 import type { Image, ImageService } from "../runtime/images.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
 
 /** Images of a registry with a password; pulled ones exist. */
 class GuardedImages implements ImageService {
@@ -62,7 +62,7 @@ test("an image as a volume is refused where the runtime has no files of images",
         ) === true && now.containerStatuses.some(({ state }) => state?.running !== undefined),
     );
     assert.equal(status?.containerStatuses?.[0]?.state?.waiting?.message, message);
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       const { items } = await cluster.admin.resource(Event).list({ namespace: "default" });
       const messages = items
         .filter(({ reason }) => reason === "UnsupportedByRuntime")
@@ -125,7 +125,7 @@ describe("images of a registry that wants credentials", () => {
       status?.containerStatuses?.[0]?.state?.waiting?.message,
       'Back-off pulling image "other.example/x:1": ErrImagePull: pull access denied for other.example/x:1',
     );
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       const { items } = await cluster.admin.resource(Event).list({ namespace: "default" });
       const event = items.find(({ reason }) => reason === "FailedToRetrieveImagePullSecret");
       assert.equal(

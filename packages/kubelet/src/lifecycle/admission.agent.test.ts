@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Event, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { type Client, type Clock, systemClock } from "@dray/client";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
 
 let cluster: TestCluster;
 before(async () => {
@@ -53,7 +53,7 @@ test("the agent follows the labels of its node", async () => {
   await label("n2", null);
   // Each may come before the event of the label.
   let attempts = 0;
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     const { status } = await startOn("n2", `after-${attempts++}`, "a");
     assert.equal(status?.reason, "NodeAffinity");
   });
@@ -72,7 +72,7 @@ test("a pod that is rejected has a status of the refusal alone, which a restart 
     message: `Pod was rejected: ${message}`,
     qosClass: "BestEffort",
   });
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     const { items } = await cluster.admin.resource(Event).list({ namespace: "default" });
     const found = items.filter(({ involvedObject }) => involvedObject.name === "rejected");
     assert.deepEqual(
@@ -86,7 +86,7 @@ test("a pod that is rejected has a status of the refusal alone, which a restart 
   const now = await cluster.admin.resource(Pod).get({ namespace: "default", name: "rejected" });
   assert.equal(now.metadata.resourceVersion, metadata.resourceVersion);
   await cluster.admin.resource(Pod).delete({ namespace: "default", name: "rejected" });
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     const { items } = await cluster.admin.resource(Pod).list({ namespace: "default" });
     assert.ok(!items.some(({ metadata }) => metadata.name === "rejected"));
   });

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import { describe, type TestContext, test } from "node:test";
@@ -8,6 +7,7 @@ import type { LifecycleHandler, Pod, ProbeHandler } from "@dray/api/core/v1";
 import { systemClock } from "@dray/client";
 import { service, tcpServer } from "@dray/rpc";
 import { HealthDefinition } from "@dray/rpc/grpchealth/v1";
+import { temporaryFolder } from "@dray/testing/folder";
 import { container, sandbox, testRuntime } from "../testing/agent.ts";
 import { type ProbeTarget, runHookHandler, runProbe } from "./handlers.ts";
 
@@ -162,8 +162,7 @@ test("gRPC probes ask the health service for a name", async (context) => {
 });
 
 test("exec probes: output, time-outs, and variables of the container", async (context) => {
-  const root = mkdtempSync("/tmp/dk-");
-  context.after(() => rmSync(root, { recursive: true, force: true }));
+  const root = temporaryFolder(context);
   const real = testRuntime(root, "plain");
   await real.start();
   context.after(() => real.close());

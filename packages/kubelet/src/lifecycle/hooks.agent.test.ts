@@ -3,9 +3,9 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { Event, type LifecycleHandler, Pod, ServiceAccount } from "@dray/api/core/v1";
+import { fastClock } from "@dray/testing/clock";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
-import { fastClock } from "../testing/fast-clock.ts";
 
 describe("hooks after the start of a container", () => {
   let cluster: TestCluster;
@@ -42,7 +42,7 @@ describe("hooks after the start of a container", () => {
   test("may take longer than any limit", async () => {
     const file = join(folder, "done");
     await run("long", { exec: { command: ["bash", "-c", 'sleep 2; touch "$0"', file] } });
-    await eventually(async () => assert.ok(existsSync(file)));
+    await eventuallyPasses(async () => assert.ok(existsSync(file)));
     const { status } = await podBecomes(cluster.admin, ref("long"), (pod) => pod.status?.phase === "Running");
     assert.equal(status?.containerStatuses?.[0]?.restartCount, 0);
     const { items } = await cluster.admin.resource(Event).list({ namespace: "default" });
@@ -52,16 +52,16 @@ describe("hooks after the start of a container", () => {
   test("hold up no deletion of the pod", async () => {
     const file = join(folder, "begun");
     await run("stuck", { exec: { command: ["bash", "-c", 'touch "$0"; sleep 1000', file] } });
-    await eventually(async () => assert.ok(existsSync(file)));
+    await eventuallyPasses(async () => assert.ok(existsSync(file)));
     await cluster.admin.resource(Pod).delete(ref("stuck"));
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       await assert.rejects(cluster.admin.resource(Pod).get(ref("stuck")), { code: 404 });
     });
   });
 
   test("that fail end their container, and say why", async () => {
     await run("failing", { exec: { command: ["bash", "-c", "echo no; exit 3"] } });
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       const { items } = await cluster.admin.resource(Event).list({ namespace: "default" });
       const event = items.find(({ reason }) => reason === "FailedPostStartHook");
       assert.match(

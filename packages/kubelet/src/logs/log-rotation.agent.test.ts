@@ -5,10 +5,10 @@ import { after, before, describe, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { Pod, ServiceAccount } from "@dray/api/core/v1";
 import { silentLog, systemClock } from "@dray/client";
+import { fastClock } from "@dray/testing/clock";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { testRuntime } from "../testing/agent.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
-import { fastClock } from "../testing/fast-clock.ts";
 import { LogRotation } from "./log-rotation.ts";
 
 describe("logs of containers", () => {
@@ -38,7 +38,7 @@ describe("logs of containers", () => {
         .filter((file) => /^0\.log\.\d{8}-/.test(file))
         .sort();
     let first = "";
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       const [oldest = "", second] = rotated();
       assert.ok(oldest.endsWith(".gz") && second !== undefined, readdirSync(folder).join());
       first ||= oldest;
@@ -54,7 +54,7 @@ describe("logs of containers", () => {
         numbers.map((_, index) => (numbers[0] ?? 0) + index),
       );
     });
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       assert.ok(!rotated().includes(first), rotated().join());
       assert.ok(rotated().length <= 2, rotated().join());
     });
@@ -67,7 +67,7 @@ describe("logs of containers", () => {
       .resource(Pod)
       .create(podOn("n1", "crasher", { containers: [{ name: "main", command }] }));
     const folder = await folderOf("crasher");
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       const files = readdirSync(folder).filter((file) => file.endsWith(".log"));
       // Containers are restarted fast here.
       const attempts = files.map((file) => Number.parseInt(file, 10)).sort((a, b) => a - b);

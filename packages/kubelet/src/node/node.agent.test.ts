@@ -7,14 +7,14 @@ import { Lease } from "@dray/api/coordination/v1";
 import { Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { ResourceSlice } from "@dray/api/resource/v1";
 import { type Clock, systemClock } from "@dray/client";
+import { skipClock } from "@dray/testing/clock";
+import { eventuallyPasses } from "@dray/testing/eventually";
+import { freePorts } from "@dray/testing/ports";
 import { formatCheckpoint, parseCheckpoint } from "../dra/checkpoint.ts";
 import { hostRuntime, type RuntimeFactory } from "../index.ts";
 import type { RuntimeService } from "../runtime/service.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
 import { testDriver } from "../testing/driver.ts";
-import { eventually } from "../testing/eventually.ts";
-import { freePorts } from "../testing/free-ports.ts";
-import { skipClock } from "../testing/skip-clock.ts";
 
 let cluster: TestCluster;
 before(async () => {
@@ -136,14 +136,14 @@ test("a node is not ready while its runtime says why, and as long as that does n
   ] as const) {
     problems = next;
     clock.skip(5000);
-    await eventually(async () => assert.equal(await ready(), expected));
+    await eventuallyPasses(async () => assert.equal(await ready(), expected));
   }
   problems = new Error("no answer");
   clock.skip(5000);
   await new Promise((resolve) => setTimeout(resolve, 50));
   assert.match(await ready(), /^True/);
   clock.skip(30_000);
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.equal(await ready(), "False KubeletNotReady container runtime is down"),
   );
   await kubelet.stop({ leavePods: false });
@@ -179,13 +179,13 @@ test("a Ready condition that became Unknown is written again, and a node that wa
     { subresource: "status" },
   );
   assert.equal(lapsed.status?.conditions?.find(({ type }) => type === "Ready")?.status, "Unknown");
-  await eventually(async () => assert.equal(await ready(), "True"));
+  await eventuallyPasses(async () => assert.equal(await ready(), "True"));
 
   const lease = { namespace: "kube-node-lease", name: "n4" };
   for (const withLease of [false, true]) {
     await nodes.delete({ name: "n4" });
     if (withLease) await cluster.admin.resource(Lease).delete(lease);
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       const { metadata } = await nodes.get({ name: "n4" });
       assert.notEqual(metadata.uid, lapsed.metadata.uid);
       assert.equal(await ready(), "True");
@@ -216,20 +216,20 @@ test("slices go when the agent starts, and when their driver has been away for h
   const start = async (): ReturnType<typeof testDriver> => {
     const driver = await testDriver(cluster.rootDir("n2"), "gpu.example.com");
     t.after(driver.close);
-    await eventually(async () => assert.equal(driver.registered.length, 1));
+    await eventuallyPasses(async () => assert.equal(driver.registered.length, 1));
     return driver;
   };
   const first = await start();
   await slice("fresh", "gpu.example.com", "n2");
   await first.close();
-  await eventually(async () => assert.equal(absences.size, 1));
+  await eventuallyPasses(async () => assert.equal(absences.size, 1));
   const second = await start();
-  await eventually(async () => assert.equal(absences.size, 0, "it came back in time"));
+  await eventuallyPasses(async () => assert.equal(absences.size, 0, "it came back in time"));
   await second.close();
-  await eventually(async () => assert.equal(absences.size, 1));
+  await eventuallyPasses(async () => assert.equal(absences.size, 1));
   assert.deepEqual(await slices(), ["fresh", "other"]);
   halfAMinute();
-  await eventually(async () => assert.deepEqual(await slices(), ["other"]));
+  await eventuallyPasses(async () => assert.deepEqual(await slices(), ["other"]));
 });
 
 test("a pod that does not fit is refused, and a deadline ends one", async () => {

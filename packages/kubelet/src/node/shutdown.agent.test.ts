@@ -3,9 +3,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { Event, Node, Pod, ServiceAccount } from "@dray/api/core/v1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type { Kubelet } from "../index.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
 
 const command = ["sleep", "1000"];
 const ref = (name: string): { namespace: string; name: string } => ({ namespace: "default", name });
@@ -49,12 +49,12 @@ describe("a node that shuts down", () => {
     );
     await runs("critical", 0.1, "system-node-critical");
     await runs("ordinary", 1.3);
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       const { status } = await cluster.admin.resource(Pod).get(ref("static-n1"));
       assert.equal(status?.phase, "Running");
     });
     const done = kubelet.shutDown();
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       const { status } = await cluster.admin.resource(Node).get({ name: "n1" });
       const ready = status?.conditions?.find(({ type }) => type === "Ready");
       assert.deepEqual(
@@ -98,7 +98,7 @@ describe("a node that shuts down", () => {
     await podBecomes(cluster.admin, ref("static-n1"), ({ status }) => status?.phase === "Running");
     const ordinary = await cluster.admin.resource(Pod).get(ref("ordinary"));
     assert.equal(ordinary.status?.phase, "Failed");
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       const { status } = await cluster.admin.resource(Node).get({ name: "n1" });
       assert.equal(status?.conditions?.find(({ type }) => type === "Ready")?.status, "True");
     });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
 import { silentLog } from "@dray/client";
-import { skipClock } from "../testing/skip-clock.ts";
+import { skipClock } from "@dray/testing/clock";
 import type { PodEnd } from "../types/pod-end.ts";
 import { groupByPeriod, NodeShutdown, type PriorityPeriod, priorityPeriods } from "./shutdown.ts";
 

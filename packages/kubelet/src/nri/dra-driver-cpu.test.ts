@@ -8,8 +8,8 @@ import { test } from "node:test";
 import { ResourceSlice } from "@dray/api/resource/v1";
 import { silentLog, systemClock } from "@dray/client";
 import { Container, type ContainerUpdate, PodSandbox } from "@dray/rpc/nri/v1alpha1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
 import { NriServer } from "./server.ts";
 
 const folder = process.env["DRAY_TEST_DRA_DRIVER_CPU"] ?? join(homedir(), ".cache/dray-peers-1.36/bin");
@@ -88,7 +88,7 @@ test("dra-driver-cpu, unmodified, registers and pins containers to CPUs", {
     await server.close();
     await cluster.close();
   });
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     if (child.exitCode !== null) throw new Error(`the driver ended: ${log.slice(-4000)}`);
     assert.deepEqual(server.plugins, ["00-dra.cpu"], log.slice(-1000));
   });
@@ -97,8 +97,8 @@ test("dra-driver-cpu, unmodified, registers and pins containers to CPUs", {
   const all = readFileSync("/sys/devices/system/cpu/online", "utf8").trim();
   const cpusOf = (list: readonly ContainerUpdate[]) =>
     list.map(({ containerId, linux }) => [containerId, linux?.resources?.cpu?.cpus]);
-  await eventually(async () => assert.deepEqual(cpusOf(updates), [["old", all]]));
-  await eventually(async () => {
+  await eventuallyPasses(async () => assert.deepEqual(cpusOf(updates), [["old", all]]));
+  await eventuallyPasses(async () => {
     const { items } = await cluster.admin.resource(ResourceSlice).list();
     assert.deepEqual(
       items.map(({ spec }) => [spec.driver, spec.nodeName]),

@@ -13,11 +13,11 @@ import {
   CreateContainerResponse,
   StopContainerResponse,
 } from "@dray/rpc/nri/v1alpha1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { CriRuntime } from "../runtime/cri/runtime.ts";
 import { HostRuntime } from "../runtime/host/host.ts";
 import { ImageTable } from "../runtime/host/images.ts";
 import type { NodeRuntime } from "../runtime/service.ts";
-import { eventually } from "../testing/eventually.ts";
 import { type PluginMethods, type TestPlugin, testPlugin } from "../testing/nri-plugin.ts";
 import { ContractPod } from "../testing/runtime-contract/pod.ts";
 import type { ContractMachine } from "../testing/runtime-contract/types.ts";
@@ -187,7 +187,7 @@ test("plugins hear of everything once, in order, also of what ends by itself", a
   const pod = new ContractPod(machine, machine.node);
   await pod.run();
   const { id } = await pod.start("exit 0");
-  await eventually(async () => assert.ok(seen.includes("stop")));
+  await eventuallyPasses(async () => assert.ok(seen.includes("stop")));
   await machine.node.service.stopContainer(id, 0);
   await machine.node.service.removeContainer(id);
   await machine.node.service.removeContainer(id);
@@ -219,7 +219,7 @@ test("a container is not stopped before plugins have heard of it, whoever notice
   const pod = new ContractPod(machine, machine.node);
   await pod.run();
   const { id } = await pod.start("exit 0");
-  await eventually(async () => assert.equal(asked, 1));
+  await eventuallyPasses(async () => assert.equal(asked, 1));
   let stopped = false;
   const stop = machine.node.service.stopContainer(id, 0).then(() => {
     stopped = true;

@@ -8,7 +8,7 @@ import {
   StopContainerResponse,
   UpdateContainerResponse,
 } from "@dray/rpc/nri/v1alpha1";
-import { eventually } from "../testing/eventually.ts";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type { PluginMethods } from "../testing/nri-plugin.ts";
 import { adjusting, bit, container, pod, updating, withServer } from "../testing/nri-server.ts";
 
@@ -212,7 +212,7 @@ test("validators see what came of it, and who wanted it", async (t) => {
     /no method createContainer/,
   );
   validator.close();
-  await eventually(async () => assert.deepEqual(server.plugins, ["10-a", "30-w"]));
+  await eventuallyPasses(async () => assert.deepEqual(server.plugins, ["10-a", "30-w"]));
 });
 
 test("a plugin changes containers when it likes, even while it is asked", async (t) => {

@@ -4,7 +4,7 @@ import { existsSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { Container, CreateContainerResponse, Event, StopContainerResponse } from "@dray/rpc/nri/v1alpha1";
-import { eventually } from "../testing/eventually.ts";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { type PluginMethods, testPlugin } from "../testing/nri-plugin.ts";
 import { adjusting, bit, container, empty, pod, updating, withServer } from "../testing/nri-server.ts";
 import type { NriState } from "./server.ts";
@@ -45,7 +45,7 @@ test("what it wants when it comes is done; what is there may come in parts", asy
     parts.map(({ more }) => more),
     parts.map((_, index) => index < parts.length - 1),
   );
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.deepEqual(
       updates.map(({ containerId }) => containerId),
       ["c-3"],
@@ -149,7 +149,7 @@ test("a plugin that hangs or goes away is dropped, one that refuses is heard", a
   await assert.rejects(server.createContainer(pod, container), /no CPUs left/);
   assert.deepEqual(server.plugins, ["20-test", "40-test"]);
   refusing.close();
-  await eventually(async () => assert.deepEqual(server.plugins, ["20-test"]));
+  await eventuallyPasses(async () => assert.deepEqual(server.plugins, ["20-test"]));
 });
 
 test("what comes while a plugin is told what is there waits for it", async (t) => {

@@ -7,10 +7,10 @@ import type { Container, Pod } from "@dray/api/core/v1";
 import { type Clock, silentLog, systemClock } from "@dray/client";
 import { type Caller, unixChannel } from "@dray/rpc";
 import { PodResourcesListerDefinition } from "@dray/rpc/podresources/v1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type { TestCluster } from "../testing/cluster.ts";
 import { allocated, draCluster, draNode, podWithClaims } from "../testing/dra.ts";
 import { testDriver } from "../testing/driver.ts";
-import { eventually } from "../testing/eventually.ts";
 import { type PluginDeviceSource, type PodResourcesOptions, PodResourcesServer } from "./server.ts";
 
 let cluster: TestCluster;
@@ -63,7 +63,7 @@ test("the devices of claims are listed whole for each container that uses one, w
   t.after(() => node.close());
   const driver = await testDriver(node.root, name);
   t.after(() => driver.close());
-  await eventually(async () => assert.equal(driver.registered.length, 1));
+  await eventuallyPasses(async () => assert.equal(driver.registered.length, 1));
   const device = (deviceName: string, request: string, ids: string[], shareId?: string): object => ({
     poolName: "pool",
     deviceName,
@@ -236,5 +236,5 @@ test("the folder is for root and its group; a socket that a killed agent left is
   renameSync(`${path}-made`, path);
   await new Promise((resolve) => left.close(resolve));
   await server.start();
-  await eventually(async () => assert.equal((await caller.list({})).podResources.length, 1));
+  await eventuallyPasses(async () => assert.equal((await caller.list({})).podResources.length, 1));
 });

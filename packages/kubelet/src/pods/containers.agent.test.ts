@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Pod } from "@dray/api/core/v1";
-import { eventually } from "../testing/eventually.ts";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { describePods, finished, type PodSuite } from "../testing/pod-suite.ts";
 
 describePods(environmentTests, volumeTests, probeTests);
@@ -187,7 +187,7 @@ function probeTests(suite: PodSuite): void {
       (p) => (p.status?.containerStatuses?.[1]?.restartCount ?? 0) > 0,
     );
     assert.equal(pod.status?.containerStatuses?.[1]?.lastState?.terminated?.exitCode, 143);
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       const seen = await suite.events("probes");
       assert.ok(seen.includes("Unhealthy: Liveness probe failed: unwell\n"), seen.join());
       assert.ok(seen.includes("Killing: Container sick failed liveness probe, will be restarted"));
@@ -210,7 +210,7 @@ function probeTests(suite: PodSuite): void {
       following = suite.logs("graceful/main?follow=true", resolve);
     });
     await suite.cluster.admin.resource(Pod).delete(ref);
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       await assert.rejects(suite.cluster.admin.resource(Pod).get(ref), {
         message: 'pods "graceful" not found',
       });

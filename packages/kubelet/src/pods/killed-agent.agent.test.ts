@@ -16,11 +16,11 @@ import { ResourceClaim } from "@dray/api/resource/v1";
 import { type ApiServer, createAuthority, createServer, issueCertificate } from "@dray/apiserver";
 import { type Client, createClient, systemClock } from "@dray/client";
 import { memoryStore, type Store } from "@dray/store";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { NodePaths } from "../base/paths.ts";
 import { readRecord } from "../runtime/host/records.ts";
 import { podBecomes, podOn } from "../testing/cluster.ts";
 import { type TestDriver, testDriver } from "../testing/driver.ts";
-import { eventually } from "../testing/eventually.ts";
 import { processesWith } from "../testing/processes.ts";
 import type { StoppingAgentOptions } from "../testing/stopping-agent.ts";
 
@@ -177,8 +177,8 @@ async function live(pod: string, stopAt: number): Promise<readonly string[]> {
     await podBecomes(admin, ref, running);
     assert.deepEqual(driver.calls.at(-1), `prepare ${pod}`);
     await admin.resource(Pod).delete(ref);
-    await eventually(async () => assert.ok(await isGone(pod), "the pod is still there"));
-    await eventually(async () => {
+    await eventuallyPasses(async () => assert.ok(await isGone(pod), "the pod is still there"));
+    await eventuallyPasses(async () => {
       // Unprepared after the last prepare, and at least once.
       assert.equal(driver.calls.at(-1), `unprepare ${pod}`);
       for (const folder of ["var/lib/kubelet/pods", "var/log/pods", "var/run/cdi"])

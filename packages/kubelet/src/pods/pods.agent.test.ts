@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { ConfigMap, Pod } from "@dray/api/core/v1";
-import { eventually } from "../testing/eventually.ts";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { describePods, finished, type PodSuite } from "../testing/pod-suite.ts";
 
 describePods(statusTests, restartTests, initTests);
@@ -69,7 +69,7 @@ function statusTests(suite: PodSuite): void {
       pod.status?.containerStatuses?.[0]?.state?.waiting?.message ?? "",
       /--image 'registry.example\/unknown:1=COMMAND'/,
     );
-    await eventually(async () =>
+    await eventuallyPasses(async () =>
       assert.ok((await suite.events("unknown")).some((event) => /^Failed: .*--image/.test(event))),
     );
     await suite.run("known", {

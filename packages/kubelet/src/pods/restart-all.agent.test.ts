@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Container, type ContainerStatus, Pod, ServiceAccount } from "@dray/api/core/v1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type { Kubelet } from "../index.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
 
 let cluster: TestCluster;
 let node: Kubelet;
@@ -124,7 +124,7 @@ test("an init container restarts all before it, and the next restart is held bac
     [container("sidecar", "sleep 1000", { restartPolicy: "Always" }), container("source", script, onExit42)],
   );
   // The second restart has a back-off of ten seconds.
-  await eventually(async () => assert.equal(readFileSync(count, "utf8"), "\n\n"));
+  await eventuallyPasses(async () => assert.equal(readFileSync(count, "utf8"), "\n\n"));
   await becomes(
     "starter",
     (pod) =>

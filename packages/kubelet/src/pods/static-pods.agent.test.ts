@@ -4,9 +4,9 @@ import { request } from "node:https";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { Pod } from "@dray/api/core/v1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type { Kubelet } from "../index.ts";
 import { podBecomes, type TestCluster, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
 
 const manifest = (command: string, more = ""): string => `
 apiVersion: v1
@@ -28,7 +28,7 @@ describe("static pods", () => {
   const ref = { namespace: "default", name: "web-n1" };
   const file = (): string => join(cluster.rootDir("n1"), "etc/kubernetes/manifests/web.yaml");
   const becomes = (wanted: (pod: Pod) => boolean): Promise<Pod> => {
-    const end = eventually(async () => {
+    const end = eventuallyPasses(async () => {
       await cluster.admin.resource(Pod).get(ref);
     });
     return end.then(() => podBecomes(cluster.admin, ref, wanted));
@@ -59,7 +59,7 @@ describe("static pods", () => {
     assert.equal(mirror.metadata.annotations?.["kubernetes.io/config.source"], "file");
     assert.equal(mirror.metadata.ownerReferences?.[0]?.kind, "Node");
     assert.equal(mirror.spec.nodeName, "n1");
-    await eventually(async () => assert.equal(await logs(), "one\n"));
+    await eventuallyPasses(async () => assert.equal(await logs(), "one\n"));
     const id = mirror.status?.containerStatuses?.[0]?.containerID;
     await cluster.admin.resource(Pod).delete(ref, { gracePeriodSeconds: 0 });
     const again = await becomes((pod) => pod.metadata.uid !== mirror.metadata.uid && running(pod));
@@ -74,7 +74,7 @@ describe("static pods", () => {
     await becomes(
       (pod) => pod.metadata.annotations?.[hash] !== before.metadata.annotations?.[hash] && running(pod),
     );
-    await eventually(async () => assert.equal(await logs(), "two\n"));
+    await eventuallyPasses(async () => assert.equal(await logs(), "two\n"));
   });
 
   test("a manifest that is wrong, or wants what static pods may not have, is named", async () => {
@@ -97,7 +97,7 @@ describe("static pods", () => {
     ];
     for (const [text, problem] of cases) {
       writeFileSync(broken, text);
-      await eventually(async () =>
+      await eventuallyPasses(async () =>
         assert.ok(
           problems.some((one) => problem.test(one)),
           problems.join("\n"),
@@ -111,7 +111,7 @@ describe("static pods", () => {
 
   test("go with their manifest", async () => {
     rmSync(file());
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       await assert.rejects(cluster.admin.resource(Pod).get(ref), { code: 404 });
     });
   });

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { test } from "node:test";
 import { Pod, ServiceAccount } from "@dray/api/core/v1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type { ContainerConfig } from "../runtime/config.ts";
 import { testRuntime } from "../testing/agent.ts";
 import { podBecomes, podOn, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
 
 test("a container that a killed agent created and did not start goes with its pod", async () => {
   const cluster = await testCluster();
@@ -40,7 +40,7 @@ test("a container that a killed agent created and did not start goes with its po
     await admin.resource(Pod).delete({ namespace: "default", name: "deleted" });
     await new Promise((resolve) => setTimeout(resolve, 1000));
     node = await start();
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       const { items } = await admin.resource(Pod).list({ namespace: "default" });
       assert.deepEqual(
         items.map(({ metadata, status }) => [metadata.name, status?.phase, status?.reason]),

@@ -10,10 +10,10 @@ import {
   type ResourceRequirements,
   ServiceAccount,
 } from "@dray/api/core/v1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { hostRuntime, type RuntimeFactory } from "../index.ts";
 import type { ContainerConfig, ResourceConfig, SandboxConfig } from "../runtime/config.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
 
 /** Bounds in the cases: thousandths of a core, and MiB. */
 interface Expected {
@@ -125,7 +125,7 @@ async function bound(
 async function remove(name: string): Promise<void> {
   const ref = { namespace: "default", name };
   await cluster.admin.resource(Pod).delete(ref);
-  await eventually(() => assert.rejects(cluster.admin.resource(Pod).get(ref)));
+  await eventuallyPasses(() => assert.rejects(cluster.admin.resource(Pod).get(ref)));
 }
 
 for (const [index, one] of cases.entries())

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { Event, Pod, type ResourceRequirements, ServiceAccount } from "@dray/api/core/v1";
+import { fastClock } from "@dray/testing/clock";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { hostRuntime, type Kubelet } from "../index.ts";
 import type { ResourceConfig } from "../runtime/config.ts";
 import { RuntimeError } from "../runtime/error.ts";
 import type { NodeRuntime } from "../runtime/service.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
-import { fastClock } from "../testing/fast-clock.ts";
 
 const cpu = (amount: string): ResourceRequirements => ({
   requests: { cpu: amount },
@@ -129,7 +129,7 @@ test("what fits is done in place, and the status says what is there", async () =
   assert.deepEqual(main(pod)?.allocatedResources, { cpu: "2" });
   assert.equal(main(pod)?.containerID, main(first)?.containerID);
   await becomes("inplace", (one) => condition(one, "PodResizeInProgress") === undefined);
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     const reported = await reasons("inplace");
     assert.ok(reported.includes("ResizeStarted") && reported.includes("ResizeCompleted"), reported.join());
   });
@@ -140,7 +140,7 @@ test("the pod as a whole grows before its containers, and shrinks after them", a
   order.length = 0;
   await resize("whole", "1200m");
   await becomes("whole", has("1200m"));
-  await eventually(() =>
+  await eventuallyPasses(() =>
     assert.deepEqual(order, [
       ["pod", 120_000],
       ["container", 120_000],
@@ -149,7 +149,7 @@ test("the pod as a whole grows before its containers, and shrinks after them", a
   order.length = 0;
   await resize("whole", "700m");
   await becomes("whole", has("700m"));
-  await eventually(() =>
+  await eventuallyPasses(() =>
     assert.deepEqual(order, [
       ["container", 70_000],
       ["pod", 70_000],
@@ -179,7 +179,7 @@ test("a container without a limit has that of its pod, which its policy counts a
   assert.deepEqual(counts, [0, 1]);
   assert.deepEqual(pod.status?.allocatedResources, { cpu: "1500m" });
   assert.deepEqual(pod.status?.resources, cpu("1500m"));
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     const reported = await reasons("shared");
     assert.ok(reported.includes("ResizeStarted") && reported.includes("ResizeCompleted"), reported.join());
   });

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { request } from "node:https";
 import { after, before, test } from "node:test";
 import { Pod, ServiceAccount } from "@dray/api/core/v1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { hostRuntime, type Kubelet } from "../index.ts";
 import type { NodeRuntime } from "../runtime/service.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
 
 let cluster: TestCluster;
 let node: Kubelet;
@@ -72,7 +72,7 @@ test("/stats/summary: node, pods and containers, with rates from the second look
   assert.equal(pod.cpu.usageNanoCores, undefined);
   assert.equal(pod.cpu.usageCoreNanoSeconds, 6e9);
   assert.equal(pod.memory.workingSetBytes, 10 << 20);
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     const [now] = JSON.parse(await get("/stats/summary")).pods;
     assert.equal(now.volume[0].name, "data");
     assert.ok(now.volume[0].usedBytes >= 1 << 20 && now["ephemeral-storage"].usedBytes >= 1 << 20);

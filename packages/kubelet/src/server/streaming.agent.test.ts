@@ -7,10 +7,10 @@ import { PassThrough, Readable } from "node:stream";
 import { after, before, test } from "node:test";
 import { Pod, ServiceAccount } from "@dray/api/core/v1";
 import { type LocalStreams, type Outcome, runRemoteCommand, type SpdySession } from "@dray/streams";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type { Kubelet } from "../index.ts";
 import { isAlive, processStat } from "../runtime/host/processes.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
 import { Kept } from "../testing/kept.ts";
 import { type UpgradeAnswer, upgradeTo, webSocketTo } from "../testing/streaming-client.ts";
 
@@ -137,7 +137,7 @@ test("exec: a client that is cut off takes its command with it", async () => {
   const process = processStat(Number(stdout.text));
   assert.ok(process && isAlive(process));
   answer.socket.destroy();
-  await eventually(async () => assert.ok(!isAlive(process)));
+  await eventuallyPasses(async () => assert.ok(!isAlive(process)));
 });
 
 test("exec: many sessions at once", async () => {
@@ -185,7 +185,7 @@ async function forward(
 async function serverPort(): Promise<number> {
   const logs = join(cluster.rootDir("n1"), `var/log/pods/default_web_${uid}/server/0.log`);
   let port = 0;
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     port = Number(readFileSync(logs, "utf8"));
     assert.ok(port > 0);
   });

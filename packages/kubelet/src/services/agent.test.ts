@@ -6,10 +6,10 @@ import { test } from "node:test";
 import { Service } from "@dray/api/core/v1";
 import { EndpointSlice } from "@dray/api/discovery/v1";
 import { silentLog } from "@dray/client";
+import { fastClock } from "@dray/testing/clock";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import dnsPacket from "dns-packet";
 import { testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
-import { fastClock } from "../testing/fast-clock.ts";
 import { ServiceAgent } from "./agent.ts";
 import type { LedServices, ServiceNetwork } from "./network.ts";
 
@@ -97,17 +97,19 @@ test("one agent at a time leads Services, as they change, and the next goes on w
     ports: [{ name: "http", port: 8080 }],
   });
   const web = () => network.written.routes.find(({ name }) => name === "default/web:http");
-  await eventually(async () => assert.deepEqual(web()?.endpoints, [{ address: "192.0.2.1", port: 8080 }]));
+  await eventuallyPasses(async () =>
+    assert.deepEqual(web()?.endpoints, [{ address: "192.0.2.1", port: 8080 }]),
+  );
   const first = network.written.dnsPort;
   agents[1]?.start();
   assert.deepEqual(await resolve(first, "web.default.svc.cluster.local"), ["10.0.0.77"]);
   const { writes, repairs } = network;
-  await eventually(async () => assert.ok(network.repairs > repairs));
+  await eventuallyPasses(async () => assert.ok(network.repairs > repairs));
   assert.equal(network.writes, writes, "nothing has changed");
 
   await agents[0]!.stop();
-  await eventually(async () => assert.notEqual(network.written.dnsPort, first));
+  await eventuallyPasses(async () => assert.notEqual(network.written.dnsPort, first));
   await cluster.admin.resource(Service).delete(metadata);
-  await eventually(async () => assert.equal(web(), undefined));
+  await eventuallyPasses(async () => assert.equal(web(), undefined));
   assert.deepEqual(await resolve(network.written.dnsPort, "web.default.svc.cluster.local"), []);
 });

@@ -3,8 +3,8 @@ import { afterEach, beforeEach, test } from "node:test";
 import { Lease } from "@dray/api/coordination/v1";
 import { Event, Node, Pod } from "@dray/api/core/v1";
 import { ResourceClaim } from "@dray/api/resource/v1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { podOn } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
 import { type SimulatedCluster, simulatedCluster } from "../testing/simulated.ts";
 import { exitCodeAnnotation, runsForAnnotation, simulatedLabel } from "./index.ts";
 
@@ -25,7 +25,7 @@ const leases = async () => (await cluster.admin.resource(Lease).list({ namespace
 const deleteNow = (name: string) =>
   cluster.admin.resource(Pod).delete({ namespace: "default", name }, { gracePeriodSeconds: 30 });
 const isGone = (name: string) =>
-  eventually(() =>
+  eventuallyPasses(() =>
     assert.rejects(cluster.admin.resource(Pod).get({ namespace: "default", name }), { reason: "NotFound" }),
   );
 
@@ -74,7 +74,7 @@ test("a node that was deleted comes back, with a lease that belongs to it", asyn
   await cluster.pass(41_000);
   const { uid } = (await cluster.node("s-0")).metadata;
   await cluster.admin.resource(Node).delete({ name: "s-0" });
-  const again = await eventually(async () => {
+  const again = await eventuallyPasses(async () => {
     const node = await cluster.node("s-0");
     assert.notEqual(node.metadata.uid, uid);
     return node;
@@ -89,7 +89,7 @@ test("a node that was given up says again that it is ready", async () => {
   await cluster.admin
     .resource(Node)
     .patch({ name: "s-0" }, "strategic", { status: { conditions } }, { subresource: "status" });
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     const { status } = await cluster.node("s-0");
     assert.equal(status?.conditions?.find(({ type }) => type === "Ready")?.status, "True");
   });
@@ -226,7 +226,7 @@ test("a pod runs once its claims are allocated and reserved for it, and says mea
   await cluster.pass(500);
   assert.equal((await cluster.pod("a", () => true)).status?.containerStatuses, undefined);
   await cluster.pass(1000);
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     const { items } = await admin.resource(Event).list({ namespace: "default" });
     assert.match(
       items.map(({ reason, message }) => `${reason}: ${message}`).join("\n"),

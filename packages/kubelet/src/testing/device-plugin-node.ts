@@ -4,10 +4,10 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Container, Pod } from "@dray/api/core/v1";
 import { type Clock, type Log, silentLog, systemClock } from "@dray/client";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { NodePaths } from "../base/paths.ts";
 import { DevicePluginManager, type DevicePluginManagerOptions } from "../device-plugins/manager.ts";
 import { type TestPlugin, type TestPluginOptions, testPlugin } from "./device-plugin.ts";
-import { eventually } from "./eventually.ts";
 
 export const gpu = "example.com/gpu";
 
@@ -101,7 +101,7 @@ export async function testNode(
       const plugin = await testPlugin({ directory: node.directory, ...pluginOptions });
       t.after(() => plugin.close());
       await plugin.register(resource);
-      await eventually(async () => assert.ok(node.manager.resources().capacity[resource] !== "0"));
+      await eventuallyPasses(async () => assert.ok(node.manager.resources().capacity[resource] !== "0"));
       return plugin;
     },
     async restart({ boot: next = boot, kill = false } = {}) {

@@ -59,29 +59,12 @@ export interface TestPluginOptions extends Partial<DevicePluginOptions> {
 
 export async function testPlugin(options: TestPluginOptions): Promise<TestPlugin> {
   const { directory, name = "test.sock", info } = options;
-  let devices = options.devices ?? [];
-  let version = 0;
-  let ended = 0;
-  const listeners = new Set<() => void>();
-  const wake = (): void => {
-    for (const listener of [...listeners]) listener();
-  };
-  const empty: ContainerAllocateResponse = {
-    envs: {},
-    mounts: [],
-    devices: [],
-    annotations: {},
-    cdiDevices: [],
-  };
+  const list = new DeviceList(options.devices ?? []);
   const plugin: TestPlugin = {
     calls: [],
     registered: [],
     socket: join(directory, name),
-    report(now) {
-      devices = now;
-      version++;
-      wake();
-    },
+    report: (devices) => list.report(devices),
     allocate: answer,
     preferred: () => [],
     preStart: async () => {},
@@ -95,85 +78,124 @@ export async function testPlugin(options: TestPluginOptions): Promise<TestPlugin
         channel.close();
       }
     },
-    endStreams() {
-      ended++;
-      wake();
-    },
+    endStreams: () => list.endStreams(),
     async close() {
       this.endStreams();
       await server.close(0);
     },
   };
   const server: RpcServer = await unixServer(plugin.socket, [
-    service(DevicePluginDefinition, {
-      getDevicePluginOptions: async () => ({
-        preStartRequired: options.preStartRequired ?? false,
-        getPreferredAllocationAvailable: options.getPreferredAllocationAvailable ?? false,
-      }),
-      async *listAndWatch(_, { signal }) {
-        const begun = ended;
-        let sent = -1;
-        while (begun === ended && !signal.aborted) {
-          if (sent !== version) {
-            sent = version;
-            yield { devices: [...devices] };
-            continue;
-          }
-          await new Promise<void>((resolve) => {
-            const done = (): void => {
-              listeners.delete(done);
-              signal.removeEventListener("abort", done);
-              resolve();
-            };
-            listeners.add(done);
-            signal.addEventListener("abort", done);
-          });
-        }
-      },
-      async getPreferredAllocation({ containerRequests }) {
-        return {
-          containerResponses: containerRequests.map(
-            ({ availableDeviceIDs, mustIncludeDeviceIDs, allocationSize }) => {
-              const must = mustIncludeDeviceIDs.length > 0 ? ` with ${mustIncludeDeviceIDs.join()}` : "";
-              plugin.calls.push(`preferred ${allocationSize} of ${availableDeviceIDs.join()}${must}`);
-              return {
-                deviceIDs: [...plugin.preferred(availableDeviceIDs, mustIncludeDeviceIDs, allocationSize)],
-              };
-            },
-          ),
-        };
-      },
-      async allocate({ containerRequests }) {
-        const containerResponses: ContainerAllocateResponse[] = [];
-        for (const { devicesIds } of containerRequests) {
-          plugin.calls.push(`allocate ${devicesIds.join()}`);
-          containerResponses.push({ ...empty, ...(await plugin.allocate(devicesIds)) });
-        }
-        return { containerResponses };
-      },
-      async preStartContainer({ devicesIds }) {
-        plugin.calls.push(`preStart ${devicesIds.join()}`);
-        await plugin.preStart(devicesIds);
-        return {};
-      },
-    }),
-    ...(info === undefined
-      ? []
-      : [
-          service(PluginRegistrationDefinition, {
-            getInfo: async () => ({
-              type: "DevicePlugin",
-              name: "example.com/device",
-              endpoint: "",
-              supportedVersions: ["v1beta1"],
-              ...info,
-            }),
-            async notifyRegistrationStatus(status) {
-              plugin.registered.push(status);
-              return {};
-            },
-          }),
-        ]),
+    devicePluginService(plugin, list, options),
+    ...(info === undefined ? [] : [registrationService(plugin, info)]),
   ]);
   return plugin;
+}
+
+const noResponse: ContainerAllocateResponse = {
+  envs: {},
+  mounts: [],
+  devices: [],
+  annotations: {},
+  cdiDevices: [],
+};
+
+function devicePluginService(plugin: TestPlugin, list: DeviceList, options: TestPluginOptions) {
+  return service(DevicePluginDefinition, {
+    getDevicePluginOptions: async () => ({
+      preStartRequired: options.preStartRequired ?? false,
+      getPreferredAllocationAvailable: options.getPreferredAllocationAvailable ?? false,
+    }),
+    listAndWatch: (_, { signal }) => list.responses(signal),
+    async getPreferredAllocation({ containerRequests }) {
+      return {
+        containerResponses: containerRequests.map(
+          ({ availableDeviceIDs, mustIncludeDeviceIDs, allocationSize }) => {
+            const must = mustIncludeDeviceIDs.length > 0 ? ` with ${mustIncludeDeviceIDs.join()}` : "";
+            plugin.calls.push(`preferred ${allocationSize} of ${availableDeviceIDs.join()}${must}`);
+            return {
+              deviceIDs: [...plugin.preferred(availableDeviceIDs, mustIncludeDeviceIDs, allocationSize)],
+            };
+          },
+        ),
+      };
+    },
+    async allocate({ containerRequests }) {
+      const containerResponses: ContainerAllocateResponse[] = [];
+      for (const { devicesIds } of containerRequests) {
+        plugin.calls.push(`allocate ${devicesIds.join()}`);
+        containerResponses.push({ ...noResponse, ...(await plugin.allocate(devicesIds)) });
+      }
+      return { containerResponses };
+    },
+    async preStartContainer({ devicesIds }) {
+      plugin.calls.push(`preStart ${devicesIds.join()}`);
+      await plugin.preStart(devicesIds);
+      return {};
+    },
+  });
+}
+
+function registrationService(plugin: TestPlugin, info: Partial<PluginInfo>) {
+  return service(PluginRegistrationDefinition, {
+    getInfo: async () => ({
+      type: "DevicePlugin",
+      name: "example.com/device",
+      endpoint: "",
+      supportedVersions: ["v1beta1"],
+      ...info,
+    }),
+    async notifyRegistrationStatus(status) {
+      plugin.registered.push(status);
+      return {};
+    },
+  });
+}
+
+/** The devices of a plugin, for any number of streams. */
+class DeviceList {
+  #devices: readonly Device[];
+  #version = 0;
+  #ended = 0;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(devices: readonly Device[]) {
+    this.#devices = devices;
+  }
+
+  report(devices: readonly Device[]): void {
+    this.#devices = devices;
+    this.#version++;
+    this.#wake();
+  }
+
+  endStreams(): void {
+    this.#ended++;
+    this.#wake();
+  }
+
+  #wake(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  /** The list, and again after each change. */
+  async *responses(signal: AbortSignal): AsyncGenerator<{ devices: Device[] }> {
+    const begun = this.#ended;
+    let sent = -1;
+    while (begun === this.#ended && !signal.aborted) {
+      if (sent !== this.#version) {
+        sent = this.#version;
+        yield { devices: [...this.#devices] };
+        continue;
+      }
+      await new Promise<void>((resolve) => {
+        const done = (): void => {
+          this.#listeners.delete(done);
+          signal.removeEventListener("abort", done);
+          resolve();
+        };
+        this.#listeners.add(done);
+        signal.addEventListener("abort", done);
+      });
+    }
+  }
 }

@@ -11,8 +11,8 @@ import {
   LinuxContainer,
   PodSandbox,
 } from "@dray/rpc/nri/v1alpha1";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { NriServer, type NriServerOptions, type NriState } from "../nri/server.ts";
-import { eventually } from "./eventually.ts";
 import { type PluginMethods, type TestPluginOptions, testPlugin } from "./nri-plugin.ts";
 
 export const pod = PodSandbox.fromPartial({ id: "pod-1", name: "pod", namespace: "default", uid: "uid-1" });
@@ -66,7 +66,7 @@ export async function withServer(t: TestContext, options: Partial<NriServerOptio
     async plugin(methods, pluginOptions = {}) {
       const { name = "test", index = "00" } = pluginOptions;
       const plugin = await testPlugin(socketPath, methods, pluginOptions);
-      await eventually(async () => assert.ok(server.plugins.includes(`${index}-${name}`)));
+      await eventuallyPasses(async () => assert.ok(server.plugins.includes(`${index}-${name}`)));
       return plugin;
     },
   };

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type { ContainerConfig } from "../runtime/config.ts";
 import type { HostRuntime } from "../runtime/host/host.ts";
 import type { ImageMapping } from "../runtime/host/images.ts";
 import { container, sandbox, testRuntime } from "./agent.ts";
-import { eventually } from "./eventually.ts";
 
 /** A host runtime for a test. */
 export interface Machine {
@@ -51,7 +51,7 @@ export async function withRuntime(
         const log = join(root, `${count}.log`);
         const id = await start(config);
         const find = async () => (await runtime.listContainers()).find((one) => one.id === id);
-        await eventually(async () => assert.equal((await find())?.state, "exited"));
+        await eventuallyPasses(async () => assert.equal((await find())?.state, "exited"));
         return [readFileSync(log, "utf8"), (await find())?.exitCode];
       },
     });

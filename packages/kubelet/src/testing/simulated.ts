@@ -4,8 +4,8 @@ import { Node, Pod, ServiceAccount } from "@dray/api/core/v1";
 import { createServer } from "@dray/apiserver";
 import { type Client, type Clock, createClient, type Log } from "@dray/client";
 import { memoryStore } from "@dray/store";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { runSimulatedNodes, type SimulatedNode, type SimulatedNodesOptions } from "../simulated/index.ts";
-import { eventually } from "./eventually.ts";
 
 /** A real API server in this process with a fake clock, which simulated nodes share. */
 export interface SimulatedCluster {
@@ -98,7 +98,7 @@ export async function simulatedCluster(): Promise<SimulatedCluster> {
       return end;
     },
     pod: (name, wanted) =>
-      eventually(async () => {
+      eventuallyPasses(async () => {
         const pod = await admin.resource(Pod).get({ namespace: "default", name });
         if (!wanted(pod)) throw new Error(`pod ${name} is ${JSON.stringify(pod.status, null, 1)}`);
         return pod;

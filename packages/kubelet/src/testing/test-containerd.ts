@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
-import { eventually } from "./eventually.ts";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { processesWith } from "./processes.ts";
 import { withoutImage, writeImages } from "./test-image.ts";
 
@@ -118,7 +118,7 @@ conf_dir = "${here}/cni"
     for (const output of [child.stdout, child.stderr])
       output.on("data", (chunk: Buffer) => appendFileSync(log, chunk));
     this.#child = child;
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       if (child.exitCode !== null)
         throw new Error(`containerd ended: ${readFileSync(log, "utf8").slice(-2000)}`);
       execFileSync(join(folder ?? "", "ctr"), ["-a", this.socket, "version"], { stdio: "ignore" });
@@ -146,7 +146,7 @@ conf_dir = "${here}/cni"
       })
         .split("\n")
         .filter((each) => each !== "");
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       for (const group of groups()) {
         const pids = readFileSync(join(group, "cgroup.procs"), "utf8").split("\n").filter(Boolean);
         for (const pid of pids) process.kill(Number(pid), "SIGKILL");

@@ -8,11 +8,11 @@ import { PodCertificateRequest } from "@dray/api/certificates/v1";
 import { Event, Node, Pod, type PodCertificateProjection, ServiceAccount } from "@dray/api/core/v1";
 import { createAuthority } from "@dray/apiserver";
 import { signCertificateRequest } from "@dray/apiserver/pki";
+import { skipClock } from "@dray/testing/clock";
+import { eventuallyPasses } from "@dray/testing/eventually";
+import { freePorts } from "@dray/testing/ports";
 import type { Kubelet } from "../index.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
-import { freePorts } from "../testing/free-ports.ts";
-import { skipClock } from "../testing/skip-clock.ts";
 
 /** Signs automatically; requests to other signers are decided in the tests. */
 const signerName = "example.com/automatic";
@@ -100,7 +100,7 @@ async function requestsOf(pod: Pod): Promise<PodCertificateRequest[]> {
   return items.filter(({ spec }) => spec.podUID === pod.metadata.uid);
 }
 const requestOf = (pod: Pod): Promise<PodCertificateRequest> =>
-  eventually(async () => {
+  eventuallyPasses(async () => {
     const [first, ...others] = await requestsOf(pod);
     assert.ok(first !== undefined && others.length === 0);
     return first;
@@ -112,7 +112,7 @@ async function events(name: string): Promise<string[]> {
     .map(({ reason, message }) => `${reason}: ${message}`);
 }
 const tells = (name: string, text: string): Promise<void> =>
-  eventually(async () => {
+  eventuallyPasses(async () => {
     const reported = await events(name);
     assert.ok(reported.includes(text), reported.join("\n"));
   });
@@ -285,7 +285,7 @@ test("are refreshed when their signer says so, in pods that run", async () => {
   await new Promise((resolve) => setTimeout(resolve, 200));
   assert.equal((await requestsOf(pod)).length, 1);
   clock.skip(minute);
-  const second = await eventually(async () => {
+  const second = await eventuallyPasses(async () => {
     const newer = (await requestsOf(pod)).find(({ metadata }) => metadata.uid !== first.metadata.uid);
     assert.ok(newer !== undefined);
     return newer;
@@ -299,7 +299,7 @@ test("are refreshed when their signer says so, in pods that run", async () => {
   clock.skip(35 * minute);
   await tells("refreshed", "CertificateExpired: PodCertificate expired");
   await issue(second);
-  await eventually(() => assert.notEqual(read(pod, "bundle"), bundle));
+  await eventuallyPasses(() => assert.notEqual(read(pod, "bundle"), bundle));
   const renewed = read(pod, "bundle");
   const certificate = renewed.slice(renewed.indexOf("-----BEGIN CERTIFICATE"));
   assert.ok(new X509Certificate(certificate).checkPrivateKey(createPrivateKey(renewed)));
@@ -312,7 +312,7 @@ test("are issued anew for another agent, which leaves the containers alone", asy
   const key = read(pod, "key");
   await node.stop({ leavePods: true });
   node = await cluster.node("n1");
-  await eventually(() => assert.notEqual(read(pod, "key"), key));
+  await eventuallyPasses(() => assert.notEqual(read(pod, "key"), key));
   const after = await runs("kept");
   assert.equal(
     after.status?.containerStatuses?.[0]?.containerID,

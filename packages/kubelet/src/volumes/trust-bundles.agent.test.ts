@@ -14,8 +14,8 @@ import {
 } from "@dray/api/core/v1";
 import { createAuthority } from "@dray/apiserver";
 import { type Client, type InformerOptions, systemClock } from "@dray/client";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
 import { TrustBundles } from "./trust-bundles.ts";
 
 const signerName = "example.com/ca";
@@ -108,7 +108,7 @@ async function events(name: string): Promise<string[]> {
     .map(({ reason, message }) => `${reason}: ${message}`);
 }
 const tells = (name: string, text: string): Promise<void> =>
-  eventually(async () => {
+  eventuallyPasses(async () => {
     const reported = await events(name);
     assert.ok(reported.includes(text), reported.join("\n"));
   });
@@ -187,13 +187,13 @@ test("that change, change in pods that run; those that go stay there", async () 
   await runs("follower");
   const bundles = cluster.admin.resource(ClusterTrustBundle);
   await bundles.patch({ name: "example.com:changing:one" }, "merge", { spec: { trustBundle: b } });
-  await eventually(() => assert.deepEqual(anchors(read(pod, "0.pem")), [b]));
+  await eventuallyPasses(() => assert.deepEqual(anchors(read(pod, "0.pem")), [b]));
   await bundle("example.com:changing:two", "example.com/changing", c);
-  await eventually(() => assert.deepEqual(anchors(read(pod, "0.pem")), [b, c].sort()));
+  await eventuallyPasses(() => assert.deepEqual(anchors(read(pod, "0.pem")), [b, c].sort()));
   await bundles.delete({ name: "example.com:changing:one" });
-  await eventually(() => assert.deepEqual(anchors(read(pod, "0.pem")), [c]));
+  await eventuallyPasses(() => assert.deepEqual(anchors(read(pod, "0.pem")), [c]));
   await bundles.delete({ name: "example.com:changing:two" });
-  await eventually(async () => assert.match((await events("follower")).join(), /matched zero/));
+  await eventuallyPasses(async () => assert.match((await events("follower")).join(), /matched zero/));
   assert.deepEqual(anchors(read(pod, "0.pem")), [c]);
   await runs("follower");
 });

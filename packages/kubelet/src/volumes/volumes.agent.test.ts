@@ -12,10 +12,11 @@ import {
   type PodSpec,
   ServiceAccount,
 } from "@dray/api/core/v1";
+import { fastClock } from "@dray/testing/clock";
+import { eventuallyPasses } from "@dray/testing/eventually";
+import { temporaryFolder } from "@dray/testing/folder";
 import { isMountPoint } from "../base/unmount.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
-import { eventually } from "../testing/eventually.ts";
-import { fastClock } from "../testing/fast-clock.ts";
 import { giveToGroup } from "./fs-group.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -48,7 +49,7 @@ const becomes = (name: string, wanted: (pod: Pod) => boolean) => podBecomes(clus
 const ended = (pod: Pod): boolean => ["Succeeded", "Failed"].includes(pod.status?.phase ?? "");
 const running = (pod: Pod): boolean => pod.status?.phase === "Running";
 const gone = (name: string): Promise<void> =>
-  eventually(async () => {
+  eventuallyPasses(async () => {
     await assert.rejects(cluster.admin.resource(Pod).get(ref(name)), { code: 404 });
   });
 async function events(name: string): Promise<string[]> {
@@ -88,10 +89,10 @@ test("an emptyDir in memory is a tmpfs of its size, which goes with the pod", as
   const path = volumeFolder(pod, "empty-dir", "data");
   assert.ok(isMountPoint(path));
   assert.equal(statSync(path).mode & 0o7777, 0o1777);
-  await eventually(async () => assert.equal(statSync(join(path, "x")).size, 1 << 20));
+  await eventuallyPasses(async () => assert.equal(statSync(join(path, "x")).size, 1 << 20));
   await cluster.admin.resource(Pod).delete(ref("memory"));
   await gone("memory");
-  await eventually(async () => assert.ok(!isMountPoint(path)));
+  await eventuallyPasses(async () => assert.ok(!isMountPoint(path)));
 });
 
 if (!isRoot)
@@ -130,7 +131,7 @@ test("files that are closed to others are for containers that name no user, and 
       },
     ],
   });
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     const { status } = await cluster.admin.resource(Pod).get(ref("reader"));
     assert.equal(status?.containerStatuses?.[0]?.state?.running === undefined, false);
   });
@@ -173,7 +174,7 @@ test("a pod whose emptyDir outgrows its limit is evicted", async () => {
   assert.deepEqual([status?.phase, status?.reason, status?.message], ["Failed", "Evicted", message]);
   // Killed at once.
   assert.equal(status?.containerStatuses?.[0]?.state?.terminated?.exitCode, 137);
-  await eventually(async () => assert.ok((await events("greedy")).includes(`Evicted: ${message}`)));
+  await eventuallyPasses(async () => assert.ok((await events("greedy")).includes(`Evicted: ${message}`)));
 });
 
 test("changes of a config map and of the pod's labels reach a pod that runs", async () => {
@@ -207,9 +208,9 @@ test("changes of a config map and of the pod's labels reach a pod that runs", as
   assert.equal(statSync(file).mode & 0o777, 0o600);
   assert.equal(readFileSync(labels, "utf8"), 'a="1"');
   await maps.patch(ref("changing"), "merge", { data: { key: "two" } });
-  await eventually(async () => assert.equal(readFileSync(file, "utf8"), "two"));
+  await eventuallyPasses(async () => assert.equal(readFileSync(file, "utf8"), "two"));
   await cluster.admin.resource(Pod).patch(ref("follower"), "merge", { metadata: { labels: { a: "2" } } });
-  await eventually(async () => assert.equal(readFileSync(labels, "utf8"), 'a="2"'));
+  await eventuallyPasses(async () => assert.equal(readFileSync(labels, "utf8"), 'a="2"'));
   assert.equal(readFileSync(join(volumeFolder(pod, "configmap", "fixed"), "key"), "utf8"), "fixed");
   await cluster.admin.resource(Pod).delete(ref("follower"));
 });
@@ -221,7 +222,7 @@ test("a key that is missing keeps the pod waiting, and says which", async () => 
   });
   const text =
     'FailedMount: MountVolume.SetUp failed for volume "map" : configmap references non-existent config key: nope';
-  await eventually(async () => assert.ok((await events("keyless")).includes(text)));
+  await eventuallyPasses(async () => assert.ok((await events("keyless")).includes(text)));
   await cluster.admin.resource(Pod).delete(ref("keyless"));
 });
 
@@ -245,7 +246,7 @@ test("a claim that is bound to a host path is mounted; one that is not bound wai
   });
   const waiting =
     'FailedMount: MountVolume.SetUp failed for volume "data" : error processing PVC default/data: PVC is not bound';
-  await eventually(async () =>
+  await eventuallyPasses(async () =>
     assert.ok((await events("claimed")).includes(waiting), (await events("claimed")).join("\n")),
   );
   await volumes.create({
@@ -285,8 +286,7 @@ test("fsGroup owns what the agent makes, and a token is for those who need it", 
 
 test("giving a volume to a group follows no link and leaves the mode of others", (context) => {
   if (!isRoot) return context.skip("not root");
-  const root = mkdtempSync("/tmp/dk-group-");
-  context.after(() => rmSync(root, { recursive: true }));
+  const root = temporaryFolder(context);
   const volume = join(root, "volume");
   mkdirSync(join(volume, "sub"), { recursive: true, mode: 0o700 });
   writeFileSync(join(volume, "sub/file"), "", { mode: 0o604 });

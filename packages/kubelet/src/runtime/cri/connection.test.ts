@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { silentLog, systemClock } from "@dray/client";
 import { service, unixServer } from "@dray/rpc";
 import { HealthDefinition, HealthCheckResponse_ServingStatus as Status } from "@dray/rpc/grpchealth/v1";
+import { temporaryFolder } from "@dray/testing/folder";
 import { CriRuntime } from "./runtime.ts";
 
 const start = (endpoint: string, connectTimeout = 10_000) =>
@@ -18,8 +19,7 @@ const refusal = (message: RegExp) => (error: Error & { reason?: string }) => {
 };
 
 test("a runtime that is not there says what is missing, and what would help", async (t) => {
-  const folder = mkdtempSync("/tmp/dk-");
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   await assert.rejects(
     start("tcp://127.0.0.1:1"),
     refusal(/"tcp:\/\/127.0.0.1:1" must be the absolute path of a unix socket, with or without unix:\/\//),
@@ -46,8 +46,7 @@ test("a runtime that is not there says what is missing, and what would help", as
 });
 
 test("a socket that nobody answers on is refused in time", async (t) => {
-  const folder = mkdtempSync("/tmp/dk-");
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const path = join(folder, "mute.sock");
   const server = createServer((socket) => socket.destroy()).listen(path);
   t.after(() => server.close());

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { appendFileSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { appendFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { systemClock } from "@dray/client";
+import { temporaryFolder } from "@dray/testing/folder";
 import fc from "fast-check";
 import type { LogLine } from "../service.ts";
 import { followLog } from "./log-follower.ts";
@@ -56,8 +57,7 @@ test("a line without an end comes in pieces that fit in memory", () => {
 });
 
 function log(t: { after(run: () => void): void }) {
-  const folder = mkdtempSync("/tmp/dk-");
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const path = join(folder, "0.log");
   const write = (text: string) => appendFileSync(path, `${time} stdout F ${text}\n`);
   return { folder, path, write };

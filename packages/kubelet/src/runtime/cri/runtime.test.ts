@@ -1,13 +1,22 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { silentLog, systemClock } from "@dray/client";
-import { eventually } from "../../testing/eventually.ts";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { ContractPod } from "../../testing/runtime-contract/pod.ts";
 import type { ContractMachine } from "../../testing/runtime-contract/types.ts";
 import { TestContainerd, testImage, withoutContainerd } from "../../testing/test-containerd.ts";
 import { CriRuntime } from "./runtime.ts";
 
 describe("a CRI runtime", { skip: withoutContainerd ?? false }, () => {
+  const suite = createSuite();
+  sharingTests(suite);
+  imageTests(suite);
+});
+
+/** A containerd that runs during the tests, with an agent's runtime on it. */
+type Suite = ReturnType<typeof createSuite>;
+
+function createSuite() {
   const containerd = new TestContainerd();
   const open = (node: string) => {
     const { socket: endpoint, cgroupRoot } = containerd;
@@ -42,6 +51,10 @@ describe("a CRI runtime", { skip: withoutContainerd ?? false }, () => {
     }
   }
 
+  return { containerd, node, open, inPod };
+}
+
+function sharingTests({ containerd, node, open, inPod }: Suite): void {
   test("agents that share a runtime see their own sandboxes and containers", () =>
     inPod(async (pod) => {
       const { id } = await pod.start("sleep 1000");
@@ -74,13 +87,15 @@ describe("a CRI runtime", { skip: withoutContainerd ?? false }, () => {
       const changed = new Set<string>();
       const stop = node.service.onChange((uid) => changed.add(uid));
       await containerd.run();
-      await eventually(async () => assert.ok(changed.has(pod.uid)));
+      await eventuallyPasses(async () => assert.ok(changed.has(pod.uid)));
       stop();
-      await eventually(async () => assert.equal((await pod.find(id)).state, "exited"));
+      await eventuallyPasses(async () => assert.equal((await pod.find(id)).state, "exited"));
       assert.equal((await pod.find(staying)).state, "running");
       assert.equal((await node.service.execSync(staying, ["echo", "on"], 10_000)).output, "on\n");
     }));
+}
 
+function imageTests({ node, open }: Suite): void {
   test("an image that no registry gives is ErrImagePull, with the answers to all credentials", async () => {
     const wrong = { username: "a", password: "b" };
     const pull = (count: number) =>
@@ -120,4 +135,4 @@ describe("a CRI runtime", { skip: withoutContainerd ?? false }, () => {
     assert.throws(() => service.name, /not connected/);
     await assert.rejects(images.listImages(), /not connected/);
   });
-});
+}

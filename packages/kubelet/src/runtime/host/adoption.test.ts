@@ -5,8 +5,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { container, isolations, sandbox, testRuntime } from "../../testing/agent.ts";
-import { eventually } from "../../testing/eventually.ts";
 import { processesWith } from "../../testing/processes.ts";
 import { isAlive, type ProcessStat, parseStat, processStat } from "./processes.ts";
 
@@ -57,13 +57,13 @@ for (const isolation of isolations) {
     // Ends only after its child was seen.
     const script = `trap 'exit 6' USR1; (setsid sleep ${mark} &); while :; do sleep 0.1; done`;
     await killedAgent(root, isolation, script);
-    await eventually(async () => assert.equal(processesWith("sleep", mark).length, 1));
+    await eventuallyPasses(async () => assert.equal(processesWith("sleep", mark).length, 1));
     const alive = setInterval(() => {}, 1000);
     const directory = join(root, "runtime/containers");
     const [id = ""] = readdirSync(directory);
     const program = parseStat(readFileSync(join(directory, id, "start"), "utf8").slice("started ".length));
     process.kill(program!.pid, "SIGUSR1");
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       assert.equal(readFileSync(join(directory, id, "exit"), "utf8"), "6\n");
     });
     const runtime = testRuntime(root, isolation);
@@ -72,7 +72,7 @@ for (const isolation of isolations) {
     assert.equal(found?.state, "exited");
     assert.equal(found?.exitCode, 6);
     for (const { id } of await runtime.listPodSandboxes()) await runtime.removePodSandbox(id);
-    await eventually(async () => assert.deepEqual(processesWith("sleep", mark), []));
+    await eventuallyPasses(async () => assert.deepEqual(processesWith("sleep", mark), []));
     await runtime.close();
     clearInterval(alive);
     rmSync(root, { recursive: true });
@@ -117,7 +117,7 @@ test("the time at which a container was found lost stays, however often the agen
   const wrapper = processStat(Number.parseInt(readFileSync(join(directory, id, "wrapper"), "utf8"), 10));
   assert.ok(wrapper);
   process.kill(wrapper.pid, "SIGKILL");
-  await eventually(async () => assert.ok(!isAlive(wrapper)));
+  await eventuallyPasses(async () => assert.ok(!isAlive(wrapper)));
   const finished: (number | undefined)[] = [];
   for (let starts = 0; starts < 2; starts++) {
     const runtime = testRuntime(root, "plain");
@@ -151,9 +151,9 @@ test("a container whose shell is killed is gone with everything in it, and says 
   const [wrapper, program] = [identityIn("wrapper"), identityIn("start")];
   assert.ok(wrapper && program);
   process.kill(wrapper.pid, "SIGKILL");
-  await eventually(async () => assert.equal((await runtime.listContainers())[0]?.state, "exited"));
+  await eventuallyPasses(async () => assert.equal((await runtime.listContainers())[0]?.state, "exited"));
   assert.equal((await runtime.listContainers())[0]?.reason, "ContainerStatusUnknown");
-  await eventually(async () => assert.ok(!isAlive(program)));
+  await eventuallyPasses(async () => assert.ok(!isAlive(program)));
   await runtime.removePodSandbox(id);
   await runtime.close();
   clearInterval(alive);

@@ -1,14 +1,13 @@
 import assert from "node:assert/strict";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { systemClock } from "@dray/client";
+import { temporaryFolder } from "@dray/testing/folder";
 import { LogReader, LogTimes } from "./logs.ts";
 
 test("a reader that is behind reads what was moved away, then goes on in the log", (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "dray-logs-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const path = join(folder, "log");
   writeFileSync(path, "1\n2\n3");
   let now = 1000;

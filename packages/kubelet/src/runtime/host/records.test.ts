@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { temporaryFolder } from "@dray/testing/folder";
 import { readRecord, writeRecord } from "./records.ts";
 
 test("a record is read as it was written; what a power failure leaves of one reads as no record", (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "dray-records-"));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const path = join(folder, "sandbox.json");
   assert.equal(readRecord(folder, "sandbox.json"), undefined);
   writeRecord(path, JSON.stringify({ id: "a" }));

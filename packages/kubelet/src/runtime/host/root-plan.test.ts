@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { temporaryFolder } from "@dray/testing/folder";
 import { detectIsolation } from "./detect-isolation.ts";
 import { writeRoot } from "./root-plan.ts";
 
 test("an entry of the machine that has gone since the plan was made is left out, a volume is not", async (t) => {
-  const folder = mkdtempSync("/tmp/dk-");
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const { isolation, reason } = await detectIsolation(folder, folder, false);
   if (isolation.type === "plain") return t.skip(`no mount name spaces: ${reason}`);
   const [there, gone] = [join(folder, "there"), join(folder, "gone")];

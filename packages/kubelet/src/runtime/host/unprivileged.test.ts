@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { temporaryFolder } from "@dray/testing/folder";
 
 /** The user `nobody`, who cannot make cgroups. */
 const nobody = 65534;
@@ -33,8 +31,7 @@ test("containers of a user without privileges hold all their processes in a pid 
   const nameSpaces = ["--user", "--map-root-user", "--mount", "--pid", "--fork", "--mount-proc"];
   if (asNobody(["unshare", ...nameSpaces, "true"], {}).status !== 0)
     return t.skip("other users cannot make name spaces here");
-  const home = mkdtempSync(join(tmpdir(), "dk-home-"));
-  t.after(() => rmSync(home, { recursive: true }));
+  const home = temporaryFolder(t);
   // Flags with which sources run.
   const flags = process.execArgv.filter((flag) => /^--(conditions|disable-warning)=/.test(flag));
   const { status, stdout, stderr } = asNobody(

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { Duplex, PassThrough } from "node:stream";
 import { test } from "node:test";
-import { eventually } from "../../testing/eventually.ts";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type { OciRuntime } from "./runtime.ts";
 import { plainSecurity } from "./testing/runtime.ts";
 import { ended, options, sandboxOf, started, startRuntime, status, streams, suite } from "./testing/suite.ts";
@@ -25,7 +25,7 @@ test("commands run beside the program", options, async () => {
     message: /"\/none".*no such file/,
   });
   await assert.rejects(suite.runtime.execSync(id, ["sleep", "77"], 300), { reason: "ExecTimeout" });
-  await eventually(async () => assert.doesNotMatch((await exec("ps")).output, /sleep 77/));
+  await eventuallyPasses(async () => assert.doesNotMatch((await exec("ps")).output, /sleep 77/));
   const input = new PassThrough();
   const both = streams(input);
   const code = suite.runtime.exec(
@@ -41,10 +41,10 @@ test("commands run beside the program", options, async () => {
   assert.match(both.text(), /bad/);
   const controller = new AbortController();
   const gone = suite.runtime.exec(id, ["sleep", "88"], false, streams(), controller.signal);
-  await eventually(async () => assert.match((await exec("ps")).output, /sleep 88/));
+  await eventuallyPasses(async () => assert.match((await exec("ps")).output, /sleep 88/));
   controller.abort();
   await assert.rejects(gone);
-  await eventually(async () => assert.doesNotMatch((await exec("ps")).output, /sleep 88/));
+  await eventuallyPasses(async () => assert.doesNotMatch((await exec("ps")).output, /sleep 88/));
   await suite.runtime.stopContainer(id, 0);
   await assert.rejects(exec("true"), { reason: "ContainerNotRunning" });
   await suite.runtime.removePodSandbox(sandbox);
@@ -57,13 +57,13 @@ test("terminals have a size and an input", options, async () => {
     "test -t 0 && echo terminal; read line; echo got $line; sleep 1000",
     { tty: true, stdin: true },
   );
-  await eventually(() => assert.match(readFileSync(config.logPath, "utf8"), /terminal/));
+  await eventuallyPasses(() => assert.match(readFileSync(config.logPath, "utf8"), /terminal/));
   const input = new PassThrough();
   const attached = streams(input);
   const over = new AbortController();
   const attach = suite.runtime.attach(id, attached, over.signal);
   input.write("words\n");
-  await eventually(() => assert.match(attached.text(), /got words/));
+  await eventuallyPasses(() => assert.match(attached.text(), /got words/));
   over.abort();
   await assert.rejects(attach);
   async function* sizes() {
@@ -73,7 +73,7 @@ test("terminals have a size and an input", options, async () => {
   const typed = new PassThrough();
   const shell = { ...streams(typed), stderr: undefined, resize: sizes() };
   const exit = suite.runtime.exec(id, ["sh"], true, shell, new AbortController().signal);
-  await eventually(() => {
+  await eventuallyPasses(() => {
     typed.write("stty size; echo $TERM\n");
     assert.match(shell.text(), /37 101\r\nxterm/);
   });
@@ -123,7 +123,7 @@ test("twenty connections to a port of a pod take one process", options, async ()
     return mine;
   };
   let first: Duplex | undefined;
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     first = await ask();
   });
   const all = await Promise.all(Array.from({ length: 19 }, ask));
@@ -147,7 +147,7 @@ test("ports of a pod are reached from within", options, async () => {
     await read;
     return text;
   };
-  await eventually(async () => assert.equal(await ask(sandbox, 8080), "inside\n"));
+  await eventuallyPasses(async () => assert.equal(await ask(sandbox, 8080), "inside\n"));
   await assert.rejects(ask(sandbox, 9), {
     reason: "PortForwardError",
     message: /localhost:9 inside the pod.*connection refused/,

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { cdiRegistry } from "@dray/cdi";
-import { eventually } from "../../testing/eventually.ts";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { plainSecurity } from "./testing/runtime.ts";
 import { ended, options, output, sandboxOf, started, startRuntime, suite } from "./testing/suite.ts";
 
@@ -131,7 +131,7 @@ test("mounts, devices and CDI edits are there", options, async (t) => {
   const { id, unsupported } = await other.createContainer(sandbox, config);
   assert.deepEqual(unsupported, []);
   await other.startContainer(id);
-  await eventually(async () => assert.equal((await other.listContainers())[0]?.state, "exited"));
+  await eventuallyPasses(async () => assert.equal((await other.listContainers())[0]?.state, "exited"));
   const log = readFileSync(config.logPath, "utf8");
   assert.match(log, /^7 edited\nfrom the machine\n1:7\n0 4711\n/);
   assert.match(log, /inet 192.0.2.7\/24/);

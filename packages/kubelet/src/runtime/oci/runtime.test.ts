@@ -6,7 +6,7 @@ import { existsSync, globSync, readdirSync, readFileSync, rmSync, writeFileSync 
 import { join } from "node:path";
 import { test } from "node:test";
 import { cdiRegistry } from "@dray/cdi";
-import { eventually } from "../../testing/eventually.ts";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type { ContainerConfig } from "../config.ts";
 import type { Container } from "../service.ts";
 import { plainSecurity } from "./testing/runtime.ts";
@@ -167,13 +167,13 @@ test("bounds are kept, changed and told", options, async () => {
   const pids = await started(sandbox, "for i in $(seq 30); do sleep 60 & done; echo done; wait", {
     resources: { pidsLimit: 12 },
   });
-  await eventually(() =>
+  await eventuallyPasses(() =>
     assert.match(readFileSync(pids.config.logPath, "utf8"), /fork|Resource temporarily/),
   );
   const busy = await started(sandbox, "while :; do :; done", {
     resources: { cpuShares: 2, cpuQuota: 20_000, cpuPeriod: 100_000 },
   });
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     const stats = (await suite.runtime.listContainerStats()).find(
       ({ containerId }) => containerId === busy.id,
     );
@@ -208,7 +208,7 @@ test("stopping asks first, and waits as long as it may", options, async () => {
   const polite = await started(sandbox, "trap 'echo bye; exit 5' TERM; echo up; while :; do sleep 0.1; done");
   const deaf = await started(sandbox, "trap '' TERM; echo up; while :; do sleep 0.1; done");
   for (const { config } of [polite, deaf])
-    await eventually(() => assert.equal(readFileSync(config.logPath, "utf8"), "up\n"));
+    await eventuallyPasses(() => assert.equal(readFileSync(config.logPath, "utf8"), "up\n"));
   await Promise.all([
     suite.runtime.stopContainer(polite.id, 20_000),
     suite.runtime.stopContainer(deaf.id, 300),
@@ -274,7 +274,7 @@ test("containers outlive the agent, and the next one knows all of them", options
     Number.parseInt(readFileSync(join(folder, "node/containers", killed, "runner"), "utf8"), 10),
     "SIGKILL",
   );
-  await eventually(() =>
+  await eventuallyPasses(() =>
     assert.match(readFileSync(join(folder, "node/containers", ending, "exit"), "utf8"), /6/),
   );
   const { OciRuntime } = await import("./runtime.ts");
@@ -299,7 +299,7 @@ test("containers outlive the agent, and the next one knows all of them", options
   assert.equal((await of(ticking)).state, "running");
   assert.deepEqual([(await of(ending)).exitCode, (await of(ending)).reason], [6, "Error"]);
   assert.deepEqual([(await of(orphan)).exitCode, (await of(orphan)).reason], [137, "ContainerStatusUnknown"]);
-  await eventually(async () => assert.equal((await of(killed)).exitCode, 137));
+  await eventuallyPasses(async () => assert.equal((await of(killed)).exitCode, 137));
   const [pod] = await next.listPodSandboxes();
   assert.deepEqual([pod?.id, pod?.ready], [sandbox, true]);
   assert.equal((await next.execSync(ticking, ["echo", "hi"], 20_000)).output, "hi\n");

@@ -3,7 +3,7 @@ import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import { eventually } from "../eventually.ts";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { Kept } from "../kept.ts";
 import { never, noStreams } from "./pod.ts";
 import type { Rule } from "./rule.ts";
@@ -85,7 +85,7 @@ export function execRules(rule: Rule, cannot: Lacking): void {
     gone.abort();
     await rejected;
     if (cannot["kills commands of clients that go away"] !== undefined) return;
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       const size = statSync(alive).size;
       await new Promise((resolve) => setTimeout(resolve, 300));
       assert.equal(statSync(alive).size, size);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type { SecurityConfig } from "../../runtime/config.ts";
-import { eventually } from "../eventually.ts";
 import { plainSecurity } from "./pod.ts";
 import type { Rule } from "./rule.ts";
 import type { Lacking } from "./types.ts";
@@ -116,7 +116,7 @@ export function fileRules(rule: Rule, cannot: Lacking): void {
       }),
     );
     // Runtimes read the folder after a change, with a delay.
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       const { output } = await pod.ended("echo $CDI_DEVICE", { cdiDevices: [`${kind}=one`] });
       assert.equal(output, "one\n");
     });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventually } from "../eventually.ts";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { containerIdentity, untilPrinted } from "./pod.ts";
 import type { Rule } from "./rule.ts";
 
@@ -89,10 +89,10 @@ export function containerRules(rule: Rule): void {
     const stop = pod.node.service.onChange((uid) => changed.add(uid));
     const { id } = await pod.start("sleep 0.5");
     await pod.exited(id);
-    await eventually(async () => assert.ok(changed.has(pod.uid)));
+    await eventuallyPasses(async () => assert.ok(changed.has(pod.uid)));
     changed.clear();
     const other = await pod.start("sleep 0.5");
-    await eventually(async () => assert.ok(changed.has(pod.uid)));
+    await eventuallyPasses(async () => assert.ok(changed.has(pod.uid)));
     stop();
     await pod.exited(other.id);
     changed.clear();

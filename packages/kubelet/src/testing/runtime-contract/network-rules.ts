@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { connect, createServer } from "node:net";
 import { duplexPair } from "node:stream";
 import { text } from "node:stream/consumers";
-import { eventually } from "../eventually.ts";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import { ContractPod } from "./pod.ts";
 import type { Rule } from "./rule.ts";
 
@@ -13,7 +13,7 @@ export function networkRules(rule: Rule): void {
     async (pod) => {
       await pod.run();
       await pod.start("while :; do echo hello | nc -l -p 8080; done");
-      await eventually(async () => {
+      await eventuallyPasses(async () => {
         const [near, far] = duplexPair();
         const forwarded = pod.node.service.portForward(pod.sandboxId, 8080, far);
         const said = text(near);
@@ -35,7 +35,7 @@ export function networkRules(rule: Rule): void {
       const [address] = sandbox?.ips ?? [];
       assert.match(address ?? "", /^[0-9.]+$/);
       await pod.start("while :; do echo hello | nc -l -p 8080; done");
-      await eventually(async () => assert.equal(await text(connect(8080, address)), "hello\n"));
+      await eventuallyPasses(async () => assert.equal(await text(connect(8080, address)), "hello\n"));
       const server = createServer((socket) => socket.end("machine")).listen(0, "127.0.0.1");
       try {
         await new Promise((resolve) => server.once("listening", resolve));
@@ -88,7 +88,7 @@ export function networkRules(rule: Rule): void {
     async (pod) => {
       await pod.run({ shareProcessNamespace: true });
       await pod.start("exec sleep 12345");
-      await eventually(async () => assert.match((await pod.ended("ps")).output, /sleep 12345/));
+      await eventuallyPasses(async () => assert.match((await pod.ended("ps")).output, /sleep 12345/));
       const alone = new ContractPod(pod.machine, pod.node);
       try {
         await alone.run();

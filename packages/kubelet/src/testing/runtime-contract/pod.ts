@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type {
   ContainerConfig,
   ContainerIdentity,
@@ -10,7 +11,6 @@ import type {
   SecurityConfig,
 } from "../../runtime/config.ts";
 import type { Container, LogLine, NodeRuntime } from "../../runtime/service.ts";
-import { eventually } from "../eventually.ts";
 import type { ContractMachine } from "./types.ts";
 
 export const plainSecurity: SecurityConfig = {
@@ -127,7 +127,7 @@ export class ContractPod {
 
   async exited(id: string): Promise<Container> {
     let container: Container | undefined;
-    await eventually(async () => {
+    await eventuallyPasses(async () => {
       container = await this.find(id);
       assert.equal(container.state, "exited");
     });
@@ -173,7 +173,7 @@ export const never = new AbortController().signal;
 
 /** Waits until the log contains these words. */
 export async function untilPrinted(node: NodeRuntime, logPath: string, words: string): Promise<void> {
-  await eventually(async () => {
+  await eventuallyPasses(async () => {
     const printed = textOf(await collect(node.service.readLog(logPath, undefined)));
     assert.ok(printed.includes(words), printed);
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
-import { eventually } from "../eventually.ts";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type { Rule } from "./rule.ts";
 
 /** Rules of bounds and usage. */
@@ -44,7 +44,7 @@ export function resourceRules(rule: Rule): void {
     async (pod) => {
       await pod.run();
       const { id } = await pod.start("while :; do :; done");
-      await eventually(async () => {
+      await eventuallyPasses(async () => {
         const all = await pod.node.service.listContainerStats();
         const stats = all.find(({ containerId }) => containerId === id);
         assert.ok((stats?.cpuNanoseconds ?? 0) > 0, "no CPU time");

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type RequestListener, request } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { temporaryFolder } from "@dray/testing/folder";
 import type { RuntimeError } from "../../error.ts";
 import { testImage } from "../testing/image.ts";
 import { type TestRegistry, testRegistry } from "../testing/registry.ts";
@@ -24,8 +24,7 @@ interface Setting {
 }
 
 async function setting(t: TestContext): Promise<Setting> {
-  const folder = mkdtempSync(join(tmpdir(), "dray-hosts-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const registryHosts = join(folder, "hosts");
   mkdirSync(registryHosts);
   const directory = join(folder, "store");

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { testImage } from "../testing/image.ts";
-import { testRegistry } from "../testing/registry.ts";
+import { type TestRegistry, testRegistry } from "../testing/registry.ts";
 import { answered, blobsOf, file, folder, open } from "../testing/store.ts";
 import { ownPlatform } from "./manifest.ts";
 import { parseChallenge } from "./registry/credentials.ts";
@@ -147,22 +147,23 @@ test("a download goes on where it broke off, in another process too", async (t) 
   assert.deepEqual(readFileSync(join(store, "blobs/sha256", layer.slice(7))), data);
 });
 
-test("a registry that lies, wanders or fails is refused, and leaves nothing", async (t) => {
-  const at = folder(t);
-  const registry = await testRegistry();
-  t.after(() => registry.close());
-  const image = testImage([[file("a")]]);
-  registry.push(image, "v1");
-  const [layer = ""] = image.blobs.keys();
+type HostileResponse = readonly [
+  name: string,
+  intercept: TestRegistry["intercept"],
+  reason: string,
+  problem: RegExp,
+];
+
+/** Responses of registries that lie, wander or fail, for an image with a layer of that length. */
+function hostileResponses(layer: string, length: number): readonly HostileResponse[] {
   const json = (text: string) => (_: unknown, response: import("node:http").ServerResponse) => {
     response.end(text);
     return true;
   };
-  const table: readonly (readonly [string, typeof registry.intercept, string, RegExp])[] = [
+  return [
     [
       "other content",
-      ({ url = "" }, response) =>
-        url.endsWith(layer) && answered(response.end(Buffer.alloc(image.blobs.get(layer)!.length))),
+      ({ url = "" }, response) => url.endsWith(layer) && answered(response.end(Buffer.alloc(length))),
       "ErrImagePull",
       /was not what its digest says/,
     ],
@@ -229,7 +230,16 @@ test("a registry that lies, wanders or fails is refused, and leaves nothing", as
       /status 503.*DOWN: for today/,
     ],
   ];
-  for (const [what, intercept, reason, problem] of table) {
+}
+
+test("a registry that lies, wanders or fails is refused, and leaves nothing", async (t) => {
+  const at = folder(t);
+  const registry = await testRegistry();
+  t.after(() => registry.close());
+  const image = testImage([[file("a")]]);
+  registry.push(image, "v1");
+  const [layer = ""] = image.blobs.keys();
+  for (const [what, intercept, reason, problem] of hostileResponses(layer, image.blobs.get(layer)!.length)) {
     const store = join(at, what.replaceAll(" ", "-"));
     const images = await open(t, store);
     registry.intercept = intercept;

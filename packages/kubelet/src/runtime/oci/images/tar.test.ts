@@ -1,18 +1,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readFileSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { temporaryFolder } from "@dray/testing/folder";
 import { tarOf } from "../testing/image.ts";
 import { readTar, type TarEntry, TarError } from "./tar.ts";
 import { tarHeader } from "./tar-write.ts";
@@ -32,8 +23,7 @@ async function read(data: Buffer, size = 997): Promise<(Omit<TarEntry, "content"
 }
 
 test("archives of GNU tar in its formats are read as they were written", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "dray-tar-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const long = `${"d".repeat(120)}/${"f".repeat(150)}`;
   mkdirSync(join(folder, "in", "d".repeat(120)), { recursive: true });
   writeFileSync(join(folder, "in", long), "long name");

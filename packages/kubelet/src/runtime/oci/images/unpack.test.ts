@@ -1,18 +1,9 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { temporaryFolder } from "@dray/testing/folder";
 import { type LayerEntry, tarOf } from "../testing/image.ts";
 import { readInRoot, resolveInRoot } from "./in-root.ts";
 import { readTar } from "./tar.ts";
@@ -22,8 +13,7 @@ const owners = process.getuid?.() === 0;
 
 /** A root, and a file outside of it that must not change. */
 function place(t: TestContext): { root: string; secret: string } {
-  const folder = mkdtempSync(join(tmpdir(), "dray-unpack-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   mkdirSync(join(folder, "root"));
   const secret = join(folder, "secret");
   writeFileSync(secret, "secret");

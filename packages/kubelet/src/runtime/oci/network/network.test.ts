@@ -7,8 +7,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type { ServiceRoute } from "../../../services/routes.ts";
-import { eventually } from "../../../testing/eventually.ts";
 import { find } from "../../host/isolation.ts";
 import { Addresses } from "./addresses.ts";
 import { linkName, PodNetwork } from "./network.ts";
@@ -304,7 +304,7 @@ test("a client of UDP that keeps its port gets another endpoint when its own is 
   );
   let heard = "";
   client.stdout!.on("data", (data: Buffer) => (heard += String(data)));
-  const hears = (word: string) => eventually(async () => assert.match(heard, new RegExp(`${word}$`)));
+  const hears = (word: string) => eventuallyPasses(async () => assert.match(heard, new RegExp(`${word}$`)));
   // Sent before the Service exists.
   await new Promise((resolve) => setTimeout(resolve, 300));
   await lead(`${ips[0]}:53`);

@@ -1,7 +1,7 @@
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { temporaryFolder } from "@dray/testing/folder";
 import { type ImageStoreOptions, OciImages } from "../images/service.ts";
 import type { LayerEntry } from "./image.ts";
 
@@ -11,8 +11,7 @@ export const file = (name: string, content = name): LayerEntry => ({ name, type:
 export const answered = (_: unknown): true => true;
 
 export function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), "dray-images-"));
-  t.after(() => rmSync(path, { recursive: true, force: true }));
+  const path = temporaryFolder(t);
   return path;
 }
 

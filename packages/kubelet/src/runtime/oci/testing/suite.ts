@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { PassThrough, type Readable } from "node:stream";
 import { after, before } from "node:test";
-import { eventually } from "../../../testing/eventually.ts";
+import { eventuallyPasses } from "@dray/testing/eventually";
 import type { ContainerConfig, SandboxConfig } from "../../config.ts";
 import type { ClientStreams, Container } from "../../service.ts";
 import type { OciRuntime } from "../runtime.ts";
@@ -63,7 +63,7 @@ export async function status(id: string): Promise<Container> {
 }
 
 export const ended = (id: string): Promise<Container> =>
-  eventually(async () => {
+  eventuallyPasses(async () => {
     const container = await status(id);
     assert.equal(container.state, "exited");
     return container;
