@@ -49,6 +49,7 @@ test("questions, processes that are told apart, upstream's names and texts for u
     "const mostRecentScheduleTime = 1;",
     'const text = "told"; // the rest',
     "const text = `told patience`;",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the text of a program.
     "const text = `${a} was told of ${b}`, pattern = /told/;",
   ])
     assert.deepEqual(found(text), [], text);
