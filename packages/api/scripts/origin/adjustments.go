@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -50,6 +51,21 @@ func (a *adjusted) rows(typ string) []row {
 		if marks, ok := a.take(typ + "." + rows[i].name); ok {
 			rows[i].marks = marks.(object)
 		}
+	}
+	return rows
+}
+
+// withOwn adds to rows those that a type of the table has with the mark `"upstream": false`, in their places: fields that no
+// release of upstream has yet.
+func withOwn(rows []row, typ member) []row {
+	for i, own := range rowsFrom(typ.value.([]any)) {
+		if own.marks.get("upstream") != false {
+			continue
+		}
+		if slices.ContainsFunc(rows, func(each row) bool { return each.name == own.name }) {
+			fail("%s.%s: upstream has the field: take its mark `upstream` away", typ.key, own.name)
+		}
+		rows = slices.Insert(rows, min(i, len(rows)), own)
 	}
 	return rows
 }

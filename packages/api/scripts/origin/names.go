@@ -6,26 +6,15 @@ import (
 	"strings"
 )
 
-// goTypes gives the Go types of fields whose names do not follow from the tables: the fields by the name of their type.
+// goTypes gives the Go types of fields whose names do not follow from the tables: the fields by the name of their type. The
+// newest release that has a field counts.
 func goTypes(types []string) object {
 	fields := map[string][]string{}
 	for _, typ := range types {
 		group, version, name := split(typ)
-		release := releaseOf(group, version, name)
-		pkg := load(group, version, release)
-		fieldsOf, ok := pkg.types[name].expr.(*ast.StructType)
-		if !ok {
-			continue
-		}
-		for _, field := range fieldsOf.Fields.List {
-			made, ok := pkg.row(field, release)
-			if !ok || made.name == "" {
-				continue
-			}
-			_, values, _ := pkg.typeOf(field.Type, release)
-			if full := pkg.goName(field.Type); full != derivedName(made.typ, values) {
-				fields[full] = append(fields[full], typ+"."+made.name)
-			}
+		seen := map[string]bool{}
+		for i := len(releases) - 1; i >= 0; i-- {
+			addGoTypes(group, version, name, releases[i].version, seen, fields)
 		}
 	}
 	made := object{}
@@ -38,6 +27,29 @@ func goTypes(types []string) object {
 		made = append(made, member{name, list})
 	}
 	return made
+}
+
+// addGoTypes adds the fields of a struct in one release that are not among those seen.
+func addGoTypes(group, version, name, release string, seen map[string]bool, fields map[string][]string) {
+	pkg := load(group, version, release)
+	if pkg == nil || pkg.types[name] == nil {
+		return
+	}
+	declared, ok := pkg.types[name].expr.(*ast.StructType)
+	if !ok {
+		return
+	}
+	for _, field := range declared.Fields.List {
+		made, ok := pkg.row(field, release)
+		if !ok || made.name == "" || seen[made.name] {
+			continue
+		}
+		seen[made.name] = true
+		_, values, _ := pkg.typeOf(field.Type, release)
+		if full := pkg.goName(field.Type); full != derivedName(made.typ, values) {
+			fields[full] = append(fields[full], group+"/"+version+"."+name+"."+made.name)
+		}
+	}
 }
 
 // releaseOf is the newest release that has a type.

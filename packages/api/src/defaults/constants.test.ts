@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { KubeObject } from "../objects/object.ts";
-import type { FieldMarks } from "../schema/table.ts";
+import { type FieldMarks, typeRows } from "../schema/table.ts";
 import { type Field, type FieldType, StructType, structType } from "../schema/types.ts";
 import { setConstantDefaults } from "./constants.ts";
 import { setDefaults } from "./index.ts";
@@ -99,6 +99,15 @@ class Tree extends StructType {
 function field(name: string, marks: FieldMarks, type: FieldType): [string, Field] {
   return [name, { name, id: `example/v1.Tree.${name}`, embedded: [], number: 1, marks, type }];
 }
+
+test("every default of the table is JSON", () => {
+  for (const [type, rows] of typeRows) {
+    for (const [name, , , marks] of rows) {
+      if (marks?.default !== undefined)
+        assert.doesNotThrow(() => JSON.parse(marks.default), `${type}.${name}`);
+    }
+  }
+});
 
 test("setDefaults fills in the constant defaults of every version of a kind", () => {
   const tolerations = [{ key: "k" }];

@@ -51,6 +51,8 @@ export interface FieldMarks {
   readonly values?: string;
   readonly since?: string;
   readonly until?: string;
+  /** No release of upstream has the field yet: `scripts/origin` leaves its row alone. */
+  readonly upstream?: false;
 }
 
 /** A field as the data files have it: JSON name, protobuf number (0: not in protobuf), type, marks. */
