@@ -2,8 +2,8 @@
  * Writes two modules per group and version from the schema table. `src/schema/generated/` has the TypeScript
  * types, with the descriptions that the OpenAPI documents have (src/openapi/descriptions) as doc comments.
  * `src/generated/`, the entry point, has the kinds as values, and exports the types: Node reads and strips no
- * long comments where it is loaded. With `--check` it writes nothing and fails where a module is not what the
- * table gives.
+ * long comments where it is loaded. With `--check` it writes nothing and fails where a module differs from
+ * the table.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// adjusted is what adjustments.json has: marks of a field (core/v1.Pod.spec), or the values of a type, that the table has in
-// place of what the sources give.
+// adjusted holds adjustments.json: marks of a field (core/v1.Pod.spec), or the values of a type, that the table has in place of
+// those of the sources.
 type adjusted struct {
 	instead map[string]any
 	used    map[string]bool
@@ -83,7 +83,7 @@ func rowsFrom(lines []any) []row {
 	return rows
 }
 
-// members gives the members of a file in the order that it has, with those adjusted: null stands for none.
+// members gives the members of a file in the order that it has, with those adjusted: null removes a member.
 func (a *adjusted) members(file string, made object) []byte {
 	before, err := os.ReadFile(file)
 	if err != nil {

@@ -15,8 +15,8 @@ type internalField struct {
 	pkg    *goPackage
 }
 
-// internalPackage parses the types of a group that have no version, as one release of kubernetes has them; nil if it has
-// none.
+// internalPackage parses the types of a group that have no version, as one release of kubernetes has them; nil if it
+// lacks the group.
 func internalPackage(group, kubernetes string) *goPackage {
 	key := group + "/internal@" + kubernetes
 	if known, ok := packages[key]; ok {

@@ -33,7 +33,7 @@ func lifecycleProblems(file string) (problems []string) {
 	return problems
 }
 
-// isFuture tells whether a version is deprecated only after the newest release.
+// isFuture reports whether a version is deprecated only after the newest release.
 func isFuture(lifecycle string) bool {
 	var since, newest int
 	fmt.Sscanf(lifecycle, "since 1.%d", &since)

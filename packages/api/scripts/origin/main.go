@@ -1,5 +1,5 @@
 // Command origin makes the tables of packages/api/src/schema/table from the Go sources of upstream's API modules, as the
-// README beside it says. With -check it writes nothing, and fails if a table is not what the sources give.
+// README beside it says. With -check it writes nothing, and fails if a table differs from the sources.
 package main
 
 import (
@@ -56,7 +56,7 @@ func main() {
 	}
 }
 
-// tableSet is what is chosen by hand: the kinds that are served, and the types that the tables have.
+// tableSet holds the kinds that are served and the types that the tables have: both are chosen by hand.
 type tableSet struct {
 	byFile map[string]object
 	types  []string
@@ -112,7 +112,7 @@ func made(all tableSet) map[string][]byte {
 	return files
 }
 
-// lines writes the members of a JSON value one below the other, whatever its form.
+// lines writes the members of a JSON value one below the other, in any form.
 func lines(data []byte) []byte {
 	var out strings.Builder
 	switch value := read(data).(type) {

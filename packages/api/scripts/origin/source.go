@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// goPackage is what the tables need of one Go package of types.
+// goPackage holds the parts of one Go package of types that the tables need.
 type goPackage struct {
 	group, version string
 	types          map[string]*goType

@@ -169,7 +169,7 @@ func protobufNumber(tag string) int {
 
 var marker = regexp.MustCompile(`^(\w+)(?:=(.*))?$`)
 
-// mark adds what a marker of a comment says: `+listType=map`.
+// mark adds a marker of a comment: `+listType=map`.
 func (o *object) mark(text string) {
 	found := marker.FindStringSubmatch(text)
 	if found == nil {

@@ -29,7 +29,7 @@ export interface DecodeOptions {
 
 /**
  * Reads an untyped tree as a struct type of the schema: checks the types of values, reports unknown and
- * duplicate fields, and brings quantities, times and what Go leaves out into the form that the API server
+ * duplicate fields, and brings quantities, times and omitted fields into the form that the API server
  * writes. `version` is the release whose fields are known, all if absent. Throws DecodeError.
  */
 export function decodeAs(

@@ -208,7 +208,7 @@ test("deep nesting is refused, not crashed upon", () => {
     const parameters = survives(() => parseJSON(`${'{"not":'.repeat(depth)}{}${"}".repeat(depth)}`));
     if (parameters !== undefined) survives(() => decodeAs(parameters, "apiextensions/v1.JSONSchemaProps"));
   }
-  // A message in a message in a message ...: each length is that of what it holds.
+  // Nested messages: each length is that of the message inside.
   let inner = Buffer.alloc(0);
   for (let i = 0; i < 5000; i++) {
     const length: number[] = [];

@@ -23,7 +23,7 @@ test("what is known is not read again, but only in its own place", () => {
     () => decodeAs(metadataAsData, "core/v1.ConfigMap", undefined, { stored: true, known }),
     /cannot unmarshal object/,
   );
-  // Nobody looks at it: that is what makes a patch of a large object cheap.
+  // Not read: a patch of a large object is cheap for that reason.
   const odd = Object.freeze({ k: 1 });
   assert.deepEqual(
     decodeAs({ data: odd }, "core/v1.ConfigMap", undefined, { stored: true, known: { data: odd } }).object[

@@ -23,7 +23,7 @@ const inEveryVersion = new Set([
   "UpdateOptions",
   "WatchEvent",
 ]);
-/** Known whatever the version. */
+/** Known in every version. */
 const unversioned = new Set(["APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"]);
 /** Groups whose kinds are registered in another scheme. */
 const elsewhere = new Set(["apiextensions.k8s.io", "apiregistration.k8s.io", "metrics.k8s.io"]);
@@ -76,7 +76,7 @@ export function unknownConversion(
   kind: string,
   expected: { readonly group: string; readonly kind: string },
 ): string {
-  // Kinds of the API machinery are of one Go package, whatever version they are sent in.
+  // Kinds of the API machinery are of one Go package in every version.
   const from = inEveryVersion.has(kind) || unversioned.has(kind) ? "v1" : version;
   return `converting (${from}.${kind}) to (${internalPackage(expected.group)}.${expected.kind}): unknown conversion`;
 }

@@ -2,7 +2,7 @@ import { setKey } from "../json/parser.ts";
 import { rememberedText } from "./text.ts";
 
 /**
- * A copy to change. Frozen strings, numbers and bytes are shared, and so is what many objects share
+ * A copy to change. Frozen strings, numbers and bytes are shared, and so are values that many objects share
  * (`rememberText`).
  */
 export function thaw<T>(value: T): T {

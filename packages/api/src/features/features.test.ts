@@ -96,7 +96,7 @@ test("a gate of DRA changes something exactly if it is not listed as one that do
     const { states } = featuresOf(version);
     for (const gate of states.keys()) {
       const asked = texts.some((text) => new RegExp(`\\b${gate}\\b`).test(text));
-      // With all others, so that none lacks what it depends on.
+      // With all others, so that each has those that it depends on.
       const all = new Map([...states.keys()].map((name) => [name, true]));
       const { withoutEffect } = featuresOf(version, all);
       assert.equal(withoutEffect.includes(gate), !asked, `${gate} in ${version}`);

@@ -217,7 +217,7 @@ function checkOther(name: string, value: boolean, version: KubernetesVersion): v
 }
 
 /**
- * The gates of a release with what the user set; `AllAlpha` and `AllBeta` stand for every gate of that stage.
+ * The gates of a release with what the user set; `AllAlpha` and `AllBeta` set every gate of that stage.
  * Throws FeatureError for a gate that the release does not have, and for a locked gate with another value.
  */
 export function featuresOf(
@@ -244,7 +244,7 @@ export function featuresOf(
   for (const [gate, dependencies] of Object.entries(needs)) {
     const missing = dependencies.filter((dependency) => states.get(dependency) !== true);
     if (isFeatureGate(gate) && states.get(gate) === true && missing.length > 0) {
-      // A group that was switched whole leaves out what cannot work; a gate that was named is an error.
+      // A whole stage leaves out gates that cannot work; a gate that was named is an error.
       if (overrides.get(gate) === true) {
         throw new FeatureError(
           `${gate} is enabled, but depends on features that are disabled: ${missing.join(", ")}`,

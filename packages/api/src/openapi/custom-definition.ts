@@ -28,7 +28,7 @@ export function customDefinition({ row, custom }: CustomKind): JSONObject {
       ? {}
       : { "x-kubernetes-selectable-fields": selectableFields.map((fieldPath) => ({ fieldPath })) }),
   };
-  // kubectl would take fields beside those that are named for unknown ones.
+  // kubectl would report all fields but the named ones as unknown.
   if (schema === undefined || schema[preservesKey] === true) return { type: "object", ...extensions };
   return { ...withObjectFields(converted(schema)), ...extensions };
 }

@@ -3,7 +3,7 @@ import { type Field, structType } from "../schema/types.ts";
 import type { JSONObject } from "./json.ts";
 
 /**
- * The query parameters that an options type stands for: its fields that fit into a query, in the order of
+ * The query parameters of an options type: its fields that fit into a query, in the order of
  * their names. Fields behind a feature gate are left out: no gate of options is on by default.
  */
 export function queryParameters(

@@ -1,7 +1,7 @@
 import type { Pod, PodResourceClaim } from "../generated/core/v1.ts";
 
 /**
- * The name of the claim that an entry of `spec.resourceClaims` stands for: undefined while it has not been
+ * The name of the claim of an entry of `spec.resourceClaims`: undefined while it has not been
  * created from its template yet, null if the status says that no claim is needed.
  *
  * Upstream: k8s.io/dynamic-resource-allocation/resourceclaim, Name.

@@ -13,7 +13,7 @@ export function isPodTerminal(pod: PodWithPhase): boolean {
 }
 
 /**
- * Neither terminal nor being deleted: what a controller counts among the pods it asked for.
+ * Neither terminal nor being deleted: a controller counts such pods among its own.
  * Upstream: pkg/controller/controller_utils.go, IsPodActive.
  */
 export function isPodActive(pod: Pick<Pod, "metadata" | "status">): boolean {

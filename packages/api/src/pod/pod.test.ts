@@ -85,7 +85,7 @@ test("a container restarts by its rules, then its own policy, then the pod's", (
     ["Never", { restartPolicy: "Never", restartPolicyRules: [on("NotIn", 42)] }, [0, 1]],
     // Rules without a policy do nothing; validation refuses them.
     ["Never", { restartPolicyRules: [on("In", 42)] }, []],
-    // The first rule that matches counts, whatever its action.
+    // The first rule that matches counts, with any action.
     [
       "Never",
       {

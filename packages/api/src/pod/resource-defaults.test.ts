@@ -52,7 +52,7 @@ test("huge pages are limited and requested as the containers together are", () =
       requests: { cpu: "1", "hugepages-2Mi": "6Mi" },
       limits: { "hugepages-2Mi": "6Mi" },
     });
-    // A request of the pod's own stands for itself.
+    // The pod has a request of its own.
     const own = completed(version, { requests: { "hugepages-2Mi": "8Mi" } }, pages("2Mi"));
     assert.deepEqual(own?.requests, { "hugepages-2Mi": "8Mi" });
   }

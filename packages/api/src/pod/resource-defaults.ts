@@ -9,7 +9,7 @@ type List = Record<string, string>;
 const isHugePages = (name: string): boolean => name.startsWith("hugepages-");
 
 /**
- * Completes what a pod asks for as a whole by what its containers do (KEP-2837): limits of huge pages, then
+ * Completes the resources of a pod by those of its containers (KEP-2837): limits of huge pages, then
  * requests, and from 1.37 on limits where all containers have one.
  *
  * Until 1.36 a default, so that it comes before admission; from 1.37 on the server does it after admission
@@ -41,7 +41,7 @@ function addRequests(requests: List, limits: Readonly<List>, ofContainers: Amoun
   for (const [name, limit] of Object.entries(limits)) if (isPodLevelResource(name)) requests[name] ??= limit;
 }
 
-/** The larger of what the pod requests and what its containers may use, where each of them has a limit. */
+/** The larger of the request of the pod and the limits of its containers, where each of them has a limit. */
 function addLimits(
   requests: Readonly<List>,
   limits: List,

@@ -96,7 +96,7 @@ test("of two resizes at once 1.36 counts each container's larger amount, 1.37 th
   assert.equal(cpu(spec), "3");
   assert.equal(of("1.36"), "4");
   assert.equal(of("1.37"), "3");
-  // An infeasible resize is what the node will not do: only what it reports counts.
+  // The node does not do an infeasible resize: its report alone counts.
   const infeasible = { conditions: [{ type: "PodResizePending", status: "True", reason: "Infeasible" }] };
   assert.equal(
     podRequests(

@@ -17,14 +17,14 @@ export type ResourceSide = "requests" | "limits";
 /** Amounts to count; by default those of containers, pod-level resources and overhead in the spec. */
 export interface PodResourceOptions {
   /**
-   * Counts also what the node reports while containers are resized (KEP-1287), by the rules of this release:
-   * the largest of what is wanted, allocated and actuated.
+   * Counts also the report of the node while containers are resized (KEP-1287), by the rules of this release:
+   * the largest of the wanted, allocated and actuated resources.
    */
   readonly useStatus?: KubernetesVersion;
-  /** With `useStatus`: also what the node reports of the pod as a whole (KEP-5419); from 1.36 on. */
+  /** With `useStatus`: also the report of the node on the pod as a whole (KEP-5419); since 1.36. */
   readonly usePodStatus?: boolean;
   /**
-   * Counts what the devices of its claims take of the node (KEP-5517):
+   * Counts the resources of the node that the devices of its claims take (KEP-5517):
    * `status.nodeAllocatableResourceClaimStatuses`.
    */
   readonly useClaims?: boolean;
@@ -45,7 +45,7 @@ export function isPodLevelResource(name: string): boolean {
 }
 
 /**
- * Whether the pod itself says what it takes, so that its containers need not. Upstream:
+ * Whether the pod has resources of its own, so that its containers need none. Upstream:
  * IsPodLevelResourcesSet.
  */
 export function hasPodLevelResources({ spec }: Pick<Pod, "spec">): boolean {
@@ -101,8 +101,9 @@ export function containerTotal(
 }
 
 /**
- * Adds what the devices of claims take. A limit only where the spec has one, but for huge pages, which are
- * never overcommitted. Upstream: addDRANodeAllocatableClaimResources, addDRANodeAllocatableLimits.
+ * Adds the resources that the devices of claims take. A limit only where the spec has one, but for huge
+ * pages, which are never overcommitted. Upstream: addDRANodeAllocatableClaimResources,
+ * addDRANodeAllocatableLimits.
  */
 function withClaims(total: Amounts, { status }: PodResourceFields, side: ResourceSide): Amounts {
   const add = (name: string, text: string | undefined, times = 1): void => {
@@ -193,7 +194,7 @@ function largestTotal(
       known(container, statuses.get(container.name)?.resources?.[side], allocated(container)),
     ),
   );
-  // Of what the node reports only this lacks the claims.
+  // In the report of the node, only this lacks the claims.
   if (side === "requests") raiseTo(max, claimed(sum((container) => known(container, allocated(container)))));
   return max;
 }

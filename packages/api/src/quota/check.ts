@@ -3,7 +3,7 @@ import type { QuotaEvaluator, QuotaWrite } from "../kinds/quota-evaluator.ts";
 import type { KubeObject } from "../objects/object.ts";
 import { type Amounts, addTo, amountsOf, growth, only, textOf } from "../values/amounts.ts";
 
-/** Quotas as one round of charging sees them: `used` is replaced by what it becomes. */
+/** Quotas as one round of charging sees them: `used` is replaced by its new value. */
 export interface Balance {
   readonly quota: ResourceQuota;
   readonly hard: Amounts;
@@ -76,7 +76,7 @@ function exceeds(
   requested: Amounts,
   subresource: string,
 ): string | undefined {
-  // The status only reports what is the case already.
+  // The status only reports the present state.
   if (subresource === "status") return undefined;
   const after = new Map(used);
   addTo(after, requested);

@@ -48,7 +48,7 @@ export class StructType {
   #rowFields: readonly Field[] | undefined;
   #fields: ReadonlyMap<string, Field> | undefined;
   #alternatives: readonly Field[] | undefined;
-  /** True for a type without fields that stands for any JSON value (apiextensions JSON). */
+  /** True for a type without fields that holds any JSON value (apiextensions JSON). */
   readonly anyJSON: boolean;
 
   constructor(name: string, rows: readonly FieldRow[]) {

@@ -155,7 +155,7 @@ function checked(requirement: LabelRequirement): LabelRequirement {
   return requirement;
 }
 
-/** `null`: the end. Words are what stands between white space and the special characters. */
+/** `null`: the end. Words end at white space and special characters. */
 type Token = { readonly kind: "word" | "symbol" | "wrong" | "end"; readonly text: string };
 
 const symbols = new Set([")", ",", "!", "==", "=", ">", "<", "!=", "("]);

@@ -19,7 +19,7 @@ import {
   requirementProblems,
 } from "./labels.ts";
 
-/** An invalid node selector. The message says what is wrong, and where. */
+/** An invalid node selector. The message says the fault and its place. */
 export class NodeSelectorError extends Error {
   override readonly name = "NodeSelectorError";
 }

@@ -32,7 +32,7 @@ function escaped(character: string): string {
 
 const hex = (value: number, width: number): string => value.toString(16).padStart(width, "0");
 
-/** One character of UTF-8, or one byte that belongs to none. */
+/** One character of UTF-8, or one byte that belongs to no character. */
 const character =
   /[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}|\xed[\x80-\x9f][\x80-\xbf]|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}|./gs;
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });

@@ -24,7 +24,7 @@ const cIdentifierForm = whole(cIdentifier);
 const configKeyForm = whole(configKey);
 const percentForm = whole(percent);
 
-/** Length in bytes of UTF-8, which is what the API's limits count. */
+/** Length in bytes of UTF-8, which the API's limits count. */
 export function byteLength(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index++) {
@@ -207,7 +207,7 @@ export function rangeProblem(value: number | bigint, low: number, high: number):
   return value >= low && value <= high ? [] : [`must be between ${low} and ${high}, inclusive`];
 }
 
-/** The characters of generated names: no vowels, and none that look like another (apimachinery rand). */
+/** The characters of generated names: no vowels, no characters that look like another (apimachinery rand). */
 export const nameAlphabet = "bcdfghjklmnpqrstvwxz2456789";
 
 /**

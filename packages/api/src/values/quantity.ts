@@ -56,7 +56,7 @@ const maxNano = 10n ** 69n;
 const tens = (power: number): bigint => 10n ** BigInt(power);
 /**
  * Powers beyond this one stand for it: `1e999999999` is a legal quantity, and it would take minutes and
- * gigabytes to write out what is too large for everything anyway.
+ * gigabytes to write out numbers that are too large for everything anyway.
  */
 const maxPower = 5000;
 const cappedTens = (power: number): bigint => tens(Math.min(power, maxPower));

@@ -42,7 +42,7 @@ const date: readonly Part[] = [
   { layout: "04", form: /^\d{2}/, name: "minute", max: 59 },
   { layout: ":", form: /^:/ },
 ];
-/** Go takes a fraction where the layout has none. */
+/** Go accepts a fraction where the layout has no fraction. */
 const wholeSeconds: Part = { layout: "05", form: /^\d{2}(?:[.,]\d+)?/, name: "second", max: 59 };
 const second: Part = { layout: "05", form: /^\d{2}/, name: "second", max: 59 };
 const micros: Part = { layout: ".000000", form: /^[.,]\d{6}/ };

@@ -49,7 +49,7 @@ export class Cursor {
     return at < this.text.length ? this.text.charCodeAt(at) : 0;
   }
 
-  /** Steps over a line break, and gives what a scalar has for it: `\n`, but for the separators of Unicode. */
+  /** Steps over a line break. Returns its form in a scalar: `\n`, but for the separators of Unicode. */
   breakLine(): string {
     const code = this.peek();
     this.at += code === carriageReturn && this.peek(1) === lineFeed ? 2 : 1;

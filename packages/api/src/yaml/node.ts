@@ -269,7 +269,7 @@ export class Documents {
     this.#scanner.skip();
     const ends = (): boolean => this.#peek().type === "flow entry" || this.#peek().type === end;
     const keyless = this.#peek().type === "value" || ends();
-    // In lists libyaml takes what comes instead of a key for the key.
+    // In lists libyaml takes the token in place of a key as the key.
     if (keyless && end === "flow sequence end") this.#scanner.skip();
     const key = keyless ? empty(this.#peek()) : this.#node(false, false);
     const none = !this.#taken("value") || ends();

@@ -67,7 +67,7 @@ export class Scanner {
     this.#tokens.push({ type, line: this.#cursor.line, text: "", plain: false, key: undefined });
   }
 
-  /** Puts a token before one that was found; -1 stands for the end. */
+  /** Puts a token before one that was found; -1 means the end. */
   #insert(number: number, type: Indicator, line: number): void {
     const token = { type, line, text: "", plain: false, key: undefined };
     if (number < 0) this.#tokens.push(token);

@@ -65,7 +65,7 @@ function tagHandle(cursor: Cursor, directive: boolean): string {
 
 const uriMarks = new Set(";/?:@&=+$,.!~*'()[]%");
 
-/** `head`: what was read of it as a handle. */
+/** `head`: the part that was read as a handle. */
 function uri(cursor: Cursor, head: string): string {
   const parts = [head.slice(1)];
   const begin = cursor.at;

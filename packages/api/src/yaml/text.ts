@@ -17,7 +17,7 @@ interface Gap {
 }
 
 /**
- * `indent` is what plain scalars are indented by: no tab may stand for it. `broken`: a line break was before
+ * `indent` is the indentation of plain scalars: tabs are not allowed there. `broken`: a line break was before
  * it.
  */
 function gap(cursor: Cursor, broken = false, indent = 0): Gap {
@@ -162,7 +162,7 @@ export function quotedText(cursor: Cursor, quote: number): string {
 }
 
 /**
- * `|`, `>`: how the line breaks at the end are kept, and what the text is indented by; 0 where its first line
+ * `|`, `>`: how the line breaks at the end are kept, and the indentation of the text; 0 where its first line
  * says it.
  */
 function header(cursor: Cursor): { chomping: number; increment: number } {

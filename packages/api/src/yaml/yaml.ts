@@ -31,7 +31,7 @@ function maxUnfolded(nodes: number): number {
 }
 
 /** Characters that no YAML text has. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for them
 const controls = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u0080-\u0084\u0086-\u009f\ufffe\uffff]/;
 
 /**
@@ -157,7 +157,7 @@ class Reader {
     return scalarOf(node);
   }
 
-  /** Sets what a map holds; the last of several values counts. */
+  /** Sets the entries of a map; the last of several values counts. */
   #mapInto(object: Record<string, unknown>, { items }: MappingNode): void {
     const own = this.#mergeIsDefault ? new Set<string>() : undefined;
     for (let index = 0; index < items.length; index += 2) {

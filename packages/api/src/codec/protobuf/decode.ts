@@ -293,7 +293,7 @@ function readParts(reader: Reader, first: Part): unknown {
   return read(whole, whole.bytes.length);
 }
 
-/** The value of a map's entry that has none: lists and bytes are empty then, not nil. */
+/** The value of a map entry without a value: lists and bytes are empty then, not nil. */
 function absentValue(type: FieldType, version: string | undefined): unknown {
   if (type.form === "list") return [];
   return type.form === "scalar" && type.name === "bytes" ? "" : zeroOf(type, version);

@@ -13,7 +13,7 @@ const structWriters = new Map<StructType, Write>();
 
 /**
  * Writes an object's fields as Go does: the last first, because the writer goes backwards. Throws a TypeError
- * for what has no protobuf form.
+ * for values without a protobuf form.
  */
 export function writeStruct(writer: BackwardWriter, object: object, struct: StructType): void {
   structWriter(struct)(writer, object);
@@ -240,7 +240,7 @@ function writeIntOrString(writer: BackwardWriter, value: unknown): void {
   writer.integerField(1, text ? 1 : 0);
 }
 
-/** Nanoseconds, which are what a Duration of meta/v1 holds. */
+/** Nanoseconds, the unit of a Duration of meta/v1. */
 function writeDuration(writer: BackwardWriter, value: unknown): void {
   writer.integerField(1, parseDuration((value as string | null | undefined) ?? "0s"));
 }

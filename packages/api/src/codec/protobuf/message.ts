@@ -37,7 +37,7 @@ const optionKinds = new Set([
   "UpdateOptions",
 ]);
 
-/** Registered in `v1`, whatever group an answer is about. */
+/** Registered in `v1`, also in answers about other groups. */
 const sharedKinds = new Set(["List", "Status", "APIGroup", "APIGroupList", "APIResourceList", "APIVersions"]);
 /** The kinds among them that the core group sends without a version. */
 const unversionedKinds = new Set(["APIResourceList", "APIVersions"]);

@@ -120,7 +120,7 @@ export class BackwardWriter {
     this.tag(number, wire.fixed64);
   }
 
-  /** Closes what was written since `before` as the block of that field. */
+  /** Closes the bytes written since `before` as the block of that field. */
   block(number: number, before: number): void {
     this.varint(this.written - before);
     this.tag(number, wire.block);

@@ -71,7 +71,7 @@ function readRepeatedKeys(
   return map;
 }
 
-/** Reads an element or a value of a map: Go has the zero value for null, and for what counts as unset. */
+/** Reads an element or a value of a map: Go has the zero value for null and for unset values. */
 function partReader(type: FieldType, version: string | undefined, readerOf: ReaderOf): Read {
   const read = readerOf(type);
   const nullable = readsNull(type);

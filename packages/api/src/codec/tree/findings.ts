@@ -6,7 +6,7 @@ import type { FieldType } from "../../schema/types.ts";
 export type Step = string | number | FieldType;
 
 /**
- * Something wrong with one value. Only what and where is noted; the message is made when reading has ended
+ * An error in one value. Kind and place are noted; the message is made when reading has ended
  * (messages.ts). `steps` lead from the value out to the whole tree: each reader adds its own step when a part
  * of its value had a fault.
  */
@@ -98,7 +98,7 @@ export class Findings {
   }
 
   /**
-   * Takes over what was found in a value that repeats the key `step`; problems that the first one had too are
+   * Takes over the findings in a value that repeats the key `step`; problems that the first one had too are
    * left out. `since`: where the faults of the object begin. True if reading has ended.
    */
   adopt(second: Findings, step: string, since: number): boolean {

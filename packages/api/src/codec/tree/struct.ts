@@ -91,7 +91,7 @@ export class StructReader {
         const part = repeated ? undefined : partOf(known, key);
         values[reader.index] = readField(reader, value, found, part, literal);
         if (repeated && found.stop === undefined) {
-          // Go reads the second into what the first has left; its faults are known already.
+          // Go reads the second value into that of the first; its faults are known already.
           const merged = mergeRepeated(seen.get(key), value, reader.field);
           const silent = new Findings(findings.options);
           values[reader.index] = readField(reader, merged, silent, undefined, undefined);
