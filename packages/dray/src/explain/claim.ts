@@ -85,7 +85,7 @@ function trialOf(claim: ResourceClaim, waiting: Pod | undefined, { world }: Scen
   if (waiting !== undefined) return [world, waiting];
   const { namespace, name } = claim.metadata;
   // A pod that was never created has no uid.
-  const pod = {
+  const pod: Pod = {
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
@@ -101,7 +101,7 @@ function trialOf(claim: ResourceClaim, waiting: Pod | undefined, { world }: Scen
       priority: 0,
       preemptionPolicy: "PreemptLowerPriority",
     },
-  } as unknown as Pod;
+  };
   return [
     world.with([
       { object: pod, place: { source: { file: "", text: "", lineOf: () => undefined }, root: "" } },

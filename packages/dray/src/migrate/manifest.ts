@@ -1,5 +1,5 @@
 import type { YAMLMap } from "yaml";
-import { fieldOf, textOf } from "./nodes.ts";
+import { fieldOf, type Plain, textOf } from "./nodes.ts";
 
 /** A change for a person to review: the input has no equivalent, or another meaning now. */
 export interface MigrationNote {
@@ -25,7 +25,7 @@ export class Manifest {
   /** It has no equivalent, and is left out. */
   dropped = false;
   /** Objects to add behind it. */
-  readonly added: object[] = [];
+  readonly added: Plain[] = [];
   readonly #lineOf: (node: unknown) => number;
   readonly #notes: MigrationNote[];
   readonly #file: string;

@@ -168,7 +168,7 @@ function sayKind(item: unknown, list: YAMLMap, listKind: string): void {
 function changeLists(
   lists: readonly YAMLMap[],
   manifests: readonly Manifest[],
-  added: readonly object[],
+  added: readonly Plain[],
 ): void {
   const dropped = new Set<unknown>(manifests.filter((manifest) => manifest.dropped).map(({ map }) => map));
   for (const list of lists) {
@@ -182,27 +182,23 @@ function changeLists(
     setText(fieldOf(first, "kind"), "List");
     setText(fieldOf(first, "apiVersion"), "v1");
   }
-  // An `object` is a plain tree here.
-  (fieldOf(first, "items") as YAMLSeq).items.push(
-    ...added.map((object) => nodeOf(object as unknown as Plain)),
-  );
+  (fieldOf(first, "items") as YAMLSeq).items.push(...added.map(nodeOf));
 }
 
-function newDocument(object: object): Document {
+function newDocument(object: Plain): Document {
   const document = new Document(null, { schema: "failsafe" });
   // Document infers the type of its contents from null.
-  document.contents = nodeOf(object as unknown as Plain) as unknown as typeof document.contents;
+  document.contents = nodeOf(object) as unknown as typeof document.contents;
   return document;
 }
 
 /** JSON has one value: several objects become a list. */
-function jsonText(document: Document, beside: readonly object[], text: string): string {
+function jsonText(document: Document, beside: readonly Plain[], text: string): string {
   const indent = /\n( +)\S/.exec(text)?.[1] ?? "";
   if (beside.length === 0) return withEnd(jsonOf(document, indent));
   const list = newDocument({ apiVersion: "v1", kind: "List", items: [] });
   const items = fieldOf(list.contents, "items") as YAMLSeq;
-  // An `object` is a plain tree here.
-  items.items = [document.contents, ...beside.map((object) => nodeOf(object as unknown as Plain))];
+  items.items = [document.contents, ...beside.map(nodeOf)];
   return withEnd(jsonOf(list, indent));
 }
 
