@@ -1,4 +1,4 @@
-export { cameEmpty, keepEmpty, noteEmpty, withEmpty } from "./codec/empty.ts";
+export { Provenance } from "./codec/provenance.ts";
 export {
   type FieldError,
   type FieldErrorType,

@@ -32,7 +32,7 @@ export function checkSpec(
     return rest.startsWith("[") ? `${value.path}${rest}` : `${value.path}.${rest}`;
   };
   const { object, problems }: { object: object; problems: readonly string[] } = decoded(() =>
-    decodeBody({ tree, duplicates: [], typed: false }, row, features.version),
+    decodeBody({ tree, duplicates: [], typed: false, notes: value.origin.notes }, row, features.version),
   );
   if (problems.length > 0)
     throw new FleetError(
@@ -44,7 +44,7 @@ export function checkSpec(
   const { spec: stored } = object as ResourceSlice;
   // The server sets defaults when it is published, such as the time of a taint.
   const slice = structuredClone(object) as ResourceSlice;
-  setDefaults(row.group, row.version, row.kind, slice, "2000-01-01T00:00:00Z", features.version);
+  setDefaults(row, slice, { now: "2000-01-01T00:00:00Z", release: features.version });
   const context = { features, compileSelector: () => ({ ok: true, maxCost: 0 }) as const };
   const errors = validateCreate(row, slice as KubeObject, context);
   if (errors.length > 0)

@@ -1,4 +1,4 @@
-import { JSONError, parseJSON } from "@dray/api/codec";
+import { JSONError, parseJSONTree, type TextNotes } from "@dray/api/codec";
 import { lineFinder, parseYAMLDocuments, YAMLError } from "@dray/api/yaml";
 import { collect, FleetError, Value } from "./value.ts";
 
@@ -18,9 +18,9 @@ export function documents({ file, text }: FleetSource): Value[] {
     throw new FleetError([{ file, path: "", message, ...(line !== undefined && { line }) }]);
   };
   const lineOf = lineFinder(text);
-  let trees: { readonly value: unknown; readonly document: number }[];
+  let trees: { readonly value: unknown; readonly document: number; readonly notes?: TextNotes }[];
   try {
-    if (file.endsWith(".json")) trees = [{ value: parseJSON(text), document: 1 }];
+    if (file.endsWith(".json")) trees = [{ ...parseJSONTree(text), document: 1 }];
     else {
       const read = parseYAMLDocuments(text);
       const [duplicate] = read.flatMap(({ duplicates }) => duplicates);
@@ -34,8 +34,8 @@ export function documents({ file, text }: FleetSource): Value[] {
     if (!(error instanceof YAMLError)) throw error;
     return fail(`is not YAML: ${error.message.replace(/^yaml: (?:line \d+: )?/, "")}`, error.line);
   }
-  return trees.flatMap(({ value, document }) =>
-    objectsOf(new Value({ file, lineOf: (path) => lineOf(document, path) }, "", value)),
+  return trees.flatMap(({ value, document, notes }) =>
+    objectsOf(new Value({ file, lineOf: (path) => lineOf(document, path), notes }, "", value)),
   );
 }
 

@@ -1,4 +1,5 @@
 import { Quantity, QuantityError } from "@dray/api";
+import type { TextNotes } from "@dray/api/codec";
 
 /** A mistake in a fleet file: where, what, and what would be accepted. */
 export interface FleetProblem {
@@ -38,6 +39,8 @@ export class FleetError extends Error {
 export interface Origin {
   readonly file: string;
   lineOf(path: string): number | undefined;
+  /** Notes of the JSON parser; absent for YAML. */
+  readonly notes?: TextNotes | undefined;
 }
 
 /** A value as JSON, short enough for a message. */

@@ -1,3 +1,4 @@
+import type { Provenance } from "../codec/provenance.ts";
 import type { Features } from "../features/features.ts";
 import type { Labels } from "../selectors/index.ts";
 
@@ -30,6 +31,8 @@ export interface AdmissionExpressions {
 /** Input of validation besides the object. */
 export interface ValidationContext {
   readonly features: Features;
+  /** Provenance of the object; absent if it did not come over the wire. */
+  readonly provenance?: Provenance | undefined;
   /** The API group of the request if it is not the object's own: events have two. */
   readonly requestGroup?: string;
   /**

@@ -144,13 +144,13 @@ describe("dropDisabledFields", () => {
       ({ apiVersion, kind, spec }) as unknown as KubeObject & { spec: object };
     const dropped = (features: string, old?: object): object => {
       const object = objectOf(structuredClone(given));
-      dropDisabledFields(address, object, old && objectOf(old), featuresIn(features));
+      dropDisabledFields(address, object, old && objectOf(old), { features: featuresIn(features) });
       return object.spec;
     };
     test(title, () => {
       for (const [features, spec] of Object.entries(left)) {
         assert.deepEqual(dropped(features), spec, features);
-        assert.ok(disabledFields(address, objectOf(given), featuresIn(features)).length > 0);
+        assert.ok(disabledFields(address, objectOf(given), { features: featuresIn(features) }).length > 0);
         assert.deepEqual(dropped(features, given), given, `in use in ${features}`);
       }
       for (const features of kept) assert.deepEqual(dropped(features), given, features);
@@ -164,7 +164,7 @@ describe("dropDisabledFields", () => {
       }) as unknown as KubeObject;
     const object = pod({ name: "i", restartPolicy: "Never" });
     const address = { group: "", version: "v1", kind: "Pod" };
-    dropDisabledFields(address, object, pod({ name: "i" }), featuresOf("1.34"));
+    dropDisabledFields(address, object, pod({ name: "i" }), { features: featuresOf("1.34") });
     assert.deepEqual(object, pod({ name: "i" }));
   });
 });

@@ -1,4 +1,4 @@
-import { cameEmpty, forgetEmpty } from "../codec/empty.ts";
+import type { Provenance } from "../codec/provenance.ts";
 import { type FeatureGate, type Features, isFeatureGate } from "../features/features.ts";
 import type { KubeObject } from "../objects/object.ts";
 import { type Field, type FieldType, kindOf, type StructType, structType } from "../schema/types.ts";
@@ -10,7 +10,7 @@ type Visit = (above: Tree, at: string, name: string, off: readonly FeatureGate[]
  * Visits every field that is set in the struct `above[at]` and has a gate that is off; those of a struct
  * before what is in them.
  */
-type Walk = (above: Tree, at: string, visit: Visit) => void;
+type Walk = (above: Tree, at: string, visit: Visit, provenance: Provenance | undefined) => void;
 
 /** Values that a field may have without its gate: the policy of sidecars is older than that of others. */
 const ungatedValues: ReadonlyMap<string, unknown> = new Map([["core/v1.Container.restartPolicy", "Always"]]);
@@ -35,10 +35,10 @@ function walkOf(struct: StructType, features: Features): Walk | undefined {
     known.set(struct, undefined);
     return undefined;
   }
-  const steps: ((owner: Tree, above: Tree, at: string, visit: Visit) => void)[] = [];
-  const walk: Walk = (above, at, visit) => {
+  const steps: ((owner: Tree, ...place: Parameters<Walk>) => void)[] = [];
+  const walk: Walk = (above, at, visit, provenance) => {
     const owner = above[at];
-    if (isTree(owner)) for (const step of steps) step(owner, above, at, visit);
+    if (isTree(owner)) for (const step of steps) step(owner, above, at, visit, provenance);
   };
   // Before the fields: a type may hold itself.
   known.set(struct, walk);
@@ -49,12 +49,13 @@ function walkOf(struct: StructType, features: Features): Walk | undefined {
     const below = inside && walkOf(inside, features);
     if (off.length === 0 && below === undefined) continue;
     const ungated = ungatedValues.get(id);
-    steps.push((owner, above, at, visit) => {
+    steps.push((owner, above, at, visit, provenance) => {
       const value = owner[name];
-      const isSet = (value !== undefined && value !== null) || cameEmpty(owner, name);
+      const isSet = (value !== undefined && value !== null) || provenance?.cameEmpty(owner, name) === true;
       if (!isSet || (ungated !== undefined && value === ungated)) return;
       if (off.length > 0) visit(above, at, name, off);
-      if (below !== undefined) walkInside(owner, name, type, (tree, key) => below(tree, key, visit));
+      if (below !== undefined)
+        walkInside(owner, name, type, (tree, key) => below(tree, key, visit, provenance));
     });
   }
   return walk;
@@ -107,20 +108,32 @@ export interface DisabledField {
 
 type Kind = { readonly group: string; readonly version: string; readonly kind: string };
 
-function visitDisabled(kind: Kind, object: KubeObject | undefined, features: Features, visit: Visit): void {
+function visitDisabled(
+  kind: Kind,
+  object: KubeObject | undefined,
+  { features, provenance }: DropContext,
+  visit: Visit,
+): void {
   const type = kindOf(kind.group, kind.version, kind.kind)?.type;
   if (type === undefined) return;
-  walkOf(structType(type), features)?.({ object }, "object", (above, at, name, off) => {
+  const visitOwn: Visit = (above, at, name, off) => {
     // Claims in the templates of others keep their source.
     if (off.includes(crossNamespace) && kind.kind !== "PersistentVolumeClaim") return;
     visit(above, at, name, off);
-  });
+  };
+  walkOf(structType(type), features)?.({ object }, "object", visitOwn, provenance);
+}
+
+/** The gates of the server, and the provenance of the object. */
+export interface DropContext {
+  readonly features: Features;
+  readonly provenance?: Provenance | undefined;
 }
 
 /** The fields that `dropDisabledFields` would drop from a new object. */
-export function disabledFields(kind: Kind, object: KubeObject, features: Features): DisabledField[] {
+export function disabledFields(kind: Kind, object: KubeObject, context: DropContext): DisabledField[] {
   const found: DisabledField[] = [];
-  visitDisabled(kind, object, features, (above, at, name, gates) => {
+  visitDisabled(kind, object, context, (above, at, name, gates) => {
     found.push({ owner: above[at] as object, name, gates });
   });
   return found;
@@ -137,17 +150,17 @@ export function dropDisabledFields(
   kind: Kind,
   object: KubeObject,
   old: KubeObject | undefined,
-  features: Features,
+  context: DropContext,
 ): void {
   const used = new Set<FeatureGate>();
-  visitDisabled(kind, old, features, (_above, _at, _name, gates) => {
+  visitDisabled(kind, old, context, (_above, _at, _name, gates) => {
     for (const gate of gates) used.add(gate);
   });
-  visitDisabled(kind, object, features, (above, at, name, gates) => {
+  visitDisabled(kind, object, context, (above, at, name, gates) => {
     if (gates.every((gate) => used.has(gate))) return;
     const owner = above[at] as Tree;
     delete owner[name];
-    forgetEmpty(owner, name);
+    context.provenance?.forgetEmpty(owner, name);
     if (isDroppedWhole(at, owner, gates)) delete above[at];
   });
 }

@@ -1,8 +1,7 @@
-import { cameEmpty } from "../codec/empty.ts";
+import { Provenance } from "../codec/provenance.ts";
 import type { FieldError } from "../errors/field-error.ts";
 import { maxErrorText } from "../errors/invalid.ts";
 import type { KubernetesVersion } from "../features/features.ts";
-import { looseText } from "../json/parser.ts";
 import { quoted } from "../text/quoted.ts";
 import type { NameRule } from "../values/names.ts";
 
@@ -44,15 +43,31 @@ export function asTyped(value: string | undefined): unknown {
   return value === undefined ? null : { toJSON: () => value };
 }
 
+/** Input of the form of a value in messages. */
+export interface Shown {
+  /** The release whose error texts are used where releases differ. */
+  readonly release: KubernetesVersion;
+  /** Absent where nothing that came empty is shown as such. */
+  readonly provenance?: Provenance | undefined;
+}
+
 /** A list as messages print it: `[]` for one that came empty, null for none. */
-export function printedList<T extends object>(owner: T | undefined, name: keyof T & string): unknown {
-  return owner?.[name] ?? (cameEmpty(owner, name) ? [] : null);
+export function printedList<T extends object>(
+  { provenance }: Shown,
+  owner: T | undefined,
+  name: keyof T & string,
+): unknown {
+  return owner?.[name] ?? (provenance?.cameEmpty(owner, name) ? [] : null);
 }
 
 /** A map as messages print it: by its keys in order, `{}` for one that came empty, null for none. */
-export function printedMap<T extends object>(owner: T | undefined, name: keyof T & string): unknown {
+export function printedMap<T extends object>(
+  { provenance }: Shown,
+  owner: T | undefined,
+  name: keyof T & string,
+): unknown {
   const map = owner?.[name];
-  if (!map) return cameEmpty(owner, name) ? {} : null;
+  if (!map) return provenance?.cameEmpty(owner, name) ? {} : null;
   return Object.fromEntries(Object.entries(map).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
@@ -67,6 +82,7 @@ function shown(value: unknown): string {
 interface Findings {
   readonly list: FieldError[];
   readonly release: KubernetesVersion;
+  provenance: Provenance;
   /** Length of the texts in the list. */
   text: number;
 }
@@ -77,7 +93,7 @@ interface Findings {
  * error of the type it is named after. The text of a path is only made for an error that is kept; errors
  * beyond `maxErrorText` are dropped.
  */
-export class FieldErrors {
+export class FieldErrors implements Shown {
   #findings: Findings;
   /** Undefined for the whole object. */
   readonly #parent: FieldErrors | undefined;
@@ -92,10 +108,18 @@ export class FieldErrors {
     segment: string | number = "",
     isItem = false,
   ) {
-    this.#findings = parent === undefined ? { list: [], release, text: 0 } : parent.#findings;
+    this.#findings =
+      parent === undefined ? { list: [], release, provenance: new Provenance(), text: 0 } : parent.#findings;
     this.#parent = parent;
     this.#segment = segment;
     this.#isItem = isItem;
+  }
+
+  /** The errors of an object that came over the wire. */
+  static of({ release, provenance }: Partial<Shown>): FieldErrors {
+    const errors = new FieldErrors(release);
+    if (provenance !== undefined) errors.#findings.provenance = provenance;
+    return errors;
   }
 
   /** The scope of a field: its name, or a path from here such as `pool.name`. */
@@ -141,6 +165,11 @@ export class FieldErrors {
   /** The release whose error texts are used where releases differ. */
   get release(): KubernetesVersion {
     return this.#findings.release;
+  }
+
+  /** Provenance of the validated object. */
+  get provenance(): Provenance {
+    return this.#findings.provenance;
   }
 
   /**
@@ -313,24 +342,26 @@ export function seenBefore(): (value: unknown) => boolean {
 /** No limit on the length of a list. */
 export const unlimited = Number.POSITIVE_INFINITY;
 
-/** True where two decoded values mean the same to Kubernetes: absent, null and empty list are one. */
-export function sameValue(a: unknown, b: unknown): boolean {
+/**
+ * True where two decoded values mean the same to Kubernetes: absent, null and empty list are one.
+ * `provenance` has the texts by which raw JSON is compared; without it the values count.
+ */
+export function sameValue(a: unknown, b: unknown, provenance?: Provenance): boolean {
   if (a === b) return true;
   if (isEmpty(a) && isEmpty(b)) return true;
   if (typeof a === "bigint" || typeof b === "bigint") {
     return (typeof a === "number" || typeof b === "number") && String(a) === String(b);
   }
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
-  // Raw JSON is the same only where its text is: of what has been decoded, nothing else still has one.
-  if (looseText(a) !== looseText(b)) return false;
+  if (provenance?.rawText(a) !== provenance?.rawText(b)) return false;
   if (Array.isArray(a) || Array.isArray(b)) {
     if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
-    return a.every((item, index) => sameValue(item, b[index]));
+    return a.every((item, index) => sameValue(item, b[index], provenance));
   }
   const left = a as Readonly<Record<string, unknown>>;
   const right = b as Readonly<Record<string, unknown>>;
   const keys = new Set([...Object.keys(left), ...Object.keys(right)]);
-  return [...keys].every((key) => sameValue(left[key], right[key]));
+  return [...keys].every((key) => sameValue(left[key], right[key], provenance));
 }
 
 function isEmpty(value: unknown): boolean {
@@ -347,7 +378,7 @@ export function checkImmutable(
   old: unknown,
   shownAs: () => unknown = () => value,
 ): void {
-  if (!sameValue(value, old)) errors.invalid(shownAs(), "field is immutable");
+  if (!sameValue(value, old, errors.provenance)) errors.invalid(shownAs(), "field is immutable");
 }
 
 /** Items by name; of those of one name the first. */

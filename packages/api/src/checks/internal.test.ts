@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { KubernetesVersion } from "../features/features.ts";
 import { internalForm } from "./internal.ts";
 
-const names = (type: string, version: string, value = {}): string[] =>
-  Object.keys(internalForm(type, value, version) as object);
+const names = (type: string, release: KubernetesVersion, value = {}): string[] =>
+  Object.keys(internalForm(type, value, { release }) as object);
 
 /** Upstream: pkg/apis/core/types.go and pkg/apis/batch/types.go of 1.36 and 1.37 */
 test("the server's own structs have the order of their release", () => {
   assert.deepEqual(names("core/v1.ServiceSpec", "1.36").slice(0, 3), ["Type", "Ports", "Selector"]);
   assert.deepEqual(names("core/v1.ServiceSpec", "1.37").slice(0, 3), ["Ports", "Selector", "ClusterIP"]);
-  const after = (type: string, version: string, name: string): string | undefined => {
-    const all = names(type, version);
+  const after = (type: string, release: KubernetesVersion, name: string): string | undefined => {
+    const all = names(type, release);
     return all[all.indexOf(name) + 1];
   };
   assert.equal(after("core/v1.Volume", "1.36", "RBD"), "Quobyte");
@@ -28,8 +29,8 @@ test("a release lacks the fields of later ones", () => {
 });
 
 test("a field that is no pointer in the server has its zero value", () => {
-  const shown = (type: string, version: string): unknown =>
-    (internalForm(type, {}, version) as Record<string, unknown>)["ExpirationSeconds"];
+  const shown = (type: string, release: KubernetesVersion): unknown =>
+    (internalForm(type, {}, { release }) as Record<string, unknown>)["ExpirationSeconds"];
   assert.equal(shown("core/v1.ServiceAccountTokenProjection", "1.36"), 0);
   assert.equal(shown("core/v1.ServiceAccountTokenProjection", "1.37"), null);
 });

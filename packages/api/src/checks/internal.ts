@@ -1,5 +1,6 @@
-import { cameEmpty, keepEmpty } from "../codec/empty.ts";
+import type { Provenance } from "../codec/provenance.ts";
 import { type FieldRow, typeRows, zeroScalars } from "../schema/table.ts";
+import type { Shown } from "./field.ts";
 import forms from "./internal-forms.json" with { type: "json" };
 
 const capitals: Readonly<Record<string, string | undefined>> = forms.capitals;
@@ -49,9 +50,9 @@ function internalFields(type: string, version: string): readonly InternalField[]
   return fields;
 }
 
-function zeroOf(type: string, version: string): unknown {
+function zeroOf(type: string, shown: Shown): unknown {
   if (type.startsWith("[]") || type.startsWith("map<")) return null;
-  return zeroScalars.get(type) ?? (typeRows.has(type) ? internalForm(type, {}, version) : null);
+  return zeroScalars.get(type) ?? (typeRows.has(type) ? internalForm(type, {}, shown) : null);
 }
 
 type Tree = Readonly<Record<string, unknown>>;
@@ -59,34 +60,37 @@ type Tree = Readonly<Record<string, unknown>>;
 const podFields = ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers"];
 
 /** Before 1.37, the server's own pods have what concerns the host's namespaces in the security context. */
-function withHostFields(spec: Tree): Tree {
+function withHostFields(spec: Tree, provenance: Provenance | undefined): Tree {
   const moved = podFields.filter((name) => spec[name] !== undefined).map((name) => [name, spec[name]]);
   const context = (spec["securityContext"] ?? {}) as Tree;
-  const securityContext = keepEmpty({ ...context, ...Object.fromEntries(moved) }, context);
-  return keepEmpty({ ...spec, securityContext }, spec);
+  const securityContext = { ...context, ...Object.fromEntries(moved) };
+  provenance?.keepEmpty(securityContext, context);
+  const copy = { ...spec, securityContext };
+  return provenance?.keepEmpty(copy, spec) ?? copy;
 }
 
 /**
  * A value as the API server's messages print it where they show its own structs: every field with its Go
- * name, unset ones too. `type` is a name of the schema table; fields that `version` does not have yet are
+ * name, unset ones too. `type` is a name of the schema table; fields that the release does not have yet are
  * left out.
  */
-export function internalForm(type: string, value: unknown, version: string): unknown {
+export function internalForm(type: string, value: unknown, shown: Shown): unknown {
+  const { release: version, provenance } = shown;
   if (value === undefined || value === null) return null;
   if (type.startsWith("[]")) {
-    return (value as readonly unknown[]).map((item) => internalForm(type.slice(2), item, version));
+    return (value as readonly unknown[]).map((item) => internalForm(type.slice(2), item, shown));
   }
   if (type.startsWith("map<")) {
     const item = type.slice(4, -1);
     const entries = Object.entries(value as object).sort(([a], [b]) => (a < b ? -1 : 1));
-    return Object.fromEntries(entries.map(([key, each]) => [key, internalForm(item, each, version)]));
+    return Object.fromEntries(entries.map(([key, each]) => [key, internalForm(item, each, shown)]));
   }
   // The shared types are those of the API: they keep their JSON names, and leave out what is unset.
   if (!typeRows.has(type)) return value;
-  if (type.startsWith("meta/")) return sharedForm(type, value as Tree, version);
+  if (type.startsWith("meta/")) return sharedForm(type, value as Tree, shown);
   const source = value as Tree;
   const moved = type === "core/v1.PodSpec" && version < "1.37";
-  const object = moved ? withHostFields(source) : source;
+  const object = moved ? withHostFields(source, provenance) : source;
   const result: Record<string, unknown> = {};
   for (const { name, goName: key, constant, row } of internalFields(type, version)) {
     if (row === undefined) {
@@ -98,14 +102,15 @@ export function internalForm(type: string, value: unknown, version: string): unk
     if (marks.until !== undefined && marks.until < version) continue;
     if (fieldType === "meta/v1.ObjectMeta") {
       const { creationTimestamp, ...metadata } = (object[name] ?? {}) as Tree;
-      const shown = creationTimestamp ? { creationTimestamp, ...metadata } : metadata;
-      Object.assign(result, sharedForm(fieldType, shown, version));
+      const ordered = creationTimestamp ? { creationTimestamp, ...metadata } : metadata;
+      Object.assign(result, sharedForm(fieldType, ordered, shown));
       continue;
     }
     // Where the server's own field is no pointer, what is unset has a value.
     const value = object[name] ?? constant;
-    result[key] = internalField(value, fieldType, marks.pointer === true, version);
-    if (result[key] === null && cameEmpty(source, name)) result[key] = fieldType.startsWith("[]") ? [] : {};
+    result[key] = internalField(value, fieldType, marks.pointer === true, shown);
+    if (result[key] === null && provenance?.cameEmpty(source, name))
+      result[key] = fieldType.startsWith("[]") ? [] : {};
   }
   return result;
 }
@@ -113,16 +118,16 @@ export function internalForm(type: string, value: unknown, version: string): unk
 /**
  * A struct that is the same inside the server, its fields in order and its maps sorted, as Go writes them.
  */
-function sharedForm(type: string, value: Tree, version: string): Tree {
+function sharedForm(type: string, value: Tree, shown: Shown): Tree {
   if (typeof value !== "object") return value;
   return Object.fromEntries(
     flatRows(type)
       .filter(([name]) => value[name] !== undefined)
-      .map(([name, , fieldType]) => [name, internalForm(fieldType, value[name], version)]),
+      .map(([name, , fieldType]) => [name, internalForm(fieldType, value[name], shown)]),
   );
 }
 
-function internalField(value: unknown, type: string, pointer: boolean, version: string): unknown {
-  if (value !== undefined && value !== null) return internalForm(type, value, version);
-  return pointer ? null : zeroOf(type, version);
+function internalField(value: unknown, type: string, pointer: boolean, shown: Shown): unknown {
+  if (value !== undefined && value !== null) return internalForm(type, value, shown);
+  return pointer ? null : zeroOf(type, shown);
 }

@@ -1,4 +1,3 @@
-import { cameEmpty } from "../codec/empty.ts";
 import type { ObjectMeta, OwnerReference } from "../generated/meta/v1.ts";
 import { quoted } from "../text/quoted.ts";
 import {
@@ -141,7 +140,7 @@ export function checkTemplateMetadata(errors: FieldErrors, metadata: ObjectMeta 
     // An int64 that is 0 is not set; the grace period is a pointer.
     const zero = value === "" || (value === 0 && name === "generation");
     const unset = value === undefined || value === null || zero;
-    if (unset && !cameEmpty(metadata, name)) continue;
+    if (unset && !errors.provenance.cameEmpty(metadata, name)) continue;
     // Upstream writes this one name so.
     errors.at(name === "uid" ? "uID" : name).forbidden("cannot be set");
   }

@@ -1,3 +1,4 @@
+import { newestKubernetesVersion } from "../features/features.ts";
 import type { LabelSelector } from "../generated/meta/v1.ts";
 import { labelSelectorOf, SelectorError } from "../selectors/index.ts";
 import { internalForm } from "./internal.ts";
@@ -29,5 +30,5 @@ export function shownLabels(labels: Readonly<Record<string, string>> | undefined
 
 /** A selector as messages show it. */
 export function shownSelector(selector: LabelSelector | undefined): unknown {
-  return internalForm("meta/v1.LabelSelector", selector, "");
+  return internalForm("meta/v1.LabelSelector", selector, { release: newestKubernetesVersion });
 }

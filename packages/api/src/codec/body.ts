@@ -1,11 +1,12 @@
 import { StatusError } from "../errors/status-error.ts";
-import { JSONError, parseJSON } from "../json/parser.ts";
+import { JSONError, parseJSONTree } from "../json/parser.ts";
+import type { TextNotes } from "../json/text-notes.ts";
 import type { KindRow } from "../schema/table.ts";
 import { kindOf } from "../schema/types.ts";
 import { quoted } from "../text/quoted.ts";
 import type { YAMLTree } from "../yaml/yaml.ts";
 import { DecodeError, decodeAs, UnknownKindError } from "./decode.ts";
-import { keepEmpty } from "./empty.ts";
+import { Provenance } from "./provenance.ts";
 import { homeGroup, isRegistered, unknownConversion } from "./registered.ts";
 
 /** Media types of bodies that hold an object. */
@@ -18,6 +19,10 @@ export interface RawBody {
   readonly duplicates: readonly string[];
   /** Already in the API server's form, and known to be of its type: protobuf bodies are. */
   readonly typed: boolean;
+  /** Notes of the JSON parser; absent for YAML and protobuf. */
+  readonly notes?: TextNotes | undefined;
+  /** Of a tree that is of its type already. */
+  readonly provenance?: Provenance;
   /** An object of the type as it is stored: parts that the tree has of it need not be read again. */
   readonly known?: object;
   /** The bytes that were read, for error messages. If they are given, `tree` is used nowhere else. */
@@ -50,8 +55,8 @@ export async function readBody(
     // Loaded on first use, and cached: each `import()` costs as much as a small object.
     protobuf ??= await import("./protobuf/envelope.ts");
     try {
-      const tree = protobuf.decodeProtobuf(bytes, version, { apiVersion, kind });
-      return { tree, duplicates: [], typed: true, bytes };
+      const { object, provenance } = protobuf.decodeProtobuf(bytes, version, { apiVersion, kind });
+      return { tree: object, provenance, duplicates: [], typed: true, bytes };
     } catch (error) {
       if (error instanceof UnknownKindError)
         throw unknownKind(error.kind, error.apiVersion, bare ? undefined : kind);
@@ -73,7 +78,8 @@ export async function readBody(
     }
   }
   try {
-    return { tree: parseJSON(text), duplicates: [], typed: false, bytes };
+    const { value: tree, notes } = parseJSONTree(text);
+    return { tree, notes, duplicates: [], typed: false, bytes };
   } catch (error) {
     if (error instanceof JSONError) throw refuse(noKind(error.message));
     throw error;
@@ -132,6 +138,8 @@ function kindUnknown(tree: unknown): string | undefined {
 
 export interface DecodedBody {
   readonly object: Record<string, unknown>;
+  /** Details of the body that the object does not show. */
+  readonly provenance: Provenance;
   /** Problems that strict validation rejects. */
   readonly problems: readonly string[];
   /** The same as warnings have it: one for each line. */
@@ -193,18 +201,23 @@ export function decodeBody(raw: RawBody, kind: KindRow, version?: string): Decod
     }
     throw unknownKind(sentKind, sentVersion, bare ? undefined : kind.kind);
   }
-  if (typed) return { object: { ...source, apiVersion, kind: kind.kind }, problems: [], warnings: [] };
+  if (typed) {
+    const object = { ...source, apiVersion, kind: kind.kind };
+    return { object, provenance: raw.provenance ?? new Provenance(), problems: [], warnings: [] };
+  }
   try {
-    const { object, problems } = decodeAs(source, kind.type, version, {
+    const { object, provenance, problems } = decodeAs(source, kind.type, version, {
       stored: true,
       known,
       owned: raw.bytes !== undefined,
+      notes: raw.notes,
     });
     const { apiVersion: _a, kind: _k, ...rest } = object;
     // To Go all repeated keys of a YAML text are one error.
     const repeated = duplicates.length > 0 ? [`yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`] : [];
     return {
-      object: keepEmpty({ apiVersion, kind: kind.kind, ...rest }, object),
+      object: provenance.keepEmpty({ apiVersion, kind: kind.kind, ...rest }, object),
+      provenance,
       problems: [...repeated, ...problems],
       warnings: [...duplicates, ...problems],
     };

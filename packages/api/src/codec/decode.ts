@@ -1,5 +1,7 @@
+import { TextNotes } from "../json/text-notes.ts";
 import { type StructType, structType } from "../schema/types.ts";
 import { DecodeError } from "./decode-error.ts";
+import { Provenance } from "./provenance.ts";
 import { Findings } from "./tree/findings.ts";
 import { problemText, wrongText } from "./tree/messages.ts";
 import { structReader } from "./tree/reader.ts";
@@ -9,6 +11,8 @@ export { DecodeError, UnknownKindError } from "./decode-error.ts";
 export interface Decoded {
   /** In the form in which the API server writes it. */
   readonly object: Record<string, unknown>;
+  /** Details of the tree that the object does not show. */
+  readonly provenance: Provenance;
   /** `unknown field "spec.foo"`, `duplicate field "spec.foo"`: errors under strict validation. */
   readonly problems: readonly string[];
 }
@@ -25,6 +29,8 @@ export interface DecodeOptions {
   readonly known?: object | undefined;
   /** The caller gives the tree away: parts of it that need no change may become parts of the object. */
   readonly owned?: boolean;
+  /** Of the text that the tree was parsed from. */
+  readonly notes?: TextNotes | undefined;
 }
 
 /**
@@ -36,15 +42,17 @@ export function decodeAs(
   tree: unknown,
   type: string | StructType,
   version?: string,
-  { stored = false, known, owned = false }: DecodeOptions = {},
+  { stored = false, known, owned = false, notes = new TextNotes() }: DecodeOptions = {},
 ): Decoded {
   const struct = typeof type === "string" ? structType(type) : type;
-  const findings = new Findings({ stored, owned });
+  const provenance = new Provenance();
+  const findings = new Findings({ stored, owned, notes, provenance });
   try {
     const object = structReader(struct, version).readWhole(tree ?? {}, findings, known);
     const fault = findings.stop ?? findings.wrong;
     if (fault !== undefined) throw new DecodeError(wrongText(struct, fault));
-    return { object: object as Record<string, unknown>, problems: findings.problems.map(problemText) };
+    const problems = findings.problems.map(problemText);
+    return { object: object as Record<string, unknown>, provenance, problems };
   } catch (error) {
     if (error instanceof RangeError) throw new DecodeError("exceeded max depth");
     throw error;

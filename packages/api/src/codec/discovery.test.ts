@@ -32,7 +32,7 @@ test("lists of resources are written in protobuf as Go does: verbs are a message
     ],
   };
   assert.equal(Buffer.from(encodeProtobuf(list)).toString("base64"), resources.toString("base64"));
-  assert.deepEqual(decodeProtobuf(resources), list);
+  assert.deepEqual(decodeProtobuf(resources).object, list);
 });
 
 test("discovery of the core group has no version of its own", () => {

@@ -1,5 +1,6 @@
 export { encodeJSON } from "../json/json.ts";
-export { duplicateKeys, JSONError, parseJSON, setKey } from "../json/parser.ts";
+export { JSONError, type JSONTree, parseJSON, parseJSONTree, setKey } from "../json/parser.ts";
+export { TextNotes } from "../json/text-notes.ts";
 export { goElement, goTypeOf } from "../schema/go-names.ts";
 export {
   type Field,
@@ -21,6 +22,7 @@ export {
 } from "./body.ts";
 export { type Decoded, DecodeError, type DecodeOptions, decodeAs } from "./decode.ts";
 export { decodeProtobuf, encodeProtobuf, protobufWatchFrame } from "./protobuf/envelope.ts";
+export { Provenance, type RawTexts } from "./provenance.ts";
 export { isRegistered, unknownConversion } from "./registered.ts";
 export { encodeObject, rememberedText, rememberText } from "./text.ts";
 export { thaw } from "./thaw.ts";

@@ -89,7 +89,7 @@ test("objects become Go's protobuf, byte for byte", () => {
 
 test("Go's protobuf becomes Go's JSON", () => {
   for (const { name, protobuf, back } of cases) {
-    assert.deepStrictEqual(decodeProtobuf(protobuf, release), back, name);
+    assert.deepStrictEqual(decodeProtobuf(protobuf, release).object, back, name);
   }
 });
 
@@ -106,7 +106,7 @@ test("kinds that Go's libraries no longer have go forth and back", () => {
     },
     { apiVersion: "meta.k8s.io/v1", kind: "PartialObjectMetadata", metadata },
   ]) {
-    assert.deepStrictEqual(decodeProtobuf(encodeProtobuf(object)), object);
+    assert.deepStrictEqual(decodeProtobuf(encodeProtobuf(object)).object, object);
   }
 });
 
@@ -140,7 +140,7 @@ const envelope = (apiVersion: string, kind: string, raw: readonly number[]): Uin
 test("a message that comes in parts is one message, and the last scalar counts", () => {
   // metadata {name: "a"}, metadata {namespace: "b"}, metadata {name: "c"}
   const raw = [0x0a, 3, 0x0a, 1, 0x61, 0x0a, 3, 0x1a, 1, 0x62, 0x0a, 3, 0x0a, 1, 0x63];
-  assert.deepEqual(decodeProtobuf(envelope("v1", "ConfigMap", raw)), {
+  assert.deepEqual(decodeProtobuf(envelope("v1", "ConfigMap", raw)).object, {
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: { name: "c", namespace: "b" },
@@ -156,19 +156,22 @@ test("unknown fields and those of other releases are skipped", () => {
     ...[0xa3, 6, 0x08, 1, 0xa4, 6],
     ...[0xa5, 6, 1, 2, 3, 4],
   ];
-  const decoded = decodeProtobuf(envelope("v1", "ConfigMap", [...unknown, 0x0a, 3, 0x0a, 1, 0x61]));
+  const decoded = decodeProtobuf(envelope("v1", "ConfigMap", [...unknown, 0x0a, 3, 0x0a, 1, 0x61])).object;
   assert.deepEqual(decoded["metadata"], { name: "a" });
   // PodStatus.allocatedResources (19) exists since 1.35.
   const status = { podIP: "10.0.0.1", allocatedResources: { cpu: "1" } };
   const pod = encodeProtobuf({ apiVersion: "v1", kind: "Pod", status });
-  assert.deepEqual(decodeProtobuf(pod)["status"], { podIP: "10.0.0.1", allocatedResources: { cpu: "1" } });
-  assert.deepEqual(decodeProtobuf(pod, "1.34")["status"], { podIP: "10.0.0.1" });
+  assert.deepEqual(decodeProtobuf(pod).object["status"], {
+    podIP: "10.0.0.1",
+    allocatedResources: { cpu: "1" },
+  });
+  assert.deepEqual(decodeProtobuf(pod, "1.34").object["status"], { podIP: "10.0.0.1" });
 });
 
 test("packed numbers are read", () => {
   // spec.securityContext.supplementalGroups: [5, 300], packed.
   const raw = [0x12, 8, 0x72, 6, 0x22, 4, 5, 0xac, 2, 7];
-  const pod = decodeProtobuf(envelope("v1", "Pod", raw));
+  const pod = decodeProtobuf(envelope("v1", "Pod", raw)).object;
   assert.deepEqual((pod["spec"] as { securityContext: unknown }).securityContext, {
     supplementalGroups: [5, 300, 7],
   });
@@ -222,7 +225,7 @@ test("messages nest as deep as schemas may, and no deeper", () => {
     const spec = { versions: [{ name: "v1", schema: { openAPIV3Schema: schema } }] };
     return { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", spec };
   };
-  const deep = decodeProtobuf(encodeProtobuf(crd(100)));
+  const deep = decodeProtobuf(encodeProtobuf(crd(100))).object;
   assert.equal(JSON.stringify(deep).split('"not":').length, 101);
   assert.throws(() => decodeProtobuf(encodeProtobuf(crd(1000))), /messages within each other/);
 });

@@ -1,7 +1,7 @@
 import { isInRelease } from "../features/features.ts";
 import { zeroScalars } from "../schema/table.ts";
 import type { Field, FieldType, ScalarName, StructType } from "../schema/types.ts";
-import { noteEmpty } from "./empty.ts";
+import type { Provenance } from "./provenance.ts";
 
 /** Whether the release has the field; true if no release is given. */
 export function served(field: Field, version: string | undefined): boolean {
@@ -15,7 +15,7 @@ export function zeroOf(type: FieldType, version?: string): unknown {
     case "map":
       return null;
     case "struct":
-      return isFree(type.struct) ? null : finish(writtenForm(type.struct, version), []);
+      return isFree(type.struct) ? null : finish(writtenForm(type.struct, version), [], {});
     case "scalar":
       return zeroScalars.get(type.name) ?? null;
   }
@@ -66,15 +66,21 @@ export function writtenForm(struct: StructType, version: string | undefined): Wr
   return form;
 }
 
+export interface FinishOptions {
+  /** As the object is once it has been stored and read again. */
+  readonly stored?: boolean;
+  /** Receives the fields that came empty and are not written so. */
+  readonly provenance?: Provenance;
+}
+
 /**
  * Adds to `object` the fields that are set, and those that Go writes all the same, in the order of the
- * schema. `values` has the value of each field of the form at its index; undefined: unset. `stored`: as the
- * object is once it has been stored and read again.
+ * schema. `values` has the value of each field of the form at its index; undefined: unset.
  */
 export function finish(
   form: WrittenForm,
   values: readonly unknown[],
-  stored = false,
+  { stored = false, provenance }: FinishOptions,
   object: Record<string, unknown> = {},
 ): Record<string, unknown> {
   const { fields, version } = form;
@@ -87,7 +93,7 @@ export function finish(
     }
     const written = writtenValue(field, value, stored);
     if (written !== undefined) object[field.name] = written;
-    if (written !== value && isEmptyObject(value)) noteEmpty(object, field.name, value);
+    if (written !== value && isEmptyObject(value)) provenance?.noteEmpty(object, field.name, value);
   }
   return object;
 }

@@ -112,7 +112,8 @@ test("setDefaults fills in the constant defaults of every version of a kind", ()
   const defaulted = (version: string, spec: object) => {
     const claim = { apiVersion: "", kind: "", metadata: { name: "c" }, spec };
     const object = claim as unknown as KubeObject;
-    setDefaults("resource.k8s.io", version, "ResourceClaim", object, "2026-01-01T00:00:00Z");
+    const kind = { group: "resource.k8s.io", version, kind: "ResourceClaim" };
+    setDefaults(kind, object, { now: "2026-01-01T00:00:00Z" });
     return claim.spec;
   };
   const equal = [{ key: "k", operator: "Equal" }];

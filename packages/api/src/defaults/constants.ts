@@ -3,21 +3,26 @@
  *
  * Upstream: `+default=`, from which k8s.io/code-generator's defaulter-gen makes zz_generated.defaults.go
  */
-import { cameEmpty } from "../codec/empty.ts";
+import type { Provenance } from "../codec/provenance.ts";
 import { isInRelease } from "../features/features.ts";
 import { zeroScalars } from "../schema/table.ts";
 import type { Field, FieldType, StructType } from "../schema/types.ts";
 
 type Tree = Record<string, unknown>;
-/** Sets defaults in an object, in place. */
-type Step = (object: Tree) => void;
+/** Sets defaults in an object, in place. `provenance` has the lists and maps that came empty. */
+type Step = (object: Tree, provenance: Provenance | undefined) => void;
 
 /** By release; undefined for a type that has no constant default, nor anything below it. */
 const compiled = new Map<string, Map<StructType, Step | undefined>>();
 
 /** Sets the constant defaults of an object of that type that are unset, in place, at any depth. */
-export function setConstantDefaults(struct: StructType, object: object, release: string): void {
-  compile(struct, release)?.(object as Tree);
+export function setConstantDefaults(
+  struct: StructType,
+  object: object,
+  release: string,
+  provenance?: Provenance,
+): void {
+  compile(struct, release)?.(object as Tree, provenance);
 }
 
 function compile(struct: StructType, release: string): Step | undefined {
@@ -29,8 +34,8 @@ function compile(struct: StructType, release: string): Step | undefined {
     return undefined;
   }
   const steps: Step[] = [];
-  const all: Step = (object) => {
-    for (const step of steps) step(object);
+  const all: Step = (object, provenance) => {
+    for (const step of steps) step(object, provenance);
   };
   // Before the fields: a type may hold itself.
   byType.set(struct, all);
@@ -71,11 +76,11 @@ function constantStep(field: Field): Step | undefined {
   if (text === undefined) return undefined;
   const { name, marks, type } = field;
   const zero = marks.pointer || type.form !== "scalar" ? undefined : zeroScalars.get(type.name);
-  return (object) => {
+  return (object, provenance) => {
     const value = object[name];
     // An empty list or map is not nil.
     const isUnset = value === undefined || value === null || value === zero;
-    if (isUnset && !cameEmpty(object, name)) object[name] = JSON.parse(text);
+    if (isUnset && !provenance?.cameEmpty(object, name)) object[name] = JSON.parse(text);
   };
 }
 
@@ -84,27 +89,27 @@ function nestedStep({ name, marks, type }: Field, release: string): Step | undef
   const struct = structIn(type);
   const step = struct && compile(struct, release);
   if (step === undefined) return undefined;
-  if (type.form !== "struct") return (object) => setInside(object[name], type, step);
+  if (type.form !== "struct") return (object, provenance) => setInside(object[name], type, step, provenance);
   if (marks.pointer) {
-    return (object) => {
-      if (isTree(object[name])) step(object[name]);
+    return (object, provenance) => {
+      if (isTree(object[name])) step(object[name], provenance);
     };
   }
   // Go always has a struct that is no pointer, with its defaults, even where no client names it.
-  return (object) => {
+  return (object, provenance) => {
     const value = object[name];
     const present = isTree(value) ? value : {};
-    step(present);
+    step(present, provenance);
     if (present !== value && Object.keys(present).length > 0) object[name] = present;
   };
 }
 
 /** Sets the defaults of the structs in a list or map. */
-function setInside(value: unknown, type: FieldType, step: Step): void {
+function setInside(value: unknown, type: FieldType, step: Step, provenance: Provenance | undefined): void {
   if (!isTree(value)) return;
-  if (type.form === "list") for (const key in value) setInside(value[key], type.element, step);
-  else if (type.form === "map") for (const key in value) setInside(value[key], type.value, step);
-  else step(value);
+  if (type.form === "list") for (const key in value) setInside(value[key], type.element, step, provenance);
+  else if (type.form === "map") for (const key in value) setInside(value[key], type.value, step, provenance);
+  else step(value, provenance);
 }
 
 function isTree(value: unknown): value is Tree {

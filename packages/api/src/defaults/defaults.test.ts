@@ -8,7 +8,7 @@ const now = "2026-01-02T03:04:05Z";
 
 function defaulted(group: string, version: string, kind: string, object: object): Record<string, unknown> {
   const copy = { apiVersion: "", kind, metadata: { name: "x" }, ...structuredClone(object) };
-  setDefaults(group, version, kind, copy as unknown as KubeObject, now);
+  setDefaults({ group, version, kind }, copy as unknown as KubeObject, { now });
   return copy as unknown as Record<string, unknown>;
 }
 

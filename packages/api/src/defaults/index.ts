@@ -1,29 +1,31 @@
 /** Defaults that the API server sets in fields that a client left out (`setDefaults`). */
 import { newestKubernetesVersion } from "../features/features.ts";
-import { kindDefinition } from "../kinds/registry.ts";
-import type { KubeObject, Time } from "../objects/object.ts";
+import type { DefaultsContext as KindContext } from "../kinds/define.ts";
+import { type GroupKind, kindDefinition } from "../kinds/registry.ts";
+import type { KubeObject } from "../objects/object.ts";
 import { kindOf, structType } from "../schema/types.ts";
 import { setConstantDefaults } from "./constants.ts";
 
 export { podQosClass } from "../pod/qos.ts";
 
+/** Input of defaults besides the object. The release is the newest if absent. */
+export type DefaultsContext = Omit<KindContext, "release"> & Partial<Pick<KindContext, "release">>;
+
 /**
- * Fills in the defaults of a decoded object of that version, in place, in fields that are unset. `now` is the
- * server's time, for the fields that default to it (the `timeAdded` of device taints); `release` is the
- * release whose defaults apply, the newest if absent. Fields that strategies and admission set (phase of a
- * pod, priority, default tolerations, cluster addresses) are left alone.
+ * Fills in the defaults of a decoded object of that version, in place, in fields that are unset. Fields that
+ * strategies and admission set (phase of a pod, priority, default tolerations, cluster addresses) are left
+ * alone.
  */
 export function setDefaults(
-  group: string,
-  version: string,
-  kind: string,
+  kind: GroupKind & { readonly version: string },
   object: KubeObject,
-  now: Time,
-  release: string = newestKubernetesVersion,
+  context: DefaultsContext,
 ): void {
-  const { defaults, versionDefaults } = kindDefinition({ group, kind }) ?? {};
-  (versionDefaults?.[version] ?? defaults)?.(object, now, release);
+  const release = context.release ?? newestKubernetesVersion;
+  const { defaults, versionDefaults } = kindDefinition(kind) ?? {};
+  const setFields = versionDefaults?.[kind.version] ?? defaults;
+  setFields?.(object, { ...context, release });
   // After those: no function of a kind reads a field that has a constant default.
-  const type = kindOf(group, version, kind)?.type;
-  if (type !== undefined) setConstantDefaults(structType(type), object, release);
+  const type = kindOf(kind.group, kind.version, kind.kind)?.type;
+  if (type !== undefined) setConstantDefaults(structType(type), object, release, context.provenance);
 }

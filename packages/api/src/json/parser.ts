@@ -1,4 +1,5 @@
 import { quotedByte } from "../text/quoted.ts";
+import { type Entry, TextNotes } from "./text-notes.ts";
 
 /** Not JSON: the message is Go's, which clients know. */
 export class JSONError extends SyntaxError {
@@ -20,44 +21,6 @@ const maxDepth = 10_000;
  */
 const maxWholeLength = 1001;
 
-type Entry = readonly [key: string, value: unknown];
-const entries = new WeakMap<object, readonly Entry[]>();
-const literals = new WeakMap<object, ReadonlyMap<string | number, string>>();
-
-/**
- * The keys and values of an object as its text has them, repeated keys included; undefined if none is
- * repeated.
- */
-export function repeatedEntries(object: object): readonly Entry[] | undefined {
-  return entries.get(object);
-}
-
-/** Keys that stood more than once in the text of this object, in order; the last value counts. */
-export function duplicateKeys(object: object): readonly string[] {
-  const seen = new Set<string>();
-  const repeated: string[] = [];
-  for (const [key] of entries.get(object) ?? []) {
-    if (seen.has(key)) repeated.push(key);
-    seen.add(key);
-  }
-  return repeated;
-}
-
-/**
- * The text of a number in that list or object where the number does not tell it: `1.0`, `1e3`. Go reads
- * neither as a whole number, and keeps the second as a quantity.
- */
-export function literalOf(container: object, key: string | number): string | undefined {
-  return literals.get(container)?.get(key);
-}
-
-const texts = new WeakMap<object, string>();
-
-/** The text of an object or list with blanks between its parts; undefined for compact text. */
-export function looseText(value: object): string | undefined {
-  return texts.get(value);
-}
-
 /** Sets a key that may be `__proto__`. */
 export function setKey(object: Record<string, unknown>, key: string, value: unknown): void {
   if (key === "__proto__") {
@@ -65,12 +28,24 @@ export function setKey(object: Record<string, unknown>, key: string, value: unkn
   } else object[key] = value;
 }
 
+/** A value, and notes on its text. */
+export interface JSONTree {
+  readonly value: unknown;
+  readonly notes: TextNotes;
+}
+
 /**
- * Reads JSON: whole numbers beyond 2^53 become bigints, `__proto__` is a key like any other, repeated keys
- * and the text of other numbers are noted. Throws JSONError.
+ * Parses JSON: whole numbers beyond 2^53 become bigints, `__proto__` is a key like any other. The notes have
+ * repeated keys and the text of other numbers. Throws JSONError.
  */
+export function parseJSONTree(text: string): JSONTree {
+  const notes = new TextNotes();
+  return { value: new Parser(text, notes).parse(), notes };
+}
+
+/** Parses JSON like `parseJSONTree`, for callers that need the value only. Throws JSONError. */
 export function parseJSON(text: string): unknown {
-  return new Parser(text).parse();
+  return parseJSONTree(text).value;
 }
 
 const [quote, backslash, minus, plus, dot, zero, nine] = [0x22, 0x5c, 0x2d, 0x2b, 0x2e, 0x30, 0x39];
@@ -85,9 +60,11 @@ class Parser {
   #blanks = 0;
   /** The text of the last number, where the number does not tell it. */
   #literal: string | undefined;
+  readonly #notes: TextNotes;
 
-  constructor(text: string) {
+  constructor(text: string, notes: TextNotes) {
     this.#text = text;
+    this.#notes = notes;
   }
 
   parse(): unknown {
@@ -114,9 +91,9 @@ class Parser {
     throw new JSONError(`invalid character ${quotedByte(firstByte(code ?? 0x20))} ${where}`, this.#at);
   }
 
-  /** Remembers the text of a value that has blanks in it. */
+  /** Notes the text of a value that has blanks in it. */
   #note(value: object, start: number, blanks: number): void {
-    if (this.#blanks > blanks) texts.set(value, this.#text.slice(start, this.#at));
+    if (this.#blanks > blanks) this.#notes.setLooseText(value, this.#text.slice(start, this.#at));
   }
 
   /** Steps over blanks, and gives the character after them. */
@@ -258,7 +235,7 @@ class Parser {
     }
     this.#close();
     this.#note(list, start, blanks);
-    if (noted !== undefined) literals.set(list, noted);
+    if (noted !== undefined) this.#notes.setLiterals(list, noted);
     return list;
   }
 
@@ -298,8 +275,8 @@ class Parser {
     }
     this.#close();
     this.#note(object, start, blanks);
-    if (all !== undefined) entries.set(object, all);
-    if (noted !== undefined) literals.set(object, noted);
+    if (all !== undefined) this.#notes.setEntries(object, all);
+    if (noted !== undefined) this.#notes.setLiterals(object, noted);
     return object;
   }
 }

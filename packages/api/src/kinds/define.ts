@@ -1,17 +1,25 @@
 import type { ValidationContext } from "../checks/context.ts";
 import type { FieldErrors } from "../checks/field.ts";
+import type { Provenance } from "../codec/provenance.ts";
 import type { Kind, KubeObject, Time } from "../objects/object.ts";
 import type { QuotaEvaluator, QuotaLookup, QuotaOptions } from "./quota-evaluator.ts";
 
-/** Methods, not function types: the registry holds the rules of every T as rules of KubeObject. */
-interface DefaultsOf<T extends KubeObject> {
-  set(object: T, now: Time, release: string): void;
+/** Input of defaults besides the object. */
+export interface DefaultsContext {
+  /** The server's time, for the fields that default to it: the `timeAdded` of device taints. */
+  readonly now: Time;
+  /** The release whose defaults apply. */
+  readonly release: string;
+  /** Provenance of the object; absent if it did not come over the wire. */
+  readonly provenance?: Provenance | undefined;
 }
 
-/**
- * Fills in the fields that are unset, in place. `now` is the server's time, `release` that whose defaults
- * they are.
- */
+/** Methods, not function types: the registry holds the rules of every T as rules of KubeObject. */
+interface DefaultsOf<T extends KubeObject> {
+  set(object: T, context: DefaultsContext): void;
+}
+
+/** Fills in the fields that are unset, in place. */
 export type SetDefaults<T extends KubeObject> = DefaultsOf<T>["set"];
 
 interface Checks<T extends KubeObject> {

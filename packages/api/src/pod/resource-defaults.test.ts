@@ -78,7 +78,7 @@ test("from 1.37 on requests alone are completed, and limits where all containers
 test("until 1.36 it is a default, later the server does it after admission", () => {
   const defaulted = (release: string): ResourceRequirements | undefined => {
     const pod = { metadata: { name: "p" }, spec: { containers: [], resources: { limits: { cpu: "1" } } } };
-    setDefaults("", "v1", "Pod", pod as never, now, release);
+    setDefaults({ group: "", version: "v1", kind: "Pod" }, pod as never, { now, release });
     return (pod as unknown as Pod).spec.resources;
   };
   assert.deepEqual(defaulted("1.36"), { limits: { cpu: "1" }, requests: { cpu: "1" } });

@@ -20,7 +20,7 @@ import { dnsSubdomain, type NameRule, pathSegment } from "../values/names.ts";
 
 export { checkConditions } from "../checks/conditions.ts";
 export type { AdmissionExpressions, CompiledSelector, ValidationContext } from "../checks/context.ts";
-export type { DisabledField } from "../checks/disabled.ts";
+export type { DisabledField, DropContext } from "../checks/disabled.ts";
 export { disabledFields, dropDisabledFields } from "../checks/disabled.ts";
 export { checkImmutable, FieldErrors, sameValue } from "../checks/field.ts";
 export {
@@ -65,13 +65,17 @@ function checkAny(
   checkFinalizerNames(errors.at("metadata"), object.metadata);
 }
 
+function errorsOf({ features, provenance }: ValidationContext): FieldErrors {
+  return FieldErrors.of({ release: features.version, provenance });
+}
+
 /** Errors of a new object; an empty list means that it is valid. Defaults must have been set. */
 export function validateCreate(
   kind: GroupKind,
   object: KubeObject,
   context: ValidationContext,
 ): readonly FieldError[] {
-  const errors = new FieldErrors(context.features.version);
+  const errors = errorsOf(context);
   const own = kindDefinition(kind)?.validation;
   if (own) own.create(errors, object, context);
   else checkAny(errors, kind, object);
@@ -89,7 +93,7 @@ export function validateUpdate(
   old: KubeObject,
   context: ValidationContext,
 ): readonly FieldError[] {
-  const errors = new FieldErrors(context.features.version);
+  const errors = errorsOf(context);
   checkCommonUpdate(errors, object.metadata, old.metadata, isNamespaced(kind, object));
   const own = kindDefinition(kind)?.validation;
   if (own?.update) own.update(errors, object, old, context);
@@ -112,7 +116,7 @@ export function validateView(
 ): readonly FieldError[] | undefined {
   const views = kindDefinition(kind)?.validation?.subresources ?? {};
   if (!Object.hasOwn(views, subresource)) return undefined;
-  const errors = new FieldErrors(context.features.version);
+  const errors = errorsOf(context);
   views[subresource]!(errors, object, old, context);
   return errors.reported;
 }
@@ -124,7 +128,7 @@ export function validateStatusUpdate(
   old: KubeObject,
   context: ValidationContext,
 ): readonly FieldError[] {
-  const errors = new FieldErrors(context.features.version);
+  const errors = errorsOf(context);
   checkCommonUpdate(errors, object.metadata, old.metadata, isNamespaced(kind, object));
   const own = kindDefinition(kind)?.validation;
   if (own?.status) own.status(errors, object, old, context);

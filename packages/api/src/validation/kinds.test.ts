@@ -10,7 +10,10 @@ const metadata = { name: "x", namespace: "n" };
 
 function pod(spec: object): KubeObject {
   const object = { apiVersion: "v1", kind: "Pod", metadata, spec } as unknown as KubeObject;
-  setDefaults("", "v1", "Pod", object, "2026-01-01T00:00:00Z", features.version);
+  setDefaults({ group: "", version: "v1", kind: "Pod" }, object, {
+    now: "2026-01-01T00:00:00Z",
+    release: features.version,
+  });
   return object;
 }
 const container = { name: "c", image: "i" };
@@ -99,7 +102,7 @@ test("an empty map is no change of a pod, an empty struct is", () => {
 
 test("a lifecycle that says nothing but a stop signal goes with it", () => {
   const object = pod({ containers: [{ ...container, lifecycle: { stopSignal: "SIGTERM" } }] });
-  dropDisabledFields(podKind, object, undefined, features);
+  dropDisabledFields(podKind, object, undefined, { features });
   const { containers } = (object as unknown as { spec: { containers: object[] } }).spec;
   assert.equal("lifecycle" in containers[0]!, false);
 });
@@ -180,7 +183,9 @@ test("claims have no sizes but storage", () => {
 test("sources of volumes have the same defaults in pods and in persistent volumes", () => {
   const sources = { rbd: { monitors: ["m"], image: "i" } };
   const volume = { metadata: { name: "x" }, spec: { ...sources } } as unknown as KubeObject;
-  setDefaults("", "v1", "PersistentVolume", volume, "2026-01-01T00:00:00Z");
+  setDefaults({ group: "", version: "v1", kind: "PersistentVolume" }, volume, {
+    now: "2026-01-01T00:00:00Z",
+  });
   const { rbd } = (volume as unknown as { spec: { rbd: object } }).spec;
   assert.deepEqual(rbd, { ...sources.rbd, pool: "rbd", user: "admin", keyring: "/etc/ceph/keyring" });
 });

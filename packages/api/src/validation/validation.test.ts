@@ -188,17 +188,17 @@ describe("fields of disabled gates", () => {
 
   test("are dropped, those of enabled ones stay", () => {
     const object = slice(device());
-    dropDisabledFields(kind, object, undefined, featuresOf("1.37"));
+    dropDisabledFields(kind, object, undefined, { features: featuresOf("1.37") });
     assert.deepEqual(object.spec.devices, [
       { name: "a", taints: [{ key: "k", effect: "NoSchedule" }], attributes: { a: {} } },
     ]);
-    dropDisabledFields(kind, object, undefined, featuresOf("1.34"));
+    dropDisabledFields(kind, object, undefined, { features: featuresOf("1.34") });
     assert.deepEqual(object.spec.devices, [{ name: "a", attributes: { a: {} } }]);
   });
 
   test("stay where the stored object uses the feature", () => {
     const object = slice({ taints: [{ key: "other", effect: "None" }] });
-    dropDisabledFields(kind, object, slice(device()), featuresOf("1.34"));
+    dropDisabledFields(kind, object, slice(device()), { features: featuresOf("1.34") });
     assert.deepEqual(object.spec.devices?.[0]?.taints, [{ key: "other", effect: "None" }]);
   });
 
@@ -212,7 +212,7 @@ describe("fields of disabled gates", () => {
       ];
       const pod = { spec: { volumes: [{ name: "v", projected: { sources } }] } } as unknown as KubeObject;
       const kind = { group: "", version: "v1", kind: "Pod" };
-      dropDisabledFields(kind, pod, undefined, featuresOf(version, parseFeatureGates(gates)));
+      dropDisabledFields(kind, pod, undefined, { features: featuresOf(version, parseFeatureGates(gates)) });
       return sources.flatMap((source) => Object.keys(source));
     };
     assert.deepEqual(kept("1.37", ""), ["clusterTrustBundle", "podCertificate"]);

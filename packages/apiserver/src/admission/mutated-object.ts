@@ -1,5 +1,6 @@
 import { type KubeObject, quoted } from "@dray/api";
-import { decodePatched, encodeJSON } from "../encoding/codec.ts";
+import type { TextNotes } from "@dray/api/codec";
+import { type Decoded, decodePatched, encodeJSON } from "../encoding/codec.ts";
 import { fieldsIn } from "../json/values.ts";
 import { convert } from "../kinds/conversion.ts";
 import type { ObjectReader } from "../read/objects.ts";
@@ -19,6 +20,8 @@ export interface Replacement {
   readonly tree: Tree;
   readonly version: VersionedResource;
   readonly validation: FieldValidation;
+  /** Of the text of a patch from which parts of the tree were parsed. */
+  readonly notes?: TextNotes;
 }
 
 /**
@@ -27,19 +30,21 @@ export interface Replacement {
  */
 export function replaceObject(
   request: AdmissionRequest,
-  { tree, version, validation }: Replacement,
+  { tree, version, validation, notes }: Replacement,
   reader: ObjectReader,
 ): boolean {
   if (request.object === undefined) return false;
   const kind = request.kind === undefined ? version.served : version.kind;
-  let decoded: KubeObject;
+  let decoded: Decoded;
   try {
-    decoded = decodePatched(tree, kind, { ...reader.decoding(validation), keepsNulls: true }).object;
+    decoded = decodePatched(tree, kind, { ...reader.decoding(validation), notes, keepsNulls: true });
   } catch (error) {
     // Keeps the reason only: the rest of the message is for patches of clients.
     throw new UndecodableError((error as Error).message.split(`${quoted(encodeJSON(tree))}: `).at(-1)!);
   }
-  const next = request.kind === undefined ? convert(decoded, version.served, version.served.stored) : decoded;
+  const { object, provenance } = decoded;
+  const { served } = version;
+  const next = request.kind === undefined ? convert(object, served, served.stored, provenance) : object;
   if (deepEqual(next, request.object)) return false;
   replaceContent(request.object, thaw(next));
   return true;

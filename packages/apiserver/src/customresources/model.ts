@@ -4,6 +4,7 @@ import {
   type FieldError,
   invalid,
   type KubeObject,
+  Provenance,
   StatusError,
 } from "@dray/api";
 import type { JSONSchemaProps } from "@dray/api/apiextensions/v1";
@@ -118,7 +119,7 @@ export class CustomModel implements ResourceModel {
   }
 
   decode(raw: RawBody, _release?: string, keepsNulls = false): DecodedBody {
-    const { tree, duplicates, bytes } = raw;
+    const { tree, duplicates, notes, bytes } = raw;
     const { kind, version } = this.#version;
     const apiVersion = apiVersionOf(this.#version);
     const lacking = (): StatusError => {
@@ -139,7 +140,7 @@ export class CustomModel implements ResourceModel {
     }
     if (sent !== kind) throw this.otherKind(tree);
     // Repeated keys are known only from the parsed tree.
-    const repeated = duplicateFields(tree);
+    const repeated = duplicateFields(tree, notes);
     const object = thaw(tree);
     let unknown: string[];
     try {
@@ -155,7 +156,9 @@ export class CustomModel implements ResourceModel {
     }
     const fields = [...repeated, ...unknown.map((path) => `unknown field "${path}"`)];
     const yaml = duplicates.length > 0 ? [`yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`] : [];
-    return { object, problems: [...yaml, ...fields], warnings: [...duplicates, ...fields] };
+    // A custom resource keeps what is empty.
+    const provenance = new Provenance();
+    return { object, provenance, problems: [...yaml, ...fields], warnings: [...duplicates, ...fields] };
   }
 
   /** Returns the error for an object of another kind or version. */

@@ -1,4 +1,12 @@
-import { apiVersionOf, type FieldError, invalid, type KubeObject, quoted, StatusError } from "@dray/api";
+import {
+  apiVersionOf,
+  type FieldError,
+  invalid,
+  type KubeObject,
+  type Provenance,
+  quoted,
+  StatusError,
+} from "@dray/api";
 import {
   type BodyType,
   type DecodedBody,
@@ -6,6 +14,7 @@ import {
   isRegistered,
   kindProblem,
   type RawBody,
+  type TextNotes,
   unknownConversion,
 } from "@dray/api/codec";
 import type { ModelledKind } from "../kinds/model.ts";
@@ -21,6 +30,8 @@ export type { ModelledKind as Kind } from "../kinds/model.ts";
 export interface Decoded {
   /** With its defaults; the caller may change it. */
   readonly object: KubeObject;
+  /** Details of the body that the object does not show. */
+  readonly provenance: Provenance;
   readonly warnings: readonly string[];
 }
 
@@ -40,6 +51,8 @@ export interface DecodeOptions {
    * decoded again.
    */
   readonly live?: object;
+  /** Of the text from which parts of the tree were parsed: those that a patch has added. */
+  readonly notes?: TextNotes | undefined;
   /** Paths that a JSON patch has added. */
   readonly written?: readonly string[];
   /** Awaited between reading and decoding. */
@@ -73,8 +86,8 @@ export async function decode(
   return finished(decoded, kind, options);
 }
 
-function rawObject(tree: object, known?: object): RawBody {
-  return { tree, duplicates: [], typed: false, ...(known === undefined ? {} : { known }) };
+function rawObject(tree: object, known?: object, notes?: TextNotes): RawBody {
+  return { tree, duplicates: [], typed: false, notes, ...(known === undefined ? {} : { known }) };
 }
 
 /**
@@ -97,8 +110,8 @@ export function decodePatched(
   }
   let decoded: DecodedBody;
   try {
-    const { release, keepsNulls, live, written } = options;
-    const found = modelOf(kind).decode(rawObject(raw, live), release, keepsNulls);
+    const { release, keepsNulls, live, notes, written } = options;
+    const found = modelOf(kind).decode(rawObject(raw, live, notes), release, keepsNulls);
     decoded = {
       ...found,
       problems: sortProblems(found.problems, written),
@@ -126,8 +139,10 @@ function otherKind(
 }
 
 function finished(decoded: DecodedBody, kind: ModelledKind, options: DecodeOptions): Decoded {
+  const { provenance } = decoded;
   // The codec of the kind has checked its fields.
   const object = decoded.object as unknown as KubeObject;
-  modelOf(kind).setDefaults(object, options.now, options.release);
-  return { object, warnings: options.validation === "Ignore" ? [] : decoded.warnings };
+  const { now, release } = options;
+  modelOf(kind).setDefaults(object, { now, provenance, ...(release === undefined ? {} : { release }) });
+  return { object, provenance, warnings: options.validation === "Ignore" ? [] : decoded.warnings };
 }

@@ -48,5 +48,6 @@ export async function readObject(
   });
   await context.pause?.();
   warn(context, decoded.warnings);
+  context.provenance.adopt(decoded.provenance);
   return decoded.object;
 }

@@ -1,3 +1,4 @@
+import type { Provenance } from "@dray/api";
 import type { ApiRequest, Clock, Log, UserInfo } from "@dray/client";
 import type { Authenticator } from "../authentication/authenticate.ts";
 import type { ServiceAccountTokens } from "../authentication/service-account.ts";
@@ -37,6 +38,8 @@ export interface Context {
   readonly usage: UsageCollector;
   /** Texts of Warning headers; handlers add to it. */
   readonly warnings: Set<string>;
+  /** Provenance of the objects of the request; decoding adds to it. */
+  readonly provenance: Provenance;
   /** Awaited between two steps of work that grows with the size of the body. */
   readonly pause: Pause;
   /** Reports the progress of a watch, if it is counted. */

@@ -1,5 +1,5 @@
 import { StatusError } from "@dray/api";
-import { JSONError, parseJSON } from "@dray/api/codec";
+import { JSONError, parseJSONTree, type TextNotes } from "@dray/api/codec";
 import { readBytes } from "../encoding/read-bytes.ts";
 import { checkNesting } from "../json/nesting.ts";
 import type { Pause } from "../request/large-work.ts";
@@ -13,6 +13,8 @@ export type PatchKind = "json" | "merge" | "strategic" | "apply";
 export interface PatchBody {
   /** Throws 400 if the body is malformed. */
   readonly value: () => unknown;
+  /** Notes of the JSON parser; absent for YAML. */
+  readonly notes?: TextNotes;
   /** Warnings about repeated keys. */
   readonly warnings: readonly string[];
 }
@@ -27,9 +29,9 @@ export async function readPatchBody(context: Context, kind: PatchKind): Promise<
   try {
     if (kind === "apply") return await readApplied(body, context.pause);
     await context.pause?.();
-    const tree = parseJSON(new TextDecoder("utf-8", { ignoreBOM: true }).decode(body));
+    const { value: tree, notes } = parseJSONTree(new TextDecoder("utf-8", { ignoreBOM: true }).decode(body));
     checkNesting(tree);
-    return { value: () => tree, warnings: [] };
+    return { value: () => tree, notes, warnings: [] };
   } catch (error) {
     const refused = refusal(error, kind);
     return {

@@ -1,5 +1,5 @@
 import { apiVersionOf, type KubeObject, quoted, StatusError } from "@dray/api";
-import { encodeJSON, kindOf, structType } from "@dray/api/codec";
+import { encodeJSON, kindOf, structType, type TextNotes } from "@dray/api/codec";
 import type { ApiResponse } from "@dray/client";
 import { accepted } from "../encoding/accepted.ts";
 import { type Decoded, type DecodeOptions, decodePatched } from "../encoding/codec.ts";
@@ -66,7 +66,7 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
     context.request.headers["user-agent"],
     kind === "apply",
   );
-  const { value, warnings } = await readPatchBody(context, kind);
+  const { value, notes, warnings } = await readPatchBody(context, kind);
   const type = registry.managers.type(served);
   const rules: UpdateRules = {
     mayCreate: kind === "apply" && info.subresource === "",
@@ -83,13 +83,14 @@ export async function patchObject(context: Context): Promise<ApiResponse> {
         kind,
         body,
         served,
-        decoding: { ...registry.decoding(options.fieldValidation), keepsNulls: kind === "apply" },
-        problems: patchProblems(kind, body),
+        decoding: { ...registry.decoding(options.fieldValidation), notes, keepsNulls: kind === "apply" },
+        problems: patchProblems(kind, body, notes),
       });
       warn(context, object.warnings);
+      context.provenance.adopt(object.provenance);
       checkIdentity(context, object.object);
       await context.pause?.();
-      return convert(object.object, served, served.stored);
+      return convert(object.object, served, served.stored, context.provenance);
     },
   };
   const written = await registry.update(writeOf(context, options), rules);
@@ -112,9 +113,9 @@ interface Patching {
 }
 
 /** Returns the strict validation errors of the patch itself. Duplicates in an apply are warnings only. */
-export function patchProblems(kind: PatchKind, body: unknown): string[] {
+export function patchProblems(kind: PatchKind, body: unknown, notes: TextNotes | undefined): string[] {
   if (kind === "apply") return [];
-  const duplicates = duplicateFields(body);
+  const duplicates = duplicateFields(body, notes);
   if (kind !== "json") return duplicates;
   return [...duplicates.map((problem) => `json patch ${problem}`), ...jsonPatchWarnings(body)];
 }
@@ -176,10 +177,13 @@ function servedAsSent(raw: Plain, served: ServedResource, decoding: DecodeOption
   return served;
 }
 
-export async function readPatch(context: Context, kind: PatchKind): Promise<unknown> {
-  const { value, warnings } = await readPatchBody(context, kind);
+export async function readPatch(
+  context: Context,
+  kind: PatchKind,
+): Promise<{ readonly body: unknown; readonly notes?: TextNotes | undefined }> {
+  const { value, notes, warnings } = await readPatchBody(context, kind);
   warn(context, warnings);
-  return value();
+  return { body: value(), notes };
 }
 
 /** A patch of an object of this type. */
@@ -242,8 +246,9 @@ async function create(
   checkRepeatedKeys(context, options, repeated);
   await context.pause?.();
   const decoding = { ...registry.decoding(options.fieldValidation), keepsNulls: true };
-  const { object, warnings } = decodePatched(raw, served, decoding);
+  const { object, provenance, warnings } = decodePatched(raw, served, decoding);
   warn(context, warnings);
+  context.provenance.adopt(provenance);
   checkName(info.name, object);
   checkIdentity(context, object);
   const { uid } = object.metadata;
@@ -251,7 +256,7 @@ async function create(
     const reason = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
     throw conflict(served, info.name, reason);
   }
-  return convert(object, served, served.stored);
+  return convert(object, served, served.stored, context.provenance);
 }
 
 function checkIdentity(context: Context, object: KubeObject): void {

@@ -65,7 +65,11 @@ function shown({ served, registry }: Context, review: KubeObject): object {
 }
 
 /** The error of an invalid review does not contain its kind, as upstream. */
-function checkReview({ served, registry, info }: Context, review: KubeObject, manager: string): void {
+function checkReview(
+  { served, registry, info, provenance }: Context,
+  review: KubeObject,
+  manager: string,
+): void {
   if (served.kind === "SelfSubjectRulesReview" || served.kind === "SelfSubjectReview") return;
   const {
     uid: _uid,
@@ -75,9 +79,17 @@ function checkReview({ served, registry, info }: Context, review: KubeObject, ma
   } = review.metadata ?? {};
   review.metadata = metadata as KubeObject["metadata"];
   ensureNamespace(served, info.namespace, review);
-  registry.managers.created(served, review, { manager, subresource: "", now: registry.now() });
+  registry.managers.created(served, review, {
+    manager,
+    subresource: "",
+    now: registry.now(),
+    provenance,
+  });
   if (served.group !== "authorization.k8s.io") return;
-  const errors = registry.checks.create(served, review, served.group);
+  const errors = registry.checks.create(served, review, {
+    requestGroup: served.group,
+    provenance,
+  });
   if (errors.length > 0) throw invalid({ group: served.group, kind: "" }, "", errors);
 }
 

@@ -57,7 +57,7 @@ export async function scale(context: Context): Promise<ApiResponse> {
   const agent = context.request.headers["user-agent"];
   const kind = method === "PATCH" ? patchKind(context) : undefined;
   const options = writeOptions(info.query, kind ? "PatchOptions" : "UpdateOptions", agent, kind === "apply");
-  const body = kind ? await readPatch(context, kind) : undefined;
+  const patch = kind ? await readPatch(context, kind) : undefined;
   const sent = kind ? undefined : ((await readObject(context, scaleKind, options.fieldValidation)) as Scale);
   if (sent) checkName(info.name, sent);
   const written = await registry.update(writeOf(context, options), {
@@ -73,6 +73,7 @@ export async function scale(context: Context): Promise<ApiResponse> {
       const live = scaleOf(context, object);
       let next: Scale;
       if (kind) {
+        const { body, notes } = patch!;
         const raw = patched(context, {
           kind,
           type: objectType(scaleKind),
@@ -80,8 +81,8 @@ export async function scale(context: Context): Promise<ApiResponse> {
           body,
           options,
         });
-        const decoding = registry.decoding(options.fieldValidation);
-        const decoded = decodePatched(raw, scaleKind, decoding, patchProblems(kind, body));
+        const decoding = { ...registry.decoding(options.fieldValidation), notes };
+        const decoded = decodePatched(raw, scaleKind, decoding, patchProblems(kind, body, notes));
         warn(context, decoded.warnings);
         next = decoded.object as Scale;
       } else next = thaw(sent!);

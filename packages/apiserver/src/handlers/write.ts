@@ -23,6 +23,7 @@ export function writeOf(context: Context, options: WriteOptions): Write {
     clientOptions: admissionOptions(info),
     warn: (text) => context.warnings.add(text),
     sent: context.request,
+    provenance: context.provenance,
     pause: context.pause,
   };
 }
@@ -58,7 +59,7 @@ export async function replaceObject(context: Context): Promise<ApiResponse> {
       const fresh = first ?? (await readObject(context, served, "Ignore"));
       first = undefined;
       ensureNamespace(served, info.namespace, fresh);
-      return convert(fresh, served, served.stored);
+      return convert(fresh, served, served.stored, context.provenance);
     },
   });
   return objectResponse(written.created ? 201 : 200, written.object, representation(context, encoding));

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseJSON } from "@dray/api/codec";
+import { parseJSON, parseJSONTree } from "@dray/api/codec";
 import { checkNesting, duplicateFields } from "./nesting.ts";
 
 test("repeated keys are found at every level, those of a level before those below it", () => {
-  const tree = parseJSON('{"b":[{"x":1,"x":2}],"a":1,"a":{"c":1,"c":2}}');
-  assert.deepEqual(duplicateFields(tree), [
+  const { value, notes } = parseJSONTree('{"b":[{"x":1,"x":2}],"a":1,"a":{"c":1,"c":2}}');
+  assert.deepEqual(duplicateFields(value, notes), [
     'duplicate field "a"',
     'duplicate field "b[0].x"',
     'duplicate field "a.c"',

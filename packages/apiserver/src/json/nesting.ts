@@ -1,5 +1,5 @@
 import { quoted, StatusError } from "@dray/api";
-import { duplicateKeys } from "@dray/api/codec";
+import type { TextNotes } from "@dray/api/codec";
 
 /**
  * Maximum number of levels of an object. Go's limit for JSON is 10000, which may overflow the stack: a stored
@@ -25,28 +25,28 @@ export function checkNesting(tree: unknown): void {
 }
 
 /**
- * Returns `duplicate field "spec.a"` for every repeated key in the text of the tree. Throws 400 like
- * `checkNesting`.
+ * Returns `duplicate field "spec.a"` for every repeated key in the text of the tree, of which the notes are.
+ * Throws 400 like `checkNesting`.
  */
-export function duplicateFields(tree: unknown): string[] {
+export function duplicateFields(tree: unknown, notes: TextNotes | undefined): string[] {
   checkNesting(tree);
   const found: string[] = [];
-  collect(tree, "", found);
+  if (notes !== undefined) collect(tree, "", notes, found);
   return found;
 }
 
-function collect(tree: unknown, path: string, found: string[]): void {
+function collect(tree: unknown, path: string, notes: TextNotes, found: string[]): void {
   if (typeof tree !== "object" || tree === null) return;
   if (Array.isArray(tree)) {
     tree.forEach((item, index) => {
-      if (typeof item === "object") collect(item, `${path}[${index}]`, found);
+      if (typeof item === "object") collect(item, `${path}[${index}]`, notes, found);
     });
     return;
   }
   const at = (key: string): string => (path === "" ? key : `${path}.${key}`);
-  for (const key of duplicateKeys(tree)) found.push(`duplicate field ${quoted(at(key))}`);
+  for (const key of notes.duplicateKeys(tree)) found.push(`duplicate field ${quoted(at(key))}`);
   for (const key in tree) {
     const value = (tree as Record<string, unknown>)[key];
-    if (typeof value === "object") collect(value, at(key), found);
+    if (typeof value === "object") collect(value, at(key), notes, found);
   }
 }

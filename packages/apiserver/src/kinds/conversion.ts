@@ -1,13 +1,18 @@
-import type { KubeObject } from "@dray/api";
+import type { KubeObject, Provenance } from "@dray/api";
 import type { ModelledKind } from "./model.ts";
 import { convertBuiltIn } from "./models.ts";
 
 /**
  * The object in another version of its kind, or in the form in which it is stored. The answer shares what it
- * can with `object`, so it is frozen if that is.
+ * can with `object`, so it is frozen if that is. `provenance` is that of an object that is being written.
  */
-export function convert(object: KubeObject, from: ModelledKind, to: ModelledKind): KubeObject {
-  return to.model === undefined ? convertBuiltIn(object, from, to) : to.model.convert(object, to);
+export function convert(
+  object: KubeObject,
+  from: ModelledKind,
+  to: ModelledKind,
+  provenance?: Provenance,
+): KubeObject {
+  return to.model === undefined ? convertBuiltIn(object, from, to, provenance) : to.model.convert(object, to);
 }
 
 /**

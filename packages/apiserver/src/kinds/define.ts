@@ -1,4 +1,4 @@
-import type { Kind, KubeObject } from "@dray/api";
+import type { Kind, KubeObject, Provenance } from "@dray/api";
 import type { Printer } from "../tables/column.ts";
 import type { ServiceAllocator } from "./core/service/allocator.ts";
 import type { ResourceFacts } from "./facts.ts";
@@ -29,9 +29,9 @@ export interface ServedKindRules<T extends KubeObject> {
   readonly columns?: Printer<T>;
   /**
    * Converts an object, whose `apiVersion` is the new one already, to this kind. Absent: all versions have
-   * the same fields.
+   * the same fields. `provenance` is that of an object that is being written.
    */
-  convert?(object: KubeObject, from: ApiVersion, to: ApiVersion): KubeObject;
+  convert?(object: KubeObject, from: ApiVersion, to: ApiVersion, provenance?: Provenance): KubeObject;
 }
 
 /** A kind with the rules of the API server for it. */

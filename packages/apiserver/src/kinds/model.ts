@@ -1,5 +1,6 @@
 import type { FieldError, KubeObject, StatusError } from "@dray/api";
 import type { DecodedBody, RawBody } from "@dray/api/codec";
+import type { DefaultsContext } from "@dray/api/defaults";
 import type { CustomSchema } from "@dray/api/openapi";
 import type { ValidationContext } from "@dray/api/validation";
 import type { ObjectType } from "../patch/index.ts";
@@ -39,8 +40,8 @@ export interface ResourceModel {
    * a body.
    */
   otherKind?(tree: Readonly<Record<string, unknown>>): StatusError;
-  /** Sets the defaults of a release (the newest if absent), in place; `now` in RFC 3339. */
-  setDefaults(object: KubeObject, now: string, release?: string): void;
+  /** Sets the defaults, in place. */
+  setDefaults(object: KubeObject, context: DefaultsContext): void;
   /** Returns the object in another version or in its stored form; shares parts with the original. */
   convert(object: KubeObject, to: ModelledKind): KubeObject;
   /** Set if another server converts versions: `convert` then only knows prepared objects. */

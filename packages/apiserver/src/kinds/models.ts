@@ -1,6 +1,6 @@
-import { apiVersionOf, type FieldError, type KubeObject } from "@dray/api";
+import { apiVersionOf, type FieldError, type KubeObject, type Provenance } from "@dray/api";
 import { type DecodedBody, decodeBody, kindOf, type RawBody } from "@dray/api/codec";
-import { setDefaults } from "@dray/api/defaults";
+import { type DefaultsContext, setDefaults } from "@dray/api/defaults";
 import type { KindRow } from "@dray/api/schema";
 import {
   type ValidationContext,
@@ -61,10 +61,15 @@ interface KindVersion extends ApiVersion {
 }
 
 /** The object in another version of a built-in kind; shares what it can. */
-export function convertBuiltIn(object: KubeObject, from: KindVersion, to: KindVersion): KubeObject {
+export function convertBuiltIn(
+  object: KubeObject,
+  from: KindVersion,
+  to: KindVersion,
+  provenance?: Provenance,
+): KubeObject {
   if (from.group === to.group && from.version === to.version) return object;
   const renamed: KubeObject = { ...object, apiVersion: apiVersionOf(to), kind: to.kind };
-  return servedKind(to)?.convert?.(renamed, from, to) ?? renamed;
+  return servedKind(to)?.convert?.(renamed, from, to, provenance) ?? renamed;
 }
 
 const general: Strategy = {};
@@ -99,10 +104,9 @@ class BuiltInModel implements ResourceModel {
     return decodeBody(metaKinds.has(this.#row.kind) ? anyVersion(raw) : raw, this.#row, release);
   }
 
-  setDefaults(object: KubeObject, now: string, release?: string): void {
-    const { group, version, kind } = this.#row;
+  setDefaults(object: KubeObject, context: DefaultsContext): void {
     servedKind(this.#row)?.normalise?.(object);
-    setDefaults(group, version, kind, object, now, release);
+    setDefaults(this.#row, object, context);
   }
 
   convert(object: KubeObject, to: ModelledKind): KubeObject {

@@ -1,4 +1,4 @@
-import type { Features, FieldError, KubeObject } from "@dray/api";
+import type { Features, FieldError, KubeObject, Provenance } from "@dray/api";
 import type { UserInfo } from "@dray/client";
 import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { DeleteOptions } from "../request/options.ts";
@@ -15,6 +15,8 @@ export interface StrategyContext {
   readonly dryRun: boolean;
   readonly authorize: (attributes: Attributes) => Decision;
   readonly features: Features;
+  /** Provenance of the object. */
+  readonly provenance: Provenance;
   /** RFC 3339, whole seconds. */
   readonly now: string;
   readonly newId: () => string;

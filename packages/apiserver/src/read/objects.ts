@@ -1,4 +1,4 @@
-import { type Features, type KubeObject, timeText } from "@dray/api";
+import { type Features, type KubeObject, Provenance, timeText } from "@dray/api";
 import type { Clock } from "@dray/client";
 import type { DecodeOptions } from "../encoding/codec.ts";
 import { notFound } from "../errors/status.ts";
@@ -60,6 +60,11 @@ export class ObjectReader {
       this.#lastTime = { second, text: timeText(second * 1000) };
     }
     return this.#lastTime.text;
+  }
+
+  /** Returns an empty provenance, for the objects of one request. */
+  newProvenance(): Provenance {
+    return new Provenance(this.storage.rawTexts);
   }
 
   /** Returns the options for decoding bodies and patches at the current time. */

@@ -16,7 +16,7 @@ import { isLongRunning } from "../request/long-running.ts";
 /** Dependencies of the resource handlers. */
 export type HandlerParts = Omit<
   Context,
-  "request" | "info" | "user" | "served" | "warnings" | "pause" | "watch"
+  "request" | "info" | "user" | "served" | "warnings" | "provenance" | "pause" | "watch"
 >;
 
 export interface DirectorParts {
@@ -66,6 +66,7 @@ function contextOf(
     user,
     served,
     warnings: notes.warnings,
+    provenance: handlers.registry.newProvenance(),
     pause: largeWork.pauseOf(request),
     ...(watch === undefined ? {} : { watch }),
   };

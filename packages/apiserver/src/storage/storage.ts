@@ -1,4 +1,5 @@
-import type { KubeObject } from "@dray/api";
+import type { KubeObject, Provenance } from "@dray/api";
+import type { RawTexts } from "@dray/api/codec";
 import { type Clock, type Log, sleep } from "@dray/client";
 import {
   CompactedError,
@@ -44,6 +45,7 @@ export class Storage {
   readonly #health: Health;
   readonly #progress: Progress;
   readonly #compaction: Compaction;
+  readonly #rawTexts = new WeakMap<object, string>();
   readonly remainingCounts = new RemainingCounts();
   #began = 0;
   /** The store was empty. */
@@ -140,6 +142,19 @@ export class Storage {
   /** The revision that all caches have reached. */
   get revision(): number {
     return this.#progress.revision;
+  }
+
+  /**
+   * Texts of raw JSON with blanks in cached objects that this server has written, by value, because
+   * Kubernetes compares raw JSON by its text. Raw JSON of other servers counts as compact.
+   */
+  get rawTexts(): RawTexts {
+    return this.#rawTexts;
+  }
+
+  /** Keeps the texts of raw JSON of an object that is about to be written. */
+  keepRawTexts({ rawTexts }: Provenance): void {
+    for (const [value, text] of rawTexts) this.#rawTexts.set(value, text);
   }
 
   /** True if the store responds and accepts writes, and the caches follow it. */

@@ -1,4 +1,4 @@
-import type { Features, FieldError, KubeObject } from "@dray/api";
+import type { Features, FieldError, KubeObject, Provenance } from "@dray/api";
 import type { ValidationContext } from "@dray/api/validation";
 import { Expressions } from "../admission/policy/expressions.ts";
 import type { ModelledKind } from "../kinds/model.ts";
@@ -13,11 +13,15 @@ type Compile = ValidationContext["compileSelector"];
 /** Returns warnings for a new object that do not depend on its contents. */
 type CreationWarnings = (group: string, resource: string, object: KubeObject) => readonly string[];
 
-/** The request of an update: `requestGroup` is its API group. Each compiled expression is a step. */
-interface CheckedUpdate {
-  readonly subresource: string;
+/** The request of a create: `requestGroup` is its API group. Each compiled expression is a step. */
+interface CheckedCreate {
   readonly requestGroup: string;
+  readonly provenance: Provenance;
   readonly step?: Step;
+}
+
+interface CheckedUpdate extends CheckedCreate {
+  readonly subresource: string;
 }
 
 /**
@@ -41,14 +45,8 @@ export class Checks {
     this.#creationWarnings = creationWarnings;
   }
 
-  /** `requestGroup` is the API group of the request. Each compiled expression is a step. */
-  create(
-    kind: ModelledKind,
-    object: KubeObject,
-    requestGroup: string,
-    step: Step = atOnce,
-  ): readonly FieldError[] {
-    return modelOf(kind).validateCreate(object, this.#context(object, requestGroup, step));
+  create(kind: ModelledKind, object: KubeObject, request: CheckedCreate): readonly FieldError[] {
+    return modelOf(kind).validateCreate(object, this.#context(object, request));
   }
 
   update(
@@ -57,8 +55,7 @@ export class Checks {
     old: KubeObject,
     request: CheckedUpdate,
   ): readonly FieldError[] {
-    const { subresource, requestGroup, step = atOnce } = request;
-    return modelOf(kind).validateUpdate(object, old, subresource, this.#context(object, requestGroup, step));
+    return modelOf(kind).validateUpdate(object, old, request.subresource, this.#context(object, request));
   }
 
   /** Returns the warnings for a valid object; without `old` it is a new one. */
@@ -79,13 +76,17 @@ export class Checks {
     return this.#creationWarnings(group, resource, object);
   }
 
-  #context(object: KubeObject, requestGroup: string, step: Step): ValidationContext {
+  #context(
+    object: KubeObject,
+    { requestGroup, provenance, step = atOnce }: CheckedCreate,
+  ): ValidationContext {
     const namespace = object.metadata.namespace;
     const labels = namespace
       ? this.#storage.cache("namespaces").get(objectKey("namespaces", "", namespace))?.object.metadata.labels
       : undefined;
     return {
       features: this.#features,
+      provenance,
       requestGroup,
       compileSelector: (expression, derived) => step(() => this.#compile(expression, derived)),
       admissionExpressions: (options) => {

@@ -1,4 +1,4 @@
-import { type Features, type FieldError, invalid, type KubeObject } from "@dray/api";
+import { type Features, type FieldError, invalid, type KubeObject, type Provenance } from "@dray/api";
 import type { UserInfo } from "@dray/client";
 import { type Admission, type AdmissionRequest, shownName } from "../admission/admission.ts";
 import type { Attributes, Decision } from "../authorization/attributes.ts";
@@ -41,6 +41,7 @@ export class WriteContext implements StrategyContext {
   readonly dryRun: boolean;
   readonly authorize: (attributes: Attributes) => Decision;
   readonly features: Features;
+  readonly provenance: Provenance;
   readonly now: string;
   readonly newId: () => string;
   readonly storage: Storage;
@@ -57,6 +58,7 @@ export class WriteContext implements StrategyContext {
     this.dryRun = write.options.dryRun;
     this.authorize = parts.authorize;
     this.features = reader.features;
+    this.provenance = write.provenance ?? reader.newProvenance();
     this.now = reader.now();
     this.newId = parts.newId;
     this.storage = reader.storage;
@@ -91,6 +93,7 @@ export class WriteContext implements StrategyContext {
     const { conversion } = modelOf(this.write.served);
     const stored = conversion === undefined ? object : await conversion.toStored(object);
     const ttl = this.strategy.ttl?.(object);
+    this.storage.keepRawTexts(this.provenance);
     const put = (): Promise<Stored | undefined> => this.storage.put(key, stored, revision, ttl);
     if (this.strategy.reserve === undefined && !this.parts.admission.reserves) return put();
     return storeReserved(await this.#reserve(key, stored), put);

@@ -62,18 +62,19 @@ function dropServerFields({ metadata }: KubeObject): void {
   delete metadata.selfLink;
 }
 
-function trackFields({ parts, write, now }: WriteContext, draft: KubeObject): void {
+function trackFields({ parts, write, now, provenance }: WriteContext, draft: KubeObject): void {
   parts.managers.created(write.served, draft, {
     manager: write.options.fieldManager,
     subresource: write.subresource,
     now,
+    provenance,
   });
 }
 
 /** Converts the draft to the stored version and runs mutating admission. */
 async function mutate(context: WriteContext, draft: KubeObject): Promise<KubeObject> {
   const { served, namespace } = context.write;
-  const object = convert(draft, served, served.stored);
+  const object = convert(draft, served, served.stored, context.provenance);
   ensureNamespace(served, namespace, object);
   await context.parts.admission.mutate(context.admissionRequest("CREATE", { object }));
   // A webhook may have changed the namespace.
@@ -95,19 +96,19 @@ function initialize(context: WriteContext, object: KubeObject): void {
   if (served.facts.generation && served.facts.generation !== "changed") metadata.generation = 1;
   if (served.facts.status && !served.facts.bringsStatus)
     resetStatus(object, modelOf(served.stored).objectType.zero);
-  dropDisabledFields(served.stored, object, undefined, context.features);
+  dropDisabledFields(served.stored, object, undefined, context);
   context.strategy.prepareForCreate?.(object, context);
 }
 
 /** Throws 422, or an error of admission. */
 async function validate(context: WriteContext, object: KubeObject): Promise<void> {
-  const { parts, write, strategy } = context;
+  const { parts, write, strategy, provenance } = context;
   const { served, subresource, pause } = write;
   const { checks } = parts;
   const errors = await inPieces(
     pause,
     () => parts.reader.time(),
-    (step) => checks.create(served.stored, object, served.group, step),
+    (step) => checks.create(served.stored, object, { requestGroup: served.group, provenance, step }),
   );
   context.refuse(object, [...errors, ...(strategy.validateCreate?.(object, context) ?? [])]);
   context.warnAll(checks.warnings(served.stored, object, undefined, subresource));

@@ -1,4 +1,4 @@
-import { apiVersionOf, cameEmpty, type KubeObject, withEmpty } from "@dray/api";
+import { apiVersionOf, type KubeObject, type Provenance } from "@dray/api";
 import { convert } from "../kinds/conversion.ts";
 import type { ModelledKind } from "../kinds/model.ts";
 import { modelOf } from "../kinds/models.ts";
@@ -28,8 +28,10 @@ export function objectType(
   };
 }
 
-/** Manager, subresource and time of a change. */
-type FieldUpdate = Pick<TrackUpdateOptions<KubeObject>, "manager" | "subresource" | "now">;
+/** Manager, subresource and time of a change, and the provenance of the object. */
+interface FieldUpdate extends Pick<TrackUpdateOptions<KubeObject>, "manager" | "subresource" | "now"> {
+  readonly provenance: Provenance;
+}
 
 /** Maintains metadata.managedFields. Drafts are changed in place. */
 export class ManagedFields {
@@ -58,22 +60,28 @@ export class ManagedFields {
   }
 
   /** For a new object; `draft` is in the served version. */
-  created(served: ServedResource, draft: KubeObject, update: FieldUpdate): void {
+  created(served: ServedResource, draft: KubeObject, { provenance, ...update }: FieldUpdate): void {
     const updated = trackUpdate({
       ...update,
       live: undefined,
-      updated: withEmpty(draft),
+      updated: provenance.withEmpty(draft),
       type: this.type(served),
     });
     take(draft, updated);
   }
 
   /** For an update; both are in the stored version. */
-  updated(served: ServedResource, object: KubeObject, old: KubeObject, update: FieldUpdate): void {
+  updated(
+    served: ServedResource,
+    object: KubeObject,
+    old: KubeObject,
+    { provenance, ...update }: FieldUpdate,
+  ): void {
+    const shown = convert(object, served.stored, served, provenance);
     const updated = trackUpdate({
       ...update,
       live: convert(old, served.stored, served),
-      updated: asSent(withEmpty(convert(object, served.stored, served)), object),
+      updated: asSent(provenance.withEmpty(shown), object, provenance),
       type: this.type(served),
     });
     take(object, updated);
@@ -81,8 +89,8 @@ export class ManagedFields {
 }
 
 /** An empty list stops the tracking, an absent list does not: so lists that decoding has dropped count. */
-function asSent(shown: KubeObject, object: KubeObject): KubeObject {
-  if (object.metadata.managedFields !== undefined || !cameEmpty(object.metadata, "managedFields"))
+function asSent(shown: KubeObject, object: KubeObject, provenance: Provenance): KubeObject {
+  if (object.metadata.managedFields !== undefined || !provenance.cameEmpty(object.metadata, "managedFields"))
     return shown;
   return { ...shown, metadata: { ...shown.metadata, managedFields: [] } };
 }

@@ -126,6 +126,7 @@ export class OwnObjects {
       manager: this.#fieldManager,
       subresource: "",
       now: this.now(),
+      provenance: registry.newProvenance(),
     });
     const key = registry.key(served, metadata.namespace ?? "", metadata.name);
     return (await registry.storage.put(key, object, 0)) !== undefined;

@@ -55,7 +55,12 @@ async function createMissing(
   }
   if (rules.replaces && resourceVersion) checkIsVersion(resourceVersion);
   delete (draft.metadata as { resourceVersion?: string }).resourceVersion;
-  return create(parts, write, convert(draft, served.stored, served), rules.ownManagers ?? false);
+  return create(
+    parts,
+    write,
+    convert(draft, served.stored, served, write.provenance),
+    rules.ownManagers ?? false,
+  );
 }
 
 /**
@@ -96,11 +101,16 @@ async function updateOnce(
   return store(context, rules, current, { object, old, isRefused });
 }
 
-function trackFields({ parts, write, now }: WriteContext, object: KubeObject, old: KubeObject): void {
+function trackFields(
+  { parts, write, now, provenance }: WriteContext,
+  object: KubeObject,
+  old: KubeObject,
+): void {
   parts.managers.updated(write.served, object, old, {
     manager: write.options.fieldManager,
     subresource: write.subresource,
     now,
+    provenance,
   });
 }
 
@@ -110,7 +120,7 @@ function prepare(context: WriteContext, object: KubeObject, old: KubeObject): vo
   prepareMetadata(served, object, old, subresource);
   const { generation } = served.facts;
   if (generation === "sent") countGeneration(served, object, old, subresource);
-  dropDisabledFields(served.stored, object, old, context.features);
+  dropDisabledFields(served.stored, object, old, context);
   context.strategy.prepareForUpdate?.(object, old, context);
   // A binding does not change the desired state (KEP-5067: generation counts from 1).
   if (generation && generation !== "sent" && subresource !== "binding")
@@ -124,13 +134,19 @@ async function validate(
   old: KubeObject,
   admitted: AdmissionRequest,
 ): Promise<void> {
-  const { parts, write, strategy } = context;
+  const { parts, write, strategy, provenance } = context;
   const { served, subresource, pause } = write;
   const { checks } = parts;
   const errors = await inPieces(
     pause,
     () => parts.reader.time(),
-    (step) => checks.update(served.stored, object, old, { subresource, requestGroup: served.group, step }),
+    (step) =>
+      checks.update(served.stored, object, old, {
+        subresource,
+        requestGroup: served.group,
+        provenance,
+        step,
+      }),
   );
   const problems = [
     ...(strategy.authorizeUpdate?.(object, old, context) ?? []),

@@ -1,4 +1,4 @@
-import type { KubeObject } from "@dray/api";
+import type { KubeObject, Provenance } from "@dray/api";
 import type { ApiRequest, UserInfo } from "@dray/client";
 import type { Kind } from "../encoding/codec.ts";
 import type { ServedResource } from "../kinds/resources.ts";
@@ -30,6 +30,8 @@ export interface Write {
    * created on first use.
    */
   readonly sent?: Pick<ApiRequest, "signal">;
+  /** Provenance of the object; absent for writes by the server itself. */
+  readonly provenance?: Provenance;
   /** Awaited between two steps of work that grows with the size of the object. */
   readonly pause?: Pause;
 }

@@ -6,6 +6,7 @@ import {
   fieldErrorText,
   generatedName,
   type KubeObject,
+  type Provenance,
   StatusError,
 } from "@dray/api";
 import type { Job } from "@dray/api/batch/v1";
@@ -15,6 +16,7 @@ import { setDefaults } from "@dray/api/defaults";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { type KindRow, kindRows } from "@dray/api/schema";
 import {
+  type DropContext,
   disabledFields,
   dropDisabledFields,
   validateCreate,
@@ -40,6 +42,8 @@ export interface DecodeOptions {
 }
 
 export interface Decoded extends Located {
+  /** Details of the manifest that the object does not show. */
+  readonly provenance?: Provenance;
   /** A server has stored it, and so accepted it once. */
   readonly stored: boolean;
   /** Warnings about it. */
@@ -96,7 +100,11 @@ export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptio
   const typed = { ...tree, apiVersion, kind };
   let decoded: ReturnType<typeof decodeBody>;
   try {
-    decoded = decodeBody({ tree: typed, duplicates: [], typed: false }, row, options.features.version);
+    decoded = decodeBody(
+      { tree: typed, duplicates: [], typed: false, notes: draft.notes },
+      row,
+      options.features.version,
+    );
   } catch (error) {
     if (!(error instanceof StatusError)) throw error;
     return { problems: [wrongType(error.message, place, object)] };
@@ -122,13 +130,15 @@ export function decodeObject(draft: Draft, target: KindRow, options: DecodeOptio
   if (!/^\d+$/.test(metadata.resourceVersion ?? "")) metadata.resourceVersion = "1";
   // It has a uid and a resource version now.
   const draftObject = decoded.object as unknown as KubeObject;
+  const { features, now } = options;
+  const { provenance } = decoded;
   // Before the defaults: a default that is dropped again is not in the manifest.
-  const dropped = stored ? [] : droppedFields(row, draftObject, options.features);
-  setDefaults(row.group, row.version, row.kind, draftObject, options.now, options.features.version);
+  const dropped = stored ? [] : droppedFields(row, draftObject, { features, provenance });
+  setDefaults(row, draftObject, { now, release: features.version, provenance });
   const converted = convert(draftObject, row, target);
-  dropDisabledFields(target, converted, stored ? converted : undefined, options.features);
+  dropDisabledFields(target, converted, stored ? converted : undefined, { features, provenance });
   if (converted.kind === "Job" && !stored) selectOwnPods(converted as Job);
-  return { decoded: { object: converted, place, stored, notes, dropped }, problems };
+  return { decoded: { object: converted, provenance, place, stored, notes, dropped }, problems };
 }
 
 /** Returns the fields that strict validation rejects. `problems`: those of decoding as `row`. */
@@ -150,8 +160,8 @@ function fieldProblems(
   ];
 }
 
-function droppedFields(row: KindRow, object: KubeObject, features: Features): DroppedField[] {
-  const disabled = disabledFields(row, object, features);
+function droppedFields(row: KindRow, object: KubeObject, context: DropContext): DroppedField[] {
+  const disabled = disabledFields(row, object, context);
   if (disabled.length === 0) return [];
   const paths = new Map<unknown, string>();
   const walk = (value: unknown, path: string): void => {
@@ -204,13 +214,14 @@ export function uidOf(kind: string, namespace: string | undefined, name: string 
  * object.
  */
 export function problemsOf(
-  { object, place, stored }: Decoded,
+  { object, provenance, place, stored }: Decoded,
   row: KindRow,
   namespaceLabels: Readonly<Record<string, string>> | undefined,
   { features, selectors }: DecodeOptions,
 ): Problem[] {
   const label = labelOfObject(object);
-  const context = { features, compileSelector: selectors.compiler(stored, place), namespaceLabels };
+  const compileSelector = selectors.compiler(stored, place);
+  const context = { features, provenance, compileSelector, namespaceLabels };
   const errors = [...validateCreate(row, object, context)];
   if (object.kind === "ResourceClaim" && errors.length === 0) {
     const { status: _, ...old } = object as ResourceClaim;

@@ -1,4 +1,4 @@
-import { JSONError, parseJSON } from "@dray/api/codec";
+import { JSONError, parseJSONTree, type TextNotes } from "@dray/api/codec";
 import { parseYAMLDocuments, YAMLError, type YAMLTree } from "@dray/api/yaml";
 import type { Progress } from "../terminal/progress.ts";
 import { jsonText } from "./json-text.ts";
@@ -14,6 +14,8 @@ export interface Draft {
   readonly kind: string;
   /** Duplicate keys, in the words of strict validation. */
   readonly duplicates: readonly string[];
+  /** Notes of the JSON parser; absent for YAML. */
+  readonly notes?: TextNotes | undefined;
 }
 
 export interface Drafts {
@@ -27,9 +29,11 @@ export interface Drafts {
  */
 export function readDrafts(source: Source): Drafts {
   const problems: Problem[] = [];
-  const drafts = parse(source, problems).flatMap(({ source, tree: { value, document, duplicates } }) =>
-    draftsOf(value, { source, document, root: "" }, duplicates, problems),
-  );
+  const drafts = parse(source, problems).flatMap(({ source, tree, notes }) => {
+    const { value, document, duplicates } = tree;
+    const found = draftsOf(value, { source, document, root: "" }, duplicates, problems);
+    return notes === undefined ? found : found.map((draft) => ({ ...draft, notes }));
+  });
   return { drafts, problems };
 }
 
@@ -47,6 +51,7 @@ export function readAllDrafts(sources: readonly Source[], progress?: Progress): 
 interface Parsed {
   readonly source: Source;
   readonly tree: YAMLTree;
+  readonly notes?: TextNotes;
 }
 
 function parse(source: Source, problems: Problem[]): Parsed[] {
@@ -54,7 +59,8 @@ function parse(source: Source, problems: Problem[]): Parsed[] {
   const json = file.endsWith(".json");
   if (json || text.trimStart().startsWith("{")) {
     try {
-      return [{ source, tree: { value: parseJSON(text), document: 1, duplicates: [] } }];
+      const { value, notes } = parseJSONTree(text);
+      return [{ source, tree: { value, document: 1, duplicates: [] }, notes }];
     } catch (error) {
       if (!(error instanceof JSONError)) throw error;
       // Text that starts with a brace may still be YAML.

@@ -30,12 +30,12 @@ export function merged(manifest: KubeObject, live: KubeObject): KubeObject {
 
 /** Returns the reasons why the API server rejects the change of an object. */
 export function changeProblems(
-  { object, place }: Decoded,
+  { object, provenance, place }: Decoded,
   live: KubeObject,
   { features, selectors }: DecodeOptions,
 ): Problem[] {
   const label = labelOfObject(object);
-  const context = { features, compileSelector: selectors.compiler(false, place) };
+  const context = { features, provenance, compileSelector: selectors.compiler(false, place) };
   return validateUpdate(worldKind(object)!, merged(object, live), live, context).map((error) => ({
     ...invalidField(error, place, label, []),
     rule: "immutable",

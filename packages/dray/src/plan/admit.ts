@@ -24,6 +24,8 @@ function priorityClasses(world: World): PriorityClass[] {
   ];
 }
 
+const podKind = { group: "", version: "v1", kind: "Pod" };
+
 /**
  * Applies defaults and admission to new pods (priority, tolerations of node outages), in place; rejected pods
  * get the reason. Skips pods whose priority a server has set.
@@ -38,7 +40,7 @@ export function admitPods(
   const given = new Set(world.all("Pod").map(({ object }) => object));
   return pods.map((each) => {
     const { object: pod, path } = each;
-    if (!given.has(pod)) setDefaults("", "v1", "Pod", pod, now, version);
+    if (!given.has(pod)) setDefaults(podKind, pod, { now, release: version });
     // A server sets both or neither.
     if (pod.spec.priority !== undefined && pod.spec.preemptionPolicy !== undefined) return each;
     const why = choosePriority(pod.spec, classes);

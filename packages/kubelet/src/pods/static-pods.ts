@@ -166,7 +166,7 @@ export class StaticPods {
       throw new Error(
         `it holds ${JSON.stringify(apiVersion)} ${JSON.stringify(kind)}, where a "v1" "Pod" is wanted`,
       );
-    const { object, problems } = decodeAs(value, "core/v1.Pod", features.version);
+    const { object, provenance, problems } = decodeAs(value, "core/v1.Pod", features.version);
     if (problems.length > 0) throw new Error(problems.join(", "));
     // decodeAs has checked it as a Pod; the name may be missing.
     const given = object as unknown as Pod;
@@ -203,10 +203,13 @@ export class StaticPods {
     };
     const reference = apiReference(pod);
     if (reference !== undefined) throw new Error(`static pods may not reference ${reference}`);
-    setDefaults("", "v1", "Pod", pod as never, timeText(clock.now()), features.version);
+    const podKind = { group: "", version: "v1", kind: "Pod" };
+    const now = timeText(clock.now());
+    setDefaults(podKind, pod as never, { now, release: features.version, provenance });
     const compileSelector = () =>
       ({ ok: false, error: "static pods have no selectors", type: "RuleInvalid" }) as const;
-    const errors = validateCreate({ group: "", kind: "Pod" }, pod as never, { features, compileSelector });
+    const context = { features, provenance, compileSelector };
+    const errors = validateCreate(podKind, pod as never, context);
     if (errors.length > 0)
       throw new Error(`invalid pod: ${errors.map((error) => JSON.stringify(error)).join(", ")}`);
     return pod;

@@ -68,7 +68,7 @@ class Compiler {
       readFields(table, reader, end, filling);
       for (const part of filling.parts) filling.values[part.index] = readParts(reader, part);
       reader.leave();
-      return finish(form, filling.values);
+      return finish(form, filling.values, reader);
     };
   }
 
@@ -289,7 +289,7 @@ function readParts(reader: Reader, first: Part): unknown {
     return read(reader, to);
   }
   const bytes = [first, ...more].map((part) => reader.bytes.subarray(part.from, part.to));
-  const whole = new Reader(Buffer.concat(bytes), reader.depth);
+  const whole = new Reader(Buffer.concat(bytes), reader.provenance, reader.depth);
   return read(whole, whole.bytes.length);
 }
 

@@ -1,3 +1,4 @@
+import type { Decoded } from "../decode.ts";
 import { DecodeError } from "../decode-error.ts";
 import { messageReader } from "./decode.ts";
 import { writeStruct } from "./encode.ts";
@@ -53,6 +54,9 @@ export function protobufWatchFrame(type: string, object: object): Uint8Array {
   return writer.finish();
 }
 
+/** A message as an object, and the details that the object does not show. */
+export type DecodedMessage = Pick<Decoded, "object" | "provenance">;
+
 /**
  * The object in such bytes, with its `apiVersion` and `kind`, in the form in which the API server writes
  * JSON. Fields that the release `version` does not have are skipped, and unknown ones, as Go does.
@@ -62,7 +66,7 @@ export function decodeProtobuf(
   bytes: Uint8Array,
   version?: string,
   expected: { readonly apiVersion: string; readonly kind: string } = { apiVersion: "", kind: "" },
-): Record<string, unknown> {
+): DecodedMessage {
   if (bytes.length === 0) throw new DecodeError("empty data");
   if (bytes.length < magic.length || magic.some((byte, i) => bytes[i] !== byte)) {
     throw new DecodeError(
@@ -98,5 +102,6 @@ export function decodeProtobuf(
   kind ||= expected.kind;
   const struct = envelopeType(apiVersion, kind);
   reader.at = raw.from;
-  return { apiVersion, kind, ...(messageReader(struct, version)(reader, raw.to) as object) };
+  const object = { apiVersion, kind, ...(messageReader(struct, version)(reader, raw.to) as object) };
+  return { object, provenance: reader.provenance };
 }

@@ -1,4 +1,5 @@
 import { DecodeError } from "../decode-error.ts";
+import { Provenance } from "../provenance.ts";
 import { sharedText } from "./shared-text.ts";
 import { wire } from "./writer.ts";
 
@@ -8,6 +9,8 @@ const maxDepth = 400;
 /** Reads protobuf from untrusted bytes. Throws DecodeError, which names the byte. */
 export class Reader {
   readonly bytes: Buffer;
+  /** Receives the details that the objects do not show. */
+  readonly provenance: Provenance;
   /** Index of the next byte. */
   at = 0;
   /** How many messages are open. */
@@ -17,7 +20,8 @@ export class Reader {
   #high = 0;
 
   /** `depth`: how many messages are open around these bytes. */
-  constructor(bytes: Uint8Array, depth = 0) {
+  constructor(bytes: Uint8Array, provenance = new Provenance(), depth = 0) {
+    this.provenance = provenance;
     this.depth = depth;
     this.bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   }

@@ -1,4 +1,4 @@
-import { parseJSON } from "../../json/parser.ts";
+import { parseJSONTree } from "../../json/parser.ts";
 import type { ScalarName } from "../../schema/types.ts";
 import { durationText } from "../../values/duration.ts";
 import { canonicalQuantity } from "../../values/quantity.ts";
@@ -83,7 +83,10 @@ export function rawJSON(reader: Reader, end: number, where: string): unknown {
   });
   if (text === "") return null;
   try {
-    return parseJSON(text);
+    const { value, notes } = parseJSONTree(text);
+    const loose = typeof value === "object" && value !== null ? notes.looseText(value) : undefined;
+    if (loose !== undefined) reader.provenance.noteRawText(value as object, loose);
+    return value;
   } catch (error) {
     throw new DecodeError(`${where}: ${(error as Error).message}`);
   }

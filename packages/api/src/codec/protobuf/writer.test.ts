@@ -17,11 +17,11 @@ test("what is larger than any buffer comes back whole, and small objects after i
     ...Array.from({ length: 3000 }, (_, i) => `é${i}`),
   ];
   for (const text of texts) {
-    const { data } = decodeProtobuf(encodeProtobuf(configMap("a", text)));
-    assert.deepEqual(data, { text });
+    const { object } = decodeProtobuf(encodeProtobuf(configMap("a", text)));
+    assert.deepEqual(object["data"], { text });
   }
   const items = texts.map((text, i) => configMap(`n${i}`, text));
-  const list = decodeProtobuf(
+  const { object: list } = decodeProtobuf(
     encodeProtobuf({ apiVersion: "v1", kind: "ConfigMapList", metadata: {}, items }),
   );
   assert.deepEqual(

@@ -1,4 +1,4 @@
-import { literalOf, looseText, repeatedEntries, setKey } from "../../json/parser.ts";
+import { setKey } from "../../json/parser.ts";
 import type { FieldType } from "../../schema/types.ts";
 import { thaw } from "../thaw.ts";
 import { zeroOf } from "../written.ts";
@@ -13,10 +13,11 @@ export function listReader(element: FieldType, version: string | undefined, read
     if (value === known && typeof value === "object") return thaw(value);
     if (!Array.isArray(value)) return findings.mismatch(formOf(value));
     const list: unknown[] = [];
+    const { notes } = findings.options;
     for (let i = 0; i < value.length; i++) {
       const part: unknown = value[i];
       const before = findings.faults.length;
-      const literal = typeof part === "number" ? literalOf(value, i) : undefined;
+      const literal = typeof part === "number" ? notes.literalOf(value, i) : undefined;
       list.push(read(part, findings, partOf(known, i), literal));
       if (findings.faults.length !== before && findings.locate(before, i)) return undefined;
     }
@@ -31,20 +32,24 @@ export function mapReader(element: FieldType, version: string | undefined, reade
   return (value, findings, known) => {
     if (value === known && typeof value === "object") return thaw(value);
     if (!isTree(value)) return findings.mismatch(formOf(value));
-    const entries = repeatedEntries(value);
+    const { notes, owned } = findings.options;
+    const entries = notes.repeatedEntries(value);
     if (entries !== undefined) {
       return readRepeatedKeys(entries, findings, (part, found, name) =>
-        read(part, found, partOf(known, name), typeof part === "number" ? literalOf(value, name) : undefined),
+        read(
+          part,
+          found,
+          partOf(known, name),
+          typeof part === "number" ? notes.literalOf(value, name) : undefined,
+        ),
       );
     }
-    // A decoded map has no text of its own, by which raw JSON is compared.
-    if (isString && findings.options.owned && looseText(value) === undefined && hasOnlyStrings(value))
-      return value;
+    if (isString && owned && hasOnlyStrings(value)) return value;
     const map: Record<string, unknown> = {};
     for (const name in value) {
       const part = value[name];
       const before = findings.faults.length;
-      const literal = typeof part === "number" ? literalOf(value, name) : undefined;
+      const literal = typeof part === "number" ? notes.literalOf(value, name) : undefined;
       setKey(map, name, read(part, findings, partOf(known, name), literal));
       if (findings.faults.length !== before && findings.locate(before, name)) return undefined;
     }

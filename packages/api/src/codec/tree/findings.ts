@@ -1,4 +1,6 @@
+import type { TextNotes } from "../../json/text-notes.ts";
 import type { FieldType } from "../../schema/types.ts";
+import type { Provenance } from "../provenance.ts";
 
 /**
  * A step from a value to a part of it: a field or key, an index, or the alternative of a union that was read.
@@ -34,6 +36,10 @@ const maxProblems = 100;
 export interface TreeOptions {
   readonly stored: boolean;
   readonly owned: boolean;
+  /** Notes of the parser of the tree. */
+  readonly notes: TextNotes;
+  /** Receives the details that the object does not show. */
+  readonly provenance: Provenance;
 }
 
 /** The faults found while one tree is read, in order. */

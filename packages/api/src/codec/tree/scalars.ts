@@ -32,6 +32,15 @@ const numberForm = (value: unknown, literal: string | undefined): string =>
 const readAny: Read = (value, _findings, known) =>
   value === known && typeof value === "object" ? thaw(value) : value;
 
+/** Kubernetes compares raw JSON by its text. */
+const readRaw: Read = (value, { options: { notes, provenance } }, known) => {
+  if (typeof value !== "object" || value === null) return value;
+  if (value === known) return thaw(value);
+  const text = notes.looseText(value);
+  if (text !== undefined) provenance.noteRawText(value, text);
+  return value;
+};
+
 const readString: Read = (value, findings) =>
   typeof value === "string" ? value : findings.mismatch(formOf(value));
 
@@ -56,7 +65,7 @@ const readTimeAs =
 /** Readers of the scalars by name. */
 export const scalarReaders: Readonly<Record<ScalarName, Read>> = {
   any: readAny,
-  RawExtension: readAny,
+  RawExtension: readRaw,
   FieldsV1: readAny,
   string: readString,
   Duration: readString,

@@ -1,4 +1,3 @@
-import { literalOf, repeatedEntries } from "../../json/parser.ts";
 import type { Field, StructType } from "../../schema/types.ts";
 import { finish, type WrittenForm, writtenForm } from "../written.ts";
 import { Findings } from "./findings.ts";
@@ -41,7 +40,8 @@ export class StructReader {
   /** `isWhole`: it is the whole tree, which always has `apiVersion` and `kind`, even empty ones. */
   read(tree: unknown, findings: Findings, known: unknown, isWhole: boolean): unknown {
     if (!isTree(tree)) return findings.mismatch(formOf(tree));
-    const entries = repeatedEntries(tree);
+    const { notes } = findings.options;
+    const entries = notes.repeatedEntries(tree);
     if (entries !== undefined) return this.#readRepeatedKeys(tree, entries, findings, known, isWhole);
     const object: Record<string, unknown> = {};
     const values = new Array<unknown>(this.#form.fields.length);
@@ -54,7 +54,7 @@ export class StructReader {
         findings.problem("unknown", key);
         continue;
       } else {
-        const literal = typeof value === "number" ? literalOf(tree, key) : undefined;
+        const literal = typeof value === "number" ? notes.literalOf(tree, key) : undefined;
         values[reader.index] = readField(reader, value, findings, partOf(known, key), literal);
       }
       if (findings.faults.length !== before && findings.locate(before, key)) return undefined;
@@ -87,7 +87,7 @@ export class StructReader {
         seen.set(key, value);
         readTypeMeta(object, key, value, found);
       } else {
-        const literal = typeof value === "number" ? literalOf(tree, key) : undefined;
+        const literal = typeof value === "number" ? findings.options.notes.literalOf(tree, key) : undefined;
         const part = repeated ? undefined : partOf(known, key);
         values[reader.index] = readField(reader, value, found, part, literal);
         if (repeated && found.stop === undefined) {
@@ -112,7 +112,7 @@ export class StructReader {
   ): Record<string, unknown> {
     if (!isWhole && object["kind"] === "") delete object["kind"];
     if (!isWhole && object["apiVersion"] === "") delete object["apiVersion"];
-    return finish(this.#form, values, findings.options.stored, object);
+    return finish(this.#form, values, findings.options, object);
   }
 }
 

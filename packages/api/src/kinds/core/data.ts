@@ -1,5 +1,4 @@
 import { type FieldErrors, sameValue } from "../../checks/field.ts";
-import { cameEmpty } from "../../codec/empty.ts";
 
 /** Data of a ConfigMap or Secret, in bytes. */
 export const dataLimit = 1024 * 1024;
@@ -24,7 +23,7 @@ export function checkFrozen(errors: FieldErrors, object: Frozen, old: Frozen): v
   if (!object.immutable) errors.at("immutable").forbidden(detail);
   for (const name of ["data", "binaryData"] as const) {
     // An empty map is another than none.
-    const emptied = cameEmpty(object, name) && old[name] === undefined;
+    const emptied = errors.provenance.cameEmpty(object, name) && old[name] === undefined;
     if (emptied || !sameValue(object[name], old[name])) errors.at(name).forbidden(detail);
   }
 }

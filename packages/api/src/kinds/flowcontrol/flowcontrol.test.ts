@@ -15,7 +15,7 @@ function created(kind: string, spec: object, name = "x", release: KubernetesVers
     metadata,
     spec,
   }) as unknown as KubeObject;
-  setDefaults(group, "v1", kind, object, "2026-01-01T00:00:00Z", release);
+  setDefaults({ group, version: "v1", kind }, object, { now: "2026-01-01T00:00:00Z", release });
   const context = { features: featuresOf(release), namespaceLabels: undefined } as never;
   return validateCreate({ group, kind }, object, context).map(fieldErrorText);
 }

@@ -1,5 +1,4 @@
 import { type FieldErrors, seenBefore } from "../../checks/field.ts";
-import { cameEmpty } from "../../codec/empty.ts";
 import { qualifiedName } from "../../values/names.ts";
 import { limits } from "./names.ts";
 
@@ -18,7 +17,7 @@ export function checkBindingConditions(errors: FieldErrors, parameters: BindingP
     errors.at("bindingFailureConditions"),
   ];
   const printed = (name: keyof BindingParameters): unknown =>
-    parameters[name] ?? (cameEmpty(parameters, name) ? [] : null);
+    parameters[name] ?? (errors.provenance.cameEmpty(parameters, name) ? [] : null);
   const check = (here: FieldErrors, name: string): void => here.check(qualifiedName, name);
   wantedErrors.items(wanted, limits.bindingConditions, check);
   failureErrors.items(failures, limits.bindingConditions, check);

@@ -1,5 +1,5 @@
 import { quoted } from "@dray/api";
-import { JSONError, parseJSON } from "@dray/api/codec";
+import { JSONError, parseJSONTree, type TextNotes } from "@dray/api/codec";
 import { fieldsIn } from "../../json/values.ts";
 import type { ObjectReader } from "../../read/objects.ts";
 import { CallFailure, internalError } from "../../webhook/errors.ts";
@@ -21,7 +21,7 @@ export function applyPatch(
   webhook: string,
   reader: ObjectReader,
 ): boolean {
-  const operations = readOperations(text);
+  const { operations, notes } = readOperations(text);
   if (operations.length === 0) return false;
   if (type !== "JSONPatch") throw new CallFailure(`unsupported patch type ${quoted(type)}`);
   const { object } = objectsIn(request, version);
@@ -31,22 +31,29 @@ export function applyPatch(
   }
   try {
     const tree = applyOperations(fieldsIn(object), operations);
-    return replaceObject(request, { tree, version, validation: "Ignore" }, reader);
+    return replaceObject(request, { tree, version, validation: "Ignore", notes }, reader);
   } catch (error) {
     if (!(error instanceof OperationError || error instanceof UndecodableError)) throw error;
     throw internalError(error.message);
   }
 }
 
-function readOperations(text: string): readonly Tree[] {
+interface PatchText {
+  readonly operations: readonly Tree[];
+  /** Notes of the parser. */
+  readonly notes: TextNotes;
+}
+
+function readOperations(text: string): PatchText {
   try {
-    const operations = parseJSON(text);
-    if (!Array.isArray(operations)) throw undecodable(operations, "Patch");
+    const { value, notes } = parseJSONTree(text);
+    if (!Array.isArray(value)) throw undecodable(value, "Patch");
     // Null decodes: as an operation without anything in it.
-    return operations.map((operation: unknown) => {
+    const operations = value.map((operation: unknown) => {
       if (typeof operation === "object" && !Array.isArray(operation)) return (operation ?? {}) as Tree;
       throw undecodable(operation, "Operation");
     });
+    return { operations, notes };
   } catch (error) {
     if (!(error instanceof JSONError)) throw error;
     throw new CallFailure(`received undecodable patch in webhook response: ${error.message}`);

@@ -1,5 +1,5 @@
 /** v1beta1 of resource.k8s.io: the one version whose fields differ from those of v1. */
-import { cameEmpty, type KubeObject, keepEmpty, noteEmpty } from "@dray/api";
+import { type KubeObject, Provenance } from "@dray/api";
 import { typeRows } from "@dray/api/schema";
 import type { ApiVersion } from "../define.ts";
 
@@ -10,24 +10,24 @@ const exactFields: readonly string[] = typeRows.get("resource/v1.ExactDeviceRequ
 
 /** How the parts of a spec that differ are converted in one direction. */
 interface Conversion {
-  request(request: Plain): Plain;
-  device(device: Plain): Plain;
+  request(request: Plain, provenance: Provenance): Plain;
+  device(device: Plain, provenance: Provenance): Plain;
 }
 
 /** `exactly` of requests and the fields of devices move (`basic`). */
 const toV1beta1: Conversion = {
   request: flattenRequest,
-  device(device) {
+  device(device, provenance) {
     const { name, ...basic } = device;
-    return { name, basic: keepEmpty(basic, device) };
+    return { name, basic: provenance.keepEmpty(basic, device) };
   },
 };
 
 const fromV1beta1: Conversion = {
   request: unflattenRequest,
-  device(device) {
+  device(device, provenance) {
     const { name, basic } = device as { name: unknown; basic?: Plain };
-    return keepEmpty({ name, ...basic }, basic ?? {});
+    return provenance.keepEmpty({ name, ...basic }, basic ?? {});
   },
 };
 
@@ -40,44 +40,62 @@ function conversionOf(from: string, to: string): Conversion | undefined {
 const specOf = (object: KubeObject): Plain | undefined => (object as { spec?: Plain }).spec;
 
 /** Converts a ResourceClaim between versions. */
-export function convertClaim(object: KubeObject, from: ApiVersion, to: ApiVersion): KubeObject {
+export function convertClaim(
+  object: KubeObject,
+  from: ApiVersion,
+  to: ApiVersion,
+  provenance = new Provenance(),
+): KubeObject {
   const conversion = conversionOf(from.version, to.version);
   const spec = specOf(object);
   if (conversion === undefined || spec === undefined) return object;
-  return { ...object, spec: changedClaim(spec, conversion) } as KubeObject;
+  return { ...object, spec: changedClaim(spec, conversion, provenance) } as KubeObject;
 }
 
 /** Converts a ResourceClaimTemplate between versions. */
-export function convertClaimTemplate(object: KubeObject, from: ApiVersion, to: ApiVersion): KubeObject {
+export function convertClaimTemplate(
+  object: KubeObject,
+  from: ApiVersion,
+  to: ApiVersion,
+  provenance = new Provenance(),
+): KubeObject {
   const conversion = conversionOf(from.version, to.version);
   const spec = specOf(object);
   const inner = spec?.["spec"] as Plain | undefined;
   if (conversion === undefined || spec === undefined || inner === undefined) return object;
   return {
     ...object,
-    spec: keepEmpty({ ...spec, spec: changedClaim(inner, conversion) }, spec),
+    spec: provenance.keepEmpty({ ...spec, spec: changedClaim(inner, conversion, provenance) }, spec),
   } as KubeObject;
 }
 
 /** Converts a ResourceSlice between versions. */
-export function convertSlice(object: KubeObject, from: ApiVersion, to: ApiVersion): KubeObject {
+export function convertSlice(
+  object: KubeObject,
+  from: ApiVersion,
+  to: ApiVersion,
+  provenance = new Provenance(),
+): KubeObject {
   const conversion = conversionOf(from.version, to.version);
   const spec = specOf(object);
   const devices = spec?.["devices"] as Plain[] | undefined;
   if (conversion === undefined || spec === undefined || !devices) return object;
   return {
     ...object,
-    spec: keepEmpty({ ...spec, devices: devices.map((device) => conversion.device(device)) }, spec),
+    spec: provenance.keepEmpty(
+      { ...spec, devices: devices.map((device) => conversion.device(device, provenance)) },
+      spec,
+    ),
   } as KubeObject;
 }
 
-function flattenRequest(request: Plain): Plain {
+function flattenRequest(request: Plain, provenance: Provenance): Plain {
   const { exactly, ...rest } = request as { exactly?: Plain };
-  if (exactly === undefined) return keepEmpty({ deviceClassName: "", ...rest }, request);
-  return keepEmpty(keepEmpty({ ...rest, ...exactly }, exactly), request);
+  if (exactly === undefined) return provenance.keepEmpty({ deviceClassName: "", ...rest }, request);
+  return provenance.keepEmpty(provenance.keepEmpty({ ...rest, ...exactly }, exactly), request);
 }
 
-function unflattenRequest(request: Plain): Plain {
+function unflattenRequest(request: Plain, provenance: Provenance): Plain {
   const rest: Plain = {};
   const exactly: Plain = {};
   for (const [key, value] of Object.entries(request)) {
@@ -87,14 +105,15 @@ function unflattenRequest(request: Plain): Plain {
   // A list that came empty is something, as it is to upstream; only selectors stay empty lists.
   const empty =
     Object.values(exactly).every((value) => value === undefined || value === "" || value === 0) &&
-    !exactFields.some((field) => cameEmpty(request, field));
-  if (cameEmpty(request, "selectors")) noteEmpty(exactly, "selectors");
-  return keepEmpty(empty ? rest : { ...rest, exactly }, request);
+    !exactFields.some((field) => provenance.cameEmpty(request, field));
+  if (provenance.cameEmpty(request, "selectors")) provenance.noteEmpty(exactly, "selectors");
+  return provenance.keepEmpty(empty ? rest : { ...rest, exactly }, request);
 }
 
-function changedClaim(spec: Plain, { request }: Conversion): Plain {
+function changedClaim(spec: Plain, conversion: Conversion, provenance: Provenance): Plain {
   const devices = spec["devices"] as Plain | undefined;
   const requests = devices?.["requests"] as Plain[] | undefined;
   if (!requests) return spec;
-  return { ...spec, devices: keepEmpty({ ...devices, requests: requests.map(request) }, devices ?? {}) };
+  const changed = requests.map((request) => conversion.request(request, provenance));
+  return { ...spec, devices: provenance.keepEmpty({ ...devices, requests: changed }, devices ?? {}) };
 }

@@ -22,7 +22,7 @@ function service(spec: object, name = "v1alpha1.wardle.example.com"): KubeObject
     metadata: { name, uid: "u", resourceVersion: "1", creationTimestamp: now },
     spec: structuredClone(spec),
   } as unknown as KubeObject;
-  setDefaults("apiregistration.k8s.io", "v1", "APIService", object, now);
+  setDefaults(APIService, object, { now });
   return object;
 }
 

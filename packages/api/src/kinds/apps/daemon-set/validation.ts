@@ -10,12 +10,12 @@ import type { DaemonSet } from "../../../generated/apps/v1.ts";
 import { checkEndless, checkMatch, checkTemplate } from "../../core/pod-template/template.ts";
 import { checkSelectorKept } from "../replicas.ts";
 
-function checkDaemonStrategy(errors: FieldErrors, { spec }: DaemonSet, version: string): void {
+function checkDaemonStrategy(errors: FieldErrors, { spec }: DaemonSet): void {
   const strategy = spec?.updateStrategy;
   const here = errors.at("spec.updateStrategy");
   if (strategy?.type === "OnDelete") return;
   if (strategy?.type !== "RollingUpdate") {
-    const printed = internalForm("apps/v1.DaemonSetUpdateStrategy", strategy ?? {}, version);
+    const printed = internalForm("apps/v1.DaemonSetUpdateStrategy", strategy ?? {}, errors);
     here.notSupported(printed, ["RollingUpdate", "OnDelete"]);
     return;
   }
@@ -40,7 +40,7 @@ function checkDaemonSetSpec(errors: FieldErrors, object: DaemonSet, context: Val
   checkTemplate(errors.at("spec.template"), template, context);
   checkEndless(errors.at("spec.template"), template, "DaemonSet");
   errors.at("spec.minReadySeconds").notNegative(minReadySeconds);
-  checkDaemonStrategy(errors, object, context.features.version);
+  checkDaemonStrategy(errors, object);
   errors.at("spec.revisionHistoryLimit").notNegative(revisionHistoryLimit);
 }
 

@@ -7,7 +7,7 @@ import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import type { Deployment, DeploymentStrategy } from "../../../generated/apps/v1.ts";
 import { checkReplicaSpec, checkSelectorKept } from "../replicas.ts";
 
-function checkStrategy(errors: FieldErrors, strategy: DeploymentStrategy | undefined, version: string): void {
+function checkStrategy(errors: FieldErrors, strategy: DeploymentStrategy | undefined): void {
   const here = errors.at("spec.strategy");
   const rolling = strategy?.rollingUpdate;
   if (strategy?.type === "Recreate") {
@@ -24,7 +24,7 @@ function checkStrategy(errors: FieldErrors, strategy: DeploymentStrategy | undef
     }
     checkAtMostAll(update.at("maxUnavailable"), rolling?.maxUnavailable);
   } else {
-    const printed = internalForm("apps/v1.DeploymentStrategy", strategy ?? {}, version);
+    const printed = internalForm("apps/v1.DeploymentStrategy", strategy ?? {}, errors);
     here.notSupported(printed, ["Recreate", "RollingUpdate"]);
   }
 }
@@ -32,7 +32,7 @@ function checkStrategy(errors: FieldErrors, strategy: DeploymentStrategy | undef
 function checkDeploymentSpec(errors: FieldErrors, { spec }: Deployment, context: ValidationContext): void {
   errors.at("spec.replicas").notNegative(spec?.replicas);
   checkReplicaSpec(errors, spec, context);
-  checkStrategy(errors, spec?.strategy, context.features.version);
+  checkStrategy(errors, spec?.strategy);
   errors.at("spec.minReadySeconds").notNegative(spec?.minReadySeconds);
   errors.at("spec.revisionHistoryLimit").notNegative(spec?.revisionHistoryLimit);
   const deadline = spec?.progressDeadlineSeconds;

@@ -1,9 +1,10 @@
 import type { StatefulSet } from "../../../generated/apps/v1.ts";
 import { defaultPodTemplate } from "../../core/pod/defaults.ts";
+import type { DefaultsContext } from "../../define.ts";
 import { completed } from "../template-spec.ts";
 
 /** Upstream: pkg/apis/apps/v1/defaults.go, SetDefaults_StatefulSet */
-export function defaultStatefulSet(object: StatefulSet, _now: string, release: string): void {
+export function defaultStatefulSet(object: StatefulSet, { release }: DefaultsContext): void {
   const spec = completed(object);
   spec.podManagementPolicy ||= "OrderedReady";
   spec.updateStrategy ??= {};

@@ -17,7 +17,7 @@ import {
   checkTemplateMetadata,
 } from "../../core/pod-template/template.ts";
 
-function checkStrategy(errors: FieldErrors, spec: StatefulSetSpec | undefined, version: string): void {
+function checkStrategy(errors: FieldErrors, spec: StatefulSetSpec | undefined): void {
   const strategy = spec?.updateStrategy;
   const here = errors.at("spec.updateStrategy");
   const rolling = strategy?.rollingUpdate;
@@ -25,7 +25,7 @@ function checkStrategy(errors: FieldErrors, spec: StatefulSetSpec | undefined, v
   if (!strategy?.type) here.required();
   else if (strategy.type === "OnDelete") {
     if (rolling) {
-      const printed = internalForm("apps/v1.RollingUpdateStatefulSetStrategy", rolling, version);
+      const printed = internalForm("apps/v1.RollingUpdateStatefulSetStrategy", rolling, errors);
       update.invalid(printed, "only allowed for updateStrategy 'RollingUpdate'");
     }
   } else if (strategy.type === "RollingUpdate") {
@@ -36,7 +36,7 @@ function checkStrategy(errors: FieldErrors, spec: StatefulSetSpec | undefined, v
     if (amountOf(share) === 0) update.at("maxUnavailable").invalid(share, "cannot be 0");
     checkAtMostAll(update.at("maxUnavailable"), share);
   } else {
-    const printed = internalForm("apps/v1.StatefulSetUpdateStrategy", strategy, version);
+    const printed = internalForm("apps/v1.StatefulSetUpdateStrategy", strategy, errors);
     here.invalid(printed, "must be 'RollingUpdate' or 'OnDelete'");
   }
 }
@@ -72,7 +72,7 @@ function checkSpec(
       .at("spec.podManagementPolicy")
       .invalid(spec.podManagementPolicy, "must be 'OrderedReady' or 'Parallel'");
   }
-  checkStrategy(errors, spec, context.features.version);
+  checkStrategy(errors, spec);
   const retention = spec.persistentVolumeClaimRetentionPolicy;
   for (const name of ["whenDeleted", "whenScaled"] as const) {
     const policy = retention?.[name] ?? "";
@@ -114,7 +114,8 @@ function checkSpec(
 }
 
 function isSound(object: StatefulSet, context: ValidationContext): boolean {
-  const errors = new FieldErrors();
+  const { features, provenance } = context;
+  const errors = FieldErrors.of({ release: features.version, provenance });
   checkSpec(errors, object, context);
   return errors.list.length === 0;
 }
@@ -148,7 +149,7 @@ function checkFixedFields(
   const { selector, volumeClaimTemplates: claims } = spec ?? {};
   checkImmutable(errors.at("spec.selector"), selector, old?.selector, () => shownSelector(selector));
   checkImmutable(errors.at("spec.volumeClaimTemplates"), claims, old?.volumeClaimTemplates, () =>
-    internalForm("[]core/v1.PersistentVolumeClaim", claims, errors.release),
+    internalForm("[]core/v1.PersistentVolumeClaim", claims, errors),
   );
   checkImmutable(errors.at("spec.serviceName"), spec?.serviceName ?? "", old?.serviceName ?? "");
   checkImmutable(errors.at("spec.podManagementPolicy"), spec?.podManagementPolicy, old?.podManagementPolicy);

@@ -1,11 +1,12 @@
-import { cameEmpty } from "../../../codec/empty.ts";
+import type { Provenance } from "../../../codec/provenance.ts";
 import type { HorizontalPodAutoscaler as OldAutoscaler } from "../../../generated/autoscaling/v1.ts";
 import type { HorizontalPodAutoscaler, HPAScalingRules } from "../../../generated/autoscaling/v2.ts";
+import type { DefaultsContext } from "../../define.ts";
 
 /** Default target: CPU utilization in percent of the request. */
 const defaultUtilization = 80;
 
-export function defaultAutoscaler({ spec }: HorizontalPodAutoscaler): void {
+export function defaultAutoscaler({ spec }: HorizontalPodAutoscaler, { provenance }: DefaultsContext): void {
   if (spec === undefined) return;
   spec.minReplicas ??= 1;
   if (!spec.metrics?.length) spec.metrics = [defaultMetric()];
@@ -18,13 +19,13 @@ export function defaultAutoscaler({ spec }: HorizontalPodAutoscaler): void {
       { type: "Pods", value: 4, periodSeconds: 15 },
       { type: "Percent", value: 100, periodSeconds: 15 },
     ],
-    ...set(behavior.scaleUp),
+    ...set(behavior.scaleUp, provenance),
   };
   // The stabilization window has no default here: the controller decides it.
   behavior.scaleDown = {
     selectPolicy: "Max",
     policies: [{ type: "Percent", value: 100, periodSeconds: 15 }],
-    ...set(behavior.scaleDown),
+    ...set(behavior.scaleDown, provenance),
   };
 }
 
@@ -54,7 +55,7 @@ function defaultMetric(): NonNullable<NonNullable<HorizontalPodAutoscaler["spec"
 }
 
 /** The fields of the rules that are set. An empty list of policies is kept, so that validation rejects it. */
-function set(rules: HPAScalingRules | undefined): HPAScalingRules {
+function set(rules: HPAScalingRules | undefined, provenance: Provenance | undefined): HPAScalingRules {
   const given = Object.fromEntries(Object.entries(rules ?? {}).filter(([, value]) => value !== undefined));
-  return cameEmpty(rules, "policies") ? { policies: [], ...given } : given;
+  return provenance?.cameEmpty(rules, "policies") ? { policies: [], ...given } : given;
 }

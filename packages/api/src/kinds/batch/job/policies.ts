@@ -32,7 +32,7 @@ function checkExitCodes(
   }
   const values = codes.values ?? [];
   if (values.length === 0)
-    errors.at("values").invalid(printedList(codes, "values"), "at least one value is required");
+    errors.at("values").invalid(printedList(errors, codes, "values"), "at least one value is required");
   else if (values.length > maxValues) errors.at("values").tooMany(values.length, maxValues);
   const repeated = seenBefore();
   values.forEach((value, index) => {

@@ -84,7 +84,7 @@ function checkFinished(errors: FieldErrors, job: Job, old: Job): void {
     errors
       .at("status.uncountedTerminatedPods")
       .invalid(
-        internalForm("batch/v1.UncountedTerminatedPods", uncounted, ""),
+        internalForm("batch/v1.UncountedTerminatedPods", uncounted, errors),
         "must be empty for finished job",
       );
 }

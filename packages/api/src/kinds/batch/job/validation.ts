@@ -74,7 +74,7 @@ export function checkJobTemplate(errors: FieldErrors, spec: JobSpec, context: Va
   if (spec.successPolicy) {
     if (mode === "Indexed") checkSuccessPolicy(errors.at("successPolicy"), spec);
     else {
-      const printed = internalForm("batch/v1.SuccessPolicy", spec.successPolicy, context.features.version);
+      const printed = internalForm("batch/v1.SuccessPolicy", spec.successPolicy, errors);
       errors.at("successPolicy").invalid(printed, "requires indexed completion mode");
     }
   }
@@ -207,12 +207,12 @@ function checkTemplateUpdate(errors: FieldErrors, spec: JobSpec, old: Job, versi
   if (mutable && resources) {
     const pods = withResourcesOf(template.spec ?? { containers: [] }, spec.template?.spec);
     if (sameValue(spec.template?.spec, pods)) return;
-    const printed = internalForm("core/v1.PodSpec", spec.template?.spec, version);
+    const printed = internalForm("core/v1.PodSpec", spec.template?.spec, errors);
     errors.at("spec.template.spec").invalid(printed, "field is immutable");
     return;
   }
   if (sameValue(spec.template, template)) return;
-  const printed = internalForm("core/v1.PodTemplateSpec", spec.template, version);
+  const printed = internalForm("core/v1.PodTemplateSpec", spec.template, errors);
   errors.at("spec.template").invalid(printed, "field is immutable");
 }
 
@@ -242,7 +242,7 @@ function checkUpdate(errors: FieldErrors, job: Job, old: Job, context: Validatio
   } as const;
   for (const [name, type] of Object.entries(types)) {
     const key = name as keyof typeof types;
-    const printed = (): unknown => internalForm(type, spec[key], version);
+    const printed = (): unknown => internalForm(type, spec[key], errors);
     checkImmutable(errors.at("spec").at(name), spec[key], before[key], printed);
   }
 }

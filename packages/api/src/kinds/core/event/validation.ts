@@ -73,12 +73,12 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** The value of a field in Go: an unset field that is not a pointer has its zero value. */
-function printed(event: Event, name: (typeof fixed)[number], version: string): unknown {
+function printed(errors: FieldErrors, event: Event, name: (typeof fixed)[number]): unknown {
   const value: unknown = event[name];
   const type = types[name];
   if (type !== undefined) {
     const given = name === "related" ? value : (value ?? {});
-    return internalForm(type, given, version);
+    return internalForm(type, given, errors);
   }
   if (name === "count") return value ?? 0;
   return value ?? (name.endsWith("Timestamp") || name === "eventTime" ? null : "");
@@ -111,7 +111,7 @@ export const eventValidation = {
     if (!sameValue(event.series, old.series)) checkSeries(errors, event);
     for (const name of fixed) {
       const here = name === "reportingComponent" ? errors.at("reportingController") : errors.at(name);
-      const shown = (of: Event): unknown => printed(of, name, context.features.version);
+      const shown = (of: Event): unknown => printed(errors, of, name);
       checkImmutable(here, shown(event), shown(old));
     }
   },

@@ -13,7 +13,7 @@ import { checkQuantity } from "../pod/resources.ts";
 
 const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
-function checkTaints(errors: FieldErrors, { spec }: Node, version: string): void {
+function checkTaints(errors: FieldErrors, { spec }: Node): void {
   const seen = new Set<string>();
   (spec?.taints ?? []).forEach((taint, index) => {
     const { key = "", value, effect = "" } = taint;
@@ -26,7 +26,7 @@ function checkTaints(errors: FieldErrors, { spec }: Node, version: string): void
     const pair = `${key}:${effect}`;
     if (seen.has(pair)) {
       const detail = "taints must be unique by key and effect pair";
-      const shown = goJson(internalForm("core/v1.Taint", taint, version));
+      const shown = goJson(internalForm("core/v1.Taint", taint, errors));
       errors.list.push({ type: "Duplicate", path: here.path, value: shown, detail });
     }
     seen.add(pair);
@@ -89,16 +89,16 @@ function checkPodNetworks(errors: FieldErrors, { spec }: Node, version: Kubernet
 export const nodeValidation = {
   create(errors: FieldErrors, object: Node, context: ValidationContext): void {
     checkObject(errors, object, dnsSubdomain, false);
-    checkTaints(errors, object, context.features.version);
+    checkTaints(errors, object);
     checkNodeResources(errors, object);
     checkDeclaredFeatures(errors, object);
     checkPodNetworks(errors, object, context.features.version);
   },
   update(errors: FieldErrors, object: Node, old: Node, context: ValidationContext): void {
     this.create(errors, object, context);
-    this.status(errors, object, old, context);
+    this.status(errors, object, old);
   },
-  status(errors: FieldErrors, object: Node, old: Node, context: ValidationContext): void {
+  status(errors: FieldErrors, object: Node, old: Node): void {
     checkObjectUpdate(errors, object, old);
     checkNodeResources(errors, object);
     checkDeclaredFeatures(errors, object);
@@ -119,7 +119,7 @@ export const nodeValidation = {
         .at("spec.providerID")
         .forbidden('node updates may not change providerID except from "" to valid');
     }
-    checkTaints(errors, object, context.features.version);
+    checkTaints(errors, object);
     if ((object.spec?.externalID ?? "") !== (old.spec?.externalID ?? ""))
       errors.at("spec.externalID").forbidden("may not be updated");
   },

@@ -1,12 +1,10 @@
 /** PersistentVolumeClaim. */
 
-import type { ValidationContext } from "../../../checks/context.ts";
 import { checkImmutable, type FieldErrors, goJson, sameValue } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkLabelSelector } from "../../../checks/nodeselector.ts";
 import { checkObject, checkObjectUpdate } from "../../../checks/objects.ts";
 import { unifiedDiff } from "../../../checks/unified-diff.ts";
-import { keepEmpty } from "../../../codec/empty.ts";
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from "../../../generated/core/v1.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName } from "../../../values/names.ts";
 import { Quantity } from "../../../values/quantity.ts";
@@ -104,41 +102,40 @@ export function checkClaimSpec(
 const betaClass = "volume.beta.kubernetes.io/storage-class";
 type Spec = PersistentVolumeClaimSpec;
 
-function withField<K extends keyof Spec>(spec: Spec, name: K, value: Spec[K] | undefined): Spec {
+function withField<K extends keyof Spec>(
+  { provenance }: FieldErrors,
+  spec: Spec,
+  name: K,
+  value: Spec[K] | undefined,
+): Spec {
   const { [name]: _old, ...rest } = spec;
-  return keepEmpty((value === undefined ? rest : { ...spec, [name]: value }) as Spec, spec);
+  return provenance.keepEmpty((value === undefined ? rest : { ...spec, [name]: value }) as Spec, spec);
 }
 
 /**
  * The new spec with what may change as it was before: a class that was not set, and the size of a bound
  * claim.
  */
-function munged(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): Spec {
+function munged(errors: FieldErrors, claim: PersistentVolumeClaim, old: PersistentVolumeClaim): Spec {
+  const { provenance } = errors;
   let spec: Spec = claim.spec ?? {};
   const before: Spec = old.spec ?? {};
   const annotation = old.metadata.annotations?.[betaClass];
   const named = before.storageClassName === undefined && spec.storageClassName !== undefined;
   if (named && (annotation === undefined || annotation === spec.storageClassName)) {
-    spec = withField(spec, "storageClassName", undefined);
+    spec = withField(errors, spec, "storageClassName", undefined);
   }
   if (claim.status?.phase !== "Bound") return spec;
   const size = before.resources?.requests?.["storage"];
   if (spec.resources?.requests && size !== undefined) {
     const requests = { ...spec.resources.requests, storage: size };
-    spec = keepEmpty(
-      { ...spec, resources: keepEmpty({ ...spec.resources, requests }, spec.resources) },
-      spec,
-    );
+    const resources = provenance.keepEmpty({ ...spec.resources, requests }, spec.resources);
+    spec = provenance.keepEmpty({ ...spec, resources }, spec);
   }
-  return withField(spec, "volumeAttributesClassName", before.volumeAttributesClassName);
+  return withField(errors, spec, "volumeAttributesClassName", before.volumeAttributesClassName);
 }
 
-function checkUpdate(
-  errors: FieldErrors,
-  claim: PersistentVolumeClaim,
-  old: PersistentVolumeClaim,
-  { features }: ValidationContext,
-): void {
+function checkUpdate(errors: FieldErrors, claim: PersistentVolumeClaim, old: PersistentVolumeClaim): void {
   const [now, was] = [claim.metadata.annotations?.[betaClass], old.metadata.annotations?.[betaClass]];
   const moved =
     was !== undefined &&
@@ -146,10 +143,11 @@ function checkUpdate(
     claim.spec?.storageClassName === was &&
     (now === undefined || now === was);
   if (!moved) checkImmutable(errors.at("metadata.annotations").key(betaClass), now ?? "", was ?? "");
-  const after = munged(claim, old);
-  const before = old.spec?.volumeName ? old.spec : withField(old.spec ?? {}, "volumeName", after.volumeName);
-  const form = (spec: Spec): unknown =>
-    internalForm("core/v1.PersistentVolumeClaimSpec", spec, features.version);
+  const after = munged(errors, claim, old);
+  const before = old.spec?.volumeName
+    ? old.spec
+    : withField(errors, old.spec ?? {}, "volumeName", after.volumeName);
+  const form = (spec: Spec): unknown => internalForm("core/v1.PersistentVolumeClaimSpec", spec, errors);
   if (!sameValue(after, before)) {
     const printed = (spec: Spec): string => goJson(form(spec), 1);
     errors
@@ -201,19 +199,14 @@ export const persistentVolumeClaimValidation = {
     checkObject(errors, claim);
     checkClaimSpec(errors.at("spec"), claim.spec);
   },
-  update(
-    errors: FieldErrors,
-    claim: PersistentVolumeClaim,
-    old: PersistentVolumeClaim,
-    context: ValidationContext,
-  ): void {
+  update(errors: FieldErrors, claim: PersistentVolumeClaim, old: PersistentVolumeClaim): void {
     checkObjectUpdate(errors, claim, old);
     checkObject(errors, claim);
     // A claim that had a source of some group may be given one of any, wrong ones too.
     const { dataSource, dataSourceRef } = old.spec ?? {};
     const anyGroup = dataSource?.apiGroup !== undefined || dataSourceRef?.apiGroup !== undefined;
     checkClaimSpec(errors.at("spec"), claim.spec, anyGroup);
-    checkUpdate(errors, claim, old, context);
+    checkUpdate(errors, claim, old);
   },
   status(errors: FieldErrors, claim: PersistentVolumeClaim, old: PersistentVolumeClaim): void {
     checkObjectUpdate(errors, claim, old);

@@ -1,6 +1,5 @@
 /** PersistentVolume. */
 import { posix } from "node:path";
-import type { ValidationContext } from "../../../checks/context.ts";
 import { checkImmutable, type FieldErrors, goJson, printedMap, sameValue } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
@@ -127,7 +126,7 @@ function checkCapacity(errors: FieldErrors, { spec }: Volume): void {
   const names = Object.keys(spec.capacity ?? {});
   if (names.length === 0) here.required();
   if (names.length !== 1 || names[0] !== "storage") {
-    here.notSupported(printedMap(spec, "capacity"), ["storage"]);
+    here.notSupported(printedMap(errors, spec, "capacity"), ["storage"]);
   }
   for (const [name, size] of Object.entries(spec.capacity ?? {})) {
     checkBasicQuantity(here.key(name), size);
@@ -201,12 +200,7 @@ function sourceOf(spec: PersistentVolumeSpec | undefined): PersistentVolumeSpec 
   return own as PersistentVolumeSpec;
 }
 
-function checkUpdate(
-  errors: FieldErrors,
-  volume: PersistentVolume,
-  old: PersistentVolume,
-  { features }: ValidationContext,
-): void {
+function checkUpdate(errors: FieldErrors, volume: PersistentVolume, old: PersistentVolume): void {
   let now = sourceOf(volume.spec);
   const before = sourceOf(old.spec);
   if (before.csi && !before.csi.controllerExpandSecretRef && now.csi?.controllerExpandSecretRef) {
@@ -214,7 +208,7 @@ function checkUpdate(
     now = { ...now, csi };
   }
   const form = (source: PersistentVolumeSpec): unknown =>
-    internalForm("core/v1.PersistentVolumeSource", source, features.version);
+    internalForm("core/v1.PersistentVolumeSource", source, errors);
   if (!sameValue(form(now), form(before))) {
     const printed = (source: PersistentVolumeSpec): string => goJson(form(source), 1);
     errors
@@ -225,7 +219,7 @@ function checkUpdate(
   }
   checkImmutable(errors.at("volumeMode"), volume.spec?.volumeMode, old.spec?.volumeMode);
   if (old.spec?.nodeAffinity && !sameValue(volume.spec?.nodeAffinity, old.spec.nodeAffinity)) {
-    const printed = internalForm("core/v1.VolumeNodeAffinity", volume.spec?.nodeAffinity, features.version);
+    const printed = internalForm("core/v1.VolumeNodeAffinity", volume.spec?.nodeAffinity, errors);
     errors
       .at("nodeAffinity")
       .invalid(printed, "field is immutable, except for updating from beta label to GA");
@@ -247,16 +241,11 @@ function checkAll(errors: FieldErrors, volume: PersistentVolume): void {
 
 export const persistentVolumeValidation = {
   create: checkAll,
-  update(
-    errors: FieldErrors,
-    volume: PersistentVolume,
-    old: PersistentVolume,
-    context: ValidationContext,
-  ): void {
+  update(errors: FieldErrors, volume: PersistentVolume, old: PersistentVolume): void {
     // Upstream looks at an update twice.
     checkAll(errors, volume);
     checkAll(errors, volume);
-    checkUpdate(errors, volume, old, context);
+    checkUpdate(errors, volume, old);
   },
   status(errors: FieldErrors, volume: PersistentVolume, old: PersistentVolume): void {
     checkMetadataUpdate(errors.at("metadata"), volume.metadata, old.metadata);

@@ -49,5 +49,5 @@ export function checkMatch(
   if (selects(selector, labels) !== false) return;
   errors
     .at("metadata.labels")
-    .invalid(printedMap(template?.metadata, "labels"), "`selector` does not match template `labels`");
+    .invalid(printedMap(errors, template?.metadata, "labels"), "`selector` does not match template `labels`");
 }

@@ -1,6 +1,5 @@
 import type { ValidationContext } from "../../../checks/context.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
-import { cameEmpty } from "../../../codec/empty.ts";
 import type { Container, PodSpec } from "../../../generated/core/v1.ts";
 import { isSidecar } from "../../../pod/containers.ts";
 import { dnsLabel, isPortName } from "../../../values/names.ts";
@@ -53,7 +52,7 @@ export interface Surroundings {
 }
 
 function checkContainer(errors: FieldErrors, container: Container, around: Surroundings): void {
-  const { spec, volumes, claims, context } = around;
+  const { spec, volumes, claims } = around;
   errors.at("name").checkRequired(dnsLabel, container.name);
   if (!container.image) errors.at("image").required();
   errors
@@ -67,7 +66,7 @@ function checkContainer(errors: FieldErrors, container: Container, around: Surro
   checkResources(errors.at("resources"), container.resources, claims);
   checkResizePolicy(errors.at("resizePolicy"), container, spec);
   const hostUsers = spec.hostUsers !== false;
-  checkContainerSecurity(errors.at("securityContext"), container, hostUsers, context.features.version);
+  checkContainerSecurity(errors.at("securityContext"), container, hostUsers);
 }
 
 function checkMainContainers(errors: FieldErrors, around: Surroundings): void {
@@ -144,7 +143,7 @@ function checkEphemeralContainers(errors: FieldErrors, around: Surroundings): vo
     if (target && !others.has(target)) here.at("targetContainerName").notFound(target);
     for (const name of notEphemeral) {
       const value: unknown = container[name];
-      if ((value === undefined || value === null) && !cameEmpty(container, name)) continue;
+      if ((value === undefined || value === null) && !errors.provenance.cameEmpty(container, name)) continue;
       // In Go, `resources` is not a pointer: empty resources are unset.
       if (name === "resources" && Object.keys(value ?? {}).length === 0) continue;
       here.at(name).forbidden("cannot be set for an Ephemeral Container");

@@ -12,9 +12,10 @@ import type {
   ResourceRequirements,
   Volume,
 } from "../../../generated/core/v1.ts";
-import type { QuantityText, Time } from "../../../objects/object.ts";
+import type { QuantityText } from "../../../objects/object.ts";
 import { defaultPodLevelResources } from "../../../pod/resource-defaults.ts";
 import { Quantity } from "../../../values/quantity.ts";
+import type { DefaultsContext } from "../../define.ts";
 import { defaultHostPath } from "../host-path-defaults.ts";
 import { implicitPullPolicy } from "./image.ts";
 
@@ -138,7 +139,7 @@ export function defaultPodTemplate(template: PodTemplateSpec | undefined): void 
   defaultPodSpec(template.spec);
 }
 
-export function defaultPod(pod: Pod, _now: Time, release: string): void {
+export function defaultPod(pod: Pod, { release }: DefaultsContext): void {
   pod.spec ??= { containers: [] };
   const { spec } = pod;
   const containers = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];

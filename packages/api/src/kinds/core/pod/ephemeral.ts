@@ -7,8 +7,8 @@ import type { EphemeralContainer, Pod } from "../../../generated/core/v1.ts";
 import { checkPodAnnotationsUpdate, mirrorAnnotation } from "./annotations.ts";
 import { checkPod } from "./validation.ts";
 
-function printed(container: EphemeralContainer, context: ValidationContext): string {
-  return goJson(internalForm("core/v1.EphemeralContainer", container, context.features.version), 1);
+function printed(errors: FieldErrors, container: EphemeralContainer): string {
+  return goJson(internalForm("core/v1.EphemeralContainer", container, errors), 1);
 }
 
 /** A write of `pods/ephemeralcontainers`: containers may be added and stay as they are (KEP-277). */
@@ -34,7 +34,7 @@ export function checkEphemeralContainers(
         .at("spec.ephemeralContainers")
         .forbidden(`existing ephemeral containers ${name} may not be removed\n`);
     } else if (!sameValue(kept, container)) {
-      const difference = unifiedDiff(printed(container, context), printed(kept, context));
+      const difference = unifiedDiff(printed(errors, container), printed(errors, kept));
       errors
         .at("spec.ephemeralContainers")
         .forbidden(`existing ephemeral containers ${name} may not be changed\n${difference}`);

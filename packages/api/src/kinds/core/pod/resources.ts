@@ -1,7 +1,6 @@
 /** Requests, limits and claims of containers. */
 
 import type { FieldErrors } from "../../../checks/field.ts";
-import { cameEmpty } from "../../../codec/empty.ts";
 import type { PodSpec, ResourceClaim, ResourceRequirements } from "../../../generated/core/v1.ts";
 import { containerTotal } from "../../../pod/resources.ts";
 import { dnsLabel, qualifiedName } from "../../../values/names.ts";
@@ -211,7 +210,7 @@ export function checkPodResources(errors: FieldErrors, spec: PodSpec): void {
     errors.forbidden("may not be set for a windows pod");
     return;
   }
-  if (resources.claims || cameEmpty(resources, "claims")) {
+  if (resources.claims || errors.provenance.cameEmpty(resources, "claims")) {
     errors.at("claims").forbidden("claims may not be set for Resources at pod-level");
   }
   checkResources(errors, resources, claimNames(spec), checkPodName);

@@ -18,7 +18,7 @@ function checkId(errors: FieldErrors, id: number | bigint | undefined | null): v
   errors.invalid(id, "must be between 0 and 2147483647, inclusive");
 }
 
-function checkSeccomp(errors: FieldErrors, profile: SeccompProfile | undefined, version: string): void {
+function checkSeccomp(errors: FieldErrors, profile: SeccompProfile | undefined): void {
   if (!profile) return;
   const types = ["Localhost", "RuntimeDefault", "Unconfined"];
   if (!profile.type) errors.at("type").required("type is required when seccompProfile is set");
@@ -26,7 +26,7 @@ function checkSeccomp(errors: FieldErrors, profile: SeccompProfile | undefined, 
   const local = profile.localhostProfile;
   if (profile.type !== "Localhost") {
     if (local === undefined || local === null) return;
-    const printed = internalForm("core/v1.SeccompProfile", profile, version);
+    const printed = internalForm("core/v1.SeccompProfile", profile, errors);
     errors.at("localhostProfile").invalid(printed, "can only be set when seccomp type is Localhost");
   } else if (local === undefined || local === null) {
     errors.at("localhostProfile").required("must be set when seccomp type is Localhost");
@@ -82,7 +82,7 @@ function oneOf(errors: FieldErrors, value: string | undefined, known: readonly s
   if (value !== undefined && value !== null && !known.includes(value)) errors.notSupported(value, known);
 }
 
-export function checkPodSecurity(errors: FieldErrors, spec: PodSpec, version: string): void {
+export function checkPodSecurity(errors: FieldErrors, spec: PodSpec): void {
   const context: PodSecurityContext | undefined = spec.securityContext;
   checkId(errors.at("fsGroup"), context?.fsGroup);
   checkId(errors.at("runAsUser"), context?.runAsUser);
@@ -96,19 +96,14 @@ export function checkPodSecurity(errors: FieldErrors, spec: PodSpec, version: st
   }
   checkSysctls(errors.at("sysctls"), spec);
   oneOf(errors.at("fsGroupChangePolicy"), context?.fsGroupChangePolicy, ["Always", "OnRootMismatch"]);
-  checkSeccomp(errors.at("seccompProfile"), context?.seccompProfile, version);
+  checkSeccomp(errors.at("seccompProfile"), context?.seccompProfile);
   checkWindowsOptions(errors.at("windowsOptions"), context?.windowsOptions);
   checkAppArmor(errors.at("appArmorProfile"), context?.appArmorProfile);
   oneOf(errors.at("supplementalGroupsPolicy"), context?.supplementalGroupsPolicy, ["Merge", "Strict"]);
   oneOf(errors.at("seLinuxChangePolicy"), context?.seLinuxChangePolicy, ["Recursive"]);
 }
 
-export function checkContainerSecurity(
-  errors: FieldErrors,
-  container: Container,
-  hostUsers: boolean,
-  version: string,
-): void {
+export function checkContainerSecurity(errors: FieldErrors, container: Container, hostUsers: boolean): void {
   const context = container.securityContext;
   if (!context) return;
   checkId(errors.at("runAsUser"), context.runAsUser);
@@ -122,9 +117,9 @@ export function checkContainerSecurity(
       errors.at("procMount").invalid(mount, "`hostUsers` must be false to use `Unmasked`");
     }
   }
-  checkSeccomp(errors.at("seccompProfile"), context.seccompProfile, version);
+  checkSeccomp(errors.at("seccompProfile"), context.seccompProfile);
   if (context.allowPrivilegeEscalation === false) {
-    const printed = internalForm("core/v1.SecurityContext", context, version);
+    const printed = internalForm("core/v1.SecurityContext", context, errors);
     if (context.privileged) {
       errors.invalid(printed, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
     }

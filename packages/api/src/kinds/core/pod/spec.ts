@@ -122,7 +122,7 @@ export function checkPodSpec(
   errors.at("restartPolicy").oneOf(spec.restartPolicy, ["Always", "OnFailure", "Never"]);
   errors.at("dnsPolicy").oneOf(spec.dnsPolicy, dnsPolicies);
   checkLabels(errors.at("nodeSelector"), spec.nodeSelector);
-  checkPodSecurity(errors.at("securityContext"), spec, context.features.version);
+  checkPodSecurity(errors.at("securityContext"), spec);
   checkAffinity(errors.at("affinity"), spec);
   checkDns(errors.at("dnsConfig"), spec, context.features.version);
   (spec.readinessGates ?? []).forEach(({ conditionType = "" }, index) => {

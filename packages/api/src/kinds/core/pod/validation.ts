@@ -3,7 +3,6 @@ import { type FieldErrors, goJson, printedList, sameValue } from "../../../check
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { unifiedDiff } from "../../../checks/unified-diff.ts";
-import { forgetEmpty, keepEmpty } from "../../../codec/empty.ts";
 import type { Features } from "../../../features/features.ts";
 import type { Container, NodeAffinity, Pod, PodSpec, Toleration } from "../../../generated/core/v1.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
@@ -118,18 +117,18 @@ function checkDeadline(errors: FieldErrors, spec: PodSpec, old: PodSpec): boolea
 }
 
 /** The new spec with all that may change as it was before. */
-function withOldChangeables(spec: PodSpec, old: PodSpec): PodSpec {
+function withOldChangeables({ provenance }: FieldErrors, spec: PodSpec, old: PodSpec): PodSpec {
   const grace = old.terminationGracePeriodSeconds;
   const images = (name: "containers" | "initContainers"): Container[] =>
     (spec[name] ?? []).map((container, index) =>
-      keepEmpty(withField(container, "image", old[name]?.[index]?.image), container),
+      provenance.keepEmpty(withField(container, "image", old[name]?.[index]?.image), container),
     );
   let munged: PodSpec = { ...spec, containers: images("containers") };
   if (spec.initContainers) munged.initContainers = images("initContainers");
-  munged = keepEmpty(munged, spec);
+  munged = provenance.keepEmpty(munged, spec);
   for (const name of ["activeDeadlineSeconds", "schedulingGates", "tolerations"] as const) {
-    munged = keepEmpty(withField(munged, name, old[name]), munged);
-    forgetEmpty(munged, name);
+    munged = provenance.keepEmpty(withField(munged, name, old[name]), munged);
+    provenance.forgetEmpty(munged, name);
   }
   if (grace !== undefined && grace < 0 && spec.terminationGracePeriodSeconds === 1) {
     munged.terminationGracePeriodSeconds = grace;
@@ -143,7 +142,7 @@ function withField<T extends object, K extends keyof T>(object: T, name: K, valu
 }
 
 /** A pod with gates may narrow down its nodes (KEP-3838); then these fields count as unchanged. */
-function checkGatedPlacement(errors: FieldErrors, munged: PodSpec, old: PodSpec, version: string): void {
+function checkGatedPlacement(errors: FieldErrors, munged: PodSpec, old: PodSpec): void {
   if (!sameValue(munged.nodeSelector, old.nodeSelector)) {
     for (const [key, value] of Object.entries(old.nodeSelector ?? {})) {
       if (munged.nodeSelector?.[key] === value) continue;
@@ -157,7 +156,7 @@ function checkGatedPlacement(errors: FieldErrors, munged: PodSpec, old: PodSpec,
   }
   const [now, before] = [munged.affinity?.nodeAffinity, old.affinity?.nodeAffinity];
   if (sameValue(now, before)) return;
-  checkNarrowedAffinity(errors, now, before, version);
+  checkNarrowedAffinity(errors, now, before);
   const { nodeAffinity: _now, ...others } = munged.affinity ?? {};
   const affinity = before === undefined ? others : { ...others, nodeAffinity: before };
   if (Object.keys(affinity).length > 0) munged.affinity = affinity;
@@ -170,7 +169,6 @@ function checkNarrowedAffinity(
   errors: FieldErrors,
   now: NodeAffinity | undefined,
   before: NodeAffinity | undefined,
-  version: string,
 ): void {
   const here = errors.at("spec.affinity.nodeAffinity").at(required);
   const old = before?.[required]?.nodeSelectorTerms;
@@ -182,7 +180,7 @@ function checkNarrowedAffinity(
     here
       .at("nodeSelectorTerms")
       .invalid(
-        internalForm(`[]${type}`, given, version) ?? printedList(now?.[required], "nodeSelectorTerms"),
+        internalForm(`[]${type}`, given, errors) ?? printedList(errors, now?.[required], "nodeSelectorTerms"),
         "no additions/deletions to non-empty NodeSelectorTerms list are allowed",
       );
     return;
@@ -194,7 +192,7 @@ function checkNarrowedAffinity(
     if (expressions.length + fields.length === 0) {
       if (sameValue(term, term2)) return;
       each.invalid(
-        internalForm(type, term2, version),
+        internalForm(type, term2, errors),
         "only NodeSelectorRequirements can be added to a non-empty NodeSelectorTerm",
       );
       return;
@@ -204,7 +202,7 @@ function checkNarrowedAffinity(
       fields.every((each, place) => sameValue(each, term2?.matchFields?.[place]));
     if (!kept) {
       each.invalid(
-        internalForm(type, term2, version),
+        internalForm(type, term2, errors),
         "only additions are allowed (no mutations or deletions)",
       );
     }
@@ -230,10 +228,9 @@ export function checkPodUpdate(errors: FieldErrors, pod: Pod, old: Pod, context:
   if (!checkDeadline(errors, spec, before)) return;
   checkTolerationsUpdate(errors, spec, before, context.features);
   checkGatesUpdate(errors, spec, before);
-  const munged = withOldChangeables(spec, before);
-  const { version } = context.features;
-  if ((before.schedulingGates ?? []).length > 0) checkGatedPlacement(errors, munged, before, version);
-  const form = (value: PodSpec): unknown => internalForm("core/v1.PodSpec", value, version);
+  const munged = withOldChangeables(errors, spec, before);
+  if ((before.schedulingGates ?? []).length > 0) checkGatedPlacement(errors, munged, before);
+  const form = (value: PodSpec): unknown => internalForm("core/v1.PodSpec", value, errors);
   if (sameValue(munged, before)) return;
   const printed = (value: PodSpec): string => goJson(form(value), 1);
   errors

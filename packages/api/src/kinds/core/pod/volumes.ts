@@ -119,7 +119,7 @@ export function checkVolumes(
   );
   (volumes ?? []).forEach((volume, index) => {
     const here = errors.index(index);
-    const own = here.into(new FieldErrors());
+    const own = here.into(FieldErrors.of({ provenance: errors.provenance }));
     checkSource(own, volume, podName);
     own.at("name").checkRequired(dnsLabel, volume.name);
     if (sound.has(volume.name)) own.at("name").duplicate(volume.name);

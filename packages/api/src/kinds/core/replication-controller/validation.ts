@@ -21,7 +21,9 @@ function checkSpec(errors: FieldErrors, { spec }: ReplicationController, context
   const labels = spec.template.metadata?.labels ?? {};
   if (Object.entries(selector).some(([key, value]) => labels[key] !== value)) {
     const detail = "`selector` does not match template `labels`";
-    errors.at("spec.template.metadata.labels").invalid(printedMap(spec.template.metadata, "labels"), detail);
+    errors
+      .at("spec.template.metadata.labels")
+      .invalid(printedMap(errors, spec.template.metadata, "labels"), detail);
   }
   checkTemplate(errors.at("spec.template"), spec.template, context);
   checkEndless(errors.at("spec.template"), spec.template, "ReplicationController");

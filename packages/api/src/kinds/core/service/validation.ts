@@ -113,7 +113,7 @@ function checkServicePorts(errors: FieldErrors, ports: readonly ServicePort[]): 
 }
 
 /** No two ports are the same, neither on the service's address nor on the nodes. */
-function checkTwice(errors: FieldErrors, spec: ServiceSpec, version: string): void {
+function checkTwice(errors: FieldErrors, spec: ServiceSpec): void {
   const ports = spec.ports ?? [];
   if (spec.type === "ClusterIP") {
     ports.forEach(({ nodePort }, index) => {
@@ -137,7 +137,7 @@ function checkTwice(errors: FieldErrors, spec: ServiceSpec, version: string): vo
     errors
       .at("spec.ports")
       .index(index)
-      .duplicate(internalForm("core/v1.ServicePort", shown, version));
+      .duplicate(internalForm("core/v1.ServicePort", shown, errors));
   });
 }
 
@@ -253,7 +253,7 @@ function checkSpec(
     if (checkLegacyAddress(here, address, { version, before })) checkEndpointAddress(here, address);
   });
   errors.at("spec.type").oneOf(spec.type, ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]);
-  checkTwice(errors, spec, version);
+  checkTwice(errors, spec);
   checkBalancing(errors, object, spec, version, old);
   checkTraffic(errors, spec);
 }

@@ -151,7 +151,7 @@ function checkSchemaSpec(errors: FieldErrors, name: string, spec: Partial<FlowSc
   const method = spec.distinguisherMethod;
   if (method && !distinguisherMethods.includes(method.type ?? "")) {
     // The message shows the struct of the server, not its type.
-    const shown = internalForm("flowcontrol/v1.FlowDistinguisherMethod", method, errors.release);
+    const shown = internalForm("flowcontrol/v1.FlowDistinguisherMethod", method, errors);
     errors.at("spec.distinguisherMethod.type").notSupported(shown, distinguisherMethods);
   }
   const level = spec.priorityLevelConfiguration?.name;
@@ -172,7 +172,7 @@ function checkFlowSchema(errors: FieldErrors, object: FlowSchema): void {
   checkSchemaSpec(errors, name, object.spec ?? {});
   const fixed = Object.hasOwn(fixedSchemas, name) ? fixedSchemas[name] : undefined;
   if (fixed !== undefined && !sameValue(object.spec, fixed)) {
-    const shown = internalForm("flowcontrol/v1.FlowSchemaSpec", object.spec, errors.release);
+    const shown = internalForm("flowcontrol/v1.FlowSchemaSpec", object.spec, errors);
     errors.at("spec").invalid(shown, `spec of '${name}' must equal the fixed value`);
   }
   checkConditions(errors, object.status?.conditions);

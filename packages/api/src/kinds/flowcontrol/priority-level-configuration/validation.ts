@@ -143,7 +143,7 @@ function checkFixedLevel(errors: FieldErrors, { metadata, spec }: PriorityLevelC
   const { exempt: _, ...others } = spec ?? {};
   const { exempt: __, ...fixedOthers } = fixed;
   if (isExempt ? sameValue(others, fixedOthers) : sameValue(spec, fixed)) return;
-  const shown = internalForm("flowcontrol/v1.PriorityLevelConfigurationSpec", spec, errors.release);
+  const shown = internalForm("flowcontrol/v1.PriorityLevelConfigurationSpec", spec, errors);
   const but = isExempt ? " except the 'spec.exempt' field" : "";
   errors.at("spec").invalid(shown, `spec of '${name}'${but} must equal the fixed value`);
 }

@@ -1,4 +1,3 @@
-import type { ValidationContext } from "../../../checks/context.ts";
 import { checkImmutable, type FieldErrors } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
@@ -39,11 +38,10 @@ function checkClass(errors: FieldErrors, object: IngressClass): void {
 
 export const ingressClassValidation = {
   create: checkClass,
-  update(errors: FieldErrors, object: IngressClass, old: IngressClass, context: ValidationContext): void {
+  update(errors: FieldErrors, object: IngressClass, old: IngressClass): void {
     checkMetadataUpdate(errors.at("metadata"), object.metadata, old.metadata);
     checkFinalizerNames(errors.at("metadata"), object.metadata);
-    const shown = (): unknown =>
-      internalForm("string", object.spec?.controller ?? "", context.features.version);
+    const shown = (): unknown => internalForm("string", object.spec?.controller ?? "", errors);
     checkImmutable(errors.at("spec.controller"), object.spec?.controller, old.spec?.controller, shown);
     checkClass(errors, object);
   },

@@ -86,7 +86,7 @@ function checkSpec(errors: FieldErrors, { spec }: Ingress, context: ValidationCo
   if (rules.length === 0 && !spec?.defaultBackend) {
     errors
       .at("spec")
-      .invalid(printedList(spec, "rules"), "either `defaultBackend` or `rules` must be specified");
+      .invalid(printedList(errors, spec, "rules"), "either `defaultBackend` or `rules` must be specified");
   }
   if (spec?.defaultBackend) checkBackend(errors.at("spec.defaultBackend"), spec.defaultBackend, context);
   rules.forEach((rule, index) => {

@@ -1,5 +1,4 @@
 import { addressRule } from "../../../checks/address.ts";
-import type { ValidationContext } from "../../../checks/context.ts";
 import { checkImmutable, type FieldErrors } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata } from "../../../checks/metadata.ts";
@@ -24,12 +23,12 @@ function checkAddress(errors: FieldErrors, object: IPAddress): void {
 
 export const ipAddressValidation = {
   create: checkAddress,
-  update(errors: FieldErrors, object: IPAddress, old: IPAddress, context: ValidationContext): void {
+  update(errors: FieldErrors, object: IPAddress, old: IPAddress): void {
     checkAddress(errors, object);
     checkObjectUpdate(errors, object, old);
     const parent = object.spec?.parentRef;
     checkImmutable(errors.at("spec.parentRef"), parent, old.spec?.parentRef, () =>
-      internalForm("networking/v1.ParentReference", parent, context.features.version),
+      internalForm("networking/v1.ParentReference", parent, errors),
     );
   },
 };

@@ -2,7 +2,6 @@ import { networkFamily, networkRule } from "../../../checks/address.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkFinalizerNames, checkMetadata } from "../../../checks/metadata.ts";
 import { checkObjectUpdate } from "../../../checks/objects.ts";
-import { cameEmpty } from "../../../codec/empty.ts";
 import type { ServiceCIDR } from "../../../generated/networking/v1.ts";
 import { dnsSubdomain } from "../../../values/names.ts";
 
@@ -42,7 +41,8 @@ export const serviceCIDRValidation = {
     const [cidrs, before] = [object.spec?.cidrs ?? [], old.spec?.cidrs ?? []];
     const grows = before.length === 1 && cidrs.length === 2;
     if (!grows && cidrs.length !== before.length) {
-      const shown = object.spec?.cidrs ?? (cameEmpty(object.spec, "cidrs") ? [] : undefined);
+      const shown =
+        object.spec?.cidrs ?? (errors.provenance.cameEmpty(object.spec, "cidrs") ? [] : undefined);
       errors.at(cidrsPath).invalid(shown, "field is immutable");
       return;
     }

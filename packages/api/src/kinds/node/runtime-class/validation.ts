@@ -1,4 +1,3 @@
-import type { ValidationContext } from "../../../checks/context.ts";
 import { checkImmutable, type FieldErrors, seenBefore } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkLabels, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
@@ -7,7 +6,7 @@ import { dnsLabel, dnsSubdomain } from "../../../values/names.ts";
 import { checkResources } from "../../core/pod/resources.ts";
 import { checkTolerations } from "../../core/pod/scheduling.ts";
 
-function checkRuntime(errors: FieldErrors, object: RuntimeClass, { features }: ValidationContext): void {
+function checkRuntime(errors: FieldErrors, object: RuntimeClass): void {
   // Upstream does not check the names of finalizers here.
   checkMetadata(errors.at("metadata"), object.metadata, dnsSubdomain, false);
   errors.at("handler").checkRequired(dnsLabel, object.handler);
@@ -22,15 +21,15 @@ function checkRuntime(errors: FieldErrors, object: RuntimeClass, { features }: V
       errors
         .at("scheduling.tolerations")
         .index(index)
-        .duplicate(internalForm("core/v1.Toleration", toleration, features.version));
+        .duplicate(internalForm("core/v1.Toleration", toleration, errors));
     }
   });
 }
 
 export const runtimeClassValidation = {
   create: checkRuntime,
-  update(errors: FieldErrors, object: RuntimeClass, old: RuntimeClass, context: ValidationContext): void {
-    checkRuntime(errors, object, context);
+  update(errors: FieldErrors, object: RuntimeClass, old: RuntimeClass): void {
+    checkRuntime(errors, object);
     checkMetadataUpdate(errors.at("metadata"), object.metadata, old.metadata);
     checkImmutable(errors.at("handler"), object.handler ?? "", old.handler);
   },

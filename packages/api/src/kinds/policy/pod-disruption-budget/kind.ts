@@ -1,5 +1,4 @@
 import { checkConditions } from "../../../checks/conditions.ts";
-import type { ValidationContext } from "../../../checks/context.ts";
 import { checkCounts } from "../../../checks/counts.ts";
 import type { FieldErrors } from "../../../checks/field.ts";
 import { checkAtMostAll, checkShare } from "../../../checks/int-or-percent.ts";
@@ -11,16 +10,12 @@ import { defineKind } from "../../define.ts";
 
 const evictions = ["AlwaysAllow", "IfHealthyBudget"];
 
-function checkBudget(
-  errors: FieldErrors,
-  { spec }: PodDisruptionBudget,
-  { features }: ValidationContext,
-): void {
+function checkBudget(errors: FieldErrors, { spec }: PodDisruptionBudget): void {
   const given = (["minAvailable", "maxUnavailable"] as const).filter(
     (name) => spec?.[name] !== undefined && spec[name] !== null,
   );
   if (given.length === 2) {
-    const printed = internalForm("policy/v1.PodDisruptionBudgetSpec", spec, features.version);
+    const printed = internalForm("policy/v1.PodDisruptionBudgetSpec", spec, errors);
     errors.at("spec").invalid(printed, "minAvailable and maxUnavailable cannot be both set");
   }
   for (const name of given) {
@@ -37,13 +32,8 @@ function checkBudget(
 const podDisruptionBudgetValidation = {
   // Of the metadata upstream checks only what all kinds have in common: a name need only fit into a path.
   create: checkBudget,
-  update(
-    errors: FieldErrors,
-    object: PodDisruptionBudget,
-    _old: PodDisruptionBudget,
-    context: ValidationContext,
-  ): void {
-    checkBudget(errors, object, context);
+  update(errors: FieldErrors, object: PodDisruptionBudget): void {
+    checkBudget(errors, object);
   },
   status(errors: FieldErrors, object: PodDisruptionBudget, old: PodDisruptionBudget): void {
     checkObjectUpdate(errors, object, old);

@@ -21,7 +21,7 @@ function checkSpec(
   // Lists that did not change count as stored: their rules may have become stricter since.
   const storedSelectors = old !== undefined && sameValue(spec?.selectors, old.spec?.selectors);
   checkSelectors(errors.at("spec.selectors"), spec?.selectors, context, storedSelectors);
-  const storedConfig = old !== undefined && sameValue(spec?.config, old.spec?.config);
+  const storedConfig = old !== undefined && sameValue(spec?.config, old.spec?.config, errors.provenance);
   errors
     .at("spec.config")
     .items(spec?.config, limits.config, (here, config) => checkConfiguration(here, config, storedConfig));

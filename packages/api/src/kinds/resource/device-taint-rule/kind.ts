@@ -1,10 +1,9 @@
 import { DeviceTaintRule } from "../../../generated/resource/v1.ts";
-import type { Time } from "../../../objects/object.ts";
-import { defineKind } from "../../define.ts";
+import { type DefaultsContext, defineKind } from "../../define.ts";
 import { stamp } from "../taint-time.ts";
 import { checkRule, checkRuleStatus, checkRuleUpdate } from "./validation.ts";
 
-function defaultRule(rule: DeviceTaintRule, now: Time): void {
+function defaultRule(rule: DeviceTaintRule, { now }: DefaultsContext): void {
   stamp(rule.spec?.taint, now);
 }
 

@@ -42,6 +42,6 @@ export function checkTemplateUpdate(
   checkMetadataUpdate(errors.at("metadata"), template.metadata, old.metadata);
   checkFinalizerNames(errors.at("metadata"), template.metadata);
   const type = "resource/v1.ResourceClaimTemplateSpec";
-  const printed = (): unknown => internalForm(type, template.spec ?? {}, context.features.version);
+  const printed = (): unknown => internalForm(type, template.spec ?? {}, errors);
   checkImmutable(errors.at("spec"), template.spec, old.spec, printed);
 }

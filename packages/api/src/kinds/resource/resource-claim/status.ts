@@ -162,8 +162,7 @@ export function checkClaimStatus(
   checkReservations(errors, claim, old);
   const before = old.status?.allocation;
   if (before && allocation) {
-    const printed = (): unknown =>
-      internalForm("resource/v1.AllocationResult", allocation, context.features.version);
+    const printed = (): unknown => internalForm("resource/v1.AllocationResult", allocation, errors);
     checkImmutable(errors.at("status.allocation"), allocation, before, printed);
   } else if (allocation) {
     checkAllocation(

@@ -245,17 +245,11 @@ export function checkClaim(errors: FieldErrors, claim: ResourceClaim, context: V
   checkSpec(errors.at("spec"), claim.spec, context);
 }
 
-export function checkClaimUpdate(
-  errors: FieldErrors,
-  claim: ResourceClaim,
-  old: ResourceClaim,
-  context: ValidationContext,
-): void {
+export function checkClaimUpdate(errors: FieldErrors, claim: ResourceClaim, old: ResourceClaim): void {
   checkMetadata(errors.at("metadata"), claim.metadata, dnsSubdomain, true);
   checkFinalizerNames(errors.at("metadata"), claim.metadata);
   checkMetadataUpdate(errors.at("metadata"), claim.metadata, old.metadata);
   checkFinalizerNames(errors.at("metadata"), claim.metadata);
-  const printed = (): unknown =>
-    internalForm("resource/v1.ResourceClaimSpec", claim.spec ?? {}, context.features.version);
+  const printed = (): unknown => internalForm("resource/v1.ResourceClaimSpec", claim.spec ?? {}, errors);
   checkImmutable(errors.at("spec"), claim.spec, old.spec, printed);
 }

@@ -4,7 +4,6 @@
  */
 
 import { checkConditions } from "../../../checks/conditions.ts";
-import type { ValidationContext } from "../../../checks/context.ts";
 import { checkImmutable, type FieldErrors, sameValue, seenBefore } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
@@ -53,13 +52,12 @@ export function checkPoolRequestStatus(
   errors: FieldErrors,
   request: ResourcePoolStatusRequest,
   old: ResourcePoolStatusRequest,
-  context: ValidationContext,
 ): void {
   checkMetadataUpdate(errors.at("metadata"), request.metadata, old.metadata);
   checkFinalizerNames(errors.at("metadata"), request.metadata);
   if (old.status) {
     const type = "resource/v1alpha3.ResourcePoolStatusRequestStatus";
-    const printed = (): unknown => internalForm(type, request.status, context.features.version);
+    const printed = (): unknown => internalForm(type, request.status, errors);
     checkImmutable(errors.at("status"), request.status, old.status, printed);
   } else checkConditions(errors.at("status.conditions"), request.status?.conditions);
   if (request.status) checkStatus(errors, request.status, old.status);

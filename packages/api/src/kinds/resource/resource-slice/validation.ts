@@ -8,7 +8,6 @@ import { asTyped, checkImmutable, type FieldErrors, sameValue, seenBefore } from
 import { internalForm } from "../../../checks/internal.ts";
 import { checkFinalizerNames, checkMetadata, checkMetadataUpdate } from "../../../checks/metadata.ts";
 import { checkNodeSelector } from "../../../checks/nodeselector.ts";
-import { cameEmpty } from "../../../codec/empty.ts";
 import type {
   CounterSet,
   Device,
@@ -55,7 +54,7 @@ function checkVersion(errors: FieldErrors, value: string): void {
 const valueFields = ["bool", "int", "string", "version", "bools", "ints", "strings", "versions"] as const;
 const listFields = ["bools", "ints", "strings", "versions"] as const;
 
-function checkAttribute(errors: FieldErrors, attribute: DeviceAttribute, context: ValidationContext): void {
+function checkAttribute(errors: FieldErrors, attribute: DeviceAttribute): void {
   if (attribute.string !== undefined) checkString(errors.at("string"), attribute.string);
   if (attribute.version !== undefined) checkVersion(errors.at("version"), attribute.version);
   for (const name of listFields) {
@@ -72,8 +71,7 @@ function checkAttribute(errors: FieldErrors, attribute: DeviceAttribute, context
   }
   const set = valueFields.filter((name) => attribute[name] !== undefined && attribute[name] !== null);
   if (set.length === 1) return;
-  const printed =
-    set.length === 0 ? "" : internalForm("resource/v1.DeviceAttribute", attribute, context.features.version);
+  const printed = set.length === 0 ? "" : internalForm("resource/v1.DeviceAttribute", attribute, errors);
   errors.invalid(printed, "exactly one value must be specified");
 }
 
@@ -174,9 +172,7 @@ function checkDevice(
   if (values > limits.attributeValues) {
     errors.invalid(values, `the total number of attribute values must not exceed ${limits.attributeValues}`);
   }
-  checkMap(errors.at("attributes"), device.attributes, (here, attribute) =>
-    checkAttribute(here, attribute, context),
-  );
+  checkMap(errors.at("attributes"), device.attributes, (here, attribute) => checkAttribute(here, attribute));
   // From 1.37 on, later rules do not apply to what did not change.
   const judged = context.features.version < "1.37" || old === undefined;
   if (judged || !sameValue(old.capacity, device.capacity)) {
@@ -205,7 +201,7 @@ function checkNodes(errors: FieldErrors, spec: ResourceSliceSpec): void {
   const terms = spec.nodeSelector?.nodeSelectorTerms;
   if (spec.nodeSelector && terms?.length !== 1) {
     // One term, so that selectors of several slices can be joined.
-    const { NodeSelectorTerms } = internalForm("core/v1.NodeSelector", spec.nodeSelector, "") as {
+    const { NodeSelectorTerms } = internalForm("core/v1.NodeSelector", spec.nodeSelector, errors) as {
       NodeSelectorTerms: unknown;
     };
     errors
@@ -222,7 +218,7 @@ function checkNodes(errors: FieldErrors, spec: ResourceSliceSpec): void {
   }
 }
 
-function checkPartitionType(errors: FieldErrors, spec: ResourceSliceSpec, context: ValidationContext): void {
+function checkPartitionType(errors: FieldErrors, spec: ResourceSliceSpec): void {
   const name = spec.partitionTypeAttribute;
   if (name === undefined) return;
   const here = errors.at("spec.partitionTypeAttribute");
@@ -244,7 +240,7 @@ function checkPartitionType(errors: FieldErrors, spec: ResourceSliceSpec, contex
         "device consumes counters and `partitionTypeAttribute` names this attribute, so it must be set";
       here.required(detail);
     } else if (attribute.string === undefined) {
-      const printed = internalForm("resource/v1.DeviceAttribute", attribute, context.features.version);
+      const printed = internalForm("resource/v1.DeviceAttribute", attribute, errors);
       here.invalid(printed, "must be a string value because `partitionTypeAttribute` names this attribute");
     }
   });
@@ -298,7 +294,8 @@ function checkSpec(
     checkImmutable(errors.at("spec.nodeName"), spec.nodeName, old.nodeName, () => asTyped(spec.nodeName));
   }
   checkNodes(errors, spec);
-  const given = (name: "sharedCounters" | "devices"): boolean => !!spec[name] || cameEmpty(spec, name);
+  const given = (name: "sharedCounters" | "devices"): boolean =>
+    !!spec[name] || errors.provenance.cameEmpty(spec, name);
   if (given("sharedCounters") && given("devices")) {
     errors.at("spec").invalid("", "only one of `sharedCounters` or `devices` is allowed");
   }
@@ -321,7 +318,7 @@ function checkSpec(
     },
     (set) => set.name ?? "",
   );
-  checkPartitionType(errors, spec, context);
+  checkPartitionType(errors, spec);
   checkSkippedOperations(errors.at("spec.skipNodeOperations"), spec.skipNodeOperations);
 }
 

@@ -1,9 +1,9 @@
 import { sameValue } from "../../../checks/field.ts";
 import { CSIDriver } from "../../../generated/storage/v1.ts";
-import { defineKind } from "../../define.ts";
+import { type DefaultsContext, defineKind } from "../../define.ts";
 import { csiDriverValidation } from "./validation.ts";
 
-function defaultDriver(driver: CSIDriver, _now: string, release: string): void {
+function defaultDriver(driver: CSIDriver, { release }: DefaultsContext): void {
   driver.spec ??= {};
   const { spec } = driver;
   spec.attachRequired ??= true;

@@ -1,8 +1,6 @@
-import type { ValidationContext } from "../../../checks/context.ts";
 import { checkImmutable, type FieldErrors, seenBefore } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkObject } from "../../../checks/objects.ts";
-import { keepEmpty } from "../../../codec/empty.ts";
 import type { CSINode } from "../../../generated/storage/v1.ts";
 import { dnsSubdomain, qualifiedName } from "../../../values/names.ts";
 import { checkDriver } from "../../core/pod/volume-sources.ts";
@@ -37,14 +35,14 @@ export const csiNodeValidation = {
     checkObject(errors, object, dnsSubdomain, false);
     checkDrivers(errors, object);
   },
-  update(errors: FieldErrors, object: CSINode, old: CSINode, { features }: ValidationContext): void {
+  update(errors: FieldErrors, object: CSINode, old: CSINode): void {
     this.create(errors, object);
     for (const before of old.spec?.drivers ?? []) {
       for (const driver of object.spec?.drivers ?? []) {
         if (driver.name !== before.name) continue;
         const [{ allocatable: _now, ...now }, { allocatable: _then, ...then }] = [driver, before];
         const printed = (): unknown =>
-          internalForm("storage/v1.CSINodeDriver", keepEmpty(now, driver), features.version);
+          internalForm("storage/v1.CSINodeDriver", errors.provenance.keepEmpty(now, driver), errors);
         checkImmutable(errors.at("spec.drivers"), now, then, printed);
       }
     }

@@ -21,7 +21,7 @@ const csiStorageCapacityValidation = {
     this.create(errors, object);
     checkObjectUpdate(errors, object, old);
     checkImmutable(errors.at("nodeTopology"), object.nodeTopology ?? null, old.nodeTopology, () =>
-      internalForm("meta/v1.LabelSelector", object.nodeTopology, ""),
+      internalForm("meta/v1.LabelSelector", object.nodeTopology, errors),
     );
     checkImmutable(errors.at("storageClassName"), object.storageClassName ?? "", old.storageClassName);
   },

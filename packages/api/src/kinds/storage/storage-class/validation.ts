@@ -50,7 +50,7 @@ export const storageClassValidation = {
     this.create(errors, object);
     checkObjectUpdate(errors, object, old);
     checkImmutable(errors.at("parameters"), object.parameters, old.parameters, () =>
-      printedMap(object, "parameters"),
+      printedMap(errors, object, "parameters"),
     );
     for (const name of ["provisioner", "reclaimPolicy", "volumeBindingMode"] as const) {
       checkImmutable(errors.at(name), object[name], old[name]);

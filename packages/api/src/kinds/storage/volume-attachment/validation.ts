@@ -1,4 +1,3 @@
-import type { ValidationContext } from "../../../checks/context.ts";
 import { checkImmutable, type FieldErrors } from "../../../checks/field.ts";
 import { internalForm } from "../../../checks/internal.ts";
 import { checkObject } from "../../../checks/objects.ts";
@@ -37,16 +36,10 @@ function checkAttachment(errors: FieldErrors, { spec, status }: VolumeAttachment
   if (named) errors.at("spec.source.persistentVolumeName").check(dnsSubdomain, name);
 }
 
-function checkAttachmentUpdate(
-  errors: FieldErrors,
-  object: VolumeAttachment,
-  old: VolumeAttachment,
-  { features }: ValidationContext,
-): void {
+function checkAttachmentUpdate(errors: FieldErrors, object: VolumeAttachment, old: VolumeAttachment): void {
   checkObject(errors, object, dnsSubdomain, false);
   checkAttachment(errors, object);
-  const printed = (): unknown =>
-    internalForm("storage/v1.VolumeAttachmentSpec", object.spec ?? {}, features.version);
+  const printed = (): unknown => internalForm("storage/v1.VolumeAttachmentSpec", object.spec ?? {}, errors);
   checkImmutable(errors.at("spec"), object.spec, old.spec, printed);
 }
 

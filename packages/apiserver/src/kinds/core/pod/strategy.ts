@@ -1,9 +1,9 @@
-import { cameEmpty, type KubeObject, type KubernetesVersion, minorOf } from "@dray/api";
+import { type KubeObject, type KubernetesVersion, minorOf } from "@dray/api";
 import type { Container, Pod } from "@dray/api/core/v1";
 import { podQosClass } from "@dray/api/defaults";
 import { defaultPodLevelResources, isPodTerminal } from "@dray/api/pod";
 import { thaw } from "../../../storage/json.ts";
-import type { Strategy } from "../../strategy.ts";
+import type { Strategy, StrategyContext } from "../../strategy.ts";
 import { mergeLabelKeys, takeAppArmorAnnotations } from "./preparation.ts";
 
 export const podStrategy: Strategy<Pod> = {
@@ -44,7 +44,7 @@ export const podStrategy: Strategy<Pod> = {
       if (pod.status && !pod.status.qosClass && before.status?.qosClass)
         pod.status.qosClass = before.status.qosClass;
       keepObservedGenerations(pod, before);
-      if (minorOf(context.features.version) >= 37) keepClaimStatuses(pod, before);
+      if (minorOf(context.features.version) >= 37) keepClaimStatuses(pod, before, context);
     }
   },
 
@@ -65,13 +65,16 @@ export const podStrategy: Strategy<Pod> = {
  * empty list does. Upstream: pkg/registry/core/pod/strategy.go, podStatusStrategy.PrepareForUpdate (since
  * 1.37).
  */
-function keepClaimStatuses({ status }: Pod, { status: old }: Pod): void {
+function keepClaimStatuses({ status }: Pod, { status: old }: Pod, { provenance }: StrategyContext): void {
   if (!status || !old) return;
-  if (old.resourceClaimStatuses && !cameEmpty(status, "resourceClaimStatuses"))
+  if (old.resourceClaimStatuses && !provenance.cameEmpty(status, "resourceClaimStatuses"))
     status.resourceClaimStatuses ??= thaw(old.resourceClaimStatuses);
   if (old.extendedResourceClaimStatus)
     status.extendedResourceClaimStatus ??= thaw(old.extendedResourceClaimStatus);
-  if (old.nodeAllocatableResourceClaimStatuses && !cameEmpty(status, "nodeAllocatableResourceClaimStatuses"))
+  if (
+    old.nodeAllocatableResourceClaimStatuses &&
+    !provenance.cameEmpty(status, "nodeAllocatableResourceClaimStatuses")
+  )
     status.nodeAllocatableResourceClaimStatuses ??= thaw(old.nodeAllocatableResourceClaimStatuses);
 }
 
