@@ -34,7 +34,10 @@ test("the help of --enable-admission-plugins has the plugins that are off by def
   ]) {
     const { code, stdout } = await dray(args);
     assert.equal(code, 0);
-    assert.match(stdout.replace(/\s+/g, " "), /in addition: UniqueDeviceAllocation refuses to give a device twice/);
+    assert.match(
+      stdout.replace(/\s+/g, " "),
+      /in addition: UniqueDeviceAllocation refuses to give a device twice/,
+    );
   }
 });
 
