@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
 import { timeText } from "@dray/client";
+import { partial } from "@dray/testing/partial";
 import {
   type PodMetricInput,
   replicasForShare,
@@ -27,7 +28,7 @@ function input(facts: readonly PodFacts[], more: Partial<PodMetricInput> = {}): 
   const pods = facts.map(({ phase = "Running", ready = true, started = 3600, request = "1" }, index) => {
     const startTime = timeText(now - started * 1000);
     const resources = request === null ? {} : { requests: { cpu: request } };
-    return {
+    return partial<Pod>({
       metadata: { namespace: "d", name: `p${index}`, uid: `u${index}` },
       spec: { containers: [{ name: "c", image: "i", resources }] },
       status: {
@@ -35,7 +36,7 @@ function input(facts: readonly PodFacts[], more: Partial<PodMetricInput> = {}): 
         startTime,
         conditions: [{ type: "Ready", status: ready ? "True" : "False", lastTransitionTime: startTime }],
       },
-    } as unknown as Pod;
+    });
   });
   const usages = new Map(
     facts.flatMap(({ used }, index) =>

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
+import { partial } from "@dray/testing/partial";
 import { byDeletionPreference } from "./pod-ranking.ts";
 
 const now = Date.parse("2026-01-02T00:00:00Z");
@@ -23,7 +24,7 @@ function pod(
 ): Pod {
   const conditions =
     ready === undefined ? [] : [{ type: "Ready", status: "True", lastTransitionTime: ago(ready) }];
-  return {
+  return partial<Pod>({
     metadata: {
       name,
       uid: name,
@@ -32,7 +33,7 @@ function pod(
     },
     spec: { nodeName: node },
     status: { phase, conditions, containerStatuses: [{ restartCount: restarts }] },
-  } as unknown as Pod;
+  });
 }
 
 /** Two pods, of which the one named `first` can be spared more easily. */

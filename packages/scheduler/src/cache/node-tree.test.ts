@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Node } from "@dray/api/core/v1";
+import { partial } from "@dray/testing/partial";
 import { SchedulerCache } from "./cache.ts";
 
 function nodeOf(name: string, zone?: string, label = "topology.kubernetes.io/zone"): Node {
   const labels = zone === undefined ? {} : { [label]: zone, "topology.kubernetes.io/region": "r" };
-  return { metadata: { name, labels }, spec: {}, status: {} } as unknown as Node;
+  return partial<Node>({ metadata: { name, labels }, spec: {}, status: {} });
 }
 
 test("nodes come from one zone after the other, and follow a node that moves", () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { kubernetesVersions } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
+import { partial } from "@dray/testing/partial";
 import { requestsOf, scoredRequest, takenBy } from "./resources.ts";
 
 interface Asks {
@@ -14,7 +15,7 @@ const container = (requests?: Asks, more: object = {}): object => ({
   ...more,
 });
 const sidecar = (requests: Asks): object => container(requests, { restartPolicy: "Always" });
-const podOf = (spec: object): Pod => ({ spec }) as unknown as Pod;
+const podOf = (spec: object): Pod => partial<Pod>({ spec });
 const cpu = (spec: object): number | undefined => requestsOf(podOf(spec)).get("cpu");
 
 test("containers add up: cpu in thousandths, the rest in units", () => {
@@ -68,7 +69,7 @@ test("a pod on a node takes what it was resized from until the node has done it"
   const containerStatuses = [
     { name: "c", resources: { requests: { cpu: "3" } }, allocatedResources: { cpu: "2" } },
   ];
-  const pod = { spec: { containers }, status: { containerStatuses } } as unknown as Pod;
+  const pod = partial<Pod>({ spec: { containers }, status: { containerStatuses } });
   for (const version of kubernetesVersions) assert.equal(takenBy(pod, version).requested.get("cpu"), 3000);
   assert.equal(requestsOf(pod).get("cpu"), 1000);
 });

@@ -4,6 +4,7 @@ import { featuresOf, type KubeObject } from "@dray/api";
 import { Namespace, Node, Pod } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
 import { createOfflineScheduler, type OfflineObject, type OfflineScheduler } from "@dray/scheduler";
+import { partial } from "@dray/testing/partial";
 import { devicesOf, uses, withCluster } from "../testing/cluster.ts";
 
 function offline(objects: readonly KubeObject[]): OfflineScheduler {
@@ -21,20 +22,20 @@ const metadata = (name: string, namespace?: string): object => ({
   resourceVersion: "1",
 });
 
-const node = (name: string, cpu = "4"): KubeObject =>
-  ({
+const node = (name: string, cpu = "4"): Node =>
+  partial<Node>({
     kind: "Node",
     metadata: metadata(name),
     spec: {},
     status: { allocatable: { cpu, memory: "8Gi" } },
-  }) as unknown as KubeObject;
+  });
 
 const pod = (name: string, cpu: string, more: object = {}): Pod =>
-  ({
+  partial<Pod>({
     kind: "Pod",
     metadata: metadata(name, "d"),
     spec: { containers: [{ name: "c", resources: { requests: { cpu } } }], ...more },
-  }) as unknown as Pod;
+  });
 
 test("offline and running, a scheduler comes to the same: nodes, devices and what it says", async () => {
   await withCluster(async (cluster) => {
@@ -137,17 +138,16 @@ test("a node that does not say how many pods it takes, takes the kubelet's defau
 });
 
 test("a resource that a node does not have is left out of its score", async () => {
-  const noMemory = node("z") as unknown as { status: { allocatable: Record<string, string> } };
-  delete noMemory.status.allocatable["memory"];
+  const noMemory = { ...node("z"), status: { allocatable: { cpu: "4" } } };
   const used = pod("used", "1", { nodeName: "a" });
-  const scheduler = offline([node("a"), used, noMemory as unknown as KubeObject]);
+  const scheduler = offline([node("a"), used, noMemory]);
   assert.deepEqual(await scheduler.schedule(pod("p", "1")), { type: "placed", node: "z" });
 });
 
-const gpuClass = { kind: "DeviceClass", metadata: metadata("gpu"), spec: {} } as unknown as KubeObject;
+const gpuClass = partial<DeviceClass>({ kind: "DeviceClass", metadata: metadata("gpu"), spec: {} });
 
-const slice = (name: string, devices: number, where: object): KubeObject =>
-  ({
+const slice = (name: string, devices: number, where: object): ResourceSlice =>
+  partial<ResourceSlice>({
     kind: "ResourceSlice",
     metadata: metadata(name),
     spec: {
@@ -156,10 +156,10 @@ const slice = (name: string, devices: number, where: object): KubeObject =>
       devices: Array.from({ length: devices }, (_, i) => ({ name: `d-${i}` })),
       ...where,
     },
-  }) as unknown as KubeObject;
+  });
 
-const claim = (name: string, count: number): KubeObject =>
-  ({
+const claim = (name: string, count: number): ResourceClaim =>
+  partial<ResourceClaim>({
     kind: "ResourceClaim",
     metadata: metadata(name, "d"),
     spec: {
@@ -167,7 +167,7 @@ const claim = (name: string, count: number): KubeObject =>
         requests: [{ name: "r", exactly: { deviceClassName: "gpu", allocationMode: "ExactCount", count } }],
       },
     },
-  }) as unknown as KubeObject;
+  });
 
 test("devices that all nodes share run out for pods that are alike, wherever they land", async () => {
   const network = slice("net", 2, { allNodes: true });
@@ -220,7 +220,7 @@ test("pods that are alike land where each would land alone: nothing old is told 
   const outcomes = [];
   for (const { pod: each } of pods) {
     // After a change of the cluster every node is asked again.
-    asks.add({ kind: "Namespace", metadata: metadata("d") } as unknown as OfflineObject);
+    asks.add(partial<Namespace & OfflineObject>({ kind: "Namespace", metadata: metadata("d") }));
     const outcome = await remembers.schedule(each);
     assert.deepEqual(outcome, await asks.schedule(each), each.metadata.name);
     outcomes.push(outcome.type);
@@ -298,7 +298,7 @@ test("a preview says the same as a decision, and takes nothing", async () => {
 
 test("numbers beyond 2^53 in a claim are no obstacle", async () => {
   const toleration = { operator: "Exists", effect: "NoExecute", tolerationSeconds: 2n ** 62n };
-  const odd = {
+  const odd = partial<ResourceClaim>({
     ...claim("odd", 1),
     spec: {
       devices: {
@@ -316,7 +316,7 @@ test("numbers beyond 2^53 in a claim are no obstacle", async () => {
         config: [{ opaque: { driver: "d.example.com", parameters: { serial: 2n ** 62n } } }],
       },
     },
-  } as unknown as KubeObject;
+  });
   const scheduler = offline([node("a"), gpuClass, slice("s", 1, { nodeName: "a" }), odd]);
   const resourceClaims = [{ name: "r", resourceClaimName: "odd" }];
   assert.deepEqual(await scheduler.schedule(pod("p", "1", { resourceClaims })), {

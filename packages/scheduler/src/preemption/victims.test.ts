@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Node, Pod } from "@dray/api/core/v1";
 import type { PodDisruptionBudget } from "@dray/api/policy/v1";
+import { partial } from "@dray/testing/partial";
 import { SchedulingCycle } from "../cycle/scheduling-cycle.ts";
 import type { Candidate } from "../framework/candidate.ts";
 import { extensionPoints } from "../framework/extension-points.ts";
@@ -21,16 +22,16 @@ interface PodTraits {
 
 function podOf(name: string, { priority = 0, cpu = 1, labels = {}, started }: PodTraits = {}): Pod {
   const startTime = started === undefined ? {} : { startTime: new Date(started * 1000).toISOString() };
-  return {
+  return partial<Pod>({
     metadata: { name, namespace: "d", uid: name, labels },
     spec: { priority, containers: [{ name: "c", resources: { requests: { cpu: `${cpu}` } } }] },
     status: startTime,
-  } as unknown as Pod;
+  });
 }
 
 function nodeOf(cpu: number, pods: readonly Pod[], name = "n"): NodeInfo {
   const node = { metadata: { name }, spec: {}, status: { allocatable: { cpu: `${cpu}` } } };
-  const info = new NodeInfo(node as unknown as Node, "1.37");
+  const info = new NodeInfo(partial<Node>(node), "1.37");
   for (const pod of pods) info.add(pod);
   return info;
 }
@@ -47,11 +48,11 @@ const fits: Plugin = {
 const trials = new SchedulingCycle(extensionPoints([fits]), { random: () => 0 });
 
 const budget = (allowed: number, labels: Record<string, string>, more: object = {}): PodDisruptionBudget =>
-  ({
+  partial<PodDisruptionBudget>({
     metadata: { name: "b", namespace: "d" },
     spec: { selector: { matchLabels: labels } },
     status: { disruptionsAllowed: allowed, ...more },
-  }) as unknown as PodDisruptionBudget;
+  });
 
 function victimsOf(
   pod: Pod,

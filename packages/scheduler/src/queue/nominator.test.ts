@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
+import { partial } from "@dray/testing/partial";
 import { Nominator } from "./nominator.ts";
 
-const podOf = (uid: string): Pod =>
-  ({ metadata: { uid, name: uid, namespace: "d" }, spec: {} }) as unknown as Pod;
+const podOf = (uid: string): Pod => partial<Pod>({ metadata: { uid, name: uid, namespace: "d" }, spec: {} });
 
 test("a pod is nominated to one node, and each node that gains or loses one is reported", () => {
   const changed: string[] = [];

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Node, Pod } from "@dray/api/core/v1";
 import { type FakeClock, fakeClock } from "@dray/testing/clock";
+import { partial } from "@dray/testing/partial";
 import { extensionPoints } from "../framework/extension-points.ts";
 import type { ClusterEvent, Plugin } from "../framework/framework.ts";
 import { SchedulingQueue } from "./queue.ts";
@@ -9,7 +10,7 @@ import { SchedulingQueue } from "./queue.ts";
 /** A pod of which the queue reads what is given here. */
 function podOf(name: string, { priority = 0, gated = false } = {}): Pod {
   const spec = { containers: [], priority, ...(gated && { schedulingGates: [{ name: "g" }] }) };
-  return { metadata: { name, namespace: "d", uid: name }, spec } as unknown as Pod;
+  return partial<Pod>({ metadata: { name, namespace: "d", uid: name }, spec });
 }
 
 const gate: Plugin = {

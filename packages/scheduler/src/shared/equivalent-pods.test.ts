@@ -4,6 +4,7 @@ import { featuresOf } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { createOfflineScheduler, type OfflineObject, type OfflineScheduler } from "@dray/scheduler";
+import { partial } from "@dray/testing/partial";
 import { Random } from "@dray/testing/random";
 
 const driver = "gpu.example.com";
@@ -21,11 +22,11 @@ function offline(objects: Iterable<OfflineObject>, ids: string[] = []): OfflineS
 }
 
 const made = (kind: string, name: string, rest: object, namespace?: string): OfflineObject =>
-  ({
+  partial<OfflineObject>({
     kind,
     metadata: { name, uid: `${kind}-${name}`, resourceVersion: "1", ...(namespace && { namespace }) },
     ...rest,
-  }) as unknown as OfflineObject;
+  });
 
 /** `plugin`: devices that a device plugin offers. */
 function node(name: string, cpu: number, plugin = 0): OfflineObject {

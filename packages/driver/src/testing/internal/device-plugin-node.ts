@@ -5,6 +5,7 @@ import type { Pod } from "@dray/api/core/v1";
 import { type Log, silentLog, systemClock } from "@dray/client";
 import { type DevicePlugin, type DevicePluginOptions, runDevicePlugin } from "@dray/driver/device-plugin";
 import { type SkipClock, skipClock } from "@dray/testing/clock";
+import { partial } from "@dray/testing/partial";
 import { NodePaths } from "../../../../kubelet/src/base/paths.ts";
 import { DevicePluginManager } from "../../../../kubelet/src/device-plugins/manager.ts";
 
@@ -80,10 +81,10 @@ export async function pluginNode(t: TestContext): Promise<PluginNode> {
       return running;
     },
     async admit(uid, count, resource = "example.com/lamp") {
-      const pod = {
+      const pod = partial<Pod>({
         metadata: { name: uid, namespace: "default", uid },
         spec: { containers: [{ name: "main", resources: { limits: { [resource]: String(count) } } }] },
-      } as unknown as Pod;
+      });
       const refusal = await node.manager.admit(pod);
       if (refusal !== undefined) throw new Error(`${refusal.reason}: ${refusal.message}`);
       return pod;

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { featuresOf } from "@dray/api";
 import { Pod } from "@dray/api/core/v1";
 import { DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
+import { partial } from "@dray/testing/partial";
 import type { Scheduler } from "../../component/scheduler.ts";
 import { createOfflineScheduler } from "../../offline/offline.ts";
 import { devicesOf, type TestCluster, withCluster } from "../../testing/cluster.ts";
@@ -139,7 +140,7 @@ test("a claim that an earlier attempt has left is deleted, and another one is ma
 test("init containers that end use the devices of later containers, and share what is missing then", () => {
   const requests = (name: string, count: number, more: object = {}) =>
     container(name, { requests: { [resource]: `${count}` } }, more);
-  const pod = {
+  const pod = partial<Pod>({
     spec: {
       initContainers: [
         requests("init-2", 2),
@@ -148,7 +149,7 @@ test("init containers that end use the devices of later containers, and share wh
       ],
       containers: [requests("main", 1), container("none")],
     },
-  } as unknown as Pod;
+  });
   const served = new Map([[resource, classOf("gpu") as DeviceClass]]);
   const { requests: made, mappings } = extendedRequests(pod, served);
   assert.deepEqual(
@@ -174,7 +175,7 @@ test("init containers that end use the devices of later containers, and share wh
 
 test("of several classes the newest serves a resource, then the first by name", () => {
   const made = (name: string, creationTimestamp: string) =>
-    ({ metadata: { name, creationTimestamp }, spec: {} }) as unknown as DeviceClass;
+    partial<DeviceClass>({ metadata: { name, creationTimestamp }, spec: {} });
   const [old, b, a] = [
     made("0", "2026-01-01T00:00:00Z"),
     made("b", "2026-01-02T00:00:00Z"),
@@ -213,7 +214,7 @@ test("a plan gives the same devices once, and nothing where the feature is off",
     for (const name of ["a", "b"]) {
       const metadata = { namespace: "d", name, uid: name };
       const spec = { containers: [container("c", { requests: { [resource]: "1" } })] };
-      const placement = await scheduler.schedule({ kind: "Pod", metadata, spec } as unknown as Pod);
+      const placement = await scheduler.schedule(partial<Pod>({ kind: "Pod", metadata, spec }));
       results.push(placement.type === "placed" ? placement.node : placement.type);
     }
     return results;

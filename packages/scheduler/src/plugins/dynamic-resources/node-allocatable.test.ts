@@ -4,6 +4,7 @@ import { test } from "node:test";
 import type { Node, Pod } from "@dray/api/core/v1";
 import { podLimits, podRequests } from "@dray/api/pod";
 import type { AllocationResult, Device } from "@dray/api/resource/v1";
+import { partial } from "@dray/testing/partial";
 import { NodeInfo } from "../../framework/node-info.ts";
 import {
   type AllocatedClaim,
@@ -31,7 +32,7 @@ const find = ({ device }: { readonly device: string }): Device | undefined =>
   device === "gone" ? undefined : ({ name: device, nodeAllocatableResources: devices[device] } as Device);
 
 function claim(name: string, ...results: readonly [device: string, more?: object][]): AllocatedClaim {
-  const allocation = {
+  const allocation = partial<AllocationResult>({
     devices: {
       results: results.map(([device, more]) => ({
         request: "r",
@@ -41,13 +42,13 @@ function claim(name: string, ...results: readonly [device: string, more?: object
         ...more,
       })),
     },
-  } as unknown as AllocationResult;
+  });
   return { name, entries: [name], allocation };
 }
 
 /** A pod whose containers use these claims. */
 function pod(containers: readonly (readonly string[])[], spec: object = {}, resources: object = {}): Pod {
-  return {
+  return partial<Pod>({
     metadata: { namespace: "ns", name: "pod", uid: "pod" },
     spec: {
       containers: containers.map((names, i) => ({
@@ -56,7 +57,7 @@ function pod(containers: readonly (readonly string[])[], spec: object = {}, reso
       })),
       ...spec,
     },
-  } as unknown as Pod;
+  });
 }
 
 test("mapping counts once for a claim, overhead for the pod and for each container that uses it", () => {
@@ -111,7 +112,7 @@ test("a limit grows with the claims where there is one, and for huge pages alway
 
 test("what does not fit says what is insufficient, and whether another pod's end would help", () => {
   const node = { metadata: { name: "n" }, spec: {}, status: { allocatable: { cpu: "4", memory: "2Gi" } } };
-  const info = new NodeInfo(node as unknown as Node, "1.37");
+  const info = new NodeInfo(partial<Node>(node), "1.37");
   const shortage = (one: Pod, ...claims: AllocatedClaim[]): unknown =>
     shortageOf(withStatuses(one, nodeAllocatableStatuses(one, claims, find)), info);
   const fits = pod([["a"]]);
@@ -129,7 +130,7 @@ test("what does not fit says what is insufficient, and whether another pod's end
 
 test("what a pod sets for all its containers has to cover them with their claims", () => {
   const node = { metadata: { name: "n" }, spec: {}, status: { allocatable: { cpu: "40", memory: "20Gi" } } };
-  const info = new NodeInfo(node as unknown as Node, "1.37");
+  const info = new NodeInfo(partial<Node>(node), "1.37");
   const refused = (resources: object, limits: object = {}): unknown => {
     const one = pod([["a"]], { resources }, { limits });
     return shortageOf(withStatuses(one, nodeAllocatableStatuses(one, [claim("a", ["cores"])], find)), info);

@@ -4,6 +4,7 @@ import { allocatorFeatures, createAllocator } from "@dray/allocator";
 import { type Features, featuresOf } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
 import type { DeviceClass, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import { partial } from "@dray/testing/partial";
 import type { CycleState } from "../../framework/framework.ts";
 import { NodeInfo } from "../../framework/node-info.ts";
 import { MemoryClaims } from "./memory-claims.ts";
@@ -29,7 +30,7 @@ function made(features: Features = featuresOf(), now: () => number = () => 0) {
   });
   const addClass = (name: string, expression = "true"): void => {
     const spec = { selectors: [{ cel: { expression } }] };
-    const object = { kind: "DeviceClass", metadata: { name }, spec } as unknown as DeviceClass;
+    const object = partial<DeviceClass>({ kind: "DeviceClass", metadata: { name }, spec });
     classes.set(name, object);
     allocator.update({ kind: "class", object, deleted: false });
   };
@@ -40,26 +41,28 @@ function made(features: Features = featuresOf(), now: () => number = () => 0) {
     slice(nodeName: string, devices: readonly object[], spec: object = {}): void {
       const pool = { name: nodeName, generation: 1, resourceSliceCount: 1 };
       const object = { metadata: { name: nodeName }, spec: { driver, nodeName, pool, devices, ...spec } };
-      allocator.update({ kind: "slice", object: object as unknown as ResourceSlice, deleted: false });
+      allocator.update({ kind: "slice", object: partial<ResourceSlice>(object), deleted: false });
     },
     claim(name: string, request: object, status?: object, devices?: object): void {
-      claims.set({
-        metadata: { namespace: "d", name, uid: name, resourceVersion: "1" },
-        spec: { devices: devices ?? { requests: [{ name: "r", ...request }] } },
-        ...(status && { status }),
-      } as unknown as ResourceClaim);
+      claims.set(
+        partial<ResourceClaim>({
+          metadata: { namespace: "d", name, uid: name, resourceVersion: "1" },
+          spec: { devices: devices ?? { requests: [{ name: "r", ...request }] } },
+          ...(status && { status }),
+        }),
+      );
     },
   };
 }
 
 const nodeOf = (name: string, status: object = {}): NodeInfo =>
-  new NodeInfo({ metadata: { name }, spec: {}, status } as unknown as Node, "1.37");
+  new NodeInfo(partial<Node>({ metadata: { name }, spec: {}, status }), "1.37");
 
 const podOf = (...names: string[]): Pod =>
-  ({
+  partial<Pod>({
     metadata: { namespace: "d", name: "p", uid: "p" },
     spec: { containers: [], resourceClaims: names.map((name) => ({ name, resourceClaimName: name })) },
-  }) as unknown as Pod;
+  });
 
 const exact = { allocationMode: "ExactCount", count: 1 };
 const one = (name: string): object => ({ name, exactly: { deviceClassName: "gpu", ...exact } });
@@ -148,7 +151,7 @@ test("of events about claims, those of others help only if they free devices", (
   claim("mine", { exactly: { deviceClassName: "gpu" } });
   const pod = podOf("mine");
   const helps = (name: string, freed: boolean, one: Pod = pod): boolean => {
-    const object = { metadata: { namespace: "d", name } } as unknown as ResourceClaim;
+    const object = partial<ResourceClaim>({ metadata: { namespace: "d", name } });
     return plugin.mayHelp(one, { kind: "claim", namespace: "d", name, freed, claim: object });
   };
   assert.equal(helps("mine", false), true);
@@ -165,7 +168,7 @@ test("a pod's own change helps if it names its last claim", () => {
     plugin.mayHelp(pod, { kind: "own-pod", uid: "p", pod, ...(old && { old }) });
   const pod = podOf("mine");
   const status = { resourceClaimStatuses: [{ name: "x", resourceClaimName: "y" }] };
-  assert.equal(changed(pod, { ...pod, status } as unknown as Pod), true);
+  assert.equal(changed(pod, partial<Pod>({ ...pod, status })), true);
   assert.equal(changed({ ...pod }, pod), false);
   assert.equal(changed(podOf("missing")), false);
 });
@@ -173,7 +176,7 @@ test("a pod's own change helps if it names its last claim", () => {
 test("a node helps when it comes, or with other labels or more to give", () => {
   const { plugin } = made();
   const node = (labels: object, more: object = {}): Node =>
-    ({ metadata: { name: "n", labels }, spec: more, status: {} }) as unknown as Node;
+    partial<Node>({ metadata: { name: "n", labels }, spec: more, status: {} });
   const helps = (change: "add" | "update" | "delete", now: Node, old?: Node): boolean =>
     plugin.mayHelp(podOf(), { kind: "node", change, name: "n", node: now, ...(old && { old }) });
   assert.equal(helps("add", node({})), true);

@@ -4,6 +4,7 @@ import { type Allocator, allocatorFeatures, createAllocator } from "@dray/alloca
 import { featuresOf } from "@dray/api";
 import type { Node } from "@dray/api/core/v1";
 import type { Device, DeviceClass, ResourceClaim, ResourceSlice } from "@dray/api/resource/v1";
+import { partial } from "@dray/testing/partial";
 import { causeOf } from "./refusal-cause.ts";
 
 const metadata = (name: string) => ({
@@ -23,7 +24,7 @@ const node = (name: string): Node => ({
 });
 
 const claim = (name: string, exactly: object = {}, status?: object): ResourceClaim =>
-  ({
+  partial<ResourceClaim>({
     kind: "ResourceClaim",
     metadata: metadata(name),
     spec: {
@@ -37,7 +38,7 @@ const claim = (name: string, exactly: object = {}, status?: object): ResourceCla
       },
     },
     ...(status && { status }),
-  }) as unknown as ResourceClaim;
+  });
 
 /** Devices by node; those of the class are of driver gpu.example.com. */
 function allocatorWith(
@@ -54,7 +55,7 @@ function allocatorWith(
     metadata: metadata("gpu"),
     spec: { selectors: [{ cel: { expression: "device.attributes[device.driver].gpu" } }] },
   };
-  allocator.update({ kind: "class", object: gpu as unknown as DeviceClass, deleted: false });
+  allocator.update({ kind: "class", object: partial<DeviceClass>(gpu), deleted: false });
   for (const [name, devices] of Object.entries(nodes)) {
     const pool = { name, generation: 1, resourceSliceCount: 1 };
     const object = {
@@ -62,7 +63,7 @@ function allocatorWith(
       metadata: metadata(name),
       spec: { driver: "gpu.example.com", nodeName: name, pool, devices },
     };
-    allocator.update({ kind: "slice", object: object as unknown as ResourceSlice, deleted: false });
+    allocator.update({ kind: "slice", object: partial<ResourceSlice>(object), deleted: false });
   }
   for (const object of held) allocator.update({ kind: "claim", object, deleted: false });
   return allocator;

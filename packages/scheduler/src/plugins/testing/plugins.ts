@@ -1,5 +1,6 @@
 import { type KubernetesVersion, newestKubernetesVersion } from "@dray/api";
 import type { Node, Pod } from "@dray/api/core/v1";
+import { partial } from "@dray/testing/partial";
 import type { CycleState, Plugin } from "../../framework/framework.ts";
 import { NodeInfo } from "../../framework/node-info.ts";
 
@@ -24,11 +25,11 @@ export function podOf({
   status,
   ...metadata
 }: PodParts = {}): Pod {
-  return {
+  return partial<Pod>({
     metadata: { name, namespace, uid: `uid-${namespace}-${name}`, ...metadata },
     spec: { containers: [{ name: "c", image: "i" }], ...spec },
     ...(status && { status }),
-  } as unknown as Pod;
+  });
 }
 
 /** A container's requests as a pod. */
@@ -45,11 +46,11 @@ interface NodeParts {
 }
 
 export function nodeOf(name: string, { labels, spec, allocatable, status }: NodeParts = {}): Node {
-  return {
+  return partial<Node>({
     metadata: { name, labels: { "kubernetes.io/hostname": name, ...labels } },
     spec: { ...spec },
     status: { allocatable: { cpu: "4", memory: "8Gi", pods: "110", ...allocatable }, ...status },
-  } as unknown as Node;
+  });
 }
 
 export function nodeInfo(

@@ -1,5 +1,6 @@
 import type { PersistentVolume, PersistentVolumeClaim, Pod } from "@dray/api/core/v1";
 import type { StorageClass } from "@dray/api/storage/v1";
+import { partial } from "@dray/testing/partial";
 import { classOfVolume, type VolumeLookup } from "../helper/volume-lookup.ts";
 import { podOf } from "./plugins.ts";
 
@@ -20,40 +21,49 @@ export class TestStorage implements VolumeLookup {
     more: { annotations?: object; status?: object; metadata?: object } = {},
   ): this {
     const bound = "volumeName" in spec ? { "pv.kubernetes.io/bind-completed": "yes" } : {};
-    this.claims.set(name, {
-      kind: "PersistentVolumeClaim",
-      metadata: {
-        name,
-        namespace: "d",
-        uid: `claim-${name}`,
-        resourceVersion: String(++this.#version),
-        annotations: { ...bound, ...more.annotations },
-        ...more.metadata,
-      },
-      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...spec },
-      status: { ...more.status },
-    } as unknown as PersistentVolumeClaim);
+    this.claims.set(
+      name,
+      partial<PersistentVolumeClaim>({
+        kind: "PersistentVolumeClaim",
+        metadata: {
+          name,
+          namespace: "d",
+          uid: `claim-${name}`,
+          resourceVersion: String(++this.#version),
+          annotations: { ...bound, ...more.annotations },
+          ...more.metadata,
+        },
+        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...spec },
+        status: { ...more.status },
+      }),
+    );
     return this;
   }
 
   addVolume(name: string, spec: object = {}, labels: object = {}): this {
-    this.volumes.set(name, {
-      kind: "PersistentVolume",
-      metadata: { name, labels, resourceVersion: String(++this.#version) },
-      spec: { accessModes: ["ReadWriteOnce"], capacity: { storage: "1Gi" }, ...spec },
-      status: { phase: "Available" },
-    } as unknown as PersistentVolume);
+    this.volumes.set(
+      name,
+      partial<PersistentVolume>({
+        kind: "PersistentVolume",
+        metadata: { name, labels, resourceVersion: String(++this.#version) },
+        spec: { accessModes: ["ReadWriteOnce"], capacity: { storage: "1Gi" }, ...spec },
+        status: { phase: "Available" },
+      }),
+    );
     return this;
   }
 
   addClass(name: string, more: object = {}): this {
-    this.classes.set(name, {
-      kind: "StorageClass",
-      metadata: { name },
-      provisioner: "csi.example.com",
-      volumeBindingMode: "WaitForFirstConsumer",
-      ...more,
-    } as unknown as StorageClass);
+    this.classes.set(
+      name,
+      partial<StorageClass>({
+        kind: "StorageClass",
+        metadata: { name },
+        provisioner: "csi.example.com",
+        volumeBindingMode: "WaitForFirstConsumer",
+        ...more,
+      }),
+    );
     return this;
   }
 
