@@ -13,7 +13,7 @@ function concerns({ served, operation }: AdmissionRequest): boolean {
   return served.group === group && served.resource === "certificatesigningrequests" && operation !== "DELETE";
 }
 
-/** Whether a user may do this for a signer, by its name or for all of its domain (`kubernetes.io/*`). */
+/** Reports whether a user has a verb for a signer, by its name or for its domain (`kubernetes.io/*`). */
 function mayForSigner(
   { authorize }: AdmissionContext,
   { user }: AdmissionRequest,
@@ -26,7 +26,7 @@ function mayForSigner(
   );
 }
 
-/** Approving or denying a request takes the verb `approve` on its signer. */
+/** Requires the verb `approve` on the signer for the approval or denial of a request. */
 export function certificateApproval(context: AdmissionContext): AdmissionPlugin {
   return {
     validate(request) {
@@ -39,7 +39,7 @@ export function certificateApproval(context: AdmissionContext): AdmissionPlugin 
   };
 }
 
-/** Issuing a certificate takes the verb `sign` on the signer of the request. */
+/** Requires the verb `sign` on the signer for the status of a request. */
 export function certificateSigning(context: AdmissionContext): AdmissionPlugin {
   return {
     validate(request) {
@@ -59,7 +59,7 @@ export function certificateSigning(context: AdmissionContext): AdmissionPlugin {
 
 const clientSigner = "kubernetes.io/kube-apiserver-client";
 
-/** No certificate makes its owner a member of system:masters. */
+/** Rejects requests for client certificates with the group system:masters. */
 export function certificateSubjectRestriction(): AdmissionPlugin {
   return {
     validate(request) {
@@ -76,7 +76,7 @@ export function certificateSubjectRestriction(): AdmissionPlugin {
   };
 }
 
-/** A bundle of trust anchors for a signer is written by who may `attest` for it. */
+/** Requires the verb `attest` on the signer for writes of its ClusterTrustBundles. */
 export function clusterTrustBundleAttest(context: AdmissionContext): AdmissionPlugin {
   return {
     validate(request) {

@@ -5,7 +5,7 @@ import type { Storage } from "../storage/storage.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "./admission.ts";
 import type { AdmissionContext } from "./context.ts";
 
-/** The newest class that is marked as the default one; of several that are as new, the first by name. */
+/** Returns the newest class that is marked as default; among equally new ones the first by name. */
 function defaultClass(storage: Storage, resource: string, marks: readonly string[]): string | undefined {
   const cache = storage.cache(resource);
   let chosen: KubeObject | undefined;
@@ -32,14 +32,14 @@ const storageMarks = [
   "storageclass.beta.kubernetes.io/is-default-class",
 ];
 
-/** A volume claim that names no storage class gets the default one, if there is one. */
+/** Sets the default storage class of volume claims without a class. */
 export function defaultStorageClass({ storage }: AdmissionContext): AdmissionPlugin {
   return {
     mutate(request) {
       if (!creates(request, "", "persistentvolumeclaims")) return;
       const { metadata, spec } = request.object as PersistentVolumeClaim;
       const old = metadata.annotations?.["volume.beta.kubernetes.io/storage-class"];
-      // An empty name is a choice too: a volume without a class.
+      // An empty name requests a volume without a class.
       if (!spec || spec.storageClassName !== undefined || old !== undefined) return;
       const name = defaultClass(storage, "storageclasses", storageMarks);
       if (name !== undefined) spec.storageClassName = name;
@@ -47,7 +47,7 @@ export function defaultStorageClass({ storage }: AdmissionContext): AdmissionPlu
   };
 }
 
-/** An ingress that names no class gets the default one, if there is one. */
+/** Sets the default class of ingresses without a class. */
 export function defaultIngressClass({ storage }: AdmissionContext): AdmissionPlugin {
   return {
     mutate(request) {

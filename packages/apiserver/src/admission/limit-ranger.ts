@@ -49,7 +49,7 @@ export function limitRanger({ storage }: AdmissionContext): AdmissionPlugin {
   };
 }
 
-/** A pod's amounts are set when it is created and change by a resize alone. */
+/** Resources of a pod are set when it is created, and only a resize changes them. */
 function concernsPod({ served, operation, subresource, object }: AdmissionRequest): boolean {
   if (served.group !== "" || served.resource !== "pods" || object === undefined) return false;
   return operation === "CREATE" ? subresource === "" : operation === "UPDATE" && subresource === "resize";
@@ -119,8 +119,8 @@ function podProblems({ spec }: LimitRange, pod: Pod): string[] {
 }
 
 /**
- * As the pod asks for it now, whatever its containers hold; cpu and memory of the whole pod go before the
- * sum.
+ * Returns the resources in the spec, not the allocated ones; pod-level cpu and memory take precedence over
+ * the sum of the containers.
  */
 function podTotal(pod: Pod, side: ResourceSide): Amounts {
   const total = containerTotal(pod, side);
@@ -211,7 +211,7 @@ function tooFar(
     : undefined;
 }
 
-/** Thousandths where all of them fit, else whole units. */
+/** In thousandths if all of them fit, otherwise in whole units. */
 function comparable(...quantities: [Quantity, Quantity, Quantity]): [bigint, bigint, bigint] {
   const fits = quantities.every((quantity) => quantity.value() <= maxMilli);
   return quantities.map((quantity) => (fits ? quantity.milliValue() : quantity.value())) as [

@@ -36,7 +36,7 @@ export function ruleConcerns(
   );
 }
 
-/** A Namespace counts as cluster-scoped although it is in itself. */
+/** A Namespace counts as cluster-scoped although requests for it have its own namespace. */
 function scopeMatches(scope: string | undefined, request: AdmissionRequest): boolean {
   if (scope === undefined || scope === "*") return true;
   const clusterScoped = isNamespaces(request.served) || request.namespace === "";
@@ -49,7 +49,7 @@ function resourceMatches(pattern: string, resource: string, subresource: string)
   return (main === "*" || main === resource) && (sub === "*" || sub === subresource);
 }
 
-/** Selectors of stored objects, which are frozen, are read once. */
+/** Memo: selectors of stored objects, which are frozen, are parsed once. */
 const selections = new WeakMap<LabelSelector, LabelSelection>();
 
 /** Throws SelectorError. */

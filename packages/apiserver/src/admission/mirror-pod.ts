@@ -1,7 +1,7 @@
 import type { Pod, Volume } from "@dray/api/core/v1";
 import { podReferences } from "../authorization/pod-references.ts";
 
-/** Volumes whose content comes from nowhere but the node, or from what no rule of the API protects. */
+/** Volumes whose content comes from the node alone, or from sources that the API does not protect. */
 const plainVolumes = new Set([
   "awsElasticBlockStore",
   "azureDisk",

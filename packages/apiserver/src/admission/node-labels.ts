@@ -1,6 +1,5 @@
 /**
- * Whose second half a node may choose as it likes: `kubelet.kubernetes.io/*`, `node.kubernetes.io/*` and
- * below.
+ * Prefixes of labels that a node may set: `kubelet.kubernetes.io/*`, `node.kubernetes.io/*` and subdomains.
  */
 const ownDomains = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 /** With `node-restriction.kubernetes.io`, whose labels are for administrators only. */
@@ -24,9 +23,8 @@ const ownLabels = new Set([
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * The keys, sorted, of the labels that differ and that a node may not set, change or remove on its own Node
- * (KEP-279 "Limit node access", section on labels): a node must not draw workloads to itself by labels that
- * others trust.
+ * Returns the sorted keys of changed labels that a node may not set, change or remove on its own Node: it must
+ * not attract workloads by labels that others trust (KEP-279 "Limit node access", section on labels).
  */
 export function forbiddenNodeLabels(labels: Labels = {}, old: Labels = {}): string[] {
   const keys = new Set([...Object.keys(labels), ...Object.keys(old)]);

@@ -11,7 +11,7 @@ const mirrorAnnotation = "kubernetes.io/config.mirror";
 
 /**
  * A node requests certificates of its own pods only, for signers that they name (KEP-4317). `refuse` throws
- * 403; what may come of caches that lag behind is 500, so that the node tries again.
+ * 403; errors that a stale cache may cause are 500, so that the node retries.
  *
  * Upstream: plugin/pkg/admission/noderestriction/admission.go, admitPodCertificateRequest
  */

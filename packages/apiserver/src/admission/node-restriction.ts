@@ -68,7 +68,7 @@ function check(context: AdmissionContext, request: AdmissionRequest): void {
         refuse("can only access CSINode with the same name as the requesting node");
       return;
     case "resource.k8s.io/resourceslices": {
-      // Whose slice an update is about has been asked before, and it cannot change that.
+      // The node of a slice is authorized before, and immutable.
       if (request.operation === "UPDATE") return;
       const slice = (request.object ?? request.old) as ResourceSlice;
       if (slice.spec?.nodeName !== node) {
@@ -83,7 +83,7 @@ function check(context: AdmissionContext, request: AdmissionRequest): void {
   }
 }
 
-/** A node must not draw pods to itself by taking taints away or by labels that others trust. */
+/** A node must not attract pods by removing taints or by labels that others trust. */
 function checkNode(
   { objectName: name, operation, object, old }: AdmissionRequest,
   node: string,
@@ -118,7 +118,7 @@ function taintsOf(node: Node | undefined): Taint[] {
   return (node?.spec?.taints ?? []).map((taint) => ({ ...taint, value: taint.value ?? "" }));
 }
 
-/** Of a volume claim a node reports how its expansion goes, nothing else. */
+/** A node may change only the progress of the expansion of a volume claim. */
 function checkVolumeClaim(
   { subresource, operation, object, old }: AdmissionRequest,
   node: string,
@@ -182,7 +182,7 @@ function checkPod(storage: Storage, request: AdmissionRequest, node: string, ref
     refuse(`${self} can only update pod status for pods with spec.nodeName set to itself`);
   if (!deepEqual(old?.metadata.labels ?? {}, pod.metadata.labels ?? {}))
     refuse(`${self} cannot update labels through pod status`);
-  // Which claims a node may read follows from these two: it must not choose them (KEP-4381, KEP-5004).
+  // These two determine the claims that a node may read: it must not choose them (KEP-4381, KEP-5004).
   const claims = (one: Pod | undefined) =>
     (one?.status?.resourceClaimStatuses ?? []).map((entry) => [entry.name, entry.resourceClaimName ?? null]);
   // Upstream spells it so.
@@ -196,7 +196,7 @@ function checkPod(storage: Storage, request: AdmissionRequest, node: string, ref
     refuse(`${self} cannot update extended resource claim status`);
 }
 
-/** A mirror pod shows what a node runs by itself: it belongs to the node and refers to nothing in the API. */
+/** A mirror pod represents a static pod: it belongs to its node and refers to no other objects. */
 function checkMirrorPod(storage: Storage, pod: Pod, node: string, refuse: Refuse): void {
   const self = `node ${quoted(node)}`;
   const annotation = "kubernetes.io/config.mirror";

@@ -4,7 +4,7 @@ import type { AdmissionPlugin } from "./admission.ts";
 const key = "node.kubernetes.io/not-ready";
 
 /**
- * A new node is not ready until its conditions say so: the node lifecycle controller takes the taint away.
+ * Adds the not-ready taint to a new node; the node lifecycle controller removes it when the node is ready.
  */
 export function taintNodesByCondition(): AdmissionPlugin {
   return {

@@ -9,7 +9,7 @@ import { forbidden, notFound } from "../errors/status.ts";
 import { objectKey } from "../storage/keys.ts";
 import type { Storage } from "../storage/storage.ts";
 
-/** The question of a user for a token of a service account. */
+/** A request of a user for a token of a service account. */
 export interface WantedToken {
   readonly storage: Storage;
   readonly user: UserInfo;
@@ -26,8 +26,8 @@ const refusal = (account: string, why: string): StatusError =>
 /**
  * A node asks for tokens only on behalf of its pods: the token must be bound to a pod, by name and uid, that
  * runs on that node (NodeRestriction; `spec.boundObjectRef` of TokenRequest). Users that are not nodes pass.
- * That the pod runs as this service account is checked for all users where the token is made. Throws 403, or
- * 404 without the pod.
+ * The token handler checks for all users that the pod runs as this service account. Throws 403, or 404 if the
+ * pod does not exist.
  */
 export function checkNodeToken(wanted: WantedToken): void {
   const { storage, user, namespace, account, request } = wanted;
@@ -53,8 +53,8 @@ export function checkNodeToken(wanted: WantedToken): void {
 }
 
 /**
- * A node asks for the audiences that the pod's volumes name, or the drivers of them, and no others unless it
- * has the right to (KEP-4412).
+ * Limits a node to the audiences of the pod's volumes and of their drivers, unless RBAC permits others
+ * (KEP-4412).
  */
 function checkAudience(
   { storage, user, namespace, account, request, authorize }: WantedToken,
@@ -90,7 +90,7 @@ function checkAudience(
   );
 }
 
-/** The CSI driver of a volume, directly or by way of its claim. */
+/** Returns the CSI driver of a volume, inline or through its claim. */
 function driverOf(storage: Storage, pod: Pod, volume: Volume): CSIDriver | undefined {
   const get = <T>(resource: string, where: string, name: string | undefined): T | undefined =>
     storage.cache(resource).get(objectKey(resource, where, name ?? ""))?.object as T | undefined;

@@ -81,7 +81,7 @@ const entries: readonly PluginEntry[] = [
   { name: "PodResizeValidator", default: "on" },
   { name: "MutatingAdmissionPolicy", default: "on", create: mutatingAdmissionPolicy },
   { name: "MutatingAdmissionWebhook", default: "on", create: mutatingAdmissionWebhook },
-  // Behind the webhooks: what counts is what will be stored.
+  // After the webhooks: it checks the object that will be stored.
   { name: "RBACEscalation", default: "always", create: rbacEscalation },
   { name: "ValidatingAdmissionPolicy", default: "on", create: validatingAdmissionPolicy },
   { name: "ValidatingAdmissionWebhook", default: "on", create: validatingAdmissionWebhook },
@@ -91,7 +91,7 @@ const entries: readonly PluginEntry[] = [
     help: "refuses to give a device twice",
     create: uniqueDeviceAllocation,
   },
-  // Behind all that refuse: a refused object is not charged.
+  // After all plugins that reject: a rejected object is not charged.
   { name: "ResourceQuota", default: "on", create: resourceQuota },
   { name: "AlwaysDeny", default: "off" },
 ];

@@ -6,7 +6,7 @@ import type { AdmissionContext } from "./context.ts";
 const finalizer = "scheduling.k8s.io/podgroup-protection";
 
 /**
- * A group of pods is not deleted while pods of it may run: a controller takes the finalizer away then.
+ * Adds a finalizer to new pod groups; a controller removes it when none of their pods run.
  *
  * Upstream: plugin/pkg/admission/scheduling/podgroupprotection.
  */
@@ -22,8 +22,7 @@ export function podGroupProtection({ features }: AdmissionContext): AdmissionPlu
 }
 
 /**
- * A group that was made from a template of a Workload needs both to be there; only in 1.36 does a group say
- * which.
+ * Rejects a group whose Workload or template does not exist. Only groups of 1.36 name them.
  *
  * Upstream: plugin/pkg/admission/podgroup of 1.36.
  */

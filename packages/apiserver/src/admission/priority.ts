@@ -21,7 +21,7 @@ export const systemPriorityClasses = [
 
 type Classes = Iterable<PriorityClass>;
 
-/** The class of that name, or the default one; a text: there is no such class. */
+/** Returns the class of that name, or the default class; a message if it does not exist. */
 function chosenClass(name: string | undefined, classes: Classes): PriorityClass | undefined | string {
   if (!name) return defaultClass(classes);
   const chosen = [...classes].find(({ metadata }) => metadata.name === name);
@@ -29,8 +29,8 @@ function chosenClass(name: string | undefined, classes: Classes): PriorityClass 
 }
 
 /**
- * Gives a new pod the number that its priority class means, and its policy of preemption. Answers why it is
- * forbidden, if it is: then the pod is unchanged.
+ * Sets the priority and the preemption policy of a new pod from its priority class. Returns the message if
+ * that is forbidden, and leaves the pod unchanged then.
  */
 export function choosePriority(spec: PodSpec, classes: Iterable<PriorityClass>): string | undefined {
   const chosen = chosenClass(spec.priorityClassName, classes);
@@ -53,8 +53,8 @@ export function choosePriority(spec: PodSpec, classes: Iterable<PriorityClass>):
 type GroupSpec = Pick<PodGroup["spec"], "priorityClassName" | "priority" | "preemptionPolicy">;
 
 /**
- * Gives a new group the number that its priority class means, and its policy of preemption where groups have
- * one (`hasPolicies`). Returns why it is forbidden, if it is: then the group is unchanged.
+ * Sets the priority of a new group from its priority class, and its preemption policy if groups have one
+ * (`hasPolicies`). Returns the message if that is forbidden, and leaves the group unchanged then.
  * Upstream: plugin/pkg/admission/priority/admission.go, admitPodGroup, admitCompositePodGroup.
  */
 export function chooseGroupPriority(
@@ -77,7 +77,7 @@ export function chooseGroupPriority(
   return undefined;
 }
 
-/** Of several default classes the lowest counts. */
+/** Returns the default class; the one with the lowest value if there are several. */
 function defaultClass(classes: Iterable<PriorityClass>): PriorityClass | undefined {
   let chosen: PriorityClass | undefined;
   for (const candidate of classes) {

@@ -10,8 +10,8 @@ import type { AdmissionContext } from "./context.ts";
 const group = "rbac.authorization.k8s.io";
 
 /**
- * Nobody gives away rights that they do not have: who writes a role must hold its rules (or may `escalate`),
- * who writes a binding must hold those of its role (or may `bind`).
+ * Prevents privilege escalation: a user who writes a role must hold its rules or have the verb `escalate`, a
+ * user who writes a binding must hold the rules of its role or have the verb `bind`.
  */
 export function rbacEscalation(context: AdmissionContext): AdmissionPlugin {
   const may = (request: AdmissionRequest, verb: string, resource: string, name: string): boolean =>
@@ -36,11 +36,11 @@ export function rbacEscalation(context: AdmissionContext): AdmissionPlugin {
       if (served.group !== group || !object || request.subresource !== "") return;
       if (user.groups.includes("system:masters")) return;
       if (served.resource === "roles" || served.resource === "clusterroles") {
-        // A right for one name does not hold for a POST, whose URL names nothing.
+        // The URL of a POST has no name, so a right for one name does not apply.
         const name = request.verb === "create" ? "" : request.name;
         if (isOnlyForCollection(object, old) || may(request, "escalate", served.resource, name)) return;
         check(request, (object as Role | ClusterRole).rules ?? []);
-        // It gathers anything, and without it the role keeps whatever it has gathered.
+        // An aggregation rule may select any role, and the aggregated rules stay when it is removed.
         if (!isAggregated(object) && !isAggregated(old)) return;
         if (uncovered(context.rbac.rulesFor(user, ""), everything).length === 0) return;
         throw forbidden(
@@ -64,8 +64,8 @@ export function rbacEscalation(context: AdmissionContext): AdmissionPlugin {
 }
 
 /**
- * Whether an update changes nothing but what the garbage collector needs. All else counts, labels too: they
- * choose the roles into which a role is gathered.
+ * Reports whether an update changes only metadata for the garbage collector. Labels count as a change: they
+ * select the roles into which a role is aggregated.
  */
 function isOnlyForCollection(object: KubeObject, old: KubeObject | undefined): boolean {
   if (old === undefined) return false;

@@ -2,8 +2,8 @@ import type { AdmissionRequest } from "./admission.ts";
 import { namespaceOf, requestedVersion, type VersionedResource } from "./versions.ts";
 
 /**
- * The request of an AdmissionReview (admission.k8s.io/v1), without uid and objects: what webhooks are sent
- * and expressions see as `request`. `matched` is the version that the policy or webhook has asked for.
+ * Returns the request of an AdmissionReview (admission.k8s.io/v1), without uid and objects: webhooks receive
+ * it, and expressions have it as `request`. `matched` is the version in the rule of the policy or webhook.
  */
 export function requestObject(
   request: AdmissionRequest,

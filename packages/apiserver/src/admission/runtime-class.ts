@@ -9,7 +9,7 @@ import type { AdmissionContext } from "./context.ts";
 
 type List = Readonly<Record<string, string>>;
 
-/** A pod gets the overhead of its runtime class, and runs where the class can (KEP-688, KEP-894). */
+/** Sets the overhead, node selector and tolerations of a pod from its runtime class (KEP-688, KEP-894). */
 export function runtimeClass({ storage }: AdmissionContext): AdmissionPlugin {
   const classOf = (request: AdmissionRequest): RuntimeClass | undefined => {
     const name = (request.object as Pod).spec?.runtimeClassName;
@@ -81,12 +81,12 @@ function sameAmounts(left: List = {}, right: List = {}): boolean {
   );
 }
 
-/** Adds tolerations, and leaves out each that another one makes needless. */
+/** Adds tolerations, and leaves out redundant ones. */
 function mergeTolerations(spec: PodSpec, more: readonly Toleration[]): void {
   const all = [...(spec.tolerations ?? []), ...more];
   if (all.length === 0) return;
   const merged = new Map<string, Toleration[]>();
-  // The next one stands last.
+  // Reversed, so that the next toleration is the last of its group.
   const later = Map.groupBy(all.toReversed(), (each) => kindOf(each));
   spec.tolerations = all.filter((toleration) => {
     const kind = kindOf(toleration);
@@ -107,8 +107,8 @@ function mergeTolerations(spec: PodSpec, more: readonly Toleration[]): void {
 }
 
 /**
- * Only tolerations of a kind can make each other needless, and those of all values of a key, or of all keys,
- * others.
+ * Returns the kind of a toleration. It is redundant only beside one of the same kind, one for all values of
+ * its key, or one for all keys.
  */
 function kindOf({ key = "", operator, value = "" }: Toleration): string {
   return JSON.stringify(operator === "Exists" ? [operator, key] : [operator || "Equal", key, value]);
@@ -116,7 +116,7 @@ function kindOf({ key = "", operator, value = "" }: Toleration): string {
 
 const keyless = kindOf({ operator: "Exists" });
 
-/** Whether the one tolerates all that the other tolerates. */
+/** Reports whether the first tolerates everything that the second tolerates. */
 function includes(one: Toleration, other: Toleration): boolean {
   if (deepEqual(one, other)) return true;
   const operator = one.operator || "Equal";

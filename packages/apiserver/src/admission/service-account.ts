@@ -14,7 +14,7 @@ const tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount";
 /** A little over an hour: the kubelet renews tokens before they end (as upstream). */
 const tokenSeconds = 3607;
 
-/** Every pod runs as a service account that exists, and finds its token in a volume. */
+/** Sets the service account of a pod, and mounts its token; rejects a pod whose account does not exist. */
 export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
   return {
     async mutate(request) {
@@ -30,14 +30,14 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
       const pod = object as Pod;
       const { spec } = pod;
       if (!spec) return;
-      // Mirror pods show what a node runs by itself: they have no account.
+      // Mirror pods represent static pods, which have no account.
       if (pod.metadata.annotations?.["kubernetes.io/config.mirror"] !== undefined) {
         const why = mirrorProblem(pod);
         if (why !== undefined) throw forbidden(served, name, why);
         return;
       }
       spec.serviceAccountName ||= defaultAccount;
-      // The old name of the field, which is always shown beside the new one.
+      // The deprecated field always has the same value.
       spec.serviceAccount = spec.serviceAccountName;
       const account = await accountOf(context, namespace, spec.serviceAccountName);
       if (account === undefined) {
@@ -56,7 +56,7 @@ export function serviceAccount(context: AdmissionContext): AdmissionPlugin {
   };
 }
 
-/** The account; that of a new namespace is waited for, because a controller makes it. */
+/** Returns the account; waits for that of a new namespace, which a controller creates. */
 async function accountOf(
   { storage, after }: AdmissionContext,
   namespace: string,

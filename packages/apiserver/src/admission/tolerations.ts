@@ -5,7 +5,7 @@ const seconds = 300;
 const keys = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
 /**
- * Lets a pod bear a node that is not ready or not reachable for five minutes, unless it says something else.
+ * Tolerates a node that is not ready or unreachable for five minutes, unless the pod has its own tolerations.
  */
 export function tolerateOutages(spec: PodSpec): void {
   const missing = keys.filter(

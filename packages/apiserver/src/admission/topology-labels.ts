@@ -6,7 +6,7 @@ import type { AdmissionContext } from "./context.ts";
 
 const keys = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
 
-/** A pod learns zone and region of its node when it is bound to it (KEP-4742, on since 1.35). */
+/** Copies the zone and region labels of the node to a pod that is bound to it (KEP-4742, on since 1.35). */
 export function podTopologyLabels({ storage, features }: AdmissionContext): AdmissionPlugin {
   return {
     mutate({ served, operation, subresource, object, kind }) {

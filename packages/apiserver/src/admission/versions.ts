@@ -63,7 +63,7 @@ export function objectsIn(request: AdmissionRequest, { served }: VersionedResour
   };
 }
 
-/** Returns the namespace of a request for admission: a Namespace is in itself. */
+/** Returns the namespace of a request for admission; for a Namespace its own name. */
 export function namespaceOf({ served, namespace, objectName }: AdmissionRequest): string {
   return isNamespaces(served) ? objectName : namespace;
 }

@@ -181,7 +181,7 @@ test("a request leaves its queue when its time is over, or its client disconnect
   await tested.server.close();
 });
 
-/** Opens a watch of the user `me` that nobody reads yet. */
+/** Opens a watch of the user `me` that is not read yet. */
 const openWatch = ({ server }: TestServer, signal: AbortSignal): Promise<ApiResponse> =>
   server.handle({
     method: "GET",

@@ -10,7 +10,7 @@ const minLength = 16 * 1024;
 export class LargeFrames {
   readonly #frames = new WeakMap<KubeObject, Map<string, WeakRef<Uint8Array>>>();
 
-  /** Returns the bytes of `object` in this encoding; calls `make` if nobody holds them. */
+  /** Returns the bytes of `object` in this encoding; calls `make` if no watcher holds them. */
   bytes(object: KubeObject, form: string, make: () => Uint8Array): Uint8Array {
     const known = this.#frames.get(object);
     const shared = known?.get(form)?.deref();

@@ -10,7 +10,7 @@ const unset: ReadonlyMap<string, string> = new Map([
   ["status.successful", "0"],
 ]);
 
-/** The text of a selectable field of an object in its served version. */
+/** Returns the text of a selectable field of an object in its served version. */
 export function fieldText(served: ServedResource, object: KubeObject, field: string): string {
   if (served.resource === "events" && field === "source") return eventSource(object);
   let value: unknown = object;

@@ -1,4 +1,4 @@
-/** Every kind that the server knows, one line each: the registry reads this list. */
+/** All built-in kinds, one line each; the registry reads this list. */
 export { mutatingAdmissionPolicy } from "./admissionregistration/mutating-admission-policy/kind.ts";
 export { mutatingAdmissionPolicyBinding } from "./admissionregistration/mutating-admission-policy-binding/kind.ts";
 export { mutatingWebhookConfiguration } from "./admissionregistration/mutating-webhook-configuration/kind.ts";

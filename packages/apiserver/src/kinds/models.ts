@@ -22,12 +22,12 @@ import type { Strategy } from "./strategy.ts";
 /** Kinds of the meta group: their types are known to every group. */
 const metaKinds = new Set(["DeleteOptions"]);
 
-/** The model of a kind: its own, or that of the schema table. Throws a TypeError for an unknown kind. */
+/** Returns a kind's own model, or that of the schema table. Throws a TypeError for an unknown kind. */
 export function modelOf(kind: ModelledKind): ResourceModel {
   return kind.model ?? builtInModel(kind);
 }
 
-/** The row of a kind in the schema table. Throws a TypeError if it has no such row. */
+/** Returns the row of a kind in the schema table. Throws a TypeError if it has no such row. */
 function rowOf(kind: ModelledKind): KindRow {
   const row = kindOf(kind.group, kind.version, kind.kind);
   if (row) return row;
@@ -39,7 +39,7 @@ const models = new Map<string, BuiltInModel>();
 /** Memo by the object that the caller asks with: callers mostly ask with the same ones. */
 const known = new WeakMap<ModelledKind, BuiltInModel>();
 
-/** The model of a built-in kind. Throws a TypeError if the schema table does not have it. */
+/** Returns the model of a built-in kind. Throws a TypeError if the schema table does not have it. */
 export function builtInModel(kind: ModelledKind): ResourceModel {
   let model = known.get(kind);
   if (model !== undefined) return model;
@@ -50,7 +50,7 @@ export function builtInModel(kind: ModelledKind): ResourceModel {
   return model;
 }
 
-/** The model of a kind with other columns. */
+/** Returns the model of a kind with other columns. */
 export function printedAs(kind: ModelledKind, printer: Printer<KubeObject>): ResourceModel {
   return new BuiltInModel(rowOf(kind), printer);
 }
@@ -60,7 +60,7 @@ interface KindVersion extends ApiVersion {
   readonly kind: string;
 }
 
-/** The object in another version of a built-in kind; shares what it can. */
+/** Converts an object to another version of a built-in kind. The result shares unchanged parts. */
 export function convertBuiltIn(
   object: KubeObject,
   from: KindVersion,

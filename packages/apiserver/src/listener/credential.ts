@@ -78,7 +78,7 @@ function peerOf(socket: TLSSocket, proxies: FrontProxies | undefined): Peer {
   return peer;
 }
 
-/** Parses `Bearer X`, separated by one blank; other schemes and an empty token are no credential. */
+/** Parses `Bearer X`, separated by one blank; ignores other schemes and an empty token. */
 export function bearerToken(header: string | undefined): string | undefined {
   const [scheme, token] = (header ?? "").trim().split(" ");
   return scheme!.toLowerCase() === "bearer" && token ? token : undefined;

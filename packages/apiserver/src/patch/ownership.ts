@@ -91,7 +91,7 @@ export function ownable(type: ObjectType, subresource: string, fields: FieldSet)
 
 /**
  * Merges an applied object into the live one, and removes fields that the same manager applied before, does
- * not apply any more, and nobody else owns. `managed` contains the new entry of the manager already.
+ * not apply any more, and no other manager owns. `managed` contains the new entry of the manager already.
  */
 export function mergeApplied(
   {

@@ -198,7 +198,7 @@ test("sendInitialEvents sends the state, the bookmark at its end, and then event
   await call("POST", maps, { body: { metadata: { name: "a" } } });
   const url = `${maps}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`;
   const following = watch(url, 3);
-  // The watch has begun before the second object is there.
+  // The watch begins before the second object exists.
   await eventLoopTurns();
   await call("POST", maps, { body: { metadata: { name: "b" } } });
   const events = await following;

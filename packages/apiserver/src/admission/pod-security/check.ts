@@ -14,7 +14,7 @@ export interface Subject {
   readonly containers: readonly Container[];
 }
 
-/** One rule of the Pod Security Standards. `minor` is the release whose rules are asked for: 36 of 1.36. */
+/** One rule of the Pod Security Standards. `minor` is the release of the rules: 36 for 1.36. */
 export interface Check {
   readonly level: Exclude<Level, "privileged">;
   /** First release with the check. */
@@ -39,13 +39,13 @@ export function named(
     .map(({ name }) => name);
 }
 
-/** `pod and container "c"`: everything that sets a field to a bad value. */
+/** Lists the parts of a pod that set a field to a forbidden value: `pod and container "c"`. */
 export function setters(pod: boolean, containers: readonly string[]): string[] {
   return [...(pod ? ["pod"] : []), ...(containers.length > 0 ? [containersText(containers)] : [])];
 }
 
 export const isWindows = ({ spec }: Subject): boolean => spec.os?.name === "windows";
-/** With a user name space of its own root in the pod is not root on the node (KEP-127). */
+/** With a user namespace, root in the pod is not root on the node (KEP-127). */
 export const hasOwnUsers = ({ spec }: Subject, minor: number): boolean =>
   minor >= 35 && spec.hostUsers === false;
 
@@ -66,7 +66,7 @@ export function seccompProblem(subject: Subject): Violation | undefined {
   };
 }
 
-/** A way to mount /proc that shows more of the node. */
+/** A mount type of /proc that exposes more of the node. */
 export function procMountProblem(subject: Subject): Violation | undefined {
   const bad = ({ procMount }: SecurityContext): boolean => procMount !== undefined && procMount !== "Default";
   const containers = named(subject, (_, context) => bad(context));

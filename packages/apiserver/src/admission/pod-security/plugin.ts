@@ -11,7 +11,7 @@ import { isStricter, type LevelVersion, type Policy, policyOf, policyText } from
 
 type Template = Partial<Pick<PodTemplateSpec, "metadata" | "spec">>;
 
-/** Where kinds that make pods have their template. */
+/** Paths of the pod templates of kinds that create pods. */
 const templates: Readonly<Record<string, readonly string[] | undefined>> = {
   "/podtemplates": ["template"],
   "/replicationcontrollers": ["spec", "template"],
@@ -22,12 +22,12 @@ const templates: Readonly<Record<string, readonly string[] | undefined>> = {
   "batch/jobs": ["spec", "template"],
   "batch/cronjobs": ["spec", "jobTemplate", "spec", "template"],
 };
-/** Parts of a pod whose writing changes its spec. */
+/** Subresources of a pod that change its spec. */
 const evaluated = new Set(["", "ephemeralcontainers", "resize"]);
-/** Pods of a namespace that are looked at when it becomes stricter. */
+/** Maximum number of pods that are checked when their namespace becomes stricter. */
 const maxPods = 3000;
 
-/** Holds pods to the Pod Security Standard that the labels of their namespace name (KEP-2579). */
+/** Enforces the Pod Security Standard in the labels of the namespace (KEP-2579). */
 export function podSecurity({ storage, features }: AdmissionContext): AdmissionPlugin {
   const newest = minorOf(features.version);
   const violate = ({ level, minor }: LevelVersion, template: Template): Violation[] =>
@@ -119,7 +119,7 @@ function detailOf(found: readonly Violation[]): string {
   return found.map(({ reason, detail }) => `${reason} (${detail})`).join(", ");
 }
 
-/** Of a pod that is there already nothing else matters than what it runs. */
+/** Reports whether an update changes the images of a pod; other updates are not checked. */
 function changesImages({ spec }: Pod, { spec: old }: Pod): boolean {
   const images = (from: Pod["spec"]): string[] =>
     [...(from?.initContainers ?? []), ...(from?.containers ?? []), ...(from?.ephemeralContainers ?? [])].map(

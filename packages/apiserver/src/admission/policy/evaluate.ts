@@ -10,19 +10,19 @@ import {
 import { type CompiledValidation, compiledPolicy } from "./compiled.ts";
 import { conditionsMet } from "./conditions.ts";
 
-/** Why a policy is against a request; the reason is absent where it could not be evaluated. */
+/** Denial of a request by a policy; without a reason if the policy could not be evaluated. */
 export interface Denial {
   readonly message: string;
   readonly reason?: string;
-  /** It counts whatever the binding's validationActions say: an audit annotation could not be made. */
+  /** Denies regardless of the binding's validationActions: an audit annotation failed. */
   readonly always?: true;
 }
 
-/** Longest message that an expression may make, in bytes (MaxEvaluatedMessageExpressionSizeBytes). */
+/** Maximum bytes of the message of an expression (MaxEvaluatedMessageExpressionSizeBytes). */
 const maxMessageLength = 5 * 1024;
 
 /**
- * Evaluates a policy with one parameter object; an empty list means that it has nothing against the request.
+ * Evaluates a policy with one parameter object. Returns its denials.
  */
 export function evaluatePolicy(policy: ValidatingAdmissionPolicy, input: ActivationInput): Denial[] {
   const fails = policy.spec.failurePolicy !== "Ignore";
@@ -58,7 +58,7 @@ export function evaluatePolicy(policy: ValidatingAdmissionPolicy, input: Activat
 
 type Messages =
   | { readonly texts: readonly (Evaluated | undefined)[] }
-  /** They cost too much. */
+  /** The cost limit is exceeded. */
   | { readonly error: string };
 
 function evaluateMessages(
@@ -79,14 +79,14 @@ function evaluateMessages(
   }
 }
 
-/** The first of messageExpression, message and the expression itself that says something, on one line. */
+/** Returns the first non-empty one of messageExpression, message and the expression, on one line. */
 function messageOf(validation: CompiledValidation, made: Evaluated | undefined): string {
   const text = typeof made?.value === "string" ? made.value.trim() : "";
   if (text !== "" && !text.includes("\n") && Buffer.byteLength(text) <= maxMessageLength) return text;
   return validation.message || `failed expression: ${validation.text.trim()}`;
 }
 
-/** There is no audit log to write annotations to; what counts is that they can be made. */
+/** Evaluates audit annotations for their errors only: there is no audit log. */
 function annotate(annotation: Expression, activation: Activation, fails: boolean): Denial[] {
   const { error } = activation.evaluate(annotation);
   return error === undefined || !fails ? [] : [{ message: error, always: true }];

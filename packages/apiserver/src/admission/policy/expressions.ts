@@ -120,7 +120,7 @@ const plain: ReadonlySet<CelType["kind"]> = new Set([
   "uint",
 ]);
 
-/** The type by which later expressions know a variable: objects and types of libraries lose theirs. */
+/** Returns the type of a variable for later expressions; `dyn` for objects and types of libraries. */
 function declarable(type: CelType): CelType {
   if (plain.has(type.kind)) return type;
   if (type.kind === "list" || type.kind === "map") return { ...type, params: type.params.map(declarable) };

@@ -5,7 +5,7 @@ import { namespaceSelected, objectSelected, ruleConcerns, ruleMatches } from "..
 import { otherVersions, requestedVersion, type VersionedResource } from "../versions.ts";
 
 /**
- * The version in which a request matches; undefined if it does not. Throws StatusError.
+ * Returns the version in which a request matches; undefined if it does not. Throws StatusError.
  * Upstream: pkg/admission/plugin/policy/matching/matching.go, Matcher.Matches
  */
 export function matchedVersion(

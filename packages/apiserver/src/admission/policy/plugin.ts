@@ -5,7 +5,7 @@ import { objectsIn } from "../versions.ts";
 import { type Denial, evaluatePolicy } from "./evaluate.ts";
 import { BoundPolicies, findInvocations, type Invocation, isExempt, namespaceObject } from "./invocations.ts";
 
-/** Why a request is refused, by which policy and binding. */
+/** A denial with its policy and binding. */
 interface Refusal extends Denial {
   readonly policy: string;
   readonly binding?: string;
@@ -61,7 +61,7 @@ function judge(
   });
 }
 
-/** The answer to a request that a policy refuses: of several refusals the first. */
+/** Returns the error for the first refusal. */
 function denied(request: AdmissionRequest, refusal: Refusal): StatusError {
   const { policy, binding, message, reason = "Invalid" } = refusal;
   const by = binding === undefined ? "" : ` with binding '${binding}'`;

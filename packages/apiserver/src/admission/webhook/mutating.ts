@@ -7,8 +7,7 @@ import { callOf, hooksOf, isExempt } from "./hooks.ts";
 import { applyPatch } from "./patch.ts";
 
 /**
- * Changes that programs beside the cluster want to make (admissionregistration.k8s.io
- * MutatingWebhookConfiguration).
+ * Applies the patches of mutating webhooks (admissionregistration.k8s.io MutatingWebhookConfiguration).
  */
 export function mutatingAdmissionWebhook(context: AdmissionContext): AdmissionPlugin {
   const cache = context.storage.cache("mutatingwebhookconfigurations");
@@ -21,7 +20,7 @@ export function mutatingAdmissionWebhook(context: AdmissionContext): AdmissionPl
       const hooks = hooksOf<MutatingWebhookConfiguration>(context, "mutatingwebhookconfigurations");
       for (const hook of [...hooks]) {
         const call = callOf(hook, request, context);
-        // Whom the first round has passed over is not asked in the second.
+        // The second round skips webhooks that are not to be called again.
         if (call === undefined || (rounds.second && !state.isWanted(hook.id))) continue;
         await ask(call, request, context, true, (patch) => {
           const { name } = hook.webhook;

@@ -10,9 +10,9 @@ import { objectsIn, type VersionedResource } from "../versions.ts";
 import type { WebhookPatch } from "./verdict.ts";
 
 /**
- * Applies the patch of a webhook to the object of a request, in the version that the webhook was sent, with
- * the defaults of what is new. Answers whether anything has changed. Throws CallFailure, or 500 where the
- * patch does not fit.
+ * Applies the patch of a webhook to the object of a request, in the version that the webhook received, with
+ * defaults for new fields. Returns whether anything has changed. Throws CallFailure, or 500 if the patch does
+ * not apply.
  */
 export function applyPatch(
   { type, text }: WebhookPatch,
@@ -48,7 +48,7 @@ function readOperations(text: string): PatchText {
   try {
     const { value, notes } = parseJSONTree(text);
     if (!Array.isArray(value)) throw undecodable(value, "Patch");
-    // Null decodes: as an operation without anything in it.
+    // Null decodes to an operation without fields.
     const operations = value.map((operation: unknown) => {
       if (typeof operation === "object" && !Array.isArray(operation)) return (operation ?? {}) as Tree;
       throw undecodable(operation, "Operation");

@@ -5,8 +5,7 @@ import { ask } from "./ask.ts";
 import { callOf, hooksOf, isExempt } from "./hooks.ts";
 
 /**
- * Checks by programs beside the cluster (admissionregistration.k8s.io ValidatingWebhookConfiguration), all at
- * once.
+ * Calls validating webhooks in parallel (admissionregistration.k8s.io ValidatingWebhookConfiguration).
  */
 export function validatingAdmissionWebhook(context: AdmissionContext): AdmissionPlugin {
   const cache = context.storage.cache("validatingwebhookconfigurations");

@@ -34,7 +34,7 @@ export const mutatingPolicies: Printer<MutatingAdmissionPolicy> = {
   ],
 };
 
-/** A selector as Go prints its struct. */
+/** Returns a selector as Go prints its struct. */
 function selectorText({ matchLabels, matchExpressions }: LabelSelector): string {
   const labels = Object.entries(matchLabels ?? {})
     .sort(([a], [b]) => (a < b ? -1 : 1))

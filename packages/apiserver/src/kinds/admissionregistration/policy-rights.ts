@@ -28,7 +28,7 @@ function paramResource(kind: ParamKind): { group: string; version: string; resou
   return { group, version, resource: row?.resource ?? "*" };
 }
 
-/** As Go prints it. */
+/** Returns the text that Go prints. */
 function shownUser({ name, uid, groups, extra }: UserInfo): string {
   const entries = Object.entries(extra ?? {})
     .sort(([a], [b]) => (a < b ? -1 : 1))

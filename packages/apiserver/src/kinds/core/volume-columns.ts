@@ -13,7 +13,7 @@ export const modesText = (modes: readonly string[] | undefined): string =>
     .map(([, short]) => short)
     .join(",");
 
-/** The class of old times comes first. */
+/** The deprecated annotation has precedence. */
 export const classOf = (
   { annotations }: { readonly annotations?: Readonly<Record<string, string>> },
   name: string | undefined,

@@ -8,7 +8,7 @@ type Plain = Record<string, unknown>;
 /** Fields that a v1beta1 request holds itself and that v1 holds under `exactly`. */
 const exactFields: readonly string[] = typeRows.get("resource/v1.ExactDeviceRequest")!.map(([name]) => name);
 
-/** How the parts of a spec that differ are converted in one direction. */
+/** Conversion of the parts of a spec that differ, in one direction. */
 interface Conversion {
   request(request: Plain, provenance: Provenance): Plain;
   device(device: Plain, provenance: Provenance): Plain;
@@ -102,7 +102,7 @@ function unflattenRequest(request: Plain, provenance: Provenance): Plain {
     if (exactFields.includes(key)) exactly[key] = value;
     else rest[key] = value;
   }
-  // A list that came empty is something, as it is to upstream; only selectors stay empty lists.
+  // As upstream, an empty list counts as set; only selectors stay empty lists.
   const empty =
     Object.values(exactly).every((value) => value === undefined || value === "" || value === 0) &&
     !exactFields.some((field) => provenance.cameEmpty(request, field));

@@ -4,7 +4,7 @@ import type { CustomResourceDefinition } from "@dray/api/apiextensions/v1";
 export function withDefaultNames({ spec, status }: Partial<CustomResourceDefinition>): void {
   if (spec === undefined) return;
   const storage = spec.versions?.find((version) => version.storage)?.name;
-  // A status that names no stored version at all would have the definition refused for ever.
+  // Without a stored version in its status the definition would be invalid forever.
   if (status && !status.storedVersions?.length && storage !== undefined) status.storedVersions = [storage];
   const { names } = spec;
   if (names?.kind) {

@@ -18,7 +18,7 @@ export function internalMetadata({ metadata }: KubeObject): ObjectMeta {
   return Object.keys(annotations).length > 0 ? { ...rest, annotations } : rest;
 }
 
-/** A daemon set always has the annotation, whatever was sent. */
+/** Sets the annotation of a daemon set regardless of the request. */
 export function withTemplateGeneration(object: KubeObject): void {
   if (object.metadata.annotations?.[templateGeneration] === undefined) setTemplateGeneration(object, 0);
 }

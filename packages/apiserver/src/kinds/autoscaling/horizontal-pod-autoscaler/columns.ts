@@ -11,10 +11,10 @@ interface Values {
   readonly averageUtilization?: number;
 }
 
-/** Go's text of a quantity that is not there. */
+/** Go's text of a missing quantity. */
 const quantity = (value: string | undefined): string => value ?? "<nil>";
 
-/** A metric that is an amount. */
+/** Returns the text of a metric with a quantity. */
 function amount(target: Values, current: Values | undefined): string {
   if (target.averageValue !== undefined)
     return `${current?.averageValue ?? unknown}/${target.averageValue} (avg)`;
@@ -24,7 +24,7 @@ function amount(target: Values, current: Values | undefined): string {
 const average = (target: Values, current: Values | undefined): string =>
   `${current ? quantity(current.averageValue) : unknown}/${quantity(target.averageValue)}`;
 
-/** A metric of a resource: an amount, or a share of what is asked for. */
+/** Returns the text of a metric of a resource: a quantity, or a percentage of the request. */
 function share(name: string, target: Values, current: Values | undefined): string {
   if (target.averageValue !== undefined) return `${name}: ${average(target, current)}`;
   const percent = (share: number | undefined, otherwise: string): string =>

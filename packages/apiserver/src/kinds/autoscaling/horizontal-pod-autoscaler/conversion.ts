@@ -24,7 +24,7 @@ interface Autoscaler extends KubeObject {
   readonly status?: Plain;
 }
 
-/** From v2 to v1. */
+/** Converts v2 to v1. */
 function toOldAutoscaler(object: KubeObject): KubeObject {
   const { spec = {}, status = {}, ...rest } = object as Autoscaler;
   const { metrics: allMetrics, behavior, ...plainSpec } = spec;
@@ -55,7 +55,7 @@ function toOldAutoscaler(object: KubeObject): KubeObject {
   );
 }
 
-/** From v1 to v2. An annotation that cannot be read is left out. */
+/** Converts v1 to v2. Ignores invalid annotations. */
 function fromOldAutoscaler(object: KubeObject): KubeObject {
   const { spec = {}, status = {}, ...rest } = object as Autoscaler;
   const { targetCPUUtilizationPercentage: share, ...plainSpec } = spec;
@@ -113,7 +113,7 @@ function withAnnotations(object: KubeObject, added: Readonly<Record<string, stri
   };
 }
 
-/** As Go writes JSON into a string: `<`, `>` and `&` are escaped. */
+/** Encodes JSON as Go does: `<`, `>` and `&` are escaped. */
 function write(value: unknown): string {
   return JSON.stringify(value).replace(
     /[<>&\u2028\u2029]/g,
@@ -139,7 +139,7 @@ function part(metric: Plain, name: string): Plain | undefined {
   return metric[name] as Plain | undefined;
 }
 
-/** The target of a metric that v1 has a field for. */
+/** Returns the target of the metric that v1 has as a field. */
 function shareOf(metric: Plain): unknown {
   const resource = part(metric, "resource");
   if (metric["type"] !== "Resource" || resource?.["name"] !== "cpu") return undefined;
@@ -156,7 +156,7 @@ function oldCondition({ type, status, lastTransitionTime = null, reason, message
   return { type, status, lastTransitionTime, reason, message };
 }
 
-/** The behavior has the field names of Go's structures. */
+/** Returns the behavior with the field names of Go's structs. */
 function oldBehavior({ scaleUp, scaleDown }: Plain): Plain {
   const rules = (value: unknown): unknown => {
     if (value === undefined) return null;

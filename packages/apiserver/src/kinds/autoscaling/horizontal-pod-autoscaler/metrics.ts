@@ -3,14 +3,14 @@
  * annotations only, in the order in which upstream's types have them.
  */
 
-/** An object of JSON. */
+/** A JSON object. */
 export type Plain = Readonly<Record<string, unknown>>;
 
 export function isPlain(value: unknown): value is Plain {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A metric of v2 in the fields of v1. */
+/** Converts a metric of v2 to v1. */
 export function oldSpec(metric: Plain): Plain {
   return converted(metric, {
     object: ({ describedObject, metric: id, target }) => ({
@@ -43,7 +43,7 @@ function oldTarget(target: Plain | undefined): Plain {
   };
 }
 
-/** A metric of v1 in the fields of v2. */
+/** Converts a metric of v1 to v2. */
 export function newSpec(metric: Plain): Plain {
   return converted(metric, {
     object: ({ target, metricName, targetValue, selector, averageValue }) => ({
@@ -84,7 +84,7 @@ function newTarget({ targetAverageUtilization, targetAverageValue }: Plain): Pla
   };
 }
 
-/** The measure of a metric, of v2 in the fields of v1. */
+/** Converts the target of a metric of v2 to v1. */
 export function oldStatus(metric: Plain): Plain {
   return converted(metric, {
     object: ({ describedObject, metric: id, current }) => ({
@@ -117,7 +117,7 @@ function oldCurrent(current: Plain | undefined): Plain {
   };
 }
 
-/** The measure of a metric, of v1 in the fields of v2. */
+/** Converts the target of a metric of v1 to v2. */
 export function newStatus(metric: Plain): Plain {
   return converted(metric, {
     object: ({ target, metricName, currentValue, selector, averageValue }) => ({
@@ -157,7 +157,7 @@ function converted(metric: Plain, converters: Converters): Plain {
   return result;
 }
 
-/** Without fields that are undefined. */
+/** Returns the object without undefined fields. */
 function defined(fields: Plain): Plain {
   return JSON.parse(JSON.stringify(fields));
 }

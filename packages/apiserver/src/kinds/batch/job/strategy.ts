@@ -34,7 +34,7 @@ export const jobStrategy: Strategy<Job> = {
     labelAsTemplate(object, object.spec?.template);
   },
 
-  // As it was before there was a garbage collector.
+  // The default from before the garbage collector.
   garbageCollection: "orphan",
 
   warnOfDeletion: (options) => (options.propagationPolicy === undefined ? [warning] : []),

@@ -37,12 +37,12 @@ const usages = [
   "signing",
   "timestamping",
 ];
-/** Conditions that say that something has happened: there is no status but True, and no way back. */
+/** Conditions whose only status is True, and which cannot be removed. */
 const final = ["Approved", "Denied", "Failed"];
 const approval = ["Approved", "Denied"];
 
 /**
- * Requests for certificates: who asks is what the server knows of him; approval and certificate have writers
+ * Requests for certificates: the server sets the requesting user; approval and certificate have writers
  * of their own.
  */
 export const certificateSigningRequestStrategy: Strategy<CertificateSigningRequest> = {
@@ -90,7 +90,7 @@ export const certificateSigningRequestStrategy: Strategy<CertificateSigningReque
   },
 };
 
-/** A signer does not approve: approvals in a write of `status` are reset to the stored ones. */
+/** Resets approvals in a write of `status` to the stored ones: a signer cannot approve. */
 function keepApproval({ status }: CertificateSigningRequest, old: CertificateSigningRequest): void {
   for (const type of approval) {
     const before = (old.status?.conditions ?? []).filter((condition) => condition.type === type);
@@ -104,7 +104,7 @@ function keepApproval({ status }: CertificateSigningRequest, old: CertificateSig
 
 function setTimes({ status }: CertificateSigningRequest, old: CertificateSigningRequest, now: string): void {
   const state = ({ type, status }: Condition): string => JSON.stringify([type, status]);
-  // Of equal ones the first counts.
+  // The first of equal ones wins.
   const before = new Map((old.status?.conditions ?? []).toReversed().map((each) => [state(each), each]));
   for (const condition of status?.conditions ?? []) {
     condition.lastUpdateTime ??= now;

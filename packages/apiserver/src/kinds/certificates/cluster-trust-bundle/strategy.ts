@@ -30,7 +30,7 @@ function signerProblems({ spec }: ClusterTrustBundle): FieldError[] {
   return signerName === "" ? [] : signerNameProblems("spec.signerName", signerName);
 }
 
-/** Why the text is no list of authorities, each once. */
+/** Returns why the text is not a list of distinct authorities. */
 function bundleProblems(text: string): FieldError[] {
   const path = "spec.trustBundle";
   if (Buffer.byteLength(text) > maxSize)

@@ -130,13 +130,13 @@ function checkKey(errors: FieldErrors, key: KeyObject): boolean {
   }
 }
 
-/** The request in the form in which a CertificateSigningRequest has it: PEM in base64. */
+/** Returns the request in the form of a CertificateSigningRequest: PEM in base64. */
 function inPEM(request: string): string {
   const [begin, end] = ["BEGIN", "END"].map((word) => `-----${word} CERTIFICATE REQUEST-----`);
   return Buffer.from(`${begin}\n${request}\n${end}\n`).toString("base64");
 }
 
-/** The public key of a PKCS#10 request, DER in base64. Undefined if it cannot be read. */
+/** Returns the public key of a PKCS#10 request, DER in base64. Undefined if the request is invalid. */
 function keyOf(request: string): KeyObject | undefined {
   const parsed = parseCertificateRequest(inPEM(request));
   if ("error" in parsed) return undefined;
@@ -222,7 +222,7 @@ function certificateOf(pem: string): X509Certificate | undefined {
   }
 }
 
-/** Whether the times of the status are those of the certificate, and within the limits. */
+/** Validates that the times of the status are those of the certificate, and within the limits. */
 function checkTimes(
   errors: FieldErrors,
   { maxExpirationSeconds = 0 }: Spec,

@@ -1,7 +1,7 @@
 import type { ComponentStatus } from "@dray/api/core/v1";
 import { columns, type Printer } from "../../../tables/column.ts";
 
-/** Each with one condition, `Healthy`. */
+/** Objects have one condition, `Healthy`. */
 export const componentStatusColumns: Printer<ComponentStatus> = {
   columns: columns("Name", "Status", "Message", "Error"),
   cells({ metadata, conditions }) {

@@ -3,7 +3,7 @@ import { dated } from "../../../tables/plain.ts";
 import { defineServedKind } from "../../define.ts";
 import type { Strategy } from "../../strategy.ts";
 
-/** A limit range without a name gets an id for one. */
+/** Names a limit range without a name by a new UUID. */
 const limitRangeStrategy: Strategy = {
   prepareForCreate(object, context) {
     object.metadata.name ||= context.newId();

@@ -12,7 +12,7 @@ export const namespaceStrategy: Strategy<Namespace> = {
     if (!finalizers.includes("kubernetes"))
       namespace.spec = { ...namespace.spec, finalizers: [...finalizers, "kubernetes"] };
     const { name } = namespace.metadata;
-    // One without a name is about to be refused for that.
+    // A namespace without a name will be rejected.
     if (!name) return;
     namespace.metadata.labels = { ...namespace.metadata.labels, "kubernetes.io/metadata.name": name };
   },

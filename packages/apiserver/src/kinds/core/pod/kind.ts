@@ -3,7 +3,7 @@ import { defineServedKind } from "../../define.ts";
 import { podColumns } from "./columns.ts";
 import { podStrategy } from "./strategy.ts";
 
-/** A pod cannot end sooner than at once; the kubelet gives it a second. */
+/** Negative grace periods become one second. */
 function positiveGracePeriod({ spec }: Pod): void {
   const seconds = spec?.terminationGracePeriodSeconds;
   if (spec && seconds !== undefined && seconds !== null && seconds < 0)

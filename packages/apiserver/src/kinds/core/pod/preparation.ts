@@ -66,7 +66,7 @@ export function takeAppArmorAnnotations(pod: Pod, warn: (text: string) => void):
   }
 }
 
-/** The profile that an annotation means; undefined for one that means none, or none that a field may have. */
+/** Returns the profile of an annotation; undefined if a field cannot have that profile. */
 function profileOf(annotation: string): AppArmorProfile | undefined {
   if (annotation === "unconfined") return { type: "Unconfined" };
   if (annotation === "runtime/default") return { type: "RuntimeDefault" };

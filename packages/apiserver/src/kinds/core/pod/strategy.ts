@@ -32,7 +32,7 @@ export const podStrategy: Strategy<Pod> = {
     if (context.subresource === "resize") keepButResources(pod, before);
     if (completesLate(context.features.version)) {
       const { subresource } = context;
-      // A client that does not know the field does not take it away.
+      // A client that lacks the field does not remove it.
       if ((subresource === "" || subresource === "resize") && pod.spec && before.spec?.resources)
         pod.spec.resources ??= thaw(before.spec.resources);
       if (subresource === "resize" && pod.spec) defaultPodLevelResources(pod.spec, context.features.version);
@@ -55,14 +55,14 @@ export const podStrategy: Strategy<Pod> = {
   gracePeriod(pod, options) {
     if (!pod.spec?.nodeName || isPodTerminal(pod)) return 0;
     const seconds = options.gracePeriodSeconds ?? Number(pod.spec.terminationGracePeriodSeconds ?? 30);
-    // A negative number means at once; the kubelet gives it a second.
+    // Negative grace periods become one second.
     return seconds < 0 ? 1 : seconds;
   },
 };
 
 /**
- * A writer that does not know the fields of claims does not take them away, or a pod could not be ended; an
- * empty list does. Upstream: pkg/registry/core/pod/strategy.go, podStatusStrategy.PrepareForUpdate (since
+ * Keeps the fields of claims if a writer lacks them, otherwise a pod could not be terminated; an empty list
+ * removes them. Upstream: pkg/registry/core/pod/strategy.go, podStatusStrategy.PrepareForUpdate (since
  * 1.37).
  */
 function keepClaimStatuses({ status }: Pod, { status: old }: Pod, { provenance }: StrategyContext): void {
@@ -86,7 +86,7 @@ function keepObservedGenerations({ status }: Pod, { status: old }: Pod): void {
   if (!status) return;
   if (!status.observedGeneration && old?.observedGeneration)
     status.observedGeneration = old.observedGeneration;
-  // A type may be there more than once: then they go in order.
+  // Conditions of a repeated type correspond by their order.
   const known = Map.groupBy((old?.conditions ?? []).toReversed(), ({ type }) => type);
   for (const condition of status.conditions ?? []) {
     const before = known.get(condition.type)?.pop();
@@ -104,7 +104,7 @@ const completesLate = (version: KubernetesVersion): boolean => minorOf(version) 
 function keepButResources(pod: Pod, old: Pod): void {
   const [spec, before] = [pod.spec, old.spec];
   if (!spec || !before) return;
-  // A list that came as null is an empty one.
+  // Null is an empty list.
   const merged = (
     sent: readonly Container[] | null | undefined,
     stored: readonly Container[] | undefined,
@@ -144,7 +144,7 @@ function keepButEphemeral(pod: Pod, old: Pod): void {
   keepMetadata(pod, old);
 }
 
-/** Of the metadata these views change nothing but managedFields. */
+/** Of the metadata, these subresources change managedFields only. */
 function keepMetadata({ metadata }: Pod, old: Pod): void {
   for (const field of ["labels", "annotations", "finalizers", "ownerReferences"] as const) {
     const value = old.metadata[field];

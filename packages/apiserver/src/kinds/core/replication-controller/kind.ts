@@ -9,7 +9,7 @@ const replicationControllerStrategy: Strategy<ReplicationController> = {
     labelAsTemplate(object, object.spec?.template);
   },
 
-  // As it was before there was a garbage collector.
+  // The default from before the garbage collector.
   garbageCollection: "orphan",
 };
 

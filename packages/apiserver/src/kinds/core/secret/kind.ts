@@ -17,7 +17,7 @@ function foldStringData(secret: Secret): void {
 }
 
 const secretStrategy: Strategy<Secret> = {
-  /** A pair of key and certificate that does not fit is stored all the same. */
+  /** Warns about a key and a certificate that do not match; they are stored nevertheless. */
   warnings(object) {
     const { type, data } = object;
     if (type !== "kubernetes.io/tls") return [];

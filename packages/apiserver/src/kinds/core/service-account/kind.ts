@@ -2,7 +2,7 @@ import { ServiceAccount } from "@dray/api/core/v1";
 import { defineServedKind } from "../../define.ts";
 import type { Strategy } from "../../strategy.ts";
 
-/** Of the secrets that an account may use only the names are kept. */
+/** Keeps only the names of the secrets of an account. */
 function withNamesOnly(account: ServiceAccount): void {
   if (account.secrets)
     account.secrets = account.secrets.map(({ name }) => (name === undefined ? {} : { name }));

@@ -76,7 +76,7 @@ export class ServiceAllocator {
     await this.#remove(heldAddresses(service));
   }
 
-  /** A new service of this name shall not begin with the endpoints of the old one. */
+  /** Deletes the endpoints, so that a new service of the same name does not start with them. */
   async #removeEndpoints({ metadata: { namespace, name } }: KubeObject): Promise<void> {
     const endpoints = this.#storage.cache("endpoints").get(objectKey("endpoints", namespace, name));
     if (endpoints) await this.#storage.delete(endpoints.key, endpoints.revision);

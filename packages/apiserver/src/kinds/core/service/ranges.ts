@@ -7,7 +7,7 @@ import {
   unmapped,
 } from "@dray/api/ip";
 
-/** A family as services name it (ServiceSpec.ipFamilies). */
+/** An IP family of a service (ServiceSpec.ipFamilies). */
 export type Family = "IPv4" | "IPv6";
 
 /**
@@ -31,18 +31,18 @@ export function familyOf(text: string): Family {
   return six ? "IPv6" : "IPv4";
 }
 
-/** The number of an address; undefined for anything else. */
+/** Returns an address as a number; undefined if it is invalid. */
 export function addressNumber(text: string): bigint | undefined {
   const address = parseSloppyAddress(text);
   return address && unmapped(address).value;
 }
 
-/** The address with this number, in its canonical form. */
+/** Returns the address with this number, in canonical form. */
 export function addressText(number: bigint, family: Family): string {
   return canonical({ bits: family === "IPv4" ? 32 : 128, value: number, zone: "" });
 }
 
-/** The range of `10.0.0.0/24`; undefined for what is no CIDR. */
+/** Parses a range such as `10.0.0.0/24`; undefined if it is not a CIDR. */
 export function parseRange(cidr: string): AddressRange | undefined {
   const network = parseNetwork(cidr);
   if (typeof network === "string" || isMapped(network.address)) return undefined;

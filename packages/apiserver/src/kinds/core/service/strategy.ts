@@ -32,7 +32,7 @@ export function serviceStrategy(allocator: ServiceAllocator): Strategy<Service> 
       dropOldTypeFields(service, before);
     },
 
-    // A default that was once given to all types (defaultOnReadInternalTrafficPolicy).
+    // A former default of all types (defaultOnReadInternalTrafficPolicy).
     complete(object) {
       const { spec } = object;
       if (spec?.type === "ExternalName") delete spec.internalTrafficPolicy;
@@ -43,7 +43,7 @@ export function serviceStrategy(allocator: ServiceAllocator): Strategy<Service> 
   };
 }
 
-/** A client that sends a service again need not send what was allocated to it (patchAllocatedValues). */
+/** Keeps allocated values that a client does not send in an update (patchAllocatedValues). */
 function keepGiven(spec: ServiceSpec, old: ServiceSpec): void {
   if (hasAddress(spec) && hasAddress(old)) {
     if (!spec.clusterIP && old.clusterIP) spec.clusterIP = old.clusterIP;
@@ -98,7 +98,7 @@ function giveAddresses(
   const spec = service.spec!;
   if (spec.clusterIPs?.[0] === "None") return;
   const before = old && hasAddress(old) ? (old.clusterIPs ?? []) : [];
-  // A changed address is refused by validation; a headless service stays one.
+  // Validation rejects a changed address; a headless service stays headless.
   if (before[0] === "None" || (before.length > 0 && before[0] !== spec.clusterIPs?.[0])) return;
   const given = [...(spec.clusterIPs ?? [])];
   for (const [index, family] of (spec.ipFamilies ?? []).entries()) {

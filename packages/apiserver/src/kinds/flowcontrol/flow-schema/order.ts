@@ -1,6 +1,6 @@
 import type { FlowSchemaSpec, PriorityLevelConfigurationSpec } from "@dray/api/flowcontrol/v1";
 
-/** A FlowSchema or priority level: one that is stored, or a mandatory one that is not, without a UID. */
+/** A FlowSchema or priority level, stored or mandatory; a mandatory one that is not stored has no UID. */
 interface Source<Spec> {
   readonly metadata: { readonly name: string; readonly uid?: string };
   readonly spec: Spec;
@@ -21,5 +21,5 @@ export function compareFlowSchemas(left: FlowSchemaSource, right: FlowSchemaSour
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** A FlowSchema without a spec comes from a patch that is about to be refused. */
+/** A patch that will be rejected may leave a FlowSchema without a spec. */
 const precedenceOf = ({ spec }: FlowSchemaSource): number => spec?.matchingPrecedence ?? 0;

@@ -4,7 +4,7 @@ import type { Printer } from "../../../tables/column.ts";
 import { defineServedKind } from "../../define.ts";
 import { columns } from "../columns.ts";
 
-/** The containers of a pod together. */
+/** Shows the sums over the containers of a pod. */
 const podMetricsColumns: Printer<PodMetrics> = {
   columns,
   cells({ metadata, containers, window }) {

@@ -8,7 +8,7 @@ export const ingressColumns: Printer<Ingress> = {
   cells({ metadata, spec, status }, now) {
     const hosts = (spec?.rules ?? []).map(({ host }) => host ?? "");
     const named = hosts.filter((host) => host !== "");
-    // Only a rule behind the third host makes the text tell of more, and then it counts all rules.
+    // Only a rule after the third host adds `+ N more`, which then counts all rules.
     const more = hosts.slice(0, -1).filter((host) => host !== "").length >= shownItems;
     const addresses = (status?.loadBalancer?.ingress ?? []).map(({ ip, hostname }) => ip || hostname || "");
     return [

@@ -2,7 +2,7 @@ import type { ResourceClaim } from "@dray/api/resource/v1";
 import { ageText } from "../../../tables/age.ts";
 import { columns, type Printer } from "../../../tables/column.ts";
 
-/** Where a claim is: `pending`, `allocated`, `reserved`, `deleted`, joined by commas. */
+/** Returns the states of a claim: `pending`, `allocated`, `reserved`, `deleted`, joined by commas. */
 function claimState({ metadata, status }: ResourceClaim): string {
   const states: string[] = [];
   if (metadata.deletionTimestamp) states.push("deleted");

@@ -71,7 +71,7 @@ function checkDevices(claim: ResourceClaim, old: ResourceClaim, context: Strateg
   return errors;
 }
 
-/** The drivers any of whose entries this write changes. */
+/** Returns the drivers whose entries the write changes, sorted. */
 function changedDrivers(claim: ResourceClaim, old: ResourceClaim): string[] {
   const byDriver = ({ status }: ResourceClaim): Map<string, AllocatedDeviceStatus[]> =>
     Map.groupBy(status?.devices ?? [], ({ driver }) => driver);
@@ -81,14 +81,14 @@ function changedDrivers(claim: ResourceClaim, old: ResourceClaim): string[] {
     .sort();
 }
 
-/** The node that a service account's token is bound to. */
+/** Returns the node to which a service account's token is bound. */
 function nodeOf({ user }: StrategyContext): string | undefined {
   if (!user.name.startsWith(serviceAccountPrefix)) return undefined;
   const names = user.extra?.["authentication.kubernetes.io/node-name"] ?? [];
   return names.length === 1 ? names[0] : undefined;
 }
 
-/** Does the selector admit exactly this node: one term with one field, `metadata.name In [node]`? */
+/** Reports whether the selector is for this node only: one term with one field, `metadata.name In [node]`. */
 function isOnNode(selector: NodeSelector | undefined, node: string | undefined): boolean {
   const terms = selector?.nodeSelectorTerms ?? [];
   const fields = terms[0]?.matchFields ?? [];

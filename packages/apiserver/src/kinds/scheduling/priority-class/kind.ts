@@ -3,7 +3,7 @@ import { defineServedKind } from "../../define.ts";
 import type { Strategy } from "../../strategy.ts";
 import { priorityClassColumns } from "./columns.ts";
 
-/** The generation of a priority class is set, and never counted. */
+/** The generation of a priority class is set on creation and never changes. */
 const priorityClassStrategy: Strategy = {
   prepareForCreate(object) {
     object.metadata.generation = 1;

@@ -1,7 +1,7 @@
 import type { StorageVersionMigration } from "@dray/api/storagemigration/v1";
 import { column, columns, type Printer } from "../../../tables/column.ts";
 
-/** The last of these conditions that is true is shown. */
+/** The column shows the last of these conditions that is true. */
 const migrationStates = new Set(["Running", "Failed", "Succeeded"]);
 
 /** Upstream: pkg/printers/internalversion/printers.go, printStorageVersionMigration */
