@@ -19,10 +19,9 @@ function mayForSigner(
   { user }: AdmissionRequest,
   verb: string,
   signer: string,
-  resource = "signers",
 ): boolean {
   return [signer, `${signer.split("/")[0]}/*`].some(
-    (name) => authorize(resourceAttributes({ user, verb, group, resource, name })).allowed,
+    (name) => authorize(resourceAttributes({ user, verb, group, resource: "signers", name })).allowed,
   );
 }
 

@@ -135,42 +135,46 @@ function volumeClaimProblems({ spec }: LimitRange, claim: PersistentVolumeClaim)
   return (spec?.limits ?? []).flatMap((item) => {
     if (item.type !== "PersistentVolumeClaim") return [];
     return [
-      ...each(item.min, (name, bound) => tooLittle(item.type, name, bound, requests, new Map())),
-      ...each(item.max, (name, bound) => tooMuch(item.type, name, bound, requests, "request")),
+      ...each(item.min, item.type, (bound) => tooLittle(bound, requests, new Map())),
+      ...each(item.max, item.type, (bound) => tooMuch(bound, requests, "request")),
     ];
   });
 }
 
 function problems(item: LimitRangeItem, requests: Amounts, limits: Amounts): string[] {
   return [
-    ...each(item.min, (name, bound) => tooLittle(item.type, name, bound, requests, limits)),
+    ...each(item.min, item.type, (bound) => tooLittle(bound, requests, limits)),
     ...each(
       item.max,
-      (name, bound) =>
-        tooMuch(item.type, name, bound, limits, "limit") ??
-        (requests.has(name) ? tooMuch(item.type, name, bound, requests, "request") : undefined),
+      item.type,
+      (bound) =>
+        tooMuch(bound, limits, "limit") ??
+        (requests.has(bound.name) ? tooMuch(bound, requests, "request") : undefined),
     ),
-    ...each(item.maxLimitRequestRatio, (name, bound) => tooFar(item.type, name, bound, requests, limits)),
+    ...each(item.maxLimitRequestRatio, item.type, (bound) => tooFar(bound, requests, limits)),
   ];
 }
 
 /** Returns the violations of a rule by the quantities of a list, sorted by resource name. */
 function each(
   list: Readonly<Record<string, string>> | undefined,
-  rule: (name: string, bound: Quantity) => string | undefined,
+  type: string,
+  rule: (bound: Bound) => string | undefined,
 ): string[] {
   return Object.entries(list ?? {})
     .sort(([left], [right]) => (left < right ? -1 : 1))
-    .flatMap(([name, text]) => rule(name, Quantity.parse(text)) ?? []);
+    .flatMap(([name, text]) => rule({ type, name, bound: Quantity.parse(text) }) ?? []);
 }
 
-function tooLittle(
-  type: string,
-  name: string,
-  bound: Quantity,
-  requests: Amounts,
-  limits: Amounts,
-): string | undefined {
+/** One bound of a LimitRange: that of a resource, for containers, pods or volume claims. */
+interface Bound {
+  readonly type: string;
+  /** Name of the resource. */
+  readonly name: string;
+  readonly bound: Quantity;
+}
+
+function tooLittle({ type, name, bound }: Bound, requests: Amounts, limits: Amounts): string | undefined {
   const text = `minimum ${name} usage per ${type} is ${bound}`;
   const request = requests.get(name);
   const limit = limits.get(name);
@@ -181,9 +185,7 @@ function tooLittle(
 }
 
 function tooMuch(
-  type: string,
-  name: string,
-  bound: Quantity,
+  { type, name, bound }: Bound,
   amounts: Amounts,
   side: "request" | "limit",
 ): string | undefined {
@@ -194,13 +196,7 @@ function tooMuch(
   return value > most ? `${text}, but ${side} is ${given}` : undefined;
 }
 
-function tooFar(
-  type: string,
-  name: string,
-  bound: Quantity,
-  requests: Amounts,
-  limits: Amounts,
-): string | undefined {
+function tooFar({ type, name, bound }: Bound, requests: Amounts, limits: Amounts): string | undefined {
   const text = `${name} max limit to request ratio per ${type} is ${bound}`;
   const [asked, most] = comparable(requests.get(name) ?? zero, limits.get(name) ?? zero, bound);
   if (asked === 0n) return `${text}, but no request is specified or request is 0`;

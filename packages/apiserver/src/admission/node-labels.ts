@@ -23,8 +23,8 @@ const ownLabels = new Set([
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * Returns the sorted keys of changed labels that a node may not set, change or remove on its own Node: it must
- * not attract workloads by labels that others trust (KEP-279 "Limit node access", section on labels).
+ * Returns the sorted keys of changed labels that a node may not set, change or remove on its own Node: it
+ * must not attract workloads by labels that others trust (KEP-279 "Limit node access", section on labels).
  */
 export function forbiddenNodeLabels(labels: Labels = {}, old: Labels = {}): string[] {
   const keys = new Set([...Object.keys(labels), ...Object.keys(old)]);

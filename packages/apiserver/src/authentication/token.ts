@@ -87,15 +87,16 @@ export class TokenSigner {
   verify(token: string, issuers: readonly string[]): Verified {
     const parts = token.split(".");
     if (parts.length !== 3 || !parts.every((part) => base64url.test(part))) return { error: "" };
-    const [head, claims] = [decode(parts[0]!), decode(parts[1]!)];
+    const [headPart = "", claimsPart = "", signaturePart = ""] = parts;
+    const [head, claims] = [decode(headPart), decode(claimsPart)];
     if (head === undefined || claims === undefined || !issuers.includes(claims["iss"] as string)) {
       return { error: "" };
     }
     const keyId = head["kid"] ?? "";
     const keys = this.#trusted.filter(({ id }) => keyId === "" || keyId === id);
     if (keys.length === 0) return { error: "invalid signature, no keys found" };
-    const text = Buffer.from(`${parts[0]}.${parts[1]}`);
-    const signature = Buffer.from(parts[2]!, "base64url");
+    const text = Buffer.from(`${headPart}.${claimsPart}`);
+    const signature = Buffer.from(signaturePart, "base64url");
     const signed = keys.some(
       ({ key, algorithm }) =>
         head["alg"] === algorithm && verify("sha256", text, { key, dsaEncoding: "ieee-p1363" }, signature),

@@ -3,7 +3,7 @@ import type { ClusterRole, ClusterRoleBinding } from "@dray/api/rbac/v1";
 import { systemPriorityClasses } from "../admission/priority.ts";
 import { bootstrapBindings, bootstrapRoles } from "../authorization/bootstrap-policy.ts";
 import { uncovered } from "../authorization/rules.ts";
-import type { ServedResource } from "../kinds/resources.ts";
+import { requiredResource, type ServedResource } from "../kinds/resources.ts";
 import { deepEqual, thaw } from "../storage/json.ts";
 import type { Registry } from "../write/registry.ts";
 
@@ -29,7 +29,7 @@ export async function bootstrap(
   features: Features,
 ): Promise<void> {
   const served = (group: string, resource: string): ServedResource =>
-    resources.find((row) => row.group === group && row.resource === resource && row.version === "v1")!;
+    requiredResource(resources, { group, resource });
   const ensure = async (resource: ServedResource, draft: object, namespace = ""): Promise<void> => {
     const object = draft as KubeObject;
     if (registry.find(resource, namespace, object.metadata.name)) return;

@@ -1,7 +1,7 @@
 import { labelSelectorOf, StatusError } from "@dray/api";
 import type { ClusterRole, PolicyRule } from "@dray/api/rbac/v1";
 import type { Log } from "@dray/client";
-import type { ServedResource } from "../kinds/resources.ts";
+import { requiredResource, type ServedResource } from "../kinds/resources.ts";
 import { deepEqual, thaw } from "../storage/json.ts";
 import type { Registry } from "../write/registry.ts";
 
@@ -11,7 +11,10 @@ import type { Registry } from "../write/registry.ts";
  * `view` are complete as soon as the server accepts requests.
  */
 export function aggregateRoles(registry: Registry, resources: readonly ServedResource[], log: Log): void {
-  const served = resources.find(({ resource }) => resource === "clusterroles")!;
+  const served = requiredResource(resources, {
+    group: "rbac.authorization.k8s.io",
+    resource: "clusterroles",
+  });
   const cache = registry.cache(served);
   let scheduled = false;
   const run = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 import { StatusError } from "@dray/api";
 import type { Secret } from "@dray/api/core/v1";
-import type { ServedResource } from "../kinds/resources.ts";
+import { requiredResource, type ServedResource } from "../kinds/resources.ts";
 import { thaw } from "../storage/json.ts";
 import type { Registry } from "../write/registry.ts";
 
@@ -17,7 +17,7 @@ export async function markUsed(
 ): Promise<void> {
   const today = registry.now().slice(0, 10);
   if (secret.metadata.labels?.[lastUsed] === today) return;
-  const served = resources.find(({ group, resource }) => group === "" && resource === "secrets")!;
+  const served = requiredResource(resources, { group: "", resource: "secrets" });
   const { name, namespace = "" } = secret.metadata;
   try {
     await registry.update(

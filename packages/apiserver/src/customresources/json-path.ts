@@ -55,8 +55,8 @@ function next(rest: string): Found | undefined {
   if (rest.startsWith("[?(")) return filterOf(rest);
   const below = descent.exec(rest);
   if (below !== null) {
-    const name = below[1] === "" ? [] : [fieldStep(below[1]!)];
-    return { steps: [{ type: "descent" }, ...name], length: below[0].length };
+    const [{ length }, name = ""] = below;
+    return { steps: [{ type: "descent" }, ...(name === "" ? [] : [fieldStep(name)])], length };
   }
   const name = field.exec(rest);
   if (name !== null) return { steps: [fieldStep(name[1]!)], length: name[0].length };
@@ -104,15 +104,16 @@ function sliceOf(text: string): Step | undefined {
 function filterOf(rest: string): Found | undefined {
   const match = /^\[\?\(((?:[^"')]|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')*)\)\]/s.exec(rest);
   if (match === null) return undefined;
-  const length = match[0].length;
-  const parts = /^([^!<>=]+)([!<>=]+)(.+)$/s.exec(match[1]!);
+  const [{ length }, condition = ""] = match;
+  const parts = /^([^!<>=]+)([!<>=]+)(.+)$/s.exec(condition);
   if (parts === null) {
-    const left = parseJsonPath(match[1]!);
+    const left = parseJsonPath(condition);
     return left === undefined ? undefined : { steps: [{ type: "filter", left }], length };
   }
-  const [left, right] = [parseJsonPath(parts[1]!), parseJsonPath(parts[3]!)];
+  const [, leftText = "", operator = "", rightText = ""] = parts;
+  const [left, right] = [parseJsonPath(leftText), parseJsonPath(rightText)];
   if (left === undefined || right === undefined) return undefined;
-  return { steps: [{ type: "filter", left, comparison: { operator: parts[2]!, right } }], length };
+  return { steps: [{ type: "filter", left, comparison: { operator, right } }], length };
 }
 
 function literalOf(rest: string): Found | undefined {

@@ -10,7 +10,8 @@ export function findContainer(pod: Pod, requested: string): string {
   const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
   const names = [...initContainers, ...containers, ...ephemeralContainers].map((container) => container.name);
   if (requested === "") {
-    if (containers.length === 1) return containers[0]!.name;
+    const [only, ...others] = containers;
+    if (only !== undefined && others.length === 0) return only.name;
     throw StatusError.of(
       "BadRequest",
       `a container name must be specified for pod ${name}, choose one of: [${names.join(" ")}]`,

@@ -1,4 +1,4 @@
-import { apiVersionOf, type Features, isInRelease } from "@dray/api";
+import { apiVersionOf, type Features, isInRelease, quoted } from "@dray/api";
 import { type KindRow, kindRows } from "@dray/api/schema";
 import type { ResourceFacts, SubresourceFacts } from "./facts.ts";
 import type { ResourceModel } from "./model.ts";
@@ -62,6 +62,18 @@ export function servedResources(
     .map((row) => servedResource(row, storedRow(row, rows), version));
 }
 
+/** Returns a resource that every server serves, in the version v1. */
+export function requiredResource(
+  resources: readonly ServedResource[],
+  { group, resource }: Pick<ServedResource, "group" | "resource">,
+): ServedResource {
+  const found = resources.find(
+    (row) => row.group === group && row.resource === resource && row.version === "v1",
+  );
+  if (found === undefined) throw new TypeError(`the server has no ${resource} of ${quoted(group)} in v1`);
+  return found;
+}
+
 function enabled(row: KindRow, config: Readonly<Record<string, boolean>>): boolean {
   const groupVersion = row.group === "" ? row.version : `${row.group}/${row.version}`;
   const named = config[`${groupVersion}/${row.resource}`] ?? config[groupVersion];
@@ -73,7 +85,7 @@ function enabled(row: KindRow, config: Readonly<Record<string, boolean>>): boole
 /** Objects are stored in the most stable version that the release has; events in that of the core group. */
 function storedRow(row: KindRow, rows: readonly KindRow[]): KindRow {
   if (row.resource === "events")
-    return rows.find((other) => other.resource === "events" && other.group === "")!;
+    return rows.find((other) => other.resource === "events" && other.group === "") ?? row;
   const versions = rows.filter((other) => other.group === row.group && other.resource === row.resource);
   return versions.reduce((best, other) => (compareVersions(other.version, best.version) > 0 ? other : best));
 }

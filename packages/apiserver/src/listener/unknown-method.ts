@@ -27,14 +27,16 @@ export function answerUnknownMethod(
 }
 
 function headOf(text: string): Omit<ApiRequest, "credential" | "signal"> | undefined {
-  const [line = "", ...fields] = text.split("\r\n\r\n", 1)[0]!.split("\r\n");
+  const [head = ""] = text.split("\r\n\r\n", 1);
+  const [line = "", ...fields] = head.split("\r\n");
   const match = /^([A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}) (\/\S*) HTTP\/1\.[01]$/.exec(line);
   if (match === null) return undefined;
   const raw = fields.flatMap((field) => {
     const mark = field.indexOf(":");
     return mark > 0 ? [field.slice(0, mark), field.slice(mark + 1).trim()] : [];
   });
-  return { method: match[1]!, url: match[2]!, ...headersOf(raw) };
+  const [, method = "", url = ""] = match;
+  return { method, url, ...headersOf(raw) };
 }
 
 async function written(response: Extract<ApiResponse, { type: "body" }>): Promise<Buffer> {

@@ -142,7 +142,7 @@ function resultOf({ recorded }: Known, patch: () => JsonObject): JsonObject | un
 }
 
 function takeApply(found: Known): void {
-  const { step, objects, objectPath, subresource, recorded, known, live, type, manager, force } = found;
+  const { step, subresource, recorded, known, live, type, manager, force } = found;
   const { body: applied, expect } = step;
   if (type === undefined || applied === undefined) return;
   if (known === undefined && expect.status === 200) return;
@@ -156,7 +156,7 @@ function takeApply(found: Known): void {
   }
   assert.ok(recorded);
   assertContains(recorded, result, found.compareManaged);
-  remember(objects, objectPath, step, recorded, result);
+  remember(found, recorded, result);
 }
 
 function takePatch(found: Known): void {
@@ -195,10 +195,10 @@ function takeWrite(found: Known): void {
 
 /** Computes the managedFields after a write, and compares them with the recorded ones. */
 function track(found: Known, recorded: JsonObject, type: ObjectType): void {
-  const { step, objects, objectPath, subresource, live, manager } = found;
+  const { subresource, live, manager } = found;
   const tracked = trackUpdate({ live, updated: decoded(recorded, live), manager, type, subresource, now });
   if (found.compareManaged) assertManaged(recorded, tracked);
-  remember(objects, objectPath, step, recorded, tracked);
+  remember(found, recorded, tracked);
 }
 
 function tryParse(text: string): unknown {
@@ -239,20 +239,14 @@ function decoded(answer: JsonObject, live: JsonObject | undefined): JsonObject {
   return { ...recorded, metadata };
 }
 
-function remember(
-  objects: Map<string, JsonObject>,
-  path: string,
-  step: Step,
-  recorded: JsonObject,
-  ours: JsonObject,
-): void {
+function remember({ objects, objectPath, step }: Known, recorded: JsonObject, ours: JsonObject): void {
   if (step.path.includes("dryRun")) return;
   const managedFields = (ours["metadata"] as JsonObject)["managedFields"];
   const metadata = {
     ...(recorded["metadata"] as JsonObject),
     ...(managedFields === undefined ? {} : { managedFields }),
   };
-  objects.set(path, deepFreeze({ ...recorded, metadata }));
+  objects.set(objectPath, deepFreeze({ ...recorded, metadata }));
 }
 
 function deepFreeze<T>(value: T): T {

@@ -127,8 +127,8 @@ export class HtmlLinks {
   #attribute(tag: string, [whole, name = "", equals, quotedValue = ""]: RegExpExecArray): string {
     const attributes: Readonly<Record<string, readonly string[]>> = urlAttributes;
     const key = name.toLowerCase();
-    if (equals === undefined || !Object.hasOwn(attributes, key) || !attributes[key]!.includes(tag))
-      return whole;
+    const tags = Object.hasOwn(attributes, key) ? attributes[key] : undefined;
+    if (equals === undefined || tags?.includes(tag) !== true) return whole;
     const value = unescaped(quotedValue.replace(/^(["'])(.*)\1$/s, "$2"));
     const link = this.#rewrite(value);
     if (link === value) return whole;

@@ -68,8 +68,7 @@ export function requestInfo(method: string, url: string): RequestInfo {
   if (api !== "api" && api !== "apis") return none;
   const head = api === "api" ? 2 : 3;
   if (segments.length <= head) return none;
-  const group = api === "api" ? "" : segments[1]!;
-  const version = segments[head - 1]!;
+  const [group = "", version = ""] = api === "api" ? ["", segments[1]] : segments.slice(1);
   let parts = segments.slice(head);
   let verb = verbs.get(method) ?? "";
   let legacyWatch = false;
@@ -83,14 +82,14 @@ export function requestInfo(method: string, url: string): RequestInfo {
   }
   let namespace = "";
   let inNamespace = false;
-  if (parts[0] === "namespaces" && parts.length > 1) {
-    namespace = parts[1]!;
-    inNamespace = parts.length > 2 && !namespaceSubresources.has(parts[2]!);
+  if (parts[0] === "namespaces") {
+    const [, name = "", below] = parts;
+    namespace = name;
+    inNamespace = below !== undefined && !namespaceSubresources.has(below);
     if (inNamespace) parts = parts.slice(2);
   }
-  const resource = parts[0]!;
+  const [resource = "", , subresource = ""] = parts;
   let name = parts[1] ?? "";
-  const subresource = parts[2] ?? "";
   if (name === "" && verb === "get") {
     verb = isWatch(query) ? "watch" : "list";
     name = selectedName(query);

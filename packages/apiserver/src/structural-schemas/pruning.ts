@@ -19,24 +19,24 @@ import {
 export function prune(object: Plain, schema: Schema | undefined, isRoot: boolean): string[] {
   const unknown: string[] = [];
   const root = isRoot ? { ...schema, "x-kubernetes-embedded-resource": true } : schema;
-  pruneValue(object, root, "", unknown);
+  pruneValue({ value: object, schema: root, path: "" }, unknown);
   return unknown.sort();
 }
 
-/** `inherits`: the value is in a list of preserved values. */
-function pruneValue(
-  value: unknown,
-  schema: Schema | undefined,
-  path: string,
-  unknown: string[],
-  inherits = false,
-): void {
+interface Place {
+  readonly value: unknown;
+  readonly schema: Schema | undefined;
+  readonly path: string;
+}
+
+/** Adds to `unknown`. `inherits`: the value is in a list of preserved values. */
+function pruneValue({ value, schema, path }: Place, unknown: string[], inherits = false): void {
   const keeps = inherits || preserves(schema);
   if (Array.isArray(value)) {
     const items = itemsOf(schema);
     if (keeps && items === undefined) return;
     value.forEach((item, index) => {
-      pruneValue(item, items, `${path}[${index}]`, unknown, keeps);
+      pruneValue({ value: item, schema: items, path: `${path}[${index}]` }, unknown, keeps);
     });
     return;
   }
@@ -48,7 +48,8 @@ function pruneValue(
     const field = value[key];
     const named = propertyOf(schema, key);
     if (named !== undefined || schema?.additionalProperties !== undefined) {
-      if (isContainer(field)) pruneValue(field, named ?? additionalOf(schema), at(key), unknown);
+      if (isContainer(field))
+        pruneValue({ value: field, schema: named ?? additionalOf(schema), path: at(key) }, unknown);
     } else if (!keeps) {
       if (schema === undefined || !metaFields.has(key) || path !== "") unknown.push(at(key));
       delete value[key];

@@ -33,6 +33,14 @@ export function checkValue(
   for (const problem of validate(schema, "", value, correlation).problems) report(errors, problem);
 }
 
+/** A value's schema and path, and the outcome to which its problems are added. */
+interface Place {
+  readonly outcome: Outcome;
+  readonly schema: Schema;
+  readonly path: string;
+  readonly correlation: Correlation | undefined;
+}
+
 /** `correlation` is undefined without an old value, or where descendants are checked as new. */
 function validate(schema: Schema, path: string, value: unknown, correlation?: Correlation): Outcome {
   const outcome = new Outcome();
@@ -43,12 +51,13 @@ function validate(schema: Schema, path: string, value: unknown, correlation?: Co
     return ratcheted(outcome, correlation);
   }
   outcome.matches++;
-  checkJunctors(outcome, schema, path, value, correlation);
+  const place: Place = { outcome, schema, path, correlation };
+  checkJunctors(place, value);
   if (typeof value === "string") checkText(outcome, schema, path, value);
   if (typeof value === "number" || typeof value === "bigint") checkNumber(outcome, schema, path, value);
-  if (Array.isArray(value)) checkList(outcome, schema, path, value, correlation);
+  if (Array.isArray(value)) checkList(place, value);
   checkEnum(outcome, schema, path, value);
-  if (isPlain(value)) checkObject(outcome, schema, path, value, correlation);
+  if (isPlain(value)) checkObject(place, value);
   outcome.matches++;
   return ratcheted(outcome, correlation);
 }
@@ -118,13 +127,7 @@ function checkText(outcome: Outcome, schema: Schema, path: string, value: string
   outcome.matches++;
 }
 
-function checkList(
-  outcome: Outcome,
-  schema: Schema,
-  path: string,
-  list: readonly unknown[],
-  correlation: Correlation | undefined,
-): void {
+function checkList({ outcome, schema, path, correlation }: Place, list: readonly unknown[]): void {
   const items = itemsOf(schema);
   if (items !== undefined) {
     list.forEach((item, index) => {
@@ -143,13 +146,7 @@ function checkList(
   outcome.matches += 2;
 }
 
-function checkObject(
-  outcome: Outcome,
-  schema: Schema,
-  path: string,
-  object: Plain,
-  correlation: Correlation | undefined,
-): void {
+function checkObject({ outcome, schema, path, correlation }: Place, object: Plain): void {
   const { minProperties, maxProperties, required, properties = {}, additionalProperties } = schema;
   const count = Object.keys(object).length;
   if (minProperties !== undefined && count < minProperties) {
@@ -192,13 +189,7 @@ function checkObject(
 }
 
 /** Validates allOf, anyOf, oneOf and not. */
-function checkJunctors(
-  outcome: Outcome,
-  schema: Schema,
-  path: string,
-  value: unknown,
-  correlation: Correlation | undefined,
-): void {
+function checkJunctors({ outcome, schema, path, correlation }: Place, value: unknown): void {
   const general = (message: string): void => outcome.add({ kind: "general", path, message });
   const each = (schemas: readonly Schema[]): Outcome[] =>
     schemas.map((one) => junctor(one, path, value, correlation));

@@ -17,8 +17,9 @@ export function validatingAdmissionPolicy(context: AdmissionContext): AdmissionP
   return {
     validate(request) {
       if (policies.isEmpty || isExempt(request)) return;
-      const refusals = [...refusalsOf(policies, request, context)];
-      if (refusals.length > 0) throw denied(request, refusals[0]!);
+      // All policies are evaluated, also for their warnings.
+      const [first] = [...refusalsOf(policies, request, context)];
+      if (first !== undefined) throw denied(request, first);
     },
   };
 }

@@ -11,6 +11,7 @@ import {
 } from "@dray/api/quota";
 import type { DeviceClass, ResourceClaim } from "@dray/api/resource/v1";
 import { forbidden } from "../../errors/status.ts";
+import { requiredResource } from "../../kinds/resources.ts";
 import { objectKey } from "../../storage/keys.ts";
 import type { AdmissionPlugin, AdmissionRequest } from "../admission.ts";
 import type { AdmissionContext } from "../context.ts";
@@ -115,7 +116,7 @@ function chargeOne(balances: Balance[], { request, object, evaluator }: Waiting)
 
 /** Stores a quota's status unless the quota has been changed in the meantime; resolves to true if stored. */
 function store({ resources, storeStatus }: AdmissionContext, quota: ResourceQuota): Promise<boolean> {
-  const served = resources.find(({ group, resource }) => group === "" && resource === "resourcequotas")!;
+  const served = requiredResource(resources, { group: "", resource: "resourcequotas" });
   // A deleted quota restricts nothing: the next attempt does not find it.
   return storeStatus(served, quota);
 }

@@ -11,15 +11,15 @@ import { verdictOf, type WebhookPatch } from "./verdict.ts";
 const defaultTimeoutSeconds = 10;
 
 /**
- * Calls one webhook; `use` receives the patch in its response, if any. Throws StatusError if the webhook
- * denies the request, if the call fails and failures are not ignored, or if the client's timeout is over.
+ * Calls one webhook. A mutating one has `use`, which receives the patch in its response, if any. Throws
+ * StatusError if the webhook denies the request, if the call fails and failures are not ignored, or if the
+ * client's timeout is over.
  */
 export async function ask(
   { hook, version }: Call<ValidatingWebhook | MutatingWebhook>,
   request: AdmissionRequest,
   context: AdmissionContext,
-  mutating: boolean,
-  use: (patch: WebhookPatch) => void = () => {},
+  use?: (patch: WebhookPatch) => void,
 ): Promise<void> {
   const { webhook } = hook;
   // A webhook with side effects is not called in a dry run.
@@ -37,10 +37,10 @@ export async function ask(
       timeoutSeconds,
       request.sent?.signal,
     );
-    const verdict = verdictOf(answer, review, mutating);
+    const verdict = verdictOf(answer, review, use !== undefined);
     for (const warning of verdict.warnings) request.warn(warning);
     if (!verdict.allowed) throw rejected(webhook.name, verdict.result);
-    if (verdict.patch !== undefined) use(verdict.patch);
+    if (verdict.patch !== undefined) use?.(verdict.patch);
   } catch (error) {
     if (!(error instanceof CallFailure)) throw error;
     if (webhook.failurePolicy !== "Ignore") throw failed(webhook.name, error);

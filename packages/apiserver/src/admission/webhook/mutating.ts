@@ -22,9 +22,9 @@ export function mutatingAdmissionWebhook(context: AdmissionContext): AdmissionPl
         const call = callOf(hook, request, context);
         // The second round skips webhooks that are not to be called again.
         if (call === undefined || (rounds.second && !state.isWanted(hook.id))) continue;
-        await ask(call, request, context, true, (patch) => {
+        await ask(call, request, context, (patch) => {
           const { name } = hook.webhook;
-          if (!applyPatch(patch, request, call.version, name, context.reader)) return;
+          if (!applyPatch(patch, request, { version: call.version, webhook: name }, context.reader)) return;
           state.changed();
           rounds.wantsSecond = true;
         });

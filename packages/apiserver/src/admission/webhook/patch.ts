@@ -17,8 +17,7 @@ import type { WebhookPatch } from "./verdict.ts";
 export function applyPatch(
   { type, text }: WebhookPatch,
   request: AdmissionRequest,
-  version: VersionedResource,
-  webhook: string,
+  { version, webhook }: { readonly version: VersionedResource; readonly webhook: string },
   reader: ObjectReader,
 ): boolean {
   const { operations, notes } = readOperations(text);

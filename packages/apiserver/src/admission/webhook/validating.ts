@@ -15,7 +15,7 @@ export function validatingAdmissionWebhook(context: AdmissionContext): Admission
       if (cache.size === 0 || isExempt(request)) return;
       const hooks = hooksOf<ValidatingWebhookConfiguration>(context, "validatingwebhookconfigurations");
       const calls = [...hooks].flatMap((hook) => callOf(hook, request, context) ?? []);
-      const answers = await Promise.allSettled(calls.map((call) => ask(call, request, context, false)));
+      const answers = await Promise.allSettled(calls.map((call) => ask(call, request, context)));
       const refusal = answers.find((answer) => answer.status === "rejected");
       if (refusal !== undefined) throw refusal.reason;
     },

@@ -228,7 +228,7 @@ test("who has effects beside its answer is not asked in a dry run", async () => 
   const webhook = hooks.hook("effects", () => ({}), { sideEffects: "Some", failurePolicy: "Ignore" });
   const call = { hook: { webhook, id: "effects" } } as Parameters<typeof ask>[0];
   const request = { dryRun: true } as AdmissionRequest;
-  await assert.rejects(ask(call, request, {} as AdmissionContext, false), {
+  await assert.rejects(ask(call, request, {} as AdmissionContext), {
     reason: "BadRequest",
     message: 'admission webhook "effects.webhooks.example.com" does not support dry run',
   });

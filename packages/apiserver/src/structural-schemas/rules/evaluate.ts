@@ -66,7 +66,8 @@ export class RuleSet {
     if (this.#root === undefined) return budget;
     const own = errors.into(new FieldErrors());
     const run = new Run(warnings, budget);
-    run.node(own, this.#root, value, old, correlation ? { current: correlation, nearest: undefined } : fresh);
+    const ratchet = correlation ? { current: correlation, nearest: undefined } : fresh;
+    run.node(own, this.#root, { value, old, ratchet });
     // Upstream has no path for the root.
     for (const error of own.list) errors.list.push(error.path === "" ? { ...error, path: "<nil>" } : error);
     return run.budget;
@@ -108,6 +109,22 @@ function nodeOf(schema: Schema, isRoot: boolean, declared: DeclaredType | undefi
   };
 }
 
+/** A value with the one that it replaces. */
+interface Values {
+  readonly value: unknown;
+  readonly old: unknown;
+  readonly ratchet: Ratchet;
+}
+
+/** The evaluation of a rule whose result is not true. */
+interface Failure {
+  readonly value: unknown;
+  /** Type in the schema. */
+  readonly type: string;
+  readonly bindings: Record<string, Value>;
+  readonly ratchet: Ratchet;
+}
+
 class Run {
   readonly #warnings: string[];
   budget: number;
@@ -117,22 +134,18 @@ class Run {
     this.budget = budget;
   }
 
-  node(errors: FieldErrors, node: Node, value: unknown, old: unknown, ratchet: Ratchet): void {
+  node(errors: FieldErrors, node: Node, values: Values): void {
+    const { value, old, ratchet } = values;
     if (value === null || value === undefined) return;
-    this.#rules(errors, node, value, old, ratchet);
+    this.#rules(errors, node, values);
     if (this.budget < 0) return;
     if (Array.isArray(value)) {
       if (node.items === undefined) return;
       const before = Array.isArray(old) ? old : undefined;
       for (const [index, item] of value.entries()) {
         const same = itemWithKeys(node.schema, before, item);
-        this.node(
-          errors.index(index),
-          node.items,
-          item,
-          same,
-          below(ratchet, (one) => one.index(index)),
-        );
+        const next = below(ratchet, (one) => one.index(index));
+        this.node(errors.index(index), node.items, { value: item, old: same, ratchet: next });
         if (this.budget < 0) return;
       }
     } else if (isPlain(value)) {
@@ -144,13 +157,14 @@ class Run {
         const hidden = ratchet.nearest === undefined && (key === "apiVersion" || key === "kind");
         const next = hidden ? fresh : below(ratchet, (one) => one.key(key));
         const oldField = Object.hasOwn(before, key) ? before[key] : undefined;
-        this.node(named ? errors.at(key) : errors.key(key), sub, field, oldField, next);
+        const at = named ? errors.at(key) : errors.key(key);
+        this.node(at, sub, { value: field, old: oldField, ratchet: next });
         if (this.budget < 0) return;
       }
     }
   }
 
-  #rules(errors: FieldErrors, node: Node, value: unknown, old: unknown, ratchet: Ratchet): void {
+  #rules(errors: FieldErrors, node: Node, { value, old, ratchet }: Values): void {
     if (node.rules.length === 0) return;
     const type = node.schema.type ?? "";
     if (this.budget <= 0) {
@@ -193,19 +207,12 @@ class Run {
         continue;
       }
       if (result.value === true) continue;
-      this.#failed(errors, compiled, value, type, bindings, ratchet);
+      this.#failed(errors, compiled, { value, type, bindings, ratchet });
       if (this.budget < 0) return;
     }
   }
 
-  #failed(
-    errors: FieldErrors,
-    compiled: CompiledRule,
-    value: unknown,
-    type: string,
-    bindings: Record<string, Value>,
-    ratchet: Ratchet,
-  ): void {
+  #failed(errors: FieldErrors, compiled: CompiledRule, { value, type, bindings, ratchet }: Failure): void {
     const path = compiled.fieldPath === "" ? errors.path : joined(errors.path, compiled.fieldPath);
     const add = (fill: (own: FieldErrors) => void): void => {
       const own = new FieldErrors();

@@ -40,7 +40,7 @@ export function mutate(
   // Policies that mutate are not called for deletions, which have no object.
   const live = fieldsIn(objects.object!);
   const value = evaluate(mutation, { ...input, objects });
-  if (mutation.patchType === "ApplyConfiguration") return apply(value, live, request, version, reader);
+  if (mutation.patchType === "ApplyConfiguration") return apply(value, live, input, reader);
   const tree = patched(value, live);
   if (tree === undefined) return false;
   const { apiVersion, kind } = live;
@@ -63,8 +63,7 @@ function evaluate(mutation: CompiledMutation, input: ActivationInput): Value {
 function apply(
   value: Value,
   live: Tree,
-  request: AdmissionRequest,
-  version: VersionedResource,
+  { request, matched: version }: Pick<ActivationInput, "request" | "matched">,
   reader: ObjectReader,
 ): boolean {
   const kind = request.kind === undefined ? version.served : version.kind;

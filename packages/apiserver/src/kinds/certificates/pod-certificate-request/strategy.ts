@@ -210,7 +210,10 @@ function checkIssued(errors: FieldErrors, spec: Spec, status: Status, now: numbe
   if (leaf === undefined) refuse("leaf certificate does not parse as valid X.509");
   else if (keyOf(spec.stubPKCS10Request)?.equals(leaf.publicKey) !== true)
     refuse("leaf certificate was not issued to the requested public key");
-  else if (checkTimes(errors, spec, status, leaf, now) && others.some(({ block }) => !certificateOf(block)))
+  else if (
+    checkTimes(errors, { spec, status }, leaf, now) &&
+    others.some(({ block }) => !certificateOf(block))
+  )
     refuse("intermediate certificate does not parse as valid X.509");
 }
 
@@ -225,11 +228,12 @@ function certificateOf(pem: string): X509Certificate | undefined {
 /** Validates that the times of the status are those of the certificate, and within the limits. */
 function checkTimes(
   errors: FieldErrors,
-  { maxExpirationSeconds = 0 }: Spec,
-  { notBefore = "", notAfter = "", beginRefreshAt = "" }: Status,
+  { spec, status }: { readonly spec: Spec; readonly status: Status },
   leaf: X509Certificate,
   now: number,
 ): boolean {
+  const { maxExpirationSeconds = 0 } = spec;
+  const { notBefore = "", notAfter = "", beginRefreshAt = "" } = status;
   const consistent = "must be present and consistent with the issued certificate";
   if (!notBefore) errors.at("status.notBefore").required(consistent);
   if (!notAfter) errors.at("status.notAfter").required(consistent);
