@@ -118,7 +118,7 @@ test("an agent that is stopped while it starts, or waits to be started again, en
   await cluster.close();
 });
 
-test("what nobody catches in one node's code restarts that node, and no other", async () => {
+test("an uncaught error in one node's code restarts that node alone", async () => {
   const script = fileURLToPath(new URL("../testing/supervised.ts", import.meta.url));
   const args = process.execArgv.filter((arg) => !arg.startsWith("--test"));
   const child = spawn(process.execPath, [...args, script], { stdio: ["ignore", "pipe", "inherit"] });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod, PodSpec } from "@dray/api/core/v1";
+import { partial } from "@dray/testing/partial";
 import { parseResolvConf } from "../dns/resolv-conf.ts";
 import { type ClusterDns, podDns } from "./dns.ts";
 
@@ -8,7 +9,7 @@ const cluster: ClusterDns = { servers: ["10.0.0.10"], domain: "cluster.local", r
 const machine =
   "# x\nnameserver 8.8.8.8\nsearch old.example\nsearch example.com. .\noptions ndots:2 rotate ndots:3\n";
 const pod = (spec: Partial<PodSpec>): Pod =>
-  ({ metadata: { namespace: "ns", name: "p", uid: "u" }, spec }) as unknown as Pod;
+  partial<Pod>({ metadata: { namespace: "ns", name: "p", uid: "u" }, spec });
 const dns = (spec: Partial<PodSpec>, one = cluster) => podDns(pod(spec), one, () => machine);
 const own = ["ns.svc.cluster.local", "svc.cluster.local", "cluster.local", "example.com"];
 
@@ -48,7 +49,7 @@ test("what a pod adds is merged, and its options go before", () => {
   });
 });
 
-test("without servers of the cluster the machine's are used, and the pod is told", () => {
+test("without servers of the cluster the machine's are used, with an event of the pod", () => {
   const { config, warnings } = dns({ dnsPolicy: "ClusterFirst" }, { ...cluster, servers: [] });
   assert.deepEqual(config, parseResolvConf(machine));
   assert.deepEqual(warnings, [
@@ -63,7 +64,7 @@ test("without servers of the cluster the machine's are used, and the pod is told
   assert.equal(dns({ dnsPolicy: "Default" }, plain).config, undefined);
 });
 
-test("what resolvers cannot hold is left out, and the pod is told", () => {
+test("entries beyond the limits of resolvers are omitted, with an event of the pod", () => {
   const { config, warnings } = dns({
     dnsPolicy: "None",
     dnsConfig: {

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod, PodSpec } from "@dray/api/core/v1";
+import { partial } from "@dray/testing/partial";
 import { kernelHostname, podHostname } from "./hostname.ts";
 import { hostsFile } from "./hosts-file.ts";
 
 const clusterDomain = "cluster.local";
 const pod = (spec: Partial<PodSpec>, name = "web"): Pod =>
-  ({ metadata: { namespace: "ns", name, uid: "u" }, spec }) as unknown as Pod;
+  partial<Pod>({ metadata: { namespace: "ns", name, uid: "u" }, spec });
 
 test("host names: the pod's, its own, with a domain, cut to what the kernel holds", () => {
   assert.deepEqual(podHostname(pod({}), clusterDomain), { hostname: "web", domain: "" });

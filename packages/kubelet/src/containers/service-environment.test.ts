@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Service, ServicePort } from "@dray/api/core/v1";
+import { partial } from "@dray/testing/partial";
 import { type ApiServerAddressInput, apiServerAddress, serviceEnvironment } from "./service-environment.ts";
 
 const service = (namespace: string, name: string, clusterIP: string, ports: ServicePort[]): Service =>
-  ({ metadata: { namespace, name }, spec: { clusterIP, ports } }) as unknown as Service;
+  partial<Service>({ metadata: { namespace, name }, spec: { clusterIP, ports } });
 const services = [
   service("ns1", "foo-bar", "1.2.3.4", [
     { name: "http", port: 8080, protocol: "TCP" },

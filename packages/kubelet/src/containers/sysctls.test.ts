@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod, PodSpec } from "@dray/api/core/v1";
+import { partial } from "@dray/testing/partial";
 import { SysctlAllowlist, SysctlPatternError } from "./sysctls.ts";
 
 const podWith = (name: string, spec: Partial<PodSpec> = {}): Pod =>
-  ({
+  partial<Pod>({
     spec: { containers: [], ...spec, securityContext: { sysctls: [{ name, value: "1" }] } },
-  }) as unknown as Pod;
+  });
 
 const onLinux = { skip: process.platform !== "linux" && "sysctls are Linux's" };
 

@@ -169,7 +169,7 @@ test("a pod has the variables, mounts and CDI devices of its devices; the Node s
   await remove("all");
 });
 
-test("another agent knows who holds what, and starts no container before the plugin is back", async () => {
+test("another agent restores the allocations, and starts no container before the plugin is back", async () => {
   await create("holder", asks(2, { command: ["sh", "-c", "echo start; sleep 1000"] }));
   const { status } = await becomes("holder", running);
   const { startedAt } = status?.containerStatuses?.[0]?.state?.running ?? {};

@@ -90,7 +90,7 @@ test("plugins register through plugins_registry, too, and go with their socket",
   await eventuallyPasses(async () => assert.equal(node.manager.resources().allocatable[gpu], "0"));
 });
 
-test("a slow plugin holds up pods that want its devices, and nobody else", async (t) => {
+test("a slow plugin delays only pods that request its devices", async (t) => {
   const node = await testNode(t);
   const slow = await node.plugin({ name: "slow.sock", devices: [device("s")] }, "example.com/slow");
   await node.plugin({ devices: [device("a")] });

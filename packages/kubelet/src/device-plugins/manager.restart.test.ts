@@ -116,7 +116,7 @@ test("a damaged checkpoint is named and set aside, and the agent goes on", async
   assert.deepEqual((await start(node, pod)).env, [["DEVICES", "a"]]);
 });
 
-test("devices of pods that ended while nobody looked are free again, those of others are not", async (t) => {
+test("devices of pods that ended while no agent ran are free again, those of others are not", async (t) => {
   const node = await testNode(t);
   await node.plugin({ devices: [device("a"), device("b")] });
   await admit(node, simplePod("p", 1));

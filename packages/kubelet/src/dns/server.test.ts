@@ -10,6 +10,7 @@ import { type TestContext, test } from "node:test";
 import type { Service, ServiceSpec } from "@dray/api/core/v1";
 import type { Endpoint, EndpointSlice } from "@dray/api/discovery/v1";
 import { silentLog, systemClock } from "@dray/client";
+import { partial } from "@dray/testing/partial";
 import dnsPacket, {
   type Answer,
   type DecodedPacket,
@@ -50,14 +51,14 @@ const endpoints: Record<string, Endpoint[]> = {
 const serviceOf = (name: string): Service | undefined =>
   services[name] === undefined
     ? undefined
-    : ({ metadata: { namespace: "ns", name }, spec: services[name] } as unknown as Service);
+    : partial<Service>({ metadata: { namespace: "ns", name }, spec: services[name] });
 const slicesOf = (name: string): EndpointSlice[] => [
-  {
+  partial<EndpointSlice>({
     metadata: { namespace: "ns", labels: { "kubernetes.io/service-name": name } },
     addressType: "IPv4",
     endpoints: endpoints[name] ?? [],
     ports: [{ name: "sql", protocol: "TCP", port: 5432 }],
-  } as unknown as EndpointSlice,
+  }),
 ];
 const zone: DnsZone = {
   domain: "cluster.local",

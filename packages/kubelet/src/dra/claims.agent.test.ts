@@ -5,6 +5,7 @@ import { ConfigMap, Event, Pod } from "@dray/api/core/v1";
 import { ResourceClaim } from "@dray/api/resource/v1";
 import { type Client, silentLog, systemClock } from "@dray/client";
 import { eventuallyPasses } from "@dray/testing/eventually";
+import { partial } from "@dray/testing/partial";
 import { podOn } from "../testing/cluster.ts";
 import {
   becomes,
@@ -106,7 +107,7 @@ for (const restarted of [false, true])
     await eventuallyPasses(async () => assert.deepEqual(checkpoint().ClaimInfoStateList, []));
   });
 
-test("a claim allocated anew that nobody else holds is unprepared first, then prepared", async () => {
+test("a claim that was allocated anew and has no other pod is unprepared first, then prepared", async () => {
   suite.driver.calls.length = 0;
   suite.driver.prepareError = "not yet";
   await podWithClaim("p24", "c24", "sleep 1000");
@@ -239,15 +240,17 @@ test("a claim of a pod group is for its pods alone", async () => {
       log: silentLog,
       released: () => {},
     });
-    const prepared = manager.prepare({
-      ...object,
-      metadata: { ...object.metadata, uid: "p" },
-      spec: {
-        ...object.spec,
-        resourceClaims: [{ name: "gpu", resourceClaimName: `${pod}-c` }],
-        ...(group === undefined ? {} : { schedulingGroup: { podGroupName: group } }),
-      },
-    } as unknown as Pod);
+    const prepared = manager.prepare(
+      partial<Pod>({
+        ...object,
+        metadata: { ...object.metadata, uid: "p" },
+        spec: {
+          ...object.spec,
+          resourceClaims: [{ name: "gpu", resourceClaimName: `${pod}-c` }],
+          ...(group === undefined ? {} : { schedulingGroup: { podGroupName: group } }),
+        },
+      }),
+    );
     if (runs) await prepared;
     else await assert.rejects(prepared, /is not allowed to use ResourceClaim/);
   }

@@ -5,6 +5,7 @@ import { after, before, test } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
 import type { ResourceClaim } from "@dray/api/resource/v1";
 import { type Client, silentLog, systemClock } from "@dray/client";
+import { partial } from "@dray/testing/partial";
 import { type DriverFault, type DriverName, Drivers, drivers } from "../testing/fault-drivers.ts";
 import { parseCheckpoint } from "./checkpoint.ts";
 import { DraManager, type FaultPoint, faultPoints } from "./manager.ts";
@@ -116,13 +117,13 @@ class World {
 
   #pod(name: string): Pod {
     const claims = this.#story.pods[name] ?? [];
-    return {
+    return partial<Pod>({
       metadata: { namespace: "default", name, uid: name },
       spec: {
         resourceClaims: claims.map((claim) => ({ name: claim.name, resourceClaimName: claim.name })),
         containers: [{ name: "main", resources: { claims: claims.map((claim) => ({ name: claim.name })) } }],
       },
-    } as unknown as Pod;
+    });
   }
 
   /** The claims in the API server while a pod of the story begins or runs. */
@@ -137,10 +138,10 @@ class World {
         device,
       }));
       const reservedFor = Object.keys(this.#story.pods).map((uid) => ({ resource: "pods", name: uid, uid }));
-      return {
+      return partial<ResourceClaim>({
         metadata: { namespace: "default", name, uid: claim.uid },
         status: { allocation: { devices: { results } }, reservedFor },
-      } as unknown as ResourceClaim;
+      });
     };
     return { resource: () => ({ get }) } as unknown as Client;
   }

@@ -8,6 +8,7 @@ import { type Log, silentLog } from "@dray/client";
 import { HealthStatus } from "@dray/rpc/drahealth/v1";
 import { skipClock } from "@dray/testing/clock";
 import { eventuallyPasses } from "@dray/testing/eventually";
+import { partial } from "@dray/testing/partial";
 import { podStatus } from "../status/pod-status.ts";
 import type { TestCluster } from "../testing/cluster.ts";
 import {
@@ -359,11 +360,11 @@ test("the status of a container has the health of its devices, and keeps it afte
   const health: ResourceStatus[] = [
     { name: "claim:gpu", resources: [{ resourceID: "v/c=a", health: "Unhealthy" }] },
   ];
-  const pod = {
+  const pod = partial<Pod>({
     metadata: { namespace: "default", name: "p", uid: "u" },
     spec: { initContainers: [{ name: "init" }], containers: [{ name: "main" }, { name: "side" }] },
     status: { containerStatuses: [{ name: "main", allocatedResourcesStatus: health }] },
-  } as unknown as Pod;
+  });
   const input = {
     pod,
     now: 0,

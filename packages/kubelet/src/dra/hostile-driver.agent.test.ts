@@ -5,6 +5,7 @@ import { Event, Pod, type PodStatus, ServiceAccount } from "@dray/api/core/v1";
 import { ResourceClaim } from "@dray/api/resource/v1";
 import { type Client, type Log, silentLog } from "@dray/client";
 import { eventuallyPasses } from "@dray/testing/eventually";
+import { partial } from "@dray/testing/partial";
 import { StatusReporter } from "../status/status-reporter.ts";
 import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/cluster.ts";
 import { type TestDriver, testDriver } from "../testing/driver.ts";
@@ -174,12 +175,12 @@ const status: PodStatus = {
 
 for (const reason of ["RequestEntityTooLarge", "Invalid"] as const)
   test(`a status that is refused as ${reason} is written with less in it, or not at all`, async () => {
-    const pod = {
+    const pod = partial<Pod>({
       apiVersion: "v1",
       kind: "Pod",
       metadata: { namespace: "default", name: "p", uid: "u", resourceVersion: "1", creationTimestamp: "" },
       spec: { containers: [] },
-    } as unknown as Pod;
+    });
     for (const accepted of [0, 1, 2, 3]) {
       const written: PodStatus[] = [];
       const errors: unknown[] = [];

@@ -8,6 +8,7 @@ import type { DeviceRequestAllocationResult, ResourceClaim } from "@dray/api/res
 import type { Client } from "@dray/client";
 import { skipClock } from "@dray/testing/clock";
 import { eventuallyPasses } from "@dray/testing/eventually";
+import { partial } from "@dray/testing/partial";
 import { type TestCluster, testCluster } from "../testing/cluster.ts";
 import { allocated, draNode, type TestDraNode, type TestDraNodeOptions } from "../testing/dra.ts";
 import { type TestDriver, testDriver } from "../testing/driver.ts";
@@ -22,14 +23,14 @@ after(() => cluster.close());
 type Result = Partial<DeviceRequestAllocationResult> & Pick<DeviceRequestAllocationResult, "driver">;
 
 const podOf = (name: string, claims: readonly string[], more: object = {}): Pod =>
-  ({
+  partial<Pod>({
     metadata: { namespace: "default", name, uid: `${name}-uid` },
     spec: {
       resourceClaims: claims.map((claim) => ({ name: claim, resourceClaimName: claim })),
       containers: [{ name: "main", resources: { claims: claims.map((claim) => ({ name: claim })) } }],
     },
     ...more,
-  }) as unknown as Pod;
+  });
 
 /** A server of claims that the test sets. */
 class ClaimServer {
@@ -45,15 +46,18 @@ class ClaimServer {
   } as unknown as Client;
 
   put(name: string, pods: readonly Pod[], results: readonly Result[], more: object = {}): void {
-    this.claims.set(name, {
-      metadata: { namespace: "default", name, uid: `${name}-uid`, ...more },
-      status: {
-        allocation: {
-          devices: { results: results.map((result) => ({ ...allocated(result.driver), ...result })) },
+    this.claims.set(
+      name,
+      partial<ResourceClaim>({
+        metadata: { namespace: "default", name, uid: `${name}-uid`, ...more },
+        status: {
+          allocation: {
+            devices: { results: results.map((result) => ({ ...allocated(result.driver), ...result })) },
+          },
+          reservedFor: pods.map(({ metadata: { name, uid } }) => ({ resource: "pods", name, uid })),
         },
-        reservedFor: pods.map(({ metadata: { name, uid } }) => ({ resource: "pods", name, uid })),
-      },
-    } as unknown as ResourceClaim);
+      }),
+    );
   }
 }
 

@@ -202,7 +202,7 @@ test("of several instances the latest connected one is called; one endpoint belo
   await eventuallyPasses(async () => assert.match(node.plugins.get(name).endpoint, /dra-1\.sock$/));
 });
 
-test("a CSI plugin is ignored with one line, and is told nothing", async (t) => {
+test("a CSI plugin is ignored with one line, and receives no status", async (t) => {
   const { log, all } = lines();
   const clock = skipClock();
   const node = draNode(cluster, "csi", { log, clock });

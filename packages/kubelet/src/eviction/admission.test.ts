@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Pod, PodSpec } from "@dray/api/core/v1";
+import { partial } from "@dray/testing/partial";
 import { refuseUnderPressure } from "./admission.ts";
 import type { PressureCondition } from "./signals.ts";
 
 const podOf = (spec: Partial<PodSpec>, annotations: Record<string, string> = {}): Pod =>
-  ({
+  partial<Pod>({
     metadata: { name: "a", annotations },
     spec: { containers: [{ name: "main", image: "any" }], ...spec },
-  }) as unknown as Pod;
+  });
 
 const requests = { containers: [{ name: "main", image: "any", resources: { requests: { memory: "1Mi" } } }] };
 const tolerating = (key: string): Partial<PodSpec> => ({ tolerations: [{ key, operator: "Exists" }] });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Quantity } from "@dray/api";
 import type { Pod } from "@dray/api/core/v1";
+import { partial } from "@dray/testing/partial";
 import { evictionMessage, type PodUsage, rankPods } from "./ranking.ts";
 import type { EvictionSignal } from "./signals.ts";
 
@@ -18,13 +19,13 @@ interface Case {
 }
 
 const podOf = ({ name, priority, requests = {} }: Case): Pod =>
-  ({
+  partial<Pod>({
     metadata: { name, uid: name, namespace: "default" },
     spec: {
       ...(priority !== undefined && { priority }),
       containers: [{ name: "main", resources: { requests } }],
     },
-  }) as unknown as Pod;
+  });
 
 const usage = ({ memory = 0, disk = 0, inodes = 0 }: Case): PodUsage => ({
   memory: BigInt(memory) * mi,

@@ -157,7 +157,7 @@ test("the Node shows the 50 largest, with at most five names each, and hears of 
   await collector.stop();
 });
 
-test("collections that fail again and again are told in an event", async () => {
+test("repeated failures of collections are reported in an event", async () => {
   const { collector, clock, full, events } = setUp([]);
   full(10n);
   collector.start();

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Secret } from "@dray/api/core/v1";
+import { partial } from "@dray/testing/partial";
 import { credentialsFor } from "./pull-secrets.ts";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const secret = (auths: object, type = "kubernetes.io/dockerconfigjson"): Secret => {
   const [key, content] = type.endsWith("json") ? [".dockerconfigjson", { auths }] : [".dockercfg", auths];
   const data = { [key]: base64(JSON.stringify(content)) };
-  return { metadata: { namespace: "ns", name: "s" }, type, data } as unknown as Secret;
+  return partial<Secret>({ metadata: { namespace: "ns", name: "s" }, type, data });
 };
 const user = (username: string) => ({ username, password: "p" });
 

@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Node, NodeSelectorTerm, Pod, PodSpec } from "@dray/api/core/v1";
+import { partial } from "@dray/testing/partial";
 import { admit } from "./admission.ts";
 
-const node = {
+const node = partial<Node>({
   metadata: { name: "worker-1", labels: { zone: "a", cores: "8", model: "gpu-x1" } },
   status: { allocatable: { cpu: "4", memory: "8Gi", pods: "3" } },
-} as unknown as Node;
+});
 
 const podOf = (spec: Partial<PodSpec>): Pod =>
-  ({ metadata: { name: "p" }, spec: { containers: [{ name: "main" }], ...spec } }) as unknown as Pod;
+  partial<Pod>({ metadata: { name: "p" }, spec: { containers: [{ name: "main" }], ...spec } });
 
 const reason = (spec: Partial<PodSpec>, others: readonly Partial<PodSpec>[] = []): string | undefined =>
   admit(podOf(spec), node, others.map(podOf), { useClaims: false })?.reason;

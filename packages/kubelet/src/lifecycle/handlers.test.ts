@@ -8,15 +8,16 @@ import { systemClock } from "@dray/client";
 import { service, tcpServer } from "@dray/rpc";
 import { HealthDefinition } from "@dray/rpc/grpchealth/v1";
 import { temporaryFolder } from "@dray/testing/folder";
+import { partial } from "@dray/testing/partial";
 import { container, sandbox, testRuntime } from "../testing/agent.ts";
 import { type ProbeTarget, runHookHandler, runProbe } from "./handlers.ts";
 
 /** The runtime is never called, since no command is run. */
 const tools = { runtime: testRuntime("/nowhere", "plain"), clock: systemClock };
-const pod = {
+const pod = partial<Pod>({
   metadata: { namespace: "ns", name: "p", uid: "u" },
   spec: { containers: [] },
-} as unknown as Pod;
+});
 const target: ProbeTarget = {
   podUid: "u",
   containerId: "c",
@@ -191,7 +192,7 @@ describe("hooks", () => {
   const hook = (handler: LifecycleHandler) =>
     runHookHandler({ pod, hook: handler, target, timeout: 20_000 }, tools);
 
-  test("of HTTP are content with any answer, and go on without TLS where there is none", async (context) => {
+  test("over HTTP succeed with any response, and repeat without TLS if the server has none", async (context) => {
     const agents: unknown[] = [];
     const port = await serve(context, (request, response) => {
       agents.push([request.headers["user-agent"], request.headers.authorization]);

@@ -38,7 +38,7 @@ const failure = (output: string): ProbeOutcome => ({ result: "failure", output }
 const success: ProbeOutcome = { result: "success", output: "" };
 
 /**
- * Runs a probe once. Rejects if there is no result, which counts neither for nor against the container.
+ * Runs a probe once. Rejects without a result, which neither threshold counts.
  *
  * Upstream: pkg/kubelet/prober/prober.go, runProbe; pkg/probe.
  */
@@ -84,7 +84,7 @@ export interface Hook {
 }
 
 /**
- * Runs a hook of a container. Resolves with what went wrong; any HTTP response is a success.
+ * Runs a hook of a container. Resolves with the problem, or undefined; any HTTP response is a success.
  *
  * Upstream: pkg/kubelet/lifecycle/handlers.go, Run.
  */

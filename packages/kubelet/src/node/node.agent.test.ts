@@ -52,7 +52,7 @@ test("the node registers with its endpoints, capacity and a lease", async () => 
   assert.equal(lease.spec.holderIdentity, "n1");
 });
 
-test("an agent that comes back leaves the taints of its Node to those who have changed them", async () => {
+test("a restarted agent keeps taints of its Node that others have changed", async () => {
   const taints = [{ key: "starting", effect: "NoSchedule" }];
   const nodes = cluster.admin.resource(Node);
   const own = async (): Promise<(string | undefined)[]> =>
@@ -67,7 +67,7 @@ test("an agent that comes back leaves the taints of its Node to those who have c
   assert.deepEqual(await own(), ["other"]);
 });
 
-test("health and metrics are served over HTTP where the node is told to", async () => {
+test("health and metrics are served over HTTP if configured", async () => {
   const [healthzPort = 0, readOnlyPort = 0] = await freePorts(2);
   const kubelet = await cluster.node("n7", {
     healthzPort,

@@ -3,19 +3,20 @@ import { describe, test } from "node:test";
 import type { Pod } from "@dray/api/core/v1";
 import { silentLog } from "@dray/client";
 import { skipClock } from "@dray/testing/clock";
+import { partial } from "@dray/testing/partial";
 import type { PodEnd } from "../types/pod-end.ts";
 import { groupByPeriod, NodeShutdown, type PriorityPeriod, priorityPeriods } from "./shutdown.ts";
 
 const critical = 2_000_000_000;
 const pod = (name: string, priority?: number, grace = 30): Pod =>
-  ({
+  partial<Pod>({
     metadata: { name, namespace: "default", uid: name },
     spec: {
       containers: [],
       terminationGracePeriodSeconds: grace,
       ...(priority !== undefined && { priority }),
     },
-  }) as unknown as Pod;
+  });
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test("what critical pods get is taken from the whole; whole seconds count", () => {

@@ -116,7 +116,7 @@ function hostNode(t: TestContext): Promise<TestNode> {
   return startNode(t, folder, "busybox", inner, async () => rmSync(folder, { recursive: true }));
 }
 
-test("what plugins want of a container is done, and they see what its devices give it", async (t) => {
+test("adjustments of plugins are applied, and plugins receive the variables of devices", async (t) => {
   const machine = await hostNode(t);
   let seen: Container | undefined;
   await machine.plugin({
@@ -205,7 +205,7 @@ test("plugins hear of everything once, in order, also of what ends by itself", a
   assert.deepEqual(seen, [run, "create", postCreate, start, postStart, "stop", remove, stopPod, removePod]);
 });
 
-test("a container is not stopped before plugins have heard of it, whoever noticed its end", async (t) => {
+test("plugins receive StopContainer before a container is stopped, also for one that has ended itself", async (t) => {
   const machine = await hostNode(t);
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   let asked = 0;

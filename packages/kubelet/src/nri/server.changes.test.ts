@@ -179,7 +179,7 @@ test("updates of other containers: conflicts, ignored failures, and never of the
   assert.deepEqual(cpus(updated.update), [["c-2", "0"]]);
 });
 
-test("validators see what came of it, and who wanted it", async (t) => {
+test("validators receive the result, and the plugin of each change", async (t) => {
   const { server, plugin } = await withServer(t);
   await plugin(adjusting({ env: [{ key: "A", value: "2" }] }), { index: "10", name: "a" });
   let reject = false;

@@ -9,7 +9,7 @@ import { type PluginMethods, testPlugin } from "../testing/nri-plugin.ts";
 import { adjusting, bit, container, empty, pod, updating, withServer } from "../testing/nri-server.ts";
 import type { NriState } from "./server.ts";
 
-test("a plugin registers, is configured, and is told what is there", async (t) => {
+test("a plugin registers, is configured, and receives the state", async (t) => {
   const { plugin, socketPath } = await withServer(t, {
     state: async () => ({ pods: [pod], containers: [container] }),
   });
@@ -71,7 +71,7 @@ test("plugins that register wrongly, not at all, or ask for unknown events are r
   assert.deepEqual(server.plugins, []);
 });
 
-test("events come to those who want them, in the order of plugins, and one at a time", async (t) => {
+test("events go to plugins that request them, in the order of plugins, and one at a time", async (t) => {
   const { server, plugin } = await withServer(t);
   const seen: string[] = [];
   const note = (who: string): PluginMethods => ({
@@ -152,7 +152,7 @@ test("a plugin that hangs or goes away is dropped, one that refuses is heard", a
   await eventuallyPasses(async () => assert.deepEqual(server.plugins, ["20-test"]));
 });
 
-test("what comes while a plugin is told what is there waits for it", async (t) => {
+test("changes wait while a plugin is synchronized", async (t) => {
   const gate = Promise.withResolvers<NriState>();
   const { server, socketPath } = await withServer(t, { state: () => gate.promise });
   const seen: string[] = [];

@@ -8,6 +8,7 @@ import { type Clock, silentLog, systemClock } from "@dray/client";
 import { type Caller, unixChannel } from "@dray/rpc";
 import { PodResourcesListerDefinition } from "@dray/rpc/podresources/v1";
 import { eventuallyPasses } from "@dray/testing/eventually";
+import { partial } from "@dray/testing/partial";
 import type { TestCluster } from "../testing/cluster.ts";
 import { allocated, draCluster, draNode, podWithClaims } from "../testing/dra.ts";
 import { testDriver } from "../testing/driver.ts";
@@ -49,10 +50,10 @@ async function serve(
 }
 
 const podOf = (name: string, containers: Partial<Container>[], more: object = {}): Pod =>
-  ({
+  partial<Pod>({
     metadata: { namespace: "default", name, uid: `${name}-uid` },
     spec: { containers, ...more },
-  }) as unknown as Pod;
+  });
 
 const bare = { devices: [], cpuIds: [], memory: [], dynamicResources: [] };
 const podBare = { namespace: "default", cpuIds: [], memory: [] };
@@ -213,7 +214,7 @@ test("100 requests a second are answered, 10 at once; those that are refused do 
   assert.equal(await answered(15), 10);
 });
 
-test("a node's answer may have 16 MiB, one that is larger is refused and disturbs nobody", async (t) => {
+test("a response has at most 16 MiB; a larger one is an error of its request alone", async (t) => {
   const pods: Pod[] = [];
   const clock: Clock = { now: () => 0, after: () => () => {} };
   const { caller } = await serve(t, { pods: () => pods, clock });

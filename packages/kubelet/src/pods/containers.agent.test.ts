@@ -218,7 +218,7 @@ function probeTests(suite: PodSuite): void {
     assert.equal((await following)?.text, "up\nbye\n");
   });
 
-  test("logs: tail, limit, time stamps, since, previous, and who may read them", async () => {
+  test("logs: tail, limit, time stamps, since, previous, and permissions", async () => {
     await suite.run("lines", {
       restartPolicy: "Never",
       containers: [

@@ -6,7 +6,7 @@ import { silentLog } from "@dray/client";
 import { NodePaths } from "../base/paths.ts";
 import { OrphanSweep } from "./orphans.ts";
 
-test("what is left of pods that nobody knows is removed, at once and from time to time", async () => {
+test("leftovers of unknown pods are removed, at once and periodically", async () => {
   const root = mkdtempSync("/tmp/dk-");
   const paths = new NodePaths(root);
   paths.create();

@@ -184,7 +184,7 @@ function restartTests(suite: PodSuite): void {
 
 /** Init and ephemeral containers. */
 function initTests(suite: PodSuite): void {
-  test("an ephemeral container runs beside the others, once, and its end is told", async () => {
+  test("an ephemeral container runs beside the others, once, and its end is reported", async () => {
     const never = { image: "any", terminationMessagePolicy: "FallbackToLogsOnError" };
     await suite.run("debugged", { containers: [{ name: "main", command: ["sleep", "1000"] }] });
     await suite.becomes("debugged", (pod) => pod.status?.phase === "Running");

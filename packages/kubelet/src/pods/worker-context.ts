@@ -45,7 +45,7 @@ export interface WorkerContext {
   pod(uid: string): Pod | undefined;
   /** The object in the API that shows a pod: the pod itself, or the mirror of a static one if it exists. */
   apiPod(pod: Pod): Pod | undefined;
-  /** Returns why the node admits no such pod now, whatever its resources. */
+  /** Returns why the node does not admit the pod now, regardless of its resources. */
   refusal(pod: Pod): Refusal | undefined;
   /** Checks whether a new pod fits the node. */
   admit(pod: Pod): Refusal | undefined;

@@ -8,7 +8,7 @@ import { podBecomes, podOn, type TestCluster, testCluster } from "../testing/clu
 let cluster: TestCluster;
 after(() => cluster?.close());
 
-test("the runtime is told how many processes a pod may have, where that is limited", async () => {
+test("the runtime receives the limit of processes of a pod", async () => {
   cluster = await testCluster();
   await cluster.admin
     .resource(ServiceAccount)

@@ -177,7 +177,7 @@ test("certificates and their groups count as tokens do", async () => {
   assert.equal((await send(both, "/stats/summary")).status, 403);
 });
 
-test("nobody is anonymous, and no other credentials count", async () => {
+test("anonymous requests and other credentials are rejected", async () => {
   const stranger = await createAuthority("test", Date.now());
   const foreign = await issueCertificate(
     stranger,

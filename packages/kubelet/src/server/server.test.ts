@@ -49,7 +49,7 @@ test("a path that cannot be decoded is a mistake of the client", async (t) => {
   }
 });
 
-test("who shakes no hands, sends no header, or has no further request is left", async (t) => {
+test("a connection without a handshake, a header or a further request is closed", async (t) => {
   const port = await serve(t, { header: 300, idle: 300 });
   const silent = tcpConnect(port, "127.0.0.1").on("error", () => {});
   const slow = tls(port);

@@ -112,7 +112,7 @@ test("exec: 20 MiB there and back", async () => {
   assert.equal(sum(stdout.bytes), sum(bytes));
 });
 
-test("exec: older protocols tell a failure as text", async () => {
+test("exec: older protocols report a failure as text", async () => {
   for (const protocol of ["v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io"]) {
     const { outcome, stdout } = await exec(["sh", "-c", "echo out; exit 3"], undefined, protocol);
     assert.equal(stdout.text, "out\n");
@@ -303,7 +303,7 @@ test("refusals have the codes and words of the kubelet", async () => {
   assert.equal(none.status, 400);
 });
 
-test("nobody gets in without a right to it", async () => {
+test("default deny without a permission", async () => {
   const known = cluster.clientCertificate;
   cluster.clientCertificate = {};
   try {

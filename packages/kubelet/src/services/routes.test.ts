@@ -2,18 +2,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Service, ServiceSpec } from "@dray/api/core/v1";
 import type { Endpoint, EndpointSlice } from "@dray/api/discovery/v1";
+import { partial } from "@dray/testing/partial";
 import { type ServiceRoute, serviceRoutes, usableEndpoints } from "./routes.ts";
 
 const service = (name: string, spec: ServiceSpec, labels = {}): Service =>
-  ({ metadata: { namespace: "ns", name, labels }, spec }) as unknown as Service;
+  partial<Service>({ metadata: { namespace: "ns", name, labels }, spec });
 const slice = (name: string, endpoints: Endpoint[], values: Partial<EndpointSlice> = {}): EndpointSlice =>
-  ({
+  partial<EndpointSlice>({
     metadata: { namespace: "ns", name: `${name}-x`, labels: { "kubernetes.io/service-name": name } },
     addressType: "IPv4",
     endpoints,
     ports: [{ name: "http", protocol: "TCP", port: 8080 }],
     ...values,
-  }) as unknown as EndpointSlice;
+  });
 const web: ServiceSpec = { clusterIP: "10.0.0.7", ports: [{ name: "http", port: 80, protocol: "TCP" }] };
 const routes = (spec: ServiceSpec, slices: EndpointSlice[] = []): readonly ServiceRoute[] =>
   serviceRoutes([service("web", spec)], slices);
@@ -86,7 +87,7 @@ test("only IPv4 endpoints with a port count, each once, that are ready or still 
     assert.deepEqual(routes(web, slices)[0]?.endpoints, [{ address: "10.1.0.1", port: 8080 }]);
 });
 
-test("endpoints that end are used where none is ready, of all nodes or of some", () => {
+test("terminating endpoints are used where no endpoint is ready, of all nodes or of some", () => {
   const [route] = routes(web, [
     slice("web", [
       { addresses: ["10.1.0.1"], nodeName: "a" },

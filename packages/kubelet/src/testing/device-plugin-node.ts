@@ -5,6 +5,7 @@ import type { TestContext } from "node:test";
 import type { Container, Pod } from "@dray/api/core/v1";
 import { type Clock, type Log, silentLog, systemClock } from "@dray/client";
 import { eventuallyPasses } from "@dray/testing/eventually";
+import { partial } from "@dray/testing/partial";
 import { NodePaths } from "../base/paths.ts";
 import { DevicePluginManager, type DevicePluginManagerOptions } from "../device-plugins/manager.ts";
 import { type TestPlugin, type TestPluginOptions, testPlugin } from "./device-plugin.ts";
@@ -132,10 +133,10 @@ export function podOf(
   containers: readonly Container[],
   initContainers: readonly Container[] = [],
 ): Pod {
-  return {
+  return partial<Pod>({
     metadata: { name: uid, namespace: "default", uid },
     spec: { containers, initContainers },
-  } as unknown as Pod;
+  });
 }
 
 export const simplePod = (uid: string, count: number, resource = gpu): Pod =>

@@ -111,7 +111,7 @@ async function events(name: string): Promise<string[]> {
     .filter(({ involvedObject }) => involvedObject.name === name)
     .map(({ reason, message }) => `${reason}: ${message}`);
 }
-const tells = (name: string, text: string): Promise<void> =>
+const reports = (name: string, text: string): Promise<void> =>
   eventuallyPasses(async () => {
     const reported = await events(name);
     assert.ok(reported.includes(text), reported.join("\n"));
@@ -165,7 +165,7 @@ test("have a key of each type, and the chain that was issued for it", async () =
   );
 });
 
-test("are asked for in the name of the pod, which waits for the signer", async () => {
+test("are requested in the name of the pod, which waits for the signer", async () => {
   const userAnnotations = { "example.com/path": "/workload" };
   const pod = await create("waiting", [
     { signerName: manual, keyType: "ED25519", keyPath: "key", maxExpirationSeconds: 7200, userAnnotations },
@@ -188,7 +188,7 @@ test("are asked for in the name of the pod, which waits for the signer", async (
   assert.deepEqual(metadata.ownerReferences, [
     { apiVersion: "v1", kind: "Pod", name: "waiting", uid: pod.metadata.uid },
   ]);
-  await tells(
+  await reports(
     "waiting",
     `${mount}credential bundle is not issued yet: signer ${manual} has not decided on PodCertificateRequest default/${metadata.name}`,
   );
@@ -207,14 +207,14 @@ test("that are denied or failed keep the pod from starting, with the signer's re
     const request = await requestOf(pod);
     await setStatus(request, condition(type, "UnsupportedKeyType", "use ED25519"));
     const text = 'reason="UnsupportedKeyType" message="use ED25519"';
-    await tells(name, `${type}: PodCertificateRequest default/${request.metadata.name} ${how}, ${text}`);
-    await tells(name, `${mount}PodCertificateRequest was permanently ${name}: ${text}`);
+    await reports(name, `${type}: PodCertificateRequest default/${request.metadata.name} ${how}, ${text}`);
+    await reports(name, `${mount}PodCertificateRequest was permanently ${name}: ${text}`);
     assert.equal((await cluster.admin.resource(Pod).get(ref(name))).status?.phase, "Pending");
     assert.equal((await requestsOf(pod)).length, 1);
   }
 });
 
-test("whose request is deleted are asked for again", async () => {
+test("whose request is deleted are requested again", async () => {
   const pod = await create("deleted", [{ signerName: manual, keyType: "ED25519", keyPath: "key" }]);
   const { metadata } = await requestOf(pod);
   await requests().delete(ref(metadata.name));
@@ -224,7 +224,7 @@ test("whose request is deleted are asked for again", async () => {
   await runs("deleted");
 });
 
-test("that cannot be asked for say why, until they can", async () => {
+test("that cannot be requested report the reason, until they can", async () => {
   const { nodeName: _, ...spec } = podOn("n1", "accountless", {
     serviceAccountName: "own",
     volumes: [
@@ -248,7 +248,7 @@ test("that cannot be asked for say why, until they can", async () => {
     metadata: ref("accountless"),
     target,
   });
-  await tells(
+  await reports(
     "accountless",
     `${mount}credential bundle is not issued yet: while fetching service account: serviceaccounts "own" not found`,
   );
@@ -294,10 +294,10 @@ test("are refreshed when their signer says so, in pods that run", async () => {
   // The pod keeps the old one, and an event reports when it gets old.
   assert.equal(read(pod, "bundle"), bundle);
   clock.skip(11 * minute);
-  await tells("refreshed", "CertificateOverdueForRefresh: PodCertificate refresh overdue");
+  await reports("refreshed", "CertificateOverdueForRefresh: PodCertificate refresh overdue");
   assert.ok(!(await events("refreshed")).join().includes("CertificateExpired"));
   clock.skip(35 * minute);
-  await tells("refreshed", "CertificateExpired: PodCertificate expired");
+  await reports("refreshed", "CertificateExpired: PodCertificate expired");
   await issue(second);
   await eventuallyPasses(() => assert.notEqual(read(pod, "bundle"), bundle));
   const renewed = read(pod, "bundle");
@@ -320,12 +320,12 @@ test("are issued anew for another agent, which leaves the containers alone", asy
   );
 });
 
-test("without their gate on the node are refused with its name, and nothing is asked for", async () => {
+test("without their gate on the node are refused with its name, and nothing is requested", async () => {
   await cluster.node("n2", {
     features: featuresOf("1.37", parseFeatureGates("PodCertificateRequest=false")),
   });
   const pod = await create("gated", [{ signerName, keyType: "ED25519", keyPath: "key" }], "n2");
-  await tells(
+  await reports(
     "gated",
     `${mount}podCertificate sources need the feature gate PodCertificateRequest on this node`,
   );

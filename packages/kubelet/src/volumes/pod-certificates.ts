@@ -59,7 +59,7 @@ interface Source {
   pending?: { readonly privateKey: string; readonly request: PodCertificateRequest } | undefined;
   /** Final refusal of the signer. */
   refusal?: { readonly type: "Denied" | "Failed"; readonly text: string };
-  /** Why there is no request. */
+  /** Why no request was created. */
   problem?: string | undefined;
   /** Reasons of events about `issued`. */
   readonly reported: Set<string>;
@@ -169,17 +169,17 @@ export class PodCertificates {
     if (source === undefined || source.refusal !== undefined) return;
     const pod = this.#options.pod(source.podUid);
     if (pod === undefined || isPodTerminal(pod)) return;
-    if (source.pending !== undefined) await this.#look(source, pod);
-    this.#reportLateness(source, pod);
+    if (source.pending !== undefined) await this.#readDecision(source, pod);
+    this.#reportOverdue(source, pod);
     const { issued, pending } = source;
     const now = this.#options.clock.now();
     const due = pending === undefined && (issued === undefined || issued.beginRefreshAt <= now);
     if (due && source.refusal === undefined) await this.#request(key, source, pod);
-    if (issued !== undefined) this.#comeBack(key, issued);
+    if (issued !== undefined) this.#scheduleRefresh(key, issued);
   }
 
   /** Reads the decision of the signer. Rejects if the request was deleted: another one follows. */
-  async #look(source: Source, pod: Pod): Promise<void> {
+  async #readDecision(source: Source, pod: Pod): Promise<void> {
     const { events, random, changed, signal } = this.#options;
     const { pending } = source;
     const informer = this.#informer;
@@ -284,21 +284,21 @@ export class PodCertificates {
     source.pending = undefined;
   }
 
-  #reportLateness({ issued, reported }: Source, pod: Pod): void {
+  #reportOverdue({ issued, reported }: Source, pod: Pod): void {
     if (issued === undefined) return;
     const now = this.#options.clock.now();
-    const tell = (reason: string, message: string): void => {
+    const warnOnce = (reason: string, message: string): void => {
       if (reported.has(reason)) return;
       reported.add(reason);
       this.#options.events.event(pod, "Warning", reason, message);
     };
     if (now > issued.beginRefreshAt + overdueAfter)
-      tell("CertificateOverdueForRefresh", "PodCertificate refresh overdue");
-    if (now > issued.notAfter) tell("CertificateExpired", "PodCertificate expired");
+      warnOnce("CertificateOverdueForRefresh", "PodCertificate refresh overdue");
+    if (now > issued.notAfter) warnOnce("CertificateExpired", "PodCertificate expired");
   }
 
   /** Schedules the refresh of the certificate, or the event about a late one. */
-  #comeBack(key: string, { beginRefreshAt, notAfter }: Issued): void {
+  #scheduleRefresh(key: string, { beginRefreshAt, notAfter }: Issued): void {
     const now = this.#options.clock.now();
     for (const time of [beginRefreshAt, beginRefreshAt + overdueAfter + 1, notAfter + 1])
       if (time > now && Number.isFinite(time)) this.#queue.addAfter(key, time - now);

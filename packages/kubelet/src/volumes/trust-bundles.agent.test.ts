@@ -107,7 +107,7 @@ async function events(name: string): Promise<string[]> {
     .filter(({ involvedObject }) => involvedObject.name === name)
     .map(({ reason, message }) => `${reason}: ${message}`);
 }
-const tells = (name: string, text: string): Promise<void> =>
+const reports = (name: string, text: string): Promise<void> =>
   eventuallyPasses(async () => {
     const reported = await events(name);
     assert.ok(reported.includes(text), reported.join("\n"));
@@ -163,8 +163,8 @@ test("that are missing keep a pod from starting until they come", async () => {
   const pod = await create("waiting", [{ name: "late" }]);
   await create("unmatched", [{ signerName, labelSelector: { matchLabels: { live: "perhaps" } } }]);
   const failed = 'FailedMount: MountVolume.SetUp failed for volume "trust" : ';
-  await tells("waiting", `${failed}clustertrustbundle "late" not found`);
-  await tells(
+  await reports("waiting", `${failed}clustertrustbundle "late" not found`);
+  await reports(
     "unmatched",
     `${failed}combination of signerName and labelSelector matched zero ClusterTrustBundles: signerName "${signerName}", labelSelector "live=perhaps"`,
   );
@@ -213,7 +213,7 @@ test("without their gate on the node are refused with its name", async () => {
   const gates = parseFeatureGates("ClusterTrustBundleProjection=false");
   await cluster.node("n2", { features: featuresOf("1.37", gates) });
   await create("gated", [{ name: "plain" }], {}, "n2");
-  await tells(
+  await reports(
     "gated",
     'FailedMount: MountVolume.SetUp failed for volume "trust" : clusterTrustBundle sources need the feature gate ClusterTrustBundleProjection on this node',
   );

@@ -96,7 +96,7 @@ test("an emptyDir in memory is a tmpfs of its size, which goes with the pod", as
 });
 
 if (!isRoot)
-  test("where nothing can be mounted, an emptyDir in memory is on disk, and the pod is told", async () => {
+  test("where nothing can be mounted, an emptyDir in memory is on disk, with an event of the pod", async () => {
     await create("disk", {
       volumes: [{ name: "data", emptyDir: { medium: "Memory" } }],
       containers: [{ name: "main", command: ["true"] }],
@@ -263,7 +263,7 @@ test("a claim that is bound to a host path is mounted; one that is not bound wai
   assert.equal(readFileSync(join(cluster.rootDir("n1"), "var/lib/volumes/pv/x"), "utf8"), "kept\n");
 });
 
-test("fsGroup owns what the agent makes, and a token is for those who need it", async (context) => {
+test("fsGroup owns the files of the agent, and only users of the pod can read a token", async (context) => {
   if (!isRoot) return context.skip("not root");
   const pod = await create("grouped", {
     securityContext: { fsGroup: 4321 },

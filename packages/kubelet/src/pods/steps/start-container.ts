@@ -165,7 +165,7 @@ async function volumeImagesOf(
   return found;
 }
 
-/** Runs the hook until it ends or the pod is deleted. Resolves with what went wrong. */
+/** Runs the hook until it ends or the pod is deleted. Resolves with the problem, or undefined. */
 async function runPostStart(
   state: PodState,
   pod: Pod,

@@ -16,7 +16,7 @@ const networkDown = condition(
   "Network plugin returns error: cni plugin not initialized",
 );
 
-test("conditions that are not met are told in the words of the kubelet", () => {
+test("conditions that are not met are reported in the words of the kubelet", () => {
   assert.deepEqual(runtimeProblems([ready, condition("NetworkReady", true)]), []);
   assert.deepEqual(runtimeProblems([networkDown, ready, condition("Other", false)]), [
     "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized",

@@ -85,7 +85,7 @@ test("name spaces, seccomp and what is hidden of the machine", () => {
   assert.deepEqual(secure({ seccomp: "unconfined" })?.seccomp, { profileType: 1, localhostRef: "" });
 });
 
-test("the limit of processes is told where the runtime can set it, and else that it is not", () => {
+test("the limit of processes is sent if the runtime can set it, and reported as unsupported otherwise", () => {
   const limited = { ...container("/tmp", []), resources: { pidsLimit: 100 } };
   const made = containerRequest(limited, plain, context);
   assert.deepEqual(made.config.linux?.resources?.unified, { "pids.max": "100" });

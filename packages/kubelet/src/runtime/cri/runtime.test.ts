@@ -75,7 +75,7 @@ function sharingTests({ containerd, node, open, inPod }: Suite): void {
       }
     }));
 
-  test("a runtime that ends and comes back is asked again, and what changed is told", () =>
+  test("after a restart of the runtime the agent reconnects and reports changes", () =>
     inPod(async (pod) => {
       const { id } = await pod.start("sleep 2");
       const { id: staying } = await pod.start("sleep 1000");

@@ -136,7 +136,7 @@ test("the time at which a container was found lost stays, however often the agen
   rmSync(root, { recursive: true });
 });
 
-test("a container whose shell is killed is gone with everything in it, and says that nobody knows how", async () => {
+test("a container whose shell is killed ends with all its processes, with an unknown exit status", async () => {
   const root = mkdtempSync("/tmp/dk-");
   const alive = setInterval(() => {}, 1000);
   const runtime = testRuntime(root, "auto");

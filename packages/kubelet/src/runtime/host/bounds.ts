@@ -63,7 +63,7 @@ function enable(base: string, controller: Controller): void {
   try {
     writeFileSync(join(base, "cgroup.subtree_control"), `+${controller}`);
   } catch {
-    // It may be there all the same: the probe tells.
+    // It may exist already: the probe shows it.
   }
 }
 

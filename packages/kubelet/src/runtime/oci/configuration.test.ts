@@ -10,7 +10,7 @@ import { ended, options, output, sandboxOf, started, startRuntime, suite } from 
 
 startRuntime();
 
-test("a program is who it should be, and may what it should", options, async () => {
+test("a program has the user and the capabilities of its configuration", options, async () => {
   const who = (security: Partial<typeof plainSecurity>, script = "id"): Promise<string> =>
     output(script, { security: { ...plainSecurity, ...security } });
   assert.equal(
@@ -65,7 +65,7 @@ test("a program is who it should be, and may what it should", options, async () 
   assert.match(await who({ seccomp: `localhost/${profile}` }, "mkdir /x || echo refused"), /refused/);
 });
 
-test("a mount is read-only with what is mounted below it, if that is asked for", options, async (context) => {
+test("a mount is read-only recursively if requested", options, async (context) => {
   if (!suite.runtime.recursiveReadOnly) return context.skip("runc or the kernel cannot do it");
   const at = mkdtempSync(join(suite.runtimes.folder, "recursive-"));
   const below = join(at, "below");

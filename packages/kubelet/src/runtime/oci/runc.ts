@@ -160,9 +160,9 @@ export class RuncExec {
    * program.
    */
   #check(): void {
-    const said = /"msg":("(?:[^"\\]|\\.)*exec failed(?:[^"\\]|\\.)*")/.exec(this.#read(this.#log))?.[1];
-    if (said === undefined) return;
-    const reason = (JSON.parse(said) as string).replace(/^exec failed: /, "");
+    const message = /"msg":("(?:[^"\\]|\\.)*exec failed(?:[^"\\]|\\.)*")/.exec(this.#read(this.#log))?.[1];
+    if (message === undefined) return;
+    const reason = (JSON.parse(message) as string).replace(/^exec failed: /, "");
     throw new RuntimeError("ExecError", `failed to exec in container: ${reason}`);
   }
 

@@ -14,7 +14,7 @@ import { ended, options, output, sandboxOf, started, startRuntime, status, suite
 
 startRuntime();
 
-test("a container runs its program in an image, and its end is told", options, async () => {
+test("a container runs its program in an image, and its end is reported", options, async () => {
   const sandbox = await sandboxOf({ hostname: "web-0" });
   const changes: string[] = [];
   const [{ config: { uid } = { uid: "" } } = {}] = (await suite.runtime.listPodSandboxes()).filter(
@@ -156,7 +156,7 @@ test("containers of a pod share its network, its shared memory and what it asks 
   );
 });
 
-test("bounds are kept, changed and told", options, async () => {
+test("bounds are applied, changed and reported", options, async () => {
   const sandbox = await sandboxOf({ resources: { memoryLimitBytes: 256 << 20, pidsLimit: 200 } });
   const eater = await started(sandbox, "x=$(head -c 200000000 /dev/zero | tr '\\0' x); echo survived", {
     resources: { memoryLimitBytes: 32 << 20 },
@@ -230,7 +230,7 @@ test("a container whose shell is killed counts as ended when nothing of it runs"
   await suite.runtime.removePodSandbox(sandbox);
 });
 
-test("containers outlive the agent, and the next one knows all of them", options, async () => {
+test("containers outlive the agent, and the next one adopts all of them", options, async () => {
   const script = `
     import { testRuntimes } from ${JSON.stringify(import.meta.resolve("./testing/runtime.ts"))};
     const runtimes = await testRuntimes();

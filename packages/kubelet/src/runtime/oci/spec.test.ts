@@ -227,7 +227,7 @@ test("a privileged container has it all, another what it may", () => {
   assert.equal(without.spec.linux.seccomp, undefined);
 });
 
-test("capabilities: drops come first, and what is not there is told", () => {
+test("capabilities: drops come first, and unknown ones are reported", () => {
   const of = (add: string[], drop: string[], available = machine.capabilities) =>
     containerCapabilities({ ...plainSecurity, addCapabilities: add, dropCapabilities: drop }, available);
   assert.deepEqual(of(["NET_RAW", "cap_kill"], ["ALL"]).given, ["CAP_NET_RAW", "CAP_KILL"]);

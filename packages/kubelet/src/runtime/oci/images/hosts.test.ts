@@ -43,7 +43,7 @@ async function registryOf(t: TestContext): Promise<TestRegistry> {
   return registry;
 }
 
-test("an image comes from a mirror, which is told whose it is and sees no credentials of the pod", async (t) => {
+test("an image comes from a mirror, which receives the name of the registry and no credentials of the pod", async (t) => {
   const { images, hosts } = await setting(t);
   const mirror = await registryOf(t);
   mirror.push(image, "v1");
