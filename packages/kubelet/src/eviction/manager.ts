@@ -190,7 +190,11 @@ export class EvictionManager {
     const own = Number(pod.spec.terminationGracePeriodSeconds ?? maxPodGracePeriodSeconds);
     const graceSeconds = gracePeriod === 0 ? immediateGraceSeconds : Math.min(own, maxPodGracePeriodSeconds);
     const needed = amountOf(value, observed.capacity);
-    const message = evictionMessage(resource, pod, usageOf(pod), needed, observed.available);
+    const message = evictionMessage(pod, usageOf(pod), {
+      resource,
+      threshold: needed,
+      available: observed.available,
+    });
     log.warn({ pod: pod.metadata.name, namespace: pod.metadata.namespace, message }, "a pod is evicted");
     return [chosen.end({ reason: "Evicted", message, graceSeconds, isDisruption: true })];
   }

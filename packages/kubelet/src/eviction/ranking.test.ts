@@ -86,19 +86,19 @@ test("the message names the threshold and the containers above their requests", 
   const one: Case = { name: "a", requests: { memory: "100Mi" }, memory: 300, disk: 2 };
   const [threshold, available] = [Quantity.parse("100Mi"), Quantity.of(50n * mi, "BinarySI")];
   assert.equal(
-    evictionMessage("memory", podOf(one), usage(one), threshold, available),
+    evictionMessage(podOf(one), usage(one), { resource: "memory", threshold, available }),
     "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. " +
       "Container main was using 300Mi, request is 100Mi, has larger consumption of memory. ",
   );
   assert.equal(
-    evictionMessage("ephemeral-storage", podOf(one), usage(one), threshold, available),
+    evictionMessage(podOf(one), usage(one), { resource: "ephemeral-storage", threshold, available }),
     "The node was low on resource: ephemeral-storage. Threshold quantity: 100Mi, available: 50Mi. " +
       "Container main was using 2Mi, request is 0, has larger consumption of ephemeral-storage. ",
   );
   const modest = { ...one, memory: 99 };
   for (const known of [usage(modest), undefined])
     assert.equal(
-      evictionMessage("memory", podOf(modest), known, threshold, available),
+      evictionMessage(podOf(modest), known, { resource: "memory", threshold, available }),
       "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi. ",
     );
 });

@@ -81,17 +81,22 @@ function requestOf(pod: Pod, resource: StarvedResource): bigint {
   return podRequests(pod).get(resource)?.value() ?? 0n;
 }
 
+/** A resource of which the node has less than a threshold. */
+export interface Starvation {
+  readonly resource: StarvedResource;
+  readonly threshold: Quantity;
+  readonly available: Quantity;
+}
+
 /**
  * Returns the message of an eviction, with the usage of containers beyond their requests.
  *
  * Upstream: pkg/kubelet/eviction/helpers.go, evictionMessage.
  */
 export function evictionMessage(
-  resource: StarvedResource,
   pod: Pod,
   usage: PodUsage | undefined,
-  threshold: Quantity,
-  available: Quantity,
+  { resource, threshold, available }: Starvation,
 ): string {
   const message =
     `The node was low on resource: ${resource}. ` +

@@ -83,10 +83,8 @@ const verbs: Readonly<Record<string, string>> = {
  */
 export async function authorize(
   user: User,
-  method: string,
-  path: string,
-  nodeName: string,
-  client: Client,
+  { method, path }: { readonly method: string; readonly path: string },
+  { nodeName, client }: { readonly nodeName: string; readonly client: Client },
 ): Promise<void> {
   const verb = verbs[method] ?? method.toLowerCase();
   const subresources = subresourcesOf(path);

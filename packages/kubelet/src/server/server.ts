@@ -134,7 +134,8 @@ export class NodeServer {
       const { url, path } = target(request);
       const { client, nodeName } = this.#options;
       const user = await authenticate(request, client);
-      await authorize(user, request.method ?? "GET", `/${path.join("/")}`, nodeName, client);
+      const { method = "GET" } = request;
+      await authorize(user, { method, path: `/${path.join("/")}` }, { nodeName, client });
       await this.#route(exchange, url, path);
     } catch (error) {
       this.#refuse(error, response);

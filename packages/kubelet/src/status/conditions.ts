@@ -37,12 +37,18 @@ function disruptionConditions({ failure, ended }: StatusInput): PodCondition[] {
   return [{ type: "DisruptionTarget", status: "True", reason: "TerminationByKubelet", message }];
 }
 
+/** Parts of a pod status from which its conditions follow. */
+export interface ConditionsInput {
+  readonly phase: string;
+  /** All init containers have succeeded. */
+  readonly initDone: boolean;
+  readonly initStatuses: readonly ContainerStatus[];
+  readonly statuses: readonly ContainerStatus[];
+}
+
 export function podConditions(
   input: StatusInput,
-  phase: string,
-  initDone: boolean,
-  initStatuses: readonly ContainerStatus[],
-  statuses: readonly ContainerStatus[],
+  { phase, initDone, initStatuses, statuses }: ConditionsInput,
 ): PodCondition[] {
   const { pod } = input;
   const finished = isPodTerminal({ status: { phase } });

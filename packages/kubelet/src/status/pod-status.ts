@@ -31,7 +31,7 @@ export function podStatus(input: StatusInput): PodStatus {
     ...allocatedResources(spec, input),
   }));
   const phase = podPhase(input, initDone);
-  const conditions = podConditions(input, phase, initDone, initStatuses, statuses);
+  const conditions = podConditions(input, { phase, initDone, initStatuses, statuses });
   return {
     ...(pod.metadata.generation === undefined ? {} : { observedGeneration: pod.metadata.generation }),
     phase,

@@ -134,14 +134,9 @@ export class ContentStore {
             `blob ${digest}: bytes from ${offset} on were wanted, and came from ${answer.offset} on`,
           );
         const restarted = answer.offset === 0;
-        await write(
-          partial,
-          answer.chunks,
-          restarted ? createHash("sha256") : hash,
-          answer.offset,
-          digest,
-          size,
-        );
+        const { offset: start, chunks } = answer;
+        const before = restarted ? createHash("sha256") : hash;
+        await writeBlob(partial, chunks, { hash: before, offset: start, digest, size });
         await moveFile(partial, this.path(digest));
       },
       signal === undefined ? {} : { signal },
@@ -319,13 +314,19 @@ async function hashed(path: string, size: number): Promise<{ hash: Hash; offset:
   return { hash, offset: found.size };
 }
 
-async function write(
+interface ExpectedBlob {
+  /** Hash of the bytes before `offset`. */
+  readonly hash: Hash;
+  readonly offset: number;
+  readonly digest: string;
+  readonly size: number;
+}
+
+/** Writes the bytes of a blob from an offset on. Throws ContentError if they are not the expected ones. */
+async function writeBlob(
   path: string,
   chunks: AsyncIterable<Uint8Array>,
-  hash: Hash,
-  offset: number,
-  digest: string,
-  size: number,
+  { hash, offset, digest, size }: ExpectedBlob,
 ): Promise<void> {
   const file = await open(path, offset === 0 ? "w" : "a", 0o600);
   let total = offset;
