@@ -182,7 +182,8 @@ function changeLists(
     setText(fieldOf(first, "kind"), "List");
     setText(fieldOf(first, "apiVersion"), "v1");
   }
-  (fieldOf(first, "items") as YAMLSeq).items.push(...added.map(nodeOf));
+  const { items } = fieldOf(first, "items") as YAMLSeq;
+  for (const object of added) items.push(nodeOf(object));
 }
 
 function newDocument(object: Plain): Document {
