@@ -107,9 +107,11 @@ function nestedStep({ name, marks, type }: Field, release: string): Step | undef
 /** Sets the defaults of the structs in a list or map. */
 function setInside(value: unknown, type: FieldType, step: Step, provenance: Provenance | undefined): void {
   if (!isTree(value)) return;
-  if (type.form === "list") for (const key in value) setInside(value[key], type.element, step, provenance);
-  else if (type.form === "map") for (const key in value) setInside(value[key], type.value, step, provenance);
-  else step(value, provenance);
+  if (type.form === "list" && Array.isArray(value)) {
+    for (const item of value) setInside(item, type.element, step, provenance);
+  } else if (type.form === "map") {
+    for (const key in value) setInside(value[key], type.value, step, provenance);
+  } else step(value, provenance);
 }
 
 function isTree(value: unknown): value is Tree {
