@@ -1,6 +1,6 @@
 import { encodeJSON, escapeAsGo } from "../json/json.ts";
 
-/** Texts of frozen values that many objects share, so that each is written out once. */
+/** Memo of the JSON of frozen values that many objects share, so that each is written out once. */
 const texts = new WeakMap<object, string>();
 
 /** Remembers the JSON text of a value that is not changed any more. */

@@ -4,6 +4,12 @@ import type { Attributes, Decision } from "../authorization/attributes.ts";
 import type { DeleteOptions } from "../request/options.ts";
 import type { Storage } from "../storage/storage.ts";
 
+/** Unique values of an object that the server chose, and may replace before the write. */
+export interface ChosenValues {
+  readonly addresses: Set<string>;
+  readonly ports: Set<number>;
+}
+
 /** The request, as a strategy sees it. */
 export interface StrategyContext {
   /** "" for the object itself. */
@@ -17,6 +23,7 @@ export interface StrategyContext {
   readonly features: Features;
   /** Provenance of the object. */
   readonly provenance: Provenance;
+  readonly chosen: ChosenValues;
   /** RFC 3339, whole seconds. */
   readonly now: string;
   readonly newId: () => string;
@@ -65,7 +72,7 @@ export interface Strategy<T extends KubeObject = KubeObject> {
    * Reserves the unique values of an object right before it is stored under its key, and may replace them in
    * the object. Throws StatusError.
    */
-  reserve?(key: string, object: T): Reservation | Promise<Reservation>;
+  reserve?(key: string, object: T, context: StrategyContext): Reservation | Promise<Reservation>;
   /** The object has been removed from the store. */
   afterDelete?(object: T): Promise<void>;
   /** Returns the seconds after which a new object expires. */

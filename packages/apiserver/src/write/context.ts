@@ -4,7 +4,7 @@ import { type Admission, type AdmissionRequest, shownName } from "../admission/a
 import type { Attributes, Decision } from "../authorization/attributes.ts";
 import { modelOf } from "../kinds/models.ts";
 import type { StoredRow } from "../kinds/resources.ts";
-import type { Reservation, Strategy, StrategyContext } from "../kinds/strategy.ts";
+import type { ChosenValues, Reservation, Strategy, StrategyContext } from "../kinds/strategy.ts";
 import type { ObjectReader } from "../read/objects.ts";
 import type { Stored } from "../storage/cache.ts";
 import { isTooLarge } from "../storage/size.ts";
@@ -42,6 +42,7 @@ export class WriteContext implements StrategyContext {
   readonly authorize: (attributes: Attributes) => Decision;
   readonly features: Features;
   readonly provenance: Provenance;
+  readonly chosen: ChosenValues = { addresses: new Set(), ports: new Set() };
   readonly now: string;
   readonly newId: () => string;
   readonly storage: Storage;
@@ -102,7 +103,8 @@ export class WriteContext implements StrategyContext {
   async #reserve(key: string, object: KubeObject): Promise<Reservation[]> {
     const reservations: Reservation[] = [];
     try {
-      if (this.strategy.reserve !== undefined) reservations.push(await this.strategy.reserve(key, object));
+      if (this.strategy.reserve !== undefined)
+        reservations.push(await this.strategy.reserve(key, object, this));
       for (const each of this.parts.admission.reserve(this.write.served, key, object))
         reservations.push(each);
     } catch (error) {

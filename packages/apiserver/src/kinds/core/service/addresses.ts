@@ -1,8 +1,9 @@
-import { type FieldError, invalid, type KubeObject, pathSegment, quoted, StatusError } from "@dray/api";
+import { type FieldError, invalid, pathSegment, quoted, StatusError } from "@dray/api";
 import type { Service, ServiceSpec } from "@dray/api/core/v1";
 import type { ServiceCIDR } from "@dray/api/networking/v1";
 import { objectKey } from "../../../storage/keys.ts";
 import type { Storage } from "../../../storage/storage.ts";
+import type { ChosenValues } from "../../strategy.ts";
 import {
   type AddressRange,
   addressNumber,
@@ -29,10 +30,6 @@ export function heldAddresses(service: Service | undefined): readonly string[] {
 export class Addresses {
   readonly #storage: Storage;
   readonly #random: () => number;
-  /**
-   * Addresses chosen by the server for a service that is not stored yet; another address may replace them.
-   */
-  readonly #chosen = new WeakMap<KubeObject, Set<string>>();
   readonly #ranges = new Map<string, AddressRange | undefined>();
 
   /** `random` returns a number from 0 to below 1. */
@@ -68,8 +65,8 @@ export class Addresses {
     return this.#storage.cache("ipaddresses").get(objectKey("ipaddresses", "", address)) !== undefined;
   }
 
-  /** Returns a free address for this service. Throws 500 if no address is free, as upstream. */
-  choose(service: Service, family: Family, passed?: string): string {
+  /** Returns a free address for this service, noted in `chosen`. Throws 500 if none is free, as upstream. */
+  choose(service: Service, family: Family, { addresses }: ChosenValues, passed?: string): string {
     const free = (number: bigint): boolean => {
       const address = addressText(number, family);
       return address !== passed && !this.taken(address);
@@ -80,8 +77,7 @@ export class Addresses {
       if (number === undefined) continue;
       const address = addressText(number, family);
       checkParent(service, undefined, address);
-      const chosen = this.#chosen.get(service) ?? new Set();
-      this.#chosen.set(service, chosen.add(address));
+      addresses.add(address);
       return address;
     }
     const name = quoted(service.metadata.name);
@@ -127,9 +123,9 @@ export class Addresses {
    * Returns a replacement for a chosen address that another service has got; undefined for a requested
    * address.
    */
-  instead(service: Service, lost: string): string | undefined {
-    if (!this.#chosen.get(service)?.has(lost)) return undefined;
-    const address = this.choose(service, familyOf(lost), lost);
+  instead(service: Service, lost: string, chosen: ChosenValues): string | undefined {
+    if (!chosen.addresses.has(lost)) return undefined;
+    const address = this.choose(service, familyOf(lost), chosen, lost);
     const spec = service.spec as ServiceSpec;
     spec.clusterIPs = (spec.clusterIPs ?? []).map((own) => (own === lost ? address : own));
     if (spec.clusterIP === lost) spec.clusterIP = address;

@@ -2,7 +2,7 @@ import type { KubeObject } from "@dray/api";
 import type { Service } from "@dray/api/core/v1";
 import { objectKey } from "../../../storage/keys.ts";
 import type { Storage } from "../../../storage/storage.ts";
-import type { Reservation } from "../../strategy.ts";
+import type { ChosenValues, Reservation } from "../../strategy.ts";
 import { Addresses, heldAddresses } from "./addresses.ts";
 import { NodePorts, type PortRange } from "./ports.ts";
 import type { Family } from "./ranges.ts";
@@ -45,18 +45,18 @@ export class ServiceAllocator {
   }
 
   /** Takes the addresses and ports of a service that is about to be stored. Throws 422. */
-  async reserve(key: string, service: Service): Promise<Reservation> {
+  async reserve(key: string, service: Service, chosen: ChosenValues): Promise<Reservation> {
     const present = this.#storage.cache("services").get(key)?.object as Service | undefined;
     const before = heldAddresses(present);
     const made: string[] = [];
-    const unclaim = this.ports.claim(service, present?.spec);
+    const unclaim = this.ports.claim(service, present?.spec, chosen);
     const release = async (): Promise<void> => {
       unclaim();
       await this.#remove(made);
     };
     try {
       for (const address of heldAddresses(service)) {
-        if (!before.includes(address)) made.push(await this.#take(address, service));
+        if (!before.includes(address)) made.push(await this.#take(address, service, chosen));
       }
     } catch (error) {
       await release();
@@ -85,10 +85,10 @@ export class ServiceAllocator {
   /**
    * Returns the address, or another one if no client asked for it and it has been taken by now. Throws 422.
    */
-  async #take(address: string, service: Service): Promise<string> {
+  async #take(address: string, service: Service, chosen: ChosenValues): Promise<string> {
     for (let wanted = address; ; ) {
       if (await this.#writer().create(wanted, service)) return wanted;
-      const other = this.addresses.instead(service, wanted);
+      const other = this.addresses.instead(service, wanted, chosen);
       if (other === undefined) throw this.addresses.alreadyTaken(service, wanted);
       wanted = other;
     }

@@ -2,6 +2,7 @@ import { invalid, type StatusError } from "@dray/api";
 import type { Service, ServiceSpec } from "@dray/api/core/v1";
 import { serverError } from "../../../errors/status.ts";
 import type { Storage } from "../../../storage/storage.ts";
+import type { ChosenValues, StrategyContext } from "../../strategy.ts";
 import { internalError } from "./addresses.ts";
 import { chooseFree } from "./ranges.ts";
 
@@ -122,7 +123,6 @@ export class NodePorts {
   readonly #random: () => number;
   /** Ports of services whose write is in progress, with the uids of the services. */
   readonly #pending = new Map<number, string>();
-  readonly #chosen = new WeakMap<Service, ReadonlySet<number>>();
 
   /** `random` returns a number from 0 to below 1. */
   constructor(storage: Storage, range: PortRange, random: () => number) {
@@ -143,10 +143,15 @@ export class NodePorts {
   }
 
   /**
-   * Assigns the missing ports of a service, and rejects requested ports that are not available. Throws 422 or
+   * Assigns the missing ports of a service, noted in `chosen`, and rejects requested ports that are not
+   * available. Throws 422 or
    * 500.
    */
-  assign(service: Service, old: ServiceSpec | undefined, dryRun: boolean): void {
+  assign(
+    service: Service,
+    old: ServiceSpec | undefined,
+    { dryRun, chosen }: Pick<StrategyContext, "dryRun" | "chosen">,
+  ): void {
     const spec = service.spec!;
     const taken = this.#takenBeside(service);
     const before = heldPorts(old);
@@ -164,22 +169,21 @@ export class NodePorts {
           throw internalError(`failed to allocate requested HealthCheck NodePort ${asked}: ${refusal}`);
       } else spec.healthCheckNodePort = draft.next("HealthCheck NodePort 0");
     }
-    this.#chosen.set(service, draft.chosen);
+    for (const port of draft.chosen) chosen.ports.add(port);
   }
 
   /**
    * Reserves the ports of `assign` while the service is written: replaces chosen ports that have been
    * allocated since, and throws 422 for requested ones. Returns a function that ends the reservation.
    */
-  claim(service: Service, old: ServiceSpec | undefined): () => void {
+  claim(service: Service, old: ServiceSpec | undefined, chosen: ChosenValues): () => void {
     const spec = service.spec!;
     const before = heldPorts(old);
     const taken = this.#takenBeside(service);
     const draft = new Draft(service, new Set([...taken, ...heldPorts(spec)]), this.#range, this.#random);
-    const chosen = this.#chosen.get(service);
     const sound = (port: number, index: number): number => {
       if (!taken.has(port) || before.has(port)) return port;
-      if (chosen?.has(port)) return draft.next("nodePort");
+      if (chosen.ports.has(port)) return draft.next("nodePort");
       throw refused(service, index, port, "provided port is already allocated");
     };
     // A write of the status has the stored spec, which is frozen and keeps its ports.

@@ -38,7 +38,7 @@ export function serviceStrategy(allocator: ServiceAllocator): Strategy<Service> 
       if (spec?.type === "ExternalName") delete spec.internalTrafficPolicy;
     },
 
-    reserve: (key, object) => allocator.reserve(key, object),
+    reserve: (key, object, { chosen }) => allocator.reserve(key, object, chosen),
     afterDelete: (object) => allocator.afterDelete(object),
   };
 }
@@ -77,23 +77,23 @@ function allocate(
   service: Service,
   old: ServiceSpec | undefined,
   allocator: ServiceAllocator,
-  { dryRun, features }: StrategyContext,
+  context: StrategyContext,
 ): void {
   const spec = service.spec!;
   if (hasAddress(spec)) {
     // Validation refuses these fields, and reports nothing else.
-    if (serviceAddressErrors(spec, old, features.version).length > 0) return;
+    if (serviceAddressErrors(spec, old, context.features.version).length > 0) return;
     settleFamilies(service, old, allocator.families);
-    giveAddresses(service, old, allocator, dryRun);
+    giveAddresses(service, old, allocator, context);
   }
-  allocator.ports.assign(service, old, dryRun);
+  allocator.ports.assign(service, old, context);
 }
 
 function giveAddresses(
   service: Service,
   old: ServiceSpec | undefined,
   { addresses }: ServiceAllocator,
-  dryRun: boolean,
+  { dryRun, chosen }: StrategyContext,
 ): void {
   const spec = service.spec!;
   if (spec.clusterIPs?.[0] === "None") return;
@@ -105,7 +105,7 @@ function giveAddresses(
     const asked = given[index];
     if (asked !== undefined && before.includes(asked)) continue;
     if (dryRun) given[index] = addresses.pretend(service, family as Family, asked);
-    else if (asked === undefined) given[index] = addresses.choose(service, family as Family);
+    else if (asked === undefined) given[index] = addresses.choose(service, family as Family, chosen);
     else addresses.check(service, asked);
   }
   spec.clusterIPs = given;
