@@ -144,8 +144,7 @@ export class NodePorts {
 
   /**
    * Assigns the missing ports of a service, noted in `chosen`, and rejects requested ports that are not
-   * available. Throws 422 or
-   * 500.
+   * available. Throws 422 or 500.
    */
   assign(
     service: Service,
