@@ -2,13 +2,19 @@ import type { FieldErrors } from "./field.ts";
 
 type Counts = Readonly<Record<string, unknown>>;
 
+interface PartOptions {
+  /** Numbers that are no greater than `replicas`. */
+  readonly parts?: readonly string[];
+  /** How a message names `readyReplicas`. */
+  readonly ready?: string;
+}
+
 /** Numbers of a status: none below 0, and those of a part no greater than the whole. */
 export function checkCounts(
   errors: FieldErrors,
   status: object | undefined,
   names: readonly string[],
-  parts: readonly string[] = [],
-  ready = "readyReplicas",
+  { parts = [], ready = "readyReplicas" }: PartOptions = {},
 ): void {
   const counts = (status ?? {}) as Counts;
   const count = (name: string): number => Number(counts[name] ?? 0);

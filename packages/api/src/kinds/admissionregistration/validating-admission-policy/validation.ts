@@ -49,7 +49,7 @@ function checkPolicyOf(
   const keys = new Set<string>();
   auditAnnotations.forEach((annotation, i) => {
     const here = errors.at("spec.auditAnnotations").index(i);
-    checkAnnotation(here, annotation, policy.metadata.name, expressions, params);
+    checkAnnotation(here, annotation, policy.metadata.name, { expressions, params });
     if (keys.has(annotation.key)) here.at("key").duplicate(annotation.key);
     keys.add(annotation.key);
   });
@@ -83,12 +83,17 @@ function checkValidation(
   if (reason !== undefined && !reasons.includes(reason)) errors.at("reason").notSupported(reason, reasons);
 }
 
+interface ExpressionOptions {
+  readonly expressions: AdmissionExpressions | undefined;
+  /** Whether there is a variable `params`. */
+  readonly params: boolean;
+}
+
 function checkAnnotation(
   errors: FieldErrors,
   { key = "", valueExpression = "" }: AuditAnnotation,
   name: string | undefined,
-  expressions: AdmissionExpressions | undefined,
-  params: boolean,
+  { expressions, params }: ExpressionOptions,
 ): void {
   if (name) errors.at("key").check(qualifiedName, `${name}/${key}`);
   else errors.at("key").invalid(key, "requires metadata.name be non-empty");

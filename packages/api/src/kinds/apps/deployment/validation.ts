@@ -67,7 +67,7 @@ export const deploymentValidation = {
         "terminatingReplicas",
         "collisionCount",
       ],
-      ["updatedReplicas", "readyReplicas", "availableReplicas"],
+      { parts: ["updatedReplicas", "readyReplicas", "availableReplicas"] },
     );
     checkCollisions(errors, object.status, old.status);
   },

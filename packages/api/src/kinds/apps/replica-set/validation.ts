@@ -34,7 +34,7 @@ export const replicaSetValidation = {
         "observedGeneration",
         "terminatingReplicas",
       ],
-      ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"],
+      { parts: ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"] },
     );
   },
 };

@@ -179,8 +179,10 @@ export const statefulSetValidation = {
         "observedGeneration",
         "collisionCount",
       ],
-      ["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"],
-      "status.readyReplicas",
+      {
+        parts: ["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"],
+        ready: "status.readyReplicas",
+      },
     );
     checkObjectUpdate(errors, object, old);
     checkCollisions(errors, object.status, old.status);

@@ -24,7 +24,7 @@ export function checkTemplate(
   context: ValidationContext,
 ): void {
   checkTemplateMetadata(errors, template);
-  checkPodSpec(errors.at("spec"), template?.spec ?? { containers: [] }, "", context);
+  checkPodSpec(errors.at("spec"), template?.spec ?? { containers: [] }, context);
   if ((template?.spec?.ephemeralContainers ?? []).length > 0) {
     errors.at("spec.ephemeralContainers").forbidden("ephemeral containers not allowed in pod template");
   }

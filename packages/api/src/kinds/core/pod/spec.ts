@@ -104,21 +104,20 @@ function checkHostname(errors: FieldErrors, spec: PodSpec): void {
   here.check(dnsSubdomain, name);
 }
 
-/** A pod's spec, or a template's (`podName` is then empty, and `isPod` false). */
+/** A pod's spec with the name of the pod, or a template's. */
 export function checkPodSpec(
   errors: FieldErrors,
   spec: PodSpec,
-  podName: string,
   context: ValidationContext,
-  isPod = false,
+  podName?: string,
 ): void {
   const grace = spec.terminationGracePeriodSeconds;
   if (grace === undefined || grace === null) errors.at("terminationGracePeriodSeconds").required();
-  const volumes = checkVolumes(errors.at("volumes"), spec.volumes, podName);
-  checkClaims(errors.at("resourceClaims"), spec.resourceClaims ?? [], podName);
+  const volumes = checkVolumes(errors.at("volumes"), spec.volumes, podName ?? "");
+  checkClaims(errors.at("resourceClaims"), spec.resourceClaims ?? [], podName ?? "");
   checkContainers(errors, { spec, volumes, claims: claimNames(spec), context });
   checkPodResources(errors.at("resources"), spec);
-  checkHostPorts(errors.at("containers"), spec, isPod);
+  checkHostPorts(errors.at("containers"), spec, podName !== undefined);
   errors.at("restartPolicy").oneOf(spec.restartPolicy, ["Always", "OnFailure", "Never"]);
   errors.at("dnsPolicy").oneOf(spec.dnsPolicy, dnsPolicies);
   checkLabels(errors.at("nodeSelector"), spec.nodeSelector);

@@ -27,7 +27,7 @@ export function checkPod(errors: FieldErrors, pod: Pod, context: ValidationConte
     for (const _ of spec.resourceClaims ?? [])
       errors.key("").forbidden("static pods do not support resource claims");
   }
-  checkPodSpec(errors.at("spec"), spec, pod.metadata.name ?? "", context, true);
+  checkPodSpec(errors.at("spec"), spec, context, pod.metadata.name ?? "");
   checkOnlyPod(errors, spec);
 }
 

@@ -52,7 +52,7 @@ export const replicationControllerValidation = {
       errors,
       object.status,
       ["replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"],
-      ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"],
+      { parts: ["fullyLabeledReplicas", "readyReplicas", "availableReplicas"] },
     );
   },
 };

@@ -164,8 +164,7 @@ function checkBalancing(
   errors: FieldErrors,
   { metadata }: Service,
   spec: ServiceSpec,
-  version: KubernetesVersion,
-  old: Service | undefined,
+  { version, old }: { readonly version: KubernetesVersion; readonly old: Service | undefined },
 ): void {
   const balanced = spec.type === "LoadBalancer";
   const ranges = spec.loadBalancerSourceRanges ?? [];
@@ -254,7 +253,7 @@ function checkSpec(
   });
   errors.at("spec.type").oneOf(spec.type, ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"]);
   checkTwice(errors, spec);
-  checkBalancing(errors, object, spec, version, old);
+  checkBalancing(errors, object, spec, { version, old });
   checkTraffic(errors, spec);
 }
 

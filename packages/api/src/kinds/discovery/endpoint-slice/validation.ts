@@ -20,8 +20,7 @@ function checkIp(
   errors: FieldErrors,
   list: FieldErrors,
   address: string,
-  family: AddressFamily,
-  version: KubernetesVersion,
+  { family, version }: { readonly family: AddressFamily; readonly version: KubernetesVersion },
 ): void {
   const before = errors.list.length;
   if (family === "IPv4") checkLegacyAddress(errors, address, { version });
@@ -83,7 +82,7 @@ function checkEndpoint(
   addresses.forEach((address, index) => {
     const here = list.index(index);
     if (type === "FQDN") checkName(here, address);
-    else if (type === "IPv4" || type === "IPv6") checkIp(here, list, address, type, version);
+    else if (type === "IPv4" || type === "IPv6") checkIp(here, list, address, { family: type, version });
   });
   const { nodeName, hostname, deprecatedTopology } = endpoint;
   if (nodeName !== undefined && nodeName !== null) errors.at("nodeName").check(dnsSubdomain, nodeName);

@@ -74,11 +74,12 @@ function checkAllocationMode(errors: FieldErrors, request: ExactDeviceRequest | 
   } else errors.at("allocationMode").notSupported(mode, ["All", "ExactCount"]);
 }
 
-/** The claim whose derived attributes are checked, and their total cost. */
-interface DerivedAttributes {
+/** The claim whose requests are checked. */
+interface ClaimCheck {
   readonly claim: DeviceClaim;
-  /** The estimated cost of all expressions together. */
-  cost: bigint;
+  readonly context: ValidationContext;
+  /** The estimated cost of the expressions of all derived attributes together. */
+  derivedCost: bigint;
 }
 
 /**
@@ -89,21 +90,23 @@ function checkDerivedAttributes(
   errors: FieldErrors,
   attributes: readonly DeviceDerivedAttribute[] | undefined,
   references: readonly string[],
-  derived: DerivedAttributes,
-  context: ValidationContext,
+  check: ClaimCheck,
 ): void {
   if (attributes === undefined || attributes.length === 0) return;
-  const usable = constrainedAttributes(derived.claim, references);
-  const check = (here: FieldErrors, { name = "", expression = "" }: DeviceDerivedAttribute): void => {
+  const usable = constrainedAttributes(check.claim, references);
+  const checkAttribute = (
+    here: FieldErrors,
+    { name = "", expression = "" }: DeviceDerivedAttribute,
+  ): void => {
     if (name === "") here.at("name").required();
     else {
       checkFullyQualifiedName(here.at("name"), name);
       if (!usable.has(name)) here.at("name").invalid(name, unusedAttribute);
     }
     if (expression === "") here.at("expression").required();
-    else derived.cost += checkExpression(here.at("expression"), expression, context, true);
+    else check.derivedCost += checkExpression(here.at("expression"), expression, check.context, true);
   };
-  errors.set(attributes, limits.derivedAttributes, check, ({ name = "" }) => name);
+  errors.set(attributes, limits.derivedAttributes, checkAttribute, ({ name = "" }) => name);
 }
 
 const unusedAttribute =
@@ -124,40 +127,34 @@ function checkExact(
   errors: FieldErrors,
   request: ExactDeviceRequest | DeviceSubRequest,
   references: readonly string[],
-  derived: DerivedAttributes,
-  context: ValidationContext,
+  check: ClaimCheck,
 ): void {
   errors.at("deviceClassName").checkRequired(dnsSubdomain, request.deviceClassName);
-  checkSelectors(errors.at("selectors"), request.selectors, context);
+  checkSelectors(errors.at("selectors"), request.selectors, check.context);
   checkAllocationMode(errors, request);
   (request.tolerations ?? []).forEach((toleration, index) => {
     checkToleration(errors.at("tolerations").index(index), toleration);
   });
   const attributes = request.derivedAttributes;
-  checkDerivedAttributes(errors.at("derivedAttributes"), attributes, references, derived, context);
+  checkDerivedAttributes(errors.at("derivedAttributes"), attributes, references, check);
 }
 
-function checkRequest(
-  errors: FieldErrors,
-  request: DeviceRequest,
-  derived: DerivedAttributes,
-  context: ValidationContext,
-): void {
+function checkRequest(errors: FieldErrors, request: DeviceRequest, check: ClaimCheck): void {
   errors.at("name").check(dnsLabel, request.name ?? "");
   const alternatives = request.firstAvailable ?? [];
   const wanted = "exactly one of `exactly` or `firstAvailable` is required";
   if (request.exactly && alternatives.length > 0) {
     errors.invalid(null, `${wanted}, but multiple fields are set`);
   } else if (alternatives.length > 0) {
-    const check = (here: FieldErrors, alternative: DeviceSubRequest): void => {
+    const checkAlternative = (here: FieldErrors, alternative: DeviceSubRequest): void => {
       here.at("name").check(dnsLabel, alternative.name ?? "");
       const references = [request.name ?? "", `${request.name}/${alternative.name}`];
-      checkExact(here, alternative, references, derived, context);
+      checkExact(here, alternative, references, check);
     };
     const name = (alternative: DeviceSubRequest): string => alternative.name ?? "";
-    errors.at("firstAvailable").set(alternatives, limits.alternatives, check, name);
+    errors.at("firstAvailable").set(alternatives, limits.alternatives, checkAlternative, name);
   } else if (request.exactly) {
-    checkExact(errors.at("exactly"), request.exactly, [request.name ?? ""], derived, context);
+    checkExact(errors.at("exactly"), request.exactly, [request.name ?? ""], check);
   } else errors.required(wanted);
 }
 
@@ -202,11 +199,11 @@ export function checkSpec(
   const devices = spec?.devices;
   const known = requestReferences(devices);
   const here = errors.at("devices");
-  const derived: DerivedAttributes = { claim: devices ?? {}, cost: 0n };
+  const check: ClaimCheck = { claim: devices ?? {}, context, derivedCost: 0n };
   here.at("requests").set(
     devices?.requests,
     limits.requests,
-    (here, request) => checkRequest(here, request, derived, context),
+    (here, request) => checkRequest(here, request, check),
     (request) => request.name ?? "",
   );
   here
@@ -218,7 +215,7 @@ export function checkSpec(
     checkReferences(here.at("requests"), config.requests, known);
     checkConfiguration(here, config);
   });
-  if (derived.cost > limits.expressionCost) here.forbidden(costlyAttributes);
+  if (check.derivedCost > limits.expressionCost) here.forbidden(costlyAttributes);
 }
 
 const costlyAttributes =

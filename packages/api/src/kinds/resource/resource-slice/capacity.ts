@@ -48,12 +48,19 @@ function onStep(value: Quantity, min: Quantity, step: Quantity): boolean {
   return BigInt.asIntN(64, whole(value) - whole(min)) % whole(step) === 0n;
 }
 
+interface RangeOptions {
+  /** The policy's default. */
+  readonly fallback: Quantity;
+  /** The value of the capacity. */
+  readonly capacity: Quantity;
+  /** Whether the rules of 1.37 apply. */
+  readonly strict: boolean;
+}
+
 function checkStep(
   errors: FieldErrors,
   range: { readonly min: Quantity; readonly max: Quantity | undefined; readonly step: Quantity },
-  fallback: Quantity,
-  capacity: Quantity,
-  strict: boolean,
+  { fallback, capacity, strict }: RangeOptions,
 ): void {
   const { min, max, step } = range;
   // Releases before 1.37 accept negative steps, and panic on a step of zero, which is refused here.
@@ -85,13 +92,8 @@ function checkStep(
   }
 }
 
-function checkRange(
-  errors: FieldErrors,
-  range: CapacityRequestPolicyRange,
-  fallback: Quantity,
-  capacity: Quantity,
-  strict: boolean,
-): void {
+function checkRange(errors: FieldErrors, range: CapacityRequestPolicyRange, options: RangeOptions): void {
+  const { fallback, capacity } = options;
   if (!range.min) {
     errors.at("min").required("required when validRange is defined");
     return;
@@ -117,7 +119,7 @@ function checkRange(
   }
   if (!range.step) return;
   const step = Quantity.parse(range.step);
-  checkStep(errors, { min, max, step }, fallback, capacity, strict);
+  checkStep(errors, { min, max, step }, options);
 }
 
 function checkPolicy(
@@ -139,7 +141,7 @@ function checkPolicy(
     if (fallback === undefined) errors.at("default").required("required when validRange is defined");
     else {
       const strict = context.features.version >= "1.37";
-      checkRange(errors.at("validRange"), validRange, fallback, capacity, strict);
+      checkRange(errors.at("validRange"), validRange, { fallback, capacity, strict });
     }
   }
 }

@@ -120,8 +120,8 @@ function checkFlag(errors: FieldErrors, name: string, value: boolean | undefined
   else if (value !== undefined) errors.at(name).invalid(value, "must be either unset or set to true");
 }
 
-function checkDeviceNodes(errors: FieldErrors, device: Device, each: boolean): void {
-  if (!each) {
+function checkDeviceNodes(errors: FieldErrors, device: Device, choosesNodes: boolean): void {
+  if (!choosesNodes) {
     if (device.nodeName === undefined && !device.nodeSelector && device.allNodes === undefined) return;
     const detail =
       "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec";
@@ -155,12 +155,17 @@ function checkMap<T>(
   }
 }
 
+interface DeviceOptions {
+  readonly old: Device | undefined;
+  /** Whether each device chooses its nodes itself (`perDeviceNodeSelection`). */
+  readonly choosesNodes: boolean;
+  readonly context: ValidationContext;
+}
+
 function checkDevice(
   errors: FieldErrors,
   device: Device,
-  old: Device | undefined,
-  each: boolean,
-  context: ValidationContext,
+  { old, choosesNodes, context }: DeviceOptions,
 ): void {
   checkDeviceName(errors.at("name"), device.name);
   const entries = Object.keys(device.attributes ?? {}).length + Object.keys(device.capacity ?? {}).length;
@@ -191,7 +196,7 @@ function checkDevice(
       checkConsumption,
       (consumption) => consumption.counterSet ?? "",
     );
-  checkDeviceNodes(errors, device, each);
+  checkDeviceNodes(errors, device, choosesNodes);
   checkBindingConditions(errors, device);
   checkNodeAllocatable(errors.at("nodeAllocatableResources"), device);
 }
@@ -304,8 +309,11 @@ function checkSpec(
     devices,
     deviceLimit(devices),
     (here, device) => {
-      const before = old?.devices?.find(({ name }) => name === device.name);
-      checkDevice(here, device, before, spec.perDeviceNodeSelection === true, context);
+      checkDevice(here, device, {
+        old: old?.devices?.find(({ name }) => name === device.name),
+        choosesNodes: spec.perDeviceNodeSelection === true,
+        context,
+      });
     },
     (device) => device.name ?? "",
   );
