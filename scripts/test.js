@@ -2,10 +2,11 @@
 import { readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { prepare } from "./clone.js";
 import { repository, run } from "./node24.js";
-import { setup } from "./setup.js";
 
-setup();
+// The program that tests start: the bundle of the sources as they are now.
+process.env.DRAY_TEST_PROGRAM = (await prepare()).main;
 
 function testFiles(folder) {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {

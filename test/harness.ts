@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { eventually } from "@dray/testing/eventually";
+import { program } from "../scripts/clone.js";
 
 export const repository = dirname(import.meta.dirname);
 export const manifests = join(repository, "examples", "dra", "driver-install");
@@ -42,11 +43,9 @@ export async function command(
   return { code, stdout, stderr };
 }
 
-/** The arguments with which this Node runs the command line. */
-export const drayArguments = [
-  "--conditions=dray-source",
-  join(repository, "packages", "dray", "src", "main.ts"),
-];
+/** The arguments with which this Node runs the command line: its bundle, as in every clone. */
+const { DRAY_TEST_PROGRAM: bundle } = process.env;
+export const drayArguments = ["--conditions=dray-source", bundle ?? (await program([])).at(-1)!];
 
 export async function dray(args: readonly string[], env?: NodeJS.ProcessEnv): Promise<Output> {
   // A test changes no kubeconfig of the person who runs it.

@@ -4,7 +4,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const program = ["--conditions=dray-source", join(import.meta.dirname, "../main.ts")];
+/** The program as it is written. */
+export const sources = join(import.meta.dirname, "../main.ts");
 
 export interface Output {
   readonly code: number | null;
@@ -20,7 +21,9 @@ export function start(
   stdin: "ignore" | "pipe" | number = "ignore",
   user: User = {},
 ): ChildProcess {
-  return spawn(process.execPath, [...program, ...args], {
+  // `npm test` names the bundle of the sources, which starts with a third of their processor time.
+  const program = env["DRAY_TEST_PROGRAM"] ?? process.env["DRAY_TEST_PROGRAM"] ?? sources;
+  return spawn(process.execPath, ["--conditions=dray-source", program, ...args], {
     // A test must not change the kubeconfig of the user who runs it.
     env: { ...process.env, KUBECONFIG: "", ...env },
     detached,

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { parse } from "yaml";
 import { githubText } from "../../lint/print.ts";
 import { ruleIds, rules } from "../../lint/rules.ts";
-import { dray, inFolder, output, start } from "../../testing/program.ts";
+import { dray, inFolder, output, sources, start } from "../../testing/program.ts";
 
 const root = join(import.meta.dirname, "../../../../..");
 const document = readFileSync(join(root, "docs/lint.md"), "utf8");
@@ -163,7 +163,7 @@ test("lint is loaded by no other command", async () => {
       `import { registerHooks } from "node:module";
 registerHooks({ load(url, context, next) { process.stderr.write(url + "\\n"); return next(url, context); } });`,
     );
-    const env = { NODE_OPTIONS: `--import=${pathToFileURL(hooks)}` };
+    const env = { NODE_OPTIONS: `--import=${pathToFileURL(hooks)}`, DRAY_TEST_PROGRAM: sources };
     const [plan, lint] = await Promise.all([
       dray(["plan", "-f", cluster], env),
       dray(["lint", cluster], env),
