@@ -57,7 +57,7 @@ test("eval tells on which devices an expression fails; exit code 1", async () =>
     writeFileSync(join(folder, "none.yaml"), "apiVersion: v1\nkind: Namespace\nmetadata: {name: here}\n");
     const none = await dray(["cel", "eval", "true", "-f", join(folder, "none.yaml")]);
     assert.deepEqual([none.code, none.stdout], [1, ""]);
-    assert.match(none.stderr, /^error: there is no ResourceSlice/);
+    assert.match(none.stderr, /^error: -f names no ResourceSlice$/m);
   });
 });
 
